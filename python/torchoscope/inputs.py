@@ -198,7 +198,7 @@ def parse_shape(text):
 
 def _understood(model, args, kwargs):
     if len(args) == 1 and isinstance(args[0], Mapping) and not kwargs:
-        if _takes_keywords(model, args[0]):
+        if takes_keywords(model, args[0]):
             args, kwargs = (), dict(args[0])
             return (), {key: _shapes(one) for key, one in kwargs.items()}
     several = len(args) == 1 and type(args[0]) in (list, tuple) and args[0]
@@ -233,7 +233,8 @@ def _parameters(model):
         return {}
 
 
-def _takes_keywords(model, names):
+def takes_keywords(model, names):
+    """Does forward have arguments of all these names?"""
     known = _parameters(model)
     if any(one.kind is one.VAR_KEYWORD for one in known.values()):
         return all(isinstance(name, str) for name in names)

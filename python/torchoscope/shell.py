@@ -26,7 +26,7 @@ FINE, FINDINGS, TROUBLE, INTERRUPTED = 0, 1, 2, 130
 def run(command, words, options, page, by_program=False):
     """Run a command and return the exit status."""
     try:
-        _import_torch(by_program)
+        import_torch(by_program)
         # The user's file sees argv of a script without arguments.
         sys.argv[:] = [words[0].partition("::")[0]] if words else [""]
         status = _COMMANDS[command](words or [], options, page)
@@ -49,7 +49,8 @@ def _say(sentence):
     print(f"torchoscope: {sentence}", file=sys.stderr, flush=True)
 
 
-def _import_torch(by_program):
+def import_torch(by_program=False):
+    """Import torch, and print which one it is if `by_program`."""
     try:
         import torch
     except ModuleNotFoundError as error:

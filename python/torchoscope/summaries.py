@@ -143,12 +143,12 @@ def look(
         why = "give it a tensor or a shape to see it run"
         return _structure(model, f"not run: {why}", view), None
     wanted = _Wanted(mode, backward, keep, warmup)
-    recording, error = _run(_unlazy(model, given), given, wanted)
+    recording, error = _run(unlazy(model, given.make), given, wanted)
     if error is not None and given.source:
         # Default inputs: show the structure rather than an error.
         why = f"not run: its {given.source} do not fit: {_first_line(error)}"
         while error is not None and given.try_others():
-            recording, error = _run(_unlazy(model, given), given, wanted)
+            recording, error = _run(unlazy(model, given.make), given, wanted)
         if error is not None:
             return _structure(model, why, view), None
     title = f"{type(model).__name__}{_mode_of(model)}"
@@ -232,16 +232,16 @@ def _backward(result):
     sum(one.sum() for one in found).backward()
 
 
-def _unlazy(model, given):
+def unlazy(model, make):
     """A lazy model gets its shapes from its first call, which should be the user's. So a
-    copy is called, once before it is recorded."""
+    copy is called, once before it is recorded. make() returns (args, kwargs)."""
     is_lazy = torch.nn.parameter.is_lazy
     for _, module in modules_of(model):
         own = (*module._parameters.values(), *module._buffers.values())
         if any(one is not None and is_lazy(one) for one in own):
             model = copy.deepcopy(model, _lazy_buffers(model))
             with state_guard(model), torch.no_grad(), contextlib.suppress(Exception):
-                args, kwargs = given.make()
+                args, kwargs = make()
                 model(*args, **kwargs)
             return model
     return model

@@ -30,8 +30,7 @@ def load(target):
     """The object that the target names, or the result if it is a function."""
     place, _, expression = target.partition("::")
     names, arguments = _parsed(target, expression)
-    module = _module(target, place)
-    found = module
+    found = module_of(target)
     for name in names:
         found = _member(target, place, found, name)
     if arguments is None and not _is_called(found):
@@ -89,7 +88,9 @@ def _parsed(target, expression):
 _loaded = {}  # real path -> module
 
 
-def _module(target, place):
+def module_of(target):
+    """The module that the target's file or package name stands for."""
+    place = target.partition("::")[0]
     if place.endswith(".py") or os.sep in place:
         return _of_file(target, place)
     _search_first(os.getcwd())
