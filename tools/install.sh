@@ -32,5 +32,6 @@ if [ -e build/c/python/torchoscope/_core.abi3.so ]; then
         sort | while read -r file; do
         put 644 "python/torchoscope/$file" "$package/${file#./}"
     done
+    put 755 tools/tt-model-analysis.sh bin/tt-model-analysis
     echo "to import torchoscope: PYTHONPATH=$root/lib/torchoscope" >&2
 fi

@@ -1,4 +1,4 @@
-"""The examples in the documents that torchoscope.compat.rp was written after. What is
+"""The examples in the documents that torchoscope.compat was written after. What is
 tested are the copies in tests/python/seeds/: headings and blocks of code, with the
 import lines changed. The documents themselves may lie in ../shared/seeds.
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 COPIES = Path(__file__).resolve().parent / "seeds"
 ORIGINALS = Path(__file__).resolve().parents[3] / "shared" / "seeds"
-NUMBERS = ("000", "001")
+NUMBERS = ("000", "001", "003")
 
 
 def blocks(text):
@@ -49,6 +49,7 @@ def _repaired(line):
 
 def changed(code):
     """The one change: who is imported."""
+    code = code.replace("from model_", "from torchoscope.compat.model_")
     ours = "torchoscope.compat.rp"
     code = re.sub(r"(?m)^( *)import rp$", rf"\1import {ours} as rp", code)
     return re.sub(r"(?m)^( *)from rp\.libs\.\w+ import", rf"\1from {ours} import", code)

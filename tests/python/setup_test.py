@@ -394,6 +394,7 @@ class Install(TemporaryFolder):
             self.assertIn(".text", said.stdout)
             self.assertNotIn(".debug_info", said.stdout)
         for words in ([self.folder / "bin/torchoscope", "--version"],
+                      [self.folder / "bin/tt-model-analysis", "--help"],
                       [sys.executable, "-c", "import torchoscope.compat.rp"]):
             env = {**os.environ, "PYTHONPATH": str(package.parent)}
             done = subprocess.run(words, env=env, cwd=self.folder, capture_output=True)

@@ -7,7 +7,7 @@ from typing import Any, assert_type
 import torch
 
 import torchoscope
-from torchoscope.compat import rp
+from torchoscope.compat import model_analysis, rp
 
 net = torch.nn.Linear(4, 8)
 
@@ -81,3 +81,18 @@ with rp.record_torch_module_forward_stats(net):
 infos = asyncio.run(rp.analyze_model_async(net))
 assert_type(infos[""].parameter_count, int)
 assert_type(rp.export_model_summary(net, "json"), str)
+
+# --- unique modules and operations
+
+
+def load() -> torch.nn.Module:
+    return net
+
+
+found_modules = model_analysis.extract_unique_modules(load, lambda: torch.ones(3, 4))
+assert_type(found_modules, dict[str, Any])
+model_analysis.extract_pytorch_ops("unique_modules.json", load, load, "pytorch_ops.json")
+model_analysis.extract_unique_modules(net.weight, 3)  # wrong
+info = model_analysis.ModuleInfo("mod_000", "Linear", "(root)", None)
+assert_type(info.occurrences, list[str])
+assert_type(model_analysis.OpInfo("op_000", "torch.relu", "mod_000", "ReLU").id, str)

@@ -104,6 +104,8 @@ class Wheel(TemporaryFolder):
             self.must(*program, "check", unsafe, status=1)
             self.must(*program, "stats", sample)
             self.must(*program, "tree", sample, "--filter", "/conv[12]$/")
+        said = self.must(venv / "bin/tt-model-analysis", "--help")
+        self.assertIn("--model-path FILE.py::FUNCTION", said)
         code = "import torchoscope; print(torchoscope.__version__)"
         self.assertEqual(self.must(python, "-c", code), f"{VERSION}\n")
         self.assertTrue((venv / "share/man/man1/torchoscope.1").exists())

@@ -1,0 +1,21 @@
+#!/bin/sh
+# tt-model-analysis - what `make install` puts beside the program: runs
+# torchoscope.compat.model_analysis in the user's Python, the same one that the program
+# takes for live models. pip makes a script of its own (pyproject.toml).
+set -eu
+root=$(dirname "$(dirname "$(readlink -f "$0")")")
+
+python=${TORCHOSCOPE_PYTHON:-}
+if [ -z "$python" ] && [ -x "${VIRTUAL_ENV:-}/bin/python" ]; then
+    python=$VIRTUAL_ENV/bin/python
+fi
+python=${python:-python3}
+
+if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
+    echo "tt-model-analysis: $python is not Python 3.11 or later;" \
+        "TORCHOSCOPE_PYTHON says which to take" >&2
+    exit 1
+fi
+PYTHONPATH=$root/lib/torchoscope${PYTHONPATH:+:$PYTHONPATH}
+export PYTHONPATH
+exec "$python" -P -m torchoscope.compat.model_analysis.cli "$@"
