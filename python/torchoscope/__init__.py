@@ -10,10 +10,7 @@ if "t" in sys.abiflags:
 from torchoscope import _core
 from torchoscope._core import Error
 from torchoscope.differences import Diff, diff
-from torchoscope.flops import flops_formula, register_flops
-from torchoscope.graph import Edge, Graph, Node
 from torchoscope.model import Finding, Model, Module, Tensor, open
-from torchoscope.ops import Op, Ops, OpValue
 from torchoscope.recording import Call, Gap, Recording, Value
 
 __version__ = _core.version
@@ -46,10 +43,13 @@ __all__ = [
     "trace",
 ]
 
-# Imported on first use: these need torch, which takes seconds to import.
+# Imported on first use: these need torch, which takes seconds to import, or modules of
+# Python that not everybody needs.
 _LATER = {"record": "recorder", "state_guard": "restore"}
 _LATER |= {"trace": "traces", "summary": "summaries", "Summary": "summaries"}
-_LATER |= {"explore": "explorer"}
+_LATER |= {"explore": "explorer", "Op": "ops", "Ops": "ops", "OpValue": "ops"}
+_LATER |= {"Graph": "graph", "Node": "graph", "Edge": "graph"}
+_LATER |= {"flops_formula": "flops", "register_flops": "flops"}
 
 
 def __getattr__(name):
