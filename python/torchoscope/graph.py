@@ -74,7 +74,8 @@ class Graph:
 
     @property
     def inputs(self):
-        """The nodes of the tensors that a pass was given."""
+        """The nodes of the tensors that a pass was given, or of the operations that made
+        them before it."""
         return [self.nodes[number] for number in self.json["inputs"]]
 
     @property

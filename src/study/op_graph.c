@@ -170,6 +170,57 @@ static int add_calls(struct op_graph_walk *walk)
     return 0;
 }
 
+/* ---- what autograd saves ---- */
+
+static bool is_detach(const struct op_graph_walk *walk,
+                      const struct op_graph_node *node)
+{
+    const struct run_ops *ops = walk->run->ops;
+
+    return node->kind == OP_GRAPH_OP &&
+           ops->kinds[ops->ops[node->op].kind].flags & OP_DETACHES;
+}
+
+static void keep_edges(struct op_graph *graph, const uint32_t *number)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < graph->n_edges; i++) {
+        struct op_graph_edge edge = graph->edges[i];
+
+        if (number[edge.target] == NO_NODE)
+            continue;
+        edge.source = number[edge.source];
+        edge.target = number[edge.target];
+        graph->edges[n++] = edge;
+    }
+    graph->n_edges = n;
+}
+
+/* Leaves out each detach that nothing reads. */
+static int drop_detached(struct op_graph_walk *walk)
+{
+    struct op_graph *graph = walk->graph;
+    uint32_t n = 0, *number = arena_array(&walk->scratch, (size_t)graph->n_nodes + 1,
+                                          sizeof *number);
+
+    if (!number)
+        return -1;
+    for (uint32_t i = 0; i < graph->n_edges; i++)
+        number[graph->edges[i].source] = 1;
+    for (uint32_t i = 0; i < graph->n_nodes; i++) {
+        if (!number[i] && is_detach(walk, &graph->nodes[i])) {
+            number[i] = NO_NODE;
+            continue;
+        }
+        graph->nodes[n] = graph->nodes[i];
+        number[i] = n++;
+    }
+    graph->n_nodes = n;
+    keep_edges(graph, number);
+    return 0;
+}
+
 /* ---- the graph ---- */
 
 static int begin(struct op_graph_walk *walk)
@@ -196,9 +247,11 @@ static int fill(struct op_graph_walk *walk, const struct op_graph_wanted *wanted
     if (begin(walk) < 0)
         return -1;
     find_leaves(walk);
-    if (walk->graph->exact)
-        return add_ops(walk, wanted) < 0 ? -1 : graph_by_ops(walk);
-    return add_calls(walk) < 0 ? -1 : graph_by_calls(walk);
+    if (!walk->graph->exact)
+        return add_calls(walk) < 0 ? -1 : graph_by_calls(walk);
+    if (add_ops(walk, wanted) < 0 || graph_by_ops(walk) < 0)
+        return -1;
+    return wanted->level == OP_GRAPH_MODULES ? drop_detached(walk) : 0;
 }
 
 int op_graph_make(struct op_graph *ret_graph, const struct run *run,

@@ -6,6 +6,9 @@
  * these calls are nodes of their own (the `+` of a residual block). Only forward
  * operations count there, and the parameters of a module belong to its calls.
  *
+ * A detach whose result nothing in that graph reads is left out: autograd detaches what
+ * it saves for backward.
+ *
  * A call without operations that returns what it was given (Identity, Dropout in eval
  * mode) is the source of that value from then on.
  *
@@ -45,6 +48,7 @@ struct op_graph_node {
     uint32_t value; /* what it holds, or its first result: as in an edge; or RUN_NONE */
     uint64_t flops; /* of CALL: the sum of the known ones */
     bool has_flops; /* of CALL: some are known */
+    bool given;     /* it is or made an argument of a pass */
 };
 
 struct op_graph_edge {

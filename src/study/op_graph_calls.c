@@ -41,7 +41,8 @@ static int add_io(struct op_graph_walk *walk, uint32_t call, uint32_t io,
                                  .call = call,
                                  .io = io,
                                  .tensor = RUN_NONE,
-                                 .value = walk->run->ios[io].value};
+                                 .value = walk->run->ios[io].value,
+                                 .given = kind == OP_GRAPH_INPUT};
 
     *ret_node = graph_node(walk, node);
     return *ret_node == NO_NODE ? -1 : 0;
@@ -57,9 +58,12 @@ static int begin_pass(struct op_graph_walk *walk, uint32_t call)
         uint32_t node;
 
         if (!has_value(&run->ios[i], RUN_IN) ||
-            map_find(&walk->makers, run->ios[i].value, &node) ||
             run->values[run->ios[i].value].flags & RUN_PARAMETER)
             continue;
+        if (map_find(&walk->makers, run->ios[i].value, &node)) {
+            walk->graph->nodes[node].given = true;
+            continue;
+        }
         if (add_io(walk, call, i, OP_GRAPH_INPUT, &node) < 0 ||
             give(walk, run->ios[i].value, node) < 0)
             return -1;

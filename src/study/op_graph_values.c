@@ -118,6 +118,16 @@ static uint32_t value_of_io(const struct run *run, const struct run_io *io)
 
 /* ---- passes ---- */
 
+/* Marks the operation that made an argument of a pass; false: none did. */
+static bool mark_maker(struct op_graph_walk *walk, uint32_t value)
+{
+    const struct run_op_value *of = value_at_op(walk, value);
+
+    if (of->producer != RUN_NONE && walk->op_node[of->producer] != NO_NODE)
+        walk->graph->nodes[walk->op_node[of->producer]].given = true;
+    return of->producer != RUN_NONE || of->n_sources > 0;
+}
+
 /* A node for each argument of a pass that no operation made. */
 static int add_inputs(struct op_graph_walk *walk, uint32_t call)
 {
@@ -129,14 +139,13 @@ static int add_inputs(struct op_graph_walk *walk, uint32_t call)
         struct op_graph_node input;
 
         if (run->ios[i].kind != RUN_IN || value == RUN_NONE ||
-            value_at_op(walk, value)->producer != RUN_NONE ||
-            value_at_op(walk, value)->n_sources > 0 ||
-            map_find(&walk->others, value, &node))
+            mark_maker(walk, value) || map_find(&walk->others, value, &node))
             continue;
         input = outside_node(walk, value);
         if (input.tensor != RUN_NONE)
             continue; /* a parameter that is passed as an argument */
         input.kind = OP_GRAPH_INPUT;
+        input.given = true;
         input.call = call;
         input.io = i;
         node = graph_node(walk, input);

@@ -137,12 +137,22 @@ static void write_edge(struct document *doc, const struct op_graph *graph, uint3
 
 /* ---- the document ---- */
 
+static bool is_input(const struct op_graph_node *node)
+{
+    return node->given;
+}
+
+static bool is_output(const struct op_graph_node *node)
+{
+    return node->kind == OP_GRAPH_OUTPUT;
+}
+
 static void write_ids(struct json *json, const char *key, const struct op_graph *graph,
-                      enum op_graph_kind kind)
+                      bool (*is_wanted)(const struct op_graph_node *node))
 {
     json_array(json, key);
     for (uint32_t i = 0; i < graph->n_nodes; i++)
-        if (graph->nodes[i].kind == kind)
+        if (is_wanted(&graph->nodes[i]))
             json_u64(json, NULL, i);
     json_array_end(json);
 }
@@ -169,8 +179,8 @@ void export_graph(struct json *json, const struct run *run,
     for (uint32_t i = 0; i < graph->n_edges; i++)
         write_edge(&doc, graph, i);
     json_array_end(json);
-    write_ids(json, "inputs", graph, OP_GRAPH_INPUT);
-    write_ids(json, "outputs", graph, OP_GRAPH_OUTPUT);
+    write_ids(json, "inputs", graph, is_input);
+    write_ids(json, "outputs", graph, is_output);
     json_object_end(json);
     buf_release(&doc.path);
 }
