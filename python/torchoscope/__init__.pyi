@@ -37,6 +37,7 @@ __all__ = [
     "register_flops",
     "state_guard",
     "summary",
+    "trace",
 ]
 
 _Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
@@ -247,13 +248,11 @@ class Gap(_Row):
 # --- operations and graphs
 
 class OpValue(_Row):
-    arg: str | int
+    position: int
     item: int | None
     value: int
     dtype: str
     device: str | None
-    layout: str
-    numel: int
     bytes: int
     storage: int | None
     offset: int
@@ -262,7 +261,16 @@ class OpValue(_Row):
     requires_grad: bool | None
     stats: dict[str, Any] | None
     unseen: bool | None
+    storage_bytes: int | None
     def __init__(self, row: dict[str, Any], run: Any) -> None: ...
+    @property
+    def arg(self) -> str | int: ...
+    @property
+    def layout(self) -> str: ...
+    @property
+    def numel(self) -> int: ...
+    @property
+    def sources(self) -> list[OpValue]: ...
     @property
     def shape(self) -> tuple[int, ...]: ...
     @property
@@ -285,12 +293,25 @@ class Op(_Row):
     line: str | None
     gradient: str | None
     attributes: dict[str, Any]
-    flags: list[str]
     start_ns: int
     ns: int
     new_bytes: int
     flops: int | None
+    flops_why: str | None
+    raised: bool
+    grad: bool
+    inference: bool
+    outside: bool
+    view: bool
+    writes: bool
+    random: bool
+    empty: bool
+    region: bool
+    custom: bool
+    detaches: bool
     def __init__(self, run: Any, number: int) -> None: ...
+    @property
+    def flags(self) -> list[str]: ...
     @property
     def cause(self) -> Op | None: ...
     @property
@@ -389,6 +410,7 @@ class Recording(_Shown):
         name: str | Iterable[str] | None = None,
         phase: _Phase | None = None,
     ) -> Ops: ...
+    def replay(self, shuffle: int | None = None) -> Any: ...
     def graph(
         self, level: Literal["ops", "modules"] = "modules", phase: _Phase | None = None
     ) -> Graph: ...

@@ -2,6 +2,7 @@
 used: a recording may have hundreds of thousands."""
 
 import fnmatch
+import math
 from array import array
 from collections.abc import Sequence
 
@@ -45,6 +46,11 @@ class OpValue(_Kept):
     def arg(self):
         """The name of the argument; of a result, its position."""
         return self._row.get("arg", self._row.get("position"))
+
+    @property
+    def numel(self):
+        """How many elements it has."""
+        return math.prod(self._row["shape"])
 
     @property
     def layout(self):
