@@ -17,8 +17,8 @@ _FLAGS = (
     "raised grad inference outside view writes random empty region custom detaches"
 ).split()
 _VALUE_NAMES = (
-    "position arg item value shape strides dtype device layout numel bytes storage offset write "
-    "tensor requires_grad stats unseen storage_bytes class"
+    "position item value dtype device bytes storage offset write tensor requires_grad "
+    "stats unseen storage_bytes class"
 )
 
 
@@ -61,6 +61,11 @@ class OpValue(_Kept):
     def shape(self):
         """Its sizes, a tuple."""
         return tuple(self._row["shape"])
+
+    @property
+    def numel(self):
+        """The number of its elements."""
+        return math.prod(self._row["shape"])
 
     @property
     def sources(self):

@@ -12,7 +12,7 @@ import torch
 
 import torchoscope
 from folder import TemporaryFolder
-from torchoscope.compat import model_analysis, rp
+from torchoscope.compat import model_analysis, rp, torch_vis
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/python.md").read_text()
@@ -30,7 +30,7 @@ def members(kind):
 class Docstrings(unittest.TestCase):
     def test_every_public_name_has_one(self):
         lack = []
-        for module in (torchoscope, rp, model_analysis):
+        for module in (torchoscope, rp, model_analysis, torch_vis):
             for name in module.__all__:
                 one = getattr(module, name)
                 if not inspect.getdoc(one):
@@ -44,7 +44,7 @@ class Docstrings(unittest.TestCase):
 class Page(TemporaryFolder):
     def test_every_public_name_and_member_stands_on_it(self):
         lack = []
-        for module in (torchoscope, rp, model_analysis):
+        for module in (torchoscope, rp, model_analysis, torch_vis):
             for name in module.__all__:
                 if not re.search(rf"\b{name}\b", PAGE):
                     lack.append(name)

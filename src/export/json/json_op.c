@@ -108,7 +108,7 @@ static void write_op_value(struct document *doc, uint32_t number, uint8_t flags)
 
 void document_op_value(struct document *doc, uint32_t number)
 {
-    write_op_value(doc, number, 0);
+    write_op_value(doc, number, doc->run->ops->values[number].flags);
     write_sources(doc, number);
 }
 
@@ -136,7 +136,9 @@ static void write_tensors(struct document *doc, const char *key,
             json_str(doc->json, "arg", name);
         if (io->item != OP_NO_ITEM)
             json_u64(doc->json, "item", io->item);
-        write_op_value(doc, io->value, kind == OP_IN ? io->flags : 0);
+        write_op_value(doc, io->value,
+                       kind == OP_IN ? io->flags
+                                     : doc->run->ops->values[io->value].flags);
         if (sources)
             write_sources(doc, io->value);
         json_object_end(doc->json);

@@ -307,7 +307,7 @@ class _Builder:
 
 
 def _kind_of(op):
-    if {"custom", "region"} & set(op["flags"]):
+    if op.get("custom") or op.get("region"):
         return OperationType.CUSTOM
     return OperationType.MEMORY_OP if op["family"] in _MEMORY else OperationType.TENSOR_OP
 
