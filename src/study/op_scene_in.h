@@ -22,6 +22,7 @@ struct op_scene {
 struct scene_read {
     uint32_t storage;
     bool grad;
+    uint8_t dtype; /* 0: float32 */
 };
 
 struct scene_op {

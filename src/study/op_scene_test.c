@@ -51,7 +51,8 @@ uint32_t op_scene_op(struct op_scene *s, struct scene_op op)
     uint32_t i;
 
     for (i = 0; i < SCENE_READS && op.reads[i].storage; i++) {
-        put(s, &tensors[given.n_tensors], op.reads[i].storage, OP_IN, 0);
+        put(s, &tensors[given.n_tensors], op.reads[i].storage, OP_IN,
+            op.reads[i].dtype);
         tensors[given.n_tensors].arg = (uint16_t)i;
         tensors[given.n_tensors++].flags =
             op.reads[i].grad ? OP_VALUE_GRAD : OP_VALUE_NO_GRAD;

@@ -3,6 +3,7 @@
  *   counts.h             parameters, bytes and tensors, in total and below every place
  *   family.h             what kind of work a module does: convolution, norm, activation
  *   activity.h           what each place did in a run: its calls added up
+ *   no_gradient.h        parameters without gradient, and the operation to blame
  *   op_memory.h          tensor memory of a run: its curve, peak, saved activations
  *   slowest.h            where the time of a run went, by place and by class
  *   op_graph.h           operations or calls, and the values between them
