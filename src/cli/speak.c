@@ -42,7 +42,8 @@ int speak_status(const struct show *show)
     const struct session *session = show->session;
     const struct model *model = session->model;
 
-    if (show->activity && notes_alarmed(show->activity))
+    if (show->activity &&
+        (notes_alarmed(show->activity) || notes_gradient_alarmed(show)))
         return STATUS_FINDINGS;
     if (session->verdict.verdict == VERDICT_UNSAFE ||
         session->verdict.verdict == VERDICT_INCONCLUSIVE)

@@ -185,6 +185,27 @@ static int add_spoilt(struct explorer *explorer)
     return 0;
 }
 
+/* Parameters that got no gradient. */
+static int add_no_gradients(struct explorer *explorer)
+{
+    const struct show *show = &explorer->show;
+
+    for (uint32_t i = 0; show->no_gradients && i < show->no_gradients->n; i++) {
+        uint32_t tensor = show->no_gradients->at[i].tensor;
+        enum severity severity = note_no_gradient(NULL, show, i);
+
+        if (severity != SEVERITY_NOTE &&
+            add(explorer, (struct alarm){.kind = ALARM_GRADIENT,
+                                         .subject = i,
+                                         .severity = severity,
+                                         .time = UINT64_MAX,
+                                         .place = show->model->tensors[tensor].place}) <
+                0)
+            return -1;
+    }
+    return 0;
+}
+
 /* --- All of them */
 
 static int compare(const void *a, const void *b)
@@ -269,7 +290,7 @@ int alarms_find(struct explorer *explorer, struct err *err)
     *alarms = (struct alarms){0};
     measured_below(&alarms->measured, explorer, 0);
     if (add_findings(explorer) < 0 || add_uses(explorer) < 0 || add_run(explorer) < 0 ||
-        add_spoilt(explorer) < 0)
+        add_no_gradients(explorer) < 0 || add_spoilt(explorer) < 0)
         goto fail;
     if (alarms->n > 0)
         qsort(alarms->at, alarms->n, sizeof *alarms->at, compare);
@@ -326,6 +347,9 @@ static void alarm_fact(struct facts *to, const struct explorer *explorer,
         break;
     case ALARM_TENSOR:
         note_tensor(to, show, alarm->subject);
+        break;
+    case ALARM_GRADIENT:
+        note_no_gradient(to, show, alarm->subject);
         break;
     }
 }

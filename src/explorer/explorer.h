@@ -32,10 +32,11 @@
 /* A target of `!`. */
 struct alarm {
     enum alarm_kind {
-        ALARM_FINDING, /* `subject` is its index in the model's findings */
-        ALARM_GLOBAL,  /* of the pickle log */
-        ALARM_MODULE,  /* a place that raised or made NaN in a run */
-        ALARM_TENSOR,  /* with values that are not finite */
+        ALARM_FINDING,  /* `subject` is its index in the model's findings */
+        ALARM_GLOBAL,   /* of the pickle log */
+        ALARM_MODULE,   /* a place that raised or made NaN in a run */
+        ALARM_TENSOR,   /* with values that are not finite */
+        ALARM_GRADIENT, /* of show->no_gradients */
     } kind;
     uint32_t subject;
     enum severity severity;

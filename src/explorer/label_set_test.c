@@ -22,7 +22,7 @@ TEST(at_first_these_labels_are_on)
     label_set_init(&set, NULL);
     CHECK_STR(ids(&set, &text), "params,percent,memory,time,name,type,args");
     CHECK(!set.flowing);
-    CHECK_INT(set.n, 30);
+    CHECK_INT(set.n, 31);
     CHECK(n_label_kinds <= LABELS_MOST);
     buf_release(&text);
 }
@@ -121,7 +121,7 @@ TEST(labels_that_do_not_fit_are_named_in_a_line)
         CHECK(text_width(buf_span(&text)) <= width);
         if (width == 52)
             CHECK_STR(buf_cstr(&text),
-                      " ▾ 12 more: average own time, average total time …");
+                      " ▾ 13 more: total time, average own time …");
         if (width == 399)
             CHECK(str_ends(buf_span(&text), STR(", name, type, arguments, shapes")));
     }
@@ -169,6 +169,7 @@ TEST(every_label_says_something_or_nothing_of_every_row)
                                " □ Own memory             b m self=144.0KB 100%\n"
                                " □ Input memory\n"
                                " □ Output memory\n"
+                               " □ Saved for backward\n"
                                " □ Input shapes (italic)  f\n"
                                " □ Output shapes          f\n"
                                " □ Calls                  f\n"

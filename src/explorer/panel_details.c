@@ -74,6 +74,7 @@ static void tensor_facts(struct details *d, uint32_t place)
 {
     const struct model *model = d->show->model;
 
+    notes_no_gradient_at(&d->facts, d->show, place);
     shape_facts(d, place, place_tensor(model, place));
     details_tensor_values(d, model->object[place]);
     details_tensor(&d->facts, d->show, place, true);

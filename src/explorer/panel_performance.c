@@ -3,6 +3,7 @@
 
 #include "explorer/panels_in.h"
 #include "facts/calls_text.h"
+#include "facts/memory_text.h"
 #include "facts/performance.h"
 #include "facts/run_text.h"
 #include "text/text.h"
@@ -39,6 +40,7 @@ own_of(struct explorer *explorer, struct panel_state *state, struct err *err)
     facts_clear(&own->slowest);
     if (performance_slowest(&own->slowest, show, MOST_LISTED, false, err) < 0)
         return NULL;
+    memory_run(&own->slowest, show, MOST_LISTED);
     own->run = show->session->run;
     return own;
 }
@@ -73,7 +75,7 @@ static void module_lines(struct lines *to, struct explorer *explorer,
 
 #define MORE "   F all, in order"
 
-/* The slowest modules and classes; after the first, if there is space, the key that
+/* The slowest modules and classes, and the memory of the run; after the first, if there is space, the key that
  * lists them all. It gets no line of its own because the hints name F, too. */
 static void slowest_lines(struct lines *to, const struct facts *facts, unsigned width)
 {

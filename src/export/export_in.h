@@ -19,7 +19,9 @@ struct document {
                               NULL if nothing is tied */
     uint64_t items;        /* items of plain values written so far; see json_value.c */
     const struct run *run; /* NULL if there is none */
-    struct activities activities; /* of the run; empty without one */
+    struct activities activities;     /* of the run; empty without one */
+    struct memory_use memory;         /* empty without operations */
+    struct no_gradients no_gradients; /* likewise */
 };
 
 /* Write the members that every document has. document_end() closes the object. */
@@ -89,6 +91,13 @@ void document_run_facts(struct document *doc, const char *key); /* "KEY": {...} 
 void document_activity(struct document *doc, uint32_t place); /* members of a module */
 void document_calls(struct document *doc, uint32_t place); /* "calls", "merged", ... */
 void document_slowest(struct document *doc);               /* "slowest", "classes" */
+
+/* ---- runs with operations: json_memory.c; nothing for others ---- */
+
+void document_memory(struct document *doc);                /* "memory": {...} */
+void document_live_bytes(struct document *doc);            /* "live_bytes": [...] */
+void document_saved(struct document *doc, uint32_t place); /* members of a module */
+void document_no_gradient(struct document *doc);           /* "no_gradient": [...] */
 
 /* ---- parts of a run, by index: json_call.c ---- */
 

@@ -1,5 +1,6 @@
 /* Facts about a recording. */
 #include "facts/facts.h"
+#include "facts/memory_text.h"
 #include "facts/performance.h"
 #include "facts/run_text.h"
 
@@ -32,6 +33,7 @@ int facts_run(struct file_facts *facts, struct err *err)
     fact_end(facts->to, "cost", COLOUR_NONE);
     if (performance_slowest(facts->to, show, MOST_SLOW, true, err) < 0)
         return -1;
+    memory_run(facts->to, show, MOST_SLOW);
     performance_measured(facts->to, show);
     return 0;
 }

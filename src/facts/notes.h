@@ -31,7 +31,8 @@ void note_tensor(struct facts *to, const struct show *show, uint32_t tensor);
 
 /* The rest is for sessions with a run. All notes: the alarms, then the gaps. */
 int notes_run(struct facts *to, const struct show *show, struct err *err);
-/* Exceptions and the origin of the first NaN or Inf: "raised", "not_finite". */
+/* Exceptions, the origin of the first NaN or Inf, and parameters without gradient:
+ * "raised", "not_finite", "no_gradient". */
 void notes_alarms(struct facts *to, const struct show *show);
 /* What the recording missed, one fact per reason: "12 modules were not called: a, b,
  * ..." */
@@ -39,10 +40,19 @@ int notes_gaps(struct facts *to, const struct show *show, struct err *err);
 /* A short alarm for one module that raised or produced NaN or Inf: "log made the first
  * NaN", "fc raised an exception". */
 void note_module(struct facts *to, const struct show *show, uint32_t place);
+/* Trainable parameters without gradient, one fact per reason: "no_gradient". */
+void notes_no_gradient(struct facts *to, const struct show *show);
+/* Those of one parameter, or of a module's own parameters. */
+void notes_no_gradient_at(struct facts *to, const struct show *show, uint32_t place);
+/* One of show->no_gradients; `to` may be NULL. Returns how bad it is. */
+enum severity note_no_gradient(struct facts *to, const struct show *show,
+                               uint32_t index);
 /* The alarms of one module, in detail, or of modules below it. */
 void notes_place(struct facts *to, const struct show *show, uint32_t place);
 
 /* Did any module raise, or produce NaN or Inf? */
 bool notes_alarmed(const struct activities *activity);
+/* Was a parameter cut off from the loss? */
+bool notes_gradient_alarmed(const struct show *show);
 
 #endif

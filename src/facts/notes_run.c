@@ -275,12 +275,14 @@ void notes_place(struct facts *to, const struct show *show, uint32_t place)
     place_not_finite(to, show, place);
     if (at->flags & ACTIVITY_BELOW)
         below_fact(to, show, place);
+    notes_no_gradient_at(to, show, place);
 }
 
 void notes_alarms(struct facts *to, const struct show *show)
 {
     raised_fact(to, show);
     not_finite_fact(to, show, "✗ alarm");
+    notes_no_gradient(to, show);
 }
 
 int notes_run(struct facts *to, const struct show *show, struct err *err)

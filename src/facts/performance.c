@@ -1,5 +1,6 @@
 #include "facts/performance.h"
 
+#include "facts/memory_text.h"
 #include "facts/run_text.h"
 #include "study/slowest.h"
 #include "text/text.h"
@@ -163,6 +164,7 @@ void performance_place(struct facts *to, const struct show *show, uint32_t place
         share_of(at->total_ns, both);
     backward_fact(to, show, place, backward, both, least);
     memory_fact(to, show, place);
+    memory_place(to, show, place);
 }
 
 /* "├─ forward()     1.52ms    ████▉             ": the measurement and its bar. */

@@ -89,6 +89,8 @@ const struct column column_table[] = {
      RIGHT, 2, 0, cell_in_memory},
     {"out_mem", "out mem", NULL, "memory of all results of its newest call",
      FIGURE_BYTES, RIGHT, 2, 0, cell_out_memory},
+    {"saved", "saved", NULL, "memory saved for backward, with everything below",
+     FIGURE_BYTES, RIGHT, 2, 0, cell_saved},
     {"nan", "NaN", NULL,
      "NaN and Inf in its results, or without a recording in its tensors",
      FIGURE_NOT_FINITE, RIGHT, 9, SORT_NAN, cell_not_finite},

@@ -60,7 +60,8 @@ enum run_amount {
     RUN_BACKWARD,
     RUN_DEVICE,
     RUN_NAN,
-    RUN_INF
+    RUN_INF,
+    RUN_SAVED, /* bytes saved for backward */
 };
 uint64_t row_run(const struct show *show, const struct row *row, enum run_amount what);
 

@@ -46,6 +46,11 @@ static void out_memory_flow(struct buf *to, const struct show *show,
     flow_cell(to, "out_mem=", "out_mem", show, row);
 }
 
+static void saved_flow(struct buf *to, const struct show *show, const struct row *row)
+{
+    flow_cell(to, "saved=", "saved", show, row);
+}
+
 static void calls_flow(struct buf *to, const struct show *show, const struct row *row)
 {
     uint64_t calls = row_run(show, row, RUN_CALLS);
@@ -204,6 +209,7 @@ const struct label_kind label_kinds[] = {
     {"own_mem",    "Own memory",            'b', OFF, "own_mem",    8,  2,  own_memory_flow, ANY},
     {"in_mem",     "Input memory",          0,   OFF, "in_mem",     8,  3,  in_memory_flow, RUN},
     {"out_mem",    "Output memory",         0,   OFF, "out_mem",    8,  3,  out_memory_flow, RUN},
+    {"saved",      "Saved for backward",    0,   OFF, "saved",      8,  3,  saved_flow, RUN},
     {"in",         "Input shapes (italic)", 'f', OFF, "in",         0,  9,  in_flow, RUN},
     {"out",        "Output shapes",         'f', OFF, "out",        0,  10, out_flow, RUN},
     {"calls",      "Calls",                 'f', OFF, "calls",      5,  8,  calls_flow, RUN},

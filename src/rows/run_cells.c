@@ -45,6 +45,9 @@ uint64_t row_run(const struct show *show, const struct row *row, enum run_amount
         case RUN_INF:
             sum += at->inf;
             break;
+        case RUN_SAVED:
+            sum += show->memory ? show->memory->saved_here[place] : 0;
+            break;
         }
     }
     if (row->count > MANY)
@@ -126,6 +129,19 @@ void cell_in_memory(struct figure *to, const struct show *show, const struct row
 void cell_out_memory(struct figure *to, const struct show *show, const struct row *row)
 {
     add_memory(to, show, row, RUN_OUT);
+}
+
+/* Empty unless there was a backward. */
+void cell_saved(struct figure *to, const struct show *show, const struct row *row)
+{
+    uint64_t bytes;
+
+    if (!show->memory || show->memory->saved_op == RUN_NONE || row->flags & ROW_MORE ||
+        show->model->kind[row->place] != PLACE_MODULE)
+        return;
+    bytes = row_run(show, row, RUN_SAVED);
+    if (bytes > 0 || called(show, row))
+        figure_bytes(to, bytes);
 }
 
 void cell_nan(struct figure *to, const struct show *show, const struct row *row)

@@ -94,13 +94,35 @@ static int find_activity(struct show *show, struct arena *arena, struct err *err
     return 0;
 }
 
+/* What only a run with operations tells. */
+static int find_ops(struct show *show, struct arena *arena, struct err *err)
+{
+    const struct run *run = show->session->run;
+    struct no_gradients *no_gradients;
+    struct memory_use *memory;
+
+    if (!run || !run->ops)
+        return 0;
+    memory = arena_alloc(arena, sizeof *memory);
+    no_gradients = arena_alloc(arena, sizeof *no_gradients);
+    if (!memory || !no_gradients)
+        return arena_err(arena, "what operations did", err);
+    if (memory_use_of(memory, run, arena, err) < 0 ||
+        no_gradients_of(no_gradients, run, arena, err) < 0)
+        return -1;
+    show->memory = memory;
+    show->no_gradients = no_gradients;
+    return 0;
+}
+
 int show_init(struct show *show, const struct session *session, struct arena *arena,
               struct err *err)
 {
     *show = (struct show){.session = session,
                           .model = session->model,
                           .file_name = path_last(session->model->path)};
-    if (find_globals(show, arena, err) < 0 || find_activity(show, arena, err) < 0)
+    if (find_globals(show, arena, err) < 0 || find_activity(show, arena, err) < 0 ||
+        find_ops(show, arena, err) < 0)
         return -1;
     return add_up_tied(show, arena, err);
 }

@@ -7,6 +7,8 @@
 #include "base/map.h"
 #include "session/session.h"
 #include "study/activity.h"
+#include "study/no_gradient.h"
+#include "study/op_memory.h"
 
 struct label;
 struct row;
@@ -24,8 +26,10 @@ struct show {
     struct map globals;   /* maps the string id of a pickle's global to its index in
                              the log */
     struct str file_name; /* the last part of the model's path */
-    const struct activities *activity; /* for a recording; else NULL */
-    struct below_index *index;         /* see below.h; NULL: no index */
+    const struct activities *activity;       /* for a recording; else NULL */
+    const struct memory_use *memory;         /* with operations; else NULL */
+    const struct no_gradients *no_gradients; /* likewise */
+    struct below_index *index;               /* see below.h; NULL: no index */
     bool gaps_in_out; /* no `time` column: `out` shows why a module has no calls */
 };
 

@@ -17,8 +17,10 @@ struct memory_scan {
     const struct run *run;
     const struct run_ops *ops;
     struct arena *scratch;
+    uint8_t *roles;        /* by storage: enum op_storage_role */
     bool *read_back;       /* by storage: an operation of backward read it */
     uint32_t *step_begins; /* by operation: the first one of its step */
+    uint32_t *step_ends;   /* by operation: how many step() of optimizers ended */
     uint32_t *rounds;      /* the first operation of each backward */
     uint32_t n_rounds;
     uint32_t *round_of;   /* by operation: how many backwards began up to it */
@@ -62,12 +64,15 @@ static int allocate(struct memory_scan *scan, struct arena *arena)
     use->live = arena_array(arena, ops, sizeof *use->live);
     use->saved_own = arena_array(arena, places, sizeof *use->saved_own);
     use->saved_here = arena_array(arena, places, sizeof *use->saved_here);
+    scan->roles = arena_array(scan->scratch, storages, sizeof *scan->roles);
     scan->read_back = arena_array(scan->scratch, storages, sizeof *scan->read_back);
     scan->step_begins = arena_array(scan->scratch, ops, sizeof *scan->step_begins);
+    scan->step_ends = arena_array(scan->scratch, ops, sizeof *scan->step_ends);
     scan->rounds = arena_array(scan->scratch, ops, sizeof *scan->rounds);
     scan->round_of = arena_array(scan->scratch, ops, sizeof *scan->round_of);
-    return use->live && use->saved_own && use->saved_here && scan->read_back &&
-                   scan->step_begins && scan->rounds && scan->round_of
+    return use->live && use->saved_own && use->saved_here && scan->roles &&
+                   scan->read_back && scan->step_begins && scan->step_ends &&
+                   scan->rounds && scan->round_of
                ? 0
                : -1;
 }
@@ -99,6 +104,64 @@ static void scan_ops(struct memory_scan *scan)
         }
         scan->round_of[i] = scan->n_rounds;
     }
+}
+
+/* What accumulates the gradient of a parameter makes or writes that gradient. */
+static void find_gradients(struct memory_scan *scan)
+{
+    for (uint32_t i = 0; i < scan->ops->n_ops; i++) {
+        const struct run_op *op = &scan->ops->ops[i];
+
+        for (uint32_t k = 0; op->gradient != RUN_NONE && k < op->n_ios; k++) {
+            const struct run_op_io *io = &scan->ops->ios[op->ios + k];
+            uint32_t storage = scan->ops->values[io->value].storage;
+
+            if (io->kind != OP_IN && storage < scan->ops->n_storages &&
+                scan->roles[storage] == OP_STORAGE_OTHER)
+                scan->roles[storage] = OP_STORAGE_GRADIENT;
+        }
+    }
+}
+
+static bool in_optimizer(const struct memory_scan *scan, uint32_t op)
+{
+    return op < scan->ops->n_ops && scan->ops->ops[op].phase == OP_OPTIMIZER;
+}
+
+/* Is it state of an optimizer: made by a step() and alive after it, or older than the
+ * recording and first used by a step()? */
+static bool is_state(const struct memory_scan *scan,
+                     const struct run_op_storage *storage)
+{
+    uint32_t last;
+
+    if (storage->born >= scan->ops->n_ops)
+        return in_optimizer(scan, storage->seen);
+    if (!in_optimizer(scan, storage->born))
+        return false;
+    if (storage->died == RUN_NONE)
+        return true;
+    last = storage->died > 0 ? storage->died - 1 : 0; /* alive while it ran */
+    return last < scan->ops->n_ops &&
+           scan->step_ends[storage->born] != scan->step_ends[last];
+}
+
+/* The roles that the recorder gave, and those that follow from what operations did. */
+static void find_roles(struct memory_scan *scan)
+{
+    uint32_t ends = 0;
+
+    for (uint32_t i = 0; i < scan->ops->n_storages; i++)
+        scan->roles[i] = scan->ops->storages[i].role;
+    for (uint32_t i = 0; i < scan->ops->n_ops; i++) {
+        ends += i > 0 && in_optimizer(scan, i - 1) && !in_optimizer(scan, i);
+        scan->step_ends[i] = ends;
+    }
+    find_gradients(scan);
+    for (uint32_t i = 0; i < scan->ops->n_storages; i++)
+        if (scan->roles[i] == OP_STORAGE_OTHER &&
+            is_state(scan, &scan->ops->storages[i]))
+            scan->roles[i] = OP_STORAGE_OPTIMIZER;
 }
 
 /* Parameters and buffers that no operation used have no storage in the run. */
@@ -138,9 +201,9 @@ static int scan_model(struct memory_scan *scan)
 
 /* A storage that existed before is alive from the start if it belongs to the model or
  * its training, else (inputs) from the start of the step that first uses it. */
-static struct memory_life life_of(const struct memory_scan *scan,
-                                  const struct run_op_storage *storage)
+static struct memory_life life_of(const struct memory_scan *scan, uint32_t i)
 {
+    const struct run_op_storage *storage = &scan->ops->storages[i];
     uint32_t n = scan->ops->n_ops;
     struct memory_life life = {.from = storage->born, .to = storage->died};
 
@@ -148,7 +211,7 @@ static struct memory_life life_of(const struct memory_scan *scan,
         return (struct memory_life){0};
     if (storage->born >= n)
         life.from =
-            storage->role == OP_STORAGE_OTHER ? scan->step_begins[storage->seen] : 0;
+            scan->roles[i] == OP_STORAGE_OTHER ? scan->step_begins[storage->seen] : 0;
     if (life.to > n)
         life.to = n;
     if (life.to < life.from)
@@ -169,7 +232,7 @@ static bool may_be_saved(const struct memory_scan *scan, uint32_t i)
 {
     const struct run_op_storage *storage = &scan->ops->storages[i];
 
-    return storage->role == OP_STORAGE_OTHER && made_in(scan, storage, OP_FORWARD) &&
+    return scan->roles[i] == OP_STORAGE_OTHER && made_in(scan, storage, OP_FORWARD) &&
            (scan->read_back[i] || scan->ops->ops[storage->born].flags & OP_GRAD_MODE);
 }
 
@@ -186,7 +249,7 @@ static enum memory_kind kind_of(const struct memory_scan *scan, uint32_t i,
 {
     const struct run_op_storage *storage = &scan->ops->storages[i];
 
-    switch (storage->role) {
+    switch (scan->roles[i]) {
     case OP_STORAGE_PARAMETER:
         return MEMORY_PARAMETERS;
     case OP_STORAGE_BUFFER:
@@ -230,7 +293,7 @@ static void make_curve(struct memory_scan *scan)
 
     for (uint32_t i = 0; i < scan->ops->n_storages; i++) {
         const struct run_op_storage *storage = &scan->ops->storages[i];
-        struct memory_life life = life_of(scan, storage);
+        struct memory_life life = life_of(scan, i);
 
         if (storage->born < use->n)
             use->phases[scan->ops->ops[storage->born].phase % OP_PHASES].allocated +=
@@ -253,7 +316,7 @@ static void describe_peak(struct memory_scan *scan)
         return;
     memcpy(use->at_peak, scan->outside_kinds, sizeof use->at_peak);
     for (uint32_t i = 0; i < scan->ops->n_storages; i++) {
-        struct memory_life life = life_of(scan, &scan->ops->storages[i]);
+        struct memory_life life = life_of(scan, i);
 
         if (life.from <= use->peak_op && use->peak_op < life.to)
             use->at_peak[kind_of(scan, i, life)] += scan->ops->storages[i].bytes;
@@ -272,7 +335,7 @@ static int largest_round(struct memory_scan *scan)
     if (!sums)
         return -1;
     for (uint32_t i = 0; i < scan->ops->n_storages; i++) {
-        struct memory_life life = life_of(scan, &scan->ops->storages[i]);
+        struct memory_life life = life_of(scan, i);
 
         if (!may_be_saved(scan, i) || !spans_backward(scan, life))
             continue;
@@ -296,7 +359,7 @@ static void share_out(struct memory_scan *scan)
 
     for (uint32_t i = 0; i < scan->ops->n_storages && use->saved_op != RUN_NONE; i++) {
         const struct run_op_storage *storage = &scan->ops->storages[i];
-        struct memory_life life = life_of(scan, storage);
+        struct memory_life life = life_of(scan, i);
         uint32_t place;
 
         if (!may_be_saved(scan, i) || life.from >= use->saved_op ||
@@ -330,6 +393,7 @@ int memory_use_of(struct memory_use *ret_use, const struct run *run,
         use.phases[i].peak_op = RUN_NONE;
     if (allocate(&scan, arena) < 0 || scan_model(&scan) < 0)
         goto out;
+    find_roles(&scan);
     scan_ops(&scan);
     make_curve(&scan);
     describe_peak(&scan);

@@ -232,3 +232,36 @@ TEST(inputs_count_from_the_step_that_uses_them)
     CHECK_INT(use.live[1], 20); /* with a, which is made */
     op_scene_end(&s);
 }
+
+/* The recorder gives no roles here: they follow from what operations did. */
+TEST(gradients_and_optimizer_state_are_found_by_what_uses_them)
+{
+    struct op_scene s;
+    struct memory_use use;
+    uint32_t x, grad, old, state, spare;
+
+    op_scene_begin(&s, sample_model());
+    x = op_scene_storage(&s, 8, RUN_NONE, OTHER);
+    grad = op_scene_storage(&s, 24, RUN_NONE, OTHER);
+    state = op_scene_storage(&s, 100, RUN_NONE, OTHER);
+    spare = op_scene_storage(&s, 1000, RUN_NONE, OTHER);
+    op_scene_op(&s, (struct scene_op){"mm", .phase = OP_BACKWARD, .reads = {{x}},
+                                      .makes = {grad}});
+    op_scene_op(&s, (struct scene_op){"detach", .kind = OP_VIEW | OP_DETACHES,
+                                      .phase = OP_BACKWARD, .of = 1, .reads = {{grad}},
+                                      .makes = {grad}});
+    old = op_scene_storage(&s, 50, RUN_NONE, OTHER); /* first used by the optimizer */
+    op_scene_op(&s,
+                (struct scene_op){"mul", .phase = OP_OPTIMIZER,
+                                  .reads = {{grad}, {old}}, .makes = {state, spare}});
+    trace_op_died(s.trace, spare);
+    op_scene_op(&s, (struct scene_op){"relu", .reads = {{x}}});
+    op_scene_finish(&s);
+    use = use_of(&s);
+    CHECK_INT(use.peak_op, 2);
+    CHECK_INT(use.at_peak[MEMORY_GRADIENTS], 24);
+    CHECK_INT(use.at_peak[MEMORY_OPTIMIZER], 150);
+    CHECK_INT(use.at_peak[MEMORY_OTHER], 1008);
+    CHECK_INT(use.live[0], 32 + 8 + 24 + 50);
+    op_scene_end(&s);
+}

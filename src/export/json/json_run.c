@@ -13,6 +13,8 @@ void document_set_run(struct document *doc, const struct run *run)
     if (activity_of(&doc->activities, run, &doc->arena, NULL) < 0)
         doc->activities =
             (struct activities){.first_producer = NO_PLACE, .raised = NO_PLACE};
+    if (run->ops && memory_use_of(&doc->memory, run, &doc->arena, NULL) == 0)
+        no_gradients_of(&doc->no_gradients, run, &doc->arena, NULL);
 }
 
 /* ---- the run as a whole ---- */
@@ -111,6 +113,8 @@ void document_run(struct document *doc)
     export_nonzero(doc->json, "device_ns", all->device_ns);
     write_cost(doc->json, doc->run);
     write_alarms(doc);
+    document_no_gradient(doc);
+    document_memory(doc);
     write_gaps(doc, NO_OBJECT);
     json_object_end(doc->json);
 }
@@ -156,6 +160,7 @@ void document_activity(struct document *doc, uint32_t place)
     json_u64(doc->json, "calls", did->calls);
     if (did->calls > 0)
         write_times(doc, did);
+    document_saved(doc, place);
     if (did->gap != RUN_NONE) {
         const struct run_gap *gap = &doc->run->gaps[did->gap];
 
@@ -319,5 +324,6 @@ void export_run_json(struct json *json, const struct session *session)
     document_list(&doc, "merged", run->n_merged, document_merged);
     document_list(&doc, "params", run->n_params, write_numbered_param);
     write_gaps(&doc, ALL_GAPS);
+    document_live_bytes(&doc);
     document_end(&doc);
 }
