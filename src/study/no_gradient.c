@@ -198,6 +198,9 @@ static struct fate fate_of(const struct gradient_scan *scan, uint32_t number,
     struct fate carried = {0}, other = {.rank = FATE_LOOSE, .op = number};
     const struct run_op_io *io;
 
+    /* Autograd detaches results that it saves: that is not a use. */
+    if (scan->ops->kinds[op->kind].flags & OP_DETACHES)
+        other.rank = FATE_NONE;
     *ret_carried = false;
     *ret_leads = scan->caused[number];
     for (uint32_t at = 0; (io = next_result(scan, op, &at));) {

@@ -323,6 +323,34 @@ static void describe_peak(struct memory_scan *scan)
     }
 }
 
+/* The most of each kind: a curve of its own for each. */
+static int find_most(struct memory_scan *scan)
+{
+    struct memory_use *use = scan->use;
+    size_t n = (size_t)use->n + 1;
+    uint64_t *curves = arena_array(scan->scratch, n * MEMORY_KINDS, sizeof *curves);
+
+    if (!curves)
+        return -1;
+    for (uint32_t i = 0; i < scan->ops->n_storages; i++) {
+        struct memory_life life = life_of(scan, i);
+        uint64_t *curve = curves + n * kind_of(scan, i, life);
+
+        curve[life.from] += scan->ops->storages[i].bytes;
+        curve[life.to] -= scan->ops->storages[i].bytes;
+    }
+    for (int kind = 0; kind < MEMORY_KINDS; kind++) {
+        uint64_t live = scan->outside_kinds[kind];
+
+        for (uint32_t i = 0; i < use->n; i++) {
+            live += curves[n * (size_t)kind + i];
+            if (live > use->most[kind])
+                use->most[kind] = live;
+        }
+    }
+    return 0;
+}
+
 /* ---- saved for backward ---- */
 
 /* The backward that began with the most: each storage counts for all that it spans. */
@@ -397,7 +425,7 @@ int memory_use_of(struct memory_use *ret_use, const struct run *run,
     scan_ops(&scan);
     make_curve(&scan);
     describe_peak(&scan);
-    if (largest_round(&scan) < 0)
+    if (find_most(&scan) < 0 || largest_round(&scan) < 0)
         goto out;
     share_out(&scan);
     *ret_use = use;

@@ -42,6 +42,7 @@ struct memory_use {
     uint64_t peak;
     uint32_t peak_op;               /* the first at the peak; RUN_NONE: no operation */
     uint64_t at_peak[MEMORY_KINDS]; /* adds up to `peak` */
+    uint64_t most[MEMORY_KINDS];    /* of each kind, at whatever time */
     struct memory_phase phases[OP_PHASES];
 
     uint32_t saved_op;   /* the first operation of that backward, or RUN_NONE: there was

@@ -45,6 +45,10 @@ TEST(the_sample_step_has_a_curve_a_peak_and_saved_activations)
     CHECK_INT(use.at_peak[MEMORY_SAVED], 36); /* y, r and the loss */
     CHECK_INT(use.at_peak[MEMORY_OTHER], 40); /* x and grad */
     CHECK_INT(sum(&use), use.peak);
+    CHECK_INT(use.most[MEMORY_PARAMETERS], 32);
+    CHECK_INT(use.most[MEMORY_SAVED], 36);
+    CHECK_INT(use.most[MEMORY_OTHER], 40);
+    CHECK_INT(use.most[MEMORY_OPTIMIZER], 0);
     CHECK_INT(use.saved_op, 6);
     CHECK_INT(use.saved, 36);
     CHECK_INT(use.outside, 4);

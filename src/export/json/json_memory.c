@@ -22,15 +22,15 @@ static void write_op(struct document *doc, const char *key, uint32_t op)
     json_object_end(doc->json);
 }
 
-static void write_kinds(struct document *doc)
+static void write_kinds(struct document *doc, const char *name, const uint64_t *bytes)
 {
     struct buf key = BUF_INIT;
 
-    json_object(doc->json, "at_peak");
+    json_object(doc->json, name);
     for (int i = 0; i < MEMORY_KINDS; i++) {
         buf_clear(&key);
         buf_printf(&key, "%s_bytes", memory_kind_name((enum memory_kind)i));
-        json_u64(doc->json, buf_cstr(&key), doc->memory.at_peak[i]);
+        json_u64(doc->json, buf_cstr(&key), bytes[i]);
     }
     json_object_end(doc->json);
     buf_release(&key);
@@ -56,7 +56,8 @@ void document_memory(struct document *doc)
     json_object(doc->json, "memory");
     json_u64(doc->json, "peak_bytes", memory->peak);
     write_op(doc, "peak_op", memory->peak_op);
-    write_kinds(doc);
+    write_kinds(doc, "at_peak", memory->at_peak);
+    write_kinds(doc, "most", memory->most);
     if (memory->saved_op == RUN_NONE) {
         json_null(doc->json, "saved_bytes");
         json_text(doc->json, "saved_why", "no backward was recorded");
