@@ -50,6 +50,7 @@ static const struct {
     {"device_time", "device_ns"},
     {"in_mem", "inputs"},
     {"out_mem", "out_bytes"},
+    {"saved", "saved_bytes"},
     {"nan", "nan"},
     {"outmean", "outputs"},
     {"outstd", "outputs"},
@@ -59,20 +60,22 @@ static const struct {
     {"grad", "gradient"},
 };
 
-/* The documents about a file and about a recording, and both tables. */
+/* The documents about a file, about a recording and about one with operations, and both
+ * tables. */
 static void write_all(struct buf *text)
 {
     struct run *run = sample_run(1);
     struct session *file = sample_session(), *recording;
+    struct session *ops = session_of_run(sample_ops(), NULL);
     struct export_choice all = {NULL};
     uint32_t tensors[4] = {0, 1, 2, 3};
     struct out out;
 
     run->calls[run_first_call(run, SAMPLE_A)].device_ns = 4000;
     recording = session_of_run(run, NULL);
-    CHECK(recording);
+    CHECK(recording && ops);
     CHECK(session_stats_many(file, tensors, 4, NULL, NULL) == 0);
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 6; i++) {
         struct buf one = BUF_INIT;
 
         if (i == 0)
@@ -83,8 +86,10 @@ static void write_all(struct buf *text)
             DOCUMENT(one, export_tree_json(&json, recording, all));
         else if (i == 3)
             DOCUMENT(one, export_show_json(&json, recording, 1, NULL, NULL));
-        else
+        else if (i == 4)
             DOCUMENT(one, export_run_json(&json, recording));
+        else
+            DOCUMENT(one, export_tree_json(&json, ops, all));
         buf_str(text, buf_span(&one));
         buf_release(&one);
     }
@@ -94,6 +99,7 @@ static void write_all(struct buf *text)
     CHECK(out_release(&out) == 0);
     session_close(file);
     session_close(recording);
+    session_close(ops);
 }
 
 static const char *home_of(const char *column)
