@@ -10,7 +10,8 @@
  *   op_use.h             the operations that a run used: by name, by module, by phase
  *   safety/verdict.h     is it safe to load: an allow-list over the pickle log
  *   safety/check.h       is it safe, complete and as expected
- *   diff/diff.h          how two models differ; rename rules */
+ *   diff/diff.h          how two models differ; rename rules
+ *   diverge/divergence.h  where the results of two recordings begin to differ */
 #ifndef STUDY_STUDY_H
 #define STUDY_STUDY_H
 
