@@ -83,8 +83,8 @@ static void match_values(struct ops_match *m, uint32_t left, uint32_t right)
     m->values[1][right] = left;
 }
 
-static void match_results(struct ops_match *m, uint32_t left, uint32_t right,
-                          enum op_io_kind kind)
+static void match_each(struct ops_match *m, uint32_t left, uint32_t right,
+                       enum op_io_kind kind)
 {
     const struct run_op *a = &m->ops[0]->ops[left], *b = &m->ops[1]->ops[right];
     uint32_t at[2] = {0, 0};
@@ -95,7 +95,9 @@ static void match_results(struct ops_match *m, uint32_t left, uint32_t right,
 
         if (!x || !y)
             return;
-        match_values(m, x->value, y->value);
+        if (kind != OP_IN || (comes_from_outside(&m->ops[0]->values[x->value]) &&
+                              comes_from_outside(&m->ops[1]->values[y->value])))
+            match_values(m, x->value, y->value);
     }
 }
 
@@ -103,8 +105,8 @@ static void match_ops(struct ops_match *m, uint32_t left, uint32_t right)
 {
     m->match[0][left] = right;
     m->match[1][right] = left;
-    match_results(m, left, right, OP_OUT);
-    match_results(m, left, right, OP_WRITTEN);
+    match_each(m, left, right, OP_OUT);
+    match_each(m, left, right, OP_WRITTEN);
 }
 
 /* ---- what is known before: parameters, and values of matched calls ---- */
@@ -180,7 +182,7 @@ static bool flow_key(const struct ops_match *m, int side, uint32_t index,
 {
     const struct run_op *op = &m->ops[side]->ops[index];
     uint64_t key = hash_mix(m->names[side][op->kind], op->phase);
-    uint32_t known = 0, unknown = 0;
+    uint32_t known = 0, outside = 0, unknown = 0;
     const struct run_op_io *io;
 
     for (uint32_t at = 0; (io = op_next(m->run[side], op, OP_IN, &at));) {
@@ -191,13 +193,16 @@ static bool flow_key(const struct ops_match *m, int side, uint32_t index,
             known++;
         } else if (comes_from_outside(&m->ops[side]->values[io->value])) {
             what = value_type(m, side, io->value);
+            outside++;
         } else {
             unknown++;
         }
         key = hash_mix(key, what);
     }
     *ret_key = hash_mix(key, results_hash(m, side, op));
-    return known > 0 && (unknown == 0 || flow == FLOW_SOME);
+    if (flow == FLOW_SOME)
+        return known > 0;
+    return unknown == 0 && known + outside > 0;
 }
 
 /* Left operations without a match, by key: `map` has the first of each list. */
@@ -233,6 +238,15 @@ static uint32_t take(struct ops_match *m, struct map *map, uint64_t key)
     return at;
 }
 
+/* Values from outside that matched operations read at the same position. Not during a
+ * pass, which has made keys of them. */
+static void match_outside(struct ops_match *m)
+{
+    for (uint32_t i = 0; i < m->ops[0]->n_ops; i++)
+        if (m->match[0][i] != RUN_NONE)
+            match_each(m, i, m->match[0][i], OP_IN);
+}
+
 /* One pass over the right operations in the order in which they ran: one that is
  * matched makes its results known, so that those which read them can be matched too. */
 static int match_flow(struct ops_match *m, enum flow_inputs flow)
@@ -255,6 +269,7 @@ static int match_flow(struct ops_match *m, enum flow_inputs flow)
             match_ops(m, left, i);
     }
     arena_release(&scratch);
+    match_outside(m);
     return status;
 }
 
