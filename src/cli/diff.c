@@ -5,12 +5,12 @@
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "cli/speak.h"
-#include "compare/diff_text.h"
+#include "compare/pair_text.h"
 #include "export/export.h"
 #include "session/pair.h"
 
 struct diff_options {
-    double rtol, atol;
+    double rtol, atol, tolerance;
     bool structure, md, all, quiet, progress;
 };
 
@@ -21,6 +21,8 @@ static const struct option options_table[] = {
      "values are close if |A - B| <= atol + rtol |A|"},
     {"atol", 0, OPTION_REAL, "X", offsetof(struct diff_options, atol),
      "absolute tolerance, see --rtol; both default to 0"},
+    {"tolerance", 0, OPTION_REAL, "X", offsetof(struct diff_options, tolerance),
+     "two recordings: results agree up to X of their RMS; default: by dtype"},
     {"all", 'a', OPTION_FLAG, NULL, offsetof(struct diff_options, all),
      "print full lists; in JSON also what is equal"},
     {"md", 0, OPTION_FLAG, NULL, offsetof(struct diff_options, md),
@@ -31,11 +33,11 @@ static const struct option options_table[] = {
      "show progress on stderr, even if it is not a terminal"},
 };
 
-static int write_markdown(struct cli *cli, const struct diff *diff, bool all,
+static int write_markdown(struct cli *cli, const struct pair *pair, bool all,
                           struct err *err)
 {
     struct buf text = BUF_INIT;
-    int status = diff_markdown(&text, diff, all, err);
+    int status = pair_markdown(&text, pair, all, err);
 
     if (status == 0)
         speak_text(cli, &text, COLOUR_NONE);
@@ -57,8 +59,8 @@ static int write_pair(struct cli *cli, const struct pair *pair,
         return export_diff_json(&json, pair, &tolerance, options->all, err);
     }
     if (options->md)
-        return write_markdown(cli, &pair->diff, options->all, err);
-    return diff_text_write(&pen, &pair->diff, options->all, err);
+        return write_markdown(cli, pair, options->all, err);
+    return pair_text_write(&pen, pair, options->all, err);
 }
 
 /* Opens and compares both files; the comparison may be incomplete. */
@@ -66,7 +68,9 @@ static struct pair *compare(struct cli *cli, const struct diff_options *options,
                             char **argv, struct err *err)
 {
     struct diff_wanted wanted = {.values = !options->structure,
-                                 .tolerance = {options->rtol, options->atol}};
+                                 .tolerance = {options->rtol, options->atol},
+                                 .no_results = options->structure,
+                                 .distance = options->tolerance};
     struct progress progress;
     struct pair *pair;
 
@@ -89,7 +93,7 @@ static int diff_files(struct cli *cli, const struct diff_options *options, char 
 
     if (!pair)
         return cli_fail(&err);
-    status = diff_equal(&pair->diff) ? STATUS_FINE : STATUS_FINDINGS;
+    status = pair_equal(pair) ? STATUS_FINE : STATUS_FINDINGS;
     if (write_pair(cli, pair, options, &err) < 0) {
         status = cli_fail(&err);
     } else if (!pair->diff.complete) {
@@ -110,6 +114,8 @@ static int diff_run(int argc, char **argv)
         return STATUS_TROUBLE;
     if (argc != 2)
         cli_say("usage: torchoscope diff LEFT RIGHT");
+    else if (options.tolerance < 0)
+        cli_say("diff: --tolerance is a number from 0 on; 0: by dtype");
     else if (cli.csv)
         cli_say("diff: --csv is not supported; use --json");
     else if (options.md && cli.json)
@@ -126,8 +132,11 @@ const struct command diff_command = {
     .details =
         "Finds renamed, fused and split tensors by content and prints them as rules, "
         "with\nPython code that loads LEFT where RIGHT is expected.\n"
+        "Of two recordings (.scope), names the first operation or module whose result\n"
+        "differs, and whether its inputs still agree; the models are compared below.\n"
         "LEFT and RIGHT may be live models: FILE.py::FUNCTION, as in explore.\n"
         "exit status: 0 identical, ignoring a prefix; 1 different; 2 error.\n"
+        "Of two recordings: 0 if all results agree, whatever the models.\n"
         "Ctrl-C stops and prints the results so far (2).\n",
     .options = options_table,
     .n_options = COUNT_OF(options_table),

@@ -109,7 +109,8 @@ static int print_screen(struct cli *cli, const struct tui_wanted *wanted,
 static struct pair *compare(struct cli *cli, const struct explore_options *options,
                             const char *path, struct err *err)
 {
-    struct diff_wanted wanted = {.values = !options->structure};
+    struct diff_wanted wanted = {.values = !options->structure,
+                                 .no_results = options->structure};
     struct progress progress;
     struct pair *pair;
 

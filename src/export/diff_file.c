@@ -4,7 +4,7 @@
 
 #include "base/base.h"
 #include "base/whole_file.h"
-#include "compare/diff_text.h"
+#include "compare/pair_text.h"
 #include "export/export.h"
 
 static int write_form(struct out *out, const char *suffix, const struct pair *pair,
@@ -20,8 +20,8 @@ static int write_form(struct out *out, const char *suffix, const struct pair *pa
         return export_diff_json(&json, pair, &none, false, err);
     }
     if (strcasecmp(suffix, "md") != 0)
-        return diff_text_write(&(struct pen){.out = out}, &pair->diff, true, err);
-    status = diff_markdown(&markdown, &pair->diff, true, err);
+        return pair_text_write(&(struct pen){.out = out}, pair, true, err);
+    status = pair_markdown(&markdown, pair, true, err);
     if (status == 0)
         out_str(out, buf_span(&markdown));
     buf_release(&markdown);

@@ -7,11 +7,45 @@
 /* A diff grows with the places of both models, which are limited themselves. */
 #define PAIR_LIMIT (4 * GIB)
 
+static int compare_results(struct pair *pair, const struct diff_wanted *wanted,
+                           struct work *work, struct err *err)
+{
+    const struct divergence_wanted results = {.tolerance = wanted->distance};
+    const struct run *left = pair->left->run, *right = pair->right->run;
+    struct divergence *divergence;
+
+    if (!left || !right || wanted->no_results)
+        return 0;
+    divergence = arena_alloc(&pair->arena, sizeof *divergence);
+    if (!divergence)
+        return arena_err(&pair->arena, "a comparison", err);
+    if (divergence_make(divergence, left, right, &pair->diff, &results, &pair->arena,
+                        work, err) < 0) {
+        pair->diff.complete = false;
+        return -1;
+    }
+    pair->divergence = divergence;
+    return 0;
+}
+
+bool pair_has_results(const struct pair *pair)
+{
+    return pair->divergence &&
+           (pair->divergence->first != RUN_NONE || divergence_agrees(pair->divergence));
+}
+
+bool pair_equal(const struct pair *pair)
+{
+    return pair_has_results(pair) ? divergence_agrees(pair->divergence)
+                                  : diff_equal(&pair->diff);
+}
+
 struct pair *pair_on(struct session *left, struct session *right,
                      const struct diff_wanted *wanted, struct work *work,
                      struct err *err)
 {
     struct pair *pair = calloc(1, sizeof *pair);
+    struct diff_wanted models = *wanted;
     struct err local = {0};
 
     if (!pair) {
@@ -22,8 +56,11 @@ struct pair *pair_on(struct session *left, struct session *right,
     pair->right = right;
     pair->borrowed = true;
     arena_init(&pair->arena, PAIR_LIMIT);
-    if (diff_make(&pair->diff, left->model, right->model, wanted, &pair->arena, work,
-                  &local) == 0)
+    if (left->run && right->run)
+        models.values = false;
+    if (diff_make(&pair->diff, left->model, right->model, &models, &pair->arena, work,
+                  &local) == 0 &&
+        compare_results(pair, wanted, work, &local) == 0)
         return pair;
     err_copy(err, &local);
     if (local.code == ERR_CANCELLED)

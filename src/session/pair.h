@@ -5,15 +5,18 @@
 
 #include "session/session.h"
 #include "study/diff/diff.h"
+#include "study/diverge/divergence.h"
 
 struct pair {
     struct session *left, *right;
     bool borrowed; /* the sessions are not closed with the pair */
     struct diff diff;
+    struct divergence *divergence; /* of two recordings; else NULL */
     struct arena arena;
 };
 
-/* Opens and compares both. NULL if one cannot be opened. A cancelled comparison returns
+/* Opens and compares both. Of two recordings the results are compared, the values of
+ * parameters are not: a recording does not have them. NULL if one cannot be opened. A cancelled comparison returns
  * a pair with an incomplete diff, and sets err->code. */
 struct pair *pair_open(const char *left, const char *right,
                        const struct diff_wanted *wanted, struct work *work,
@@ -26,6 +29,11 @@ struct pair *pair_of(struct session *left, struct session *right,
 struct pair *pair_on(struct session *left, struct session *right,
                      const struct diff_wanted *wanted, struct work *work,
                      struct err *err);
+/* Two recordings whose results could be compared: do all of them agree? Else: are the
+ * models equal? */
+bool pair_equal(const struct pair *pair);
+/* Were results compared? */
+bool pair_has_results(const struct pair *pair);
 void pair_close(struct pair *pair); /* NULL is allowed */
 
 #endif

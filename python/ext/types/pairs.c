@@ -1,6 +1,7 @@
 #include "ext/types/types.h"
 
 #include "compare/diff_text.h"
+#include "compare/pair_text.h"
 #include "export/export.h"
 #include "ext/types/answers_in.h"
 #include "ext/types/model_in.h"
@@ -49,7 +50,7 @@ static int write_text(struct buf *to, const struct pair *pair,
     int status;
 
     out_init_buf(&out, to);
-    status = diff_text_write(&pen, &pair->diff, question->all, err);
+    status = pair_text_write(&pen, pair, question->all, err);
     out_release(&out);
     return status;
 }
@@ -72,7 +73,7 @@ static int write_json(struct buf *to, const struct pair *pair,
 static int write_markdown(struct buf *to, const struct pair *pair,
                           const struct question *question, struct err *err)
 {
-    return diff_markdown(to, &pair->diff, question->all, err);
+    return pair_markdown(to, pair, question->all, err);
 }
 
 static int write_python(struct buf *to, const struct pair *pair,
@@ -104,7 +105,7 @@ static PyObject *answer_of(const struct pair *pair, const struct question *quest
 {
     PyObject *dict = PyDict_New();
 
-    if (dict && dict_put(dict, "equal", PyBool_FromLong(diff_equal(&pair->diff))) &&
+    if (dict && dict_put(dict, "equal", PyBool_FromLong(pair_equal(pair))) &&
         put_text(dict, "text", pair, question, write_text) &&
         put_text(dict, "json", pair, question, write_json) &&
         put_text(dict, "markdown", pair, question, write_markdown) &&

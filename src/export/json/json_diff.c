@@ -9,6 +9,8 @@
 struct two {
     struct json *json;
     const struct diff *diff;
+    const struct divergence *divergence; /* or NULL */
+    bool equal;
     struct document side[2];
     struct buf name;
 };
@@ -306,7 +308,7 @@ static void write_all(struct two *two, const struct tolerance *tolerance, bool a
     json_text(json, "kind", "diff");
     write_side(two, false);
     write_side(two, true);
-    json_bool(json, "equal", diff_equal(diff));
+    json_bool(json, "equal", two->equal);
     json_bool(json, "values", diff->values);
     json_bool(json, "complete", diff->complete);
     json_real(json, "rtol", tolerance->relative);
@@ -322,13 +324,18 @@ static void write_all(struct two *two, const struct tolerance *tolerance, bool a
     json_u64(json, "packed", diff->load.packed);
     json_object_end(json);
     write_text_or_null(two, "python", python);
+    if (two->divergence)
+        export_divergence(json, two->divergence, all);
     json_object_end(json);
 }
 
 int export_diff_json(struct json *json, const struct pair *pair,
                      const struct tolerance *tolerance, bool all, struct err *err)
 {
-    struct two two = {.json = json, .diff = &pair->diff};
+    struct two two = {.json = json,
+                      .diff = &pair->diff,
+                      .divergence = pair->divergence,
+                      .equal = pair_equal(pair)};
     struct buf python = BUF_INIT;
 
     if (diff_python(&python, &pair->diff, err) < 0)

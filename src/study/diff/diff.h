@@ -169,6 +169,10 @@ struct diff {
 struct diff_wanted {
     bool values;
     struct tolerance tolerance;
+    /* Two recordings (session/pair.h): do not compare results; how far they may be
+     * apart, 0: by dtype (study/diverge/divergence.h). */
+    bool no_results;
+    double distance;
 };
 
 /* Compare two models; the diff is in the arena. A cancelled call fails with

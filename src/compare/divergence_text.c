@@ -1,0 +1,445 @@
+#include "compare/divergence_text.h"
+
+#include <math.h>
+
+#include "base/base.h"
+#include "facts/statistics.h"
+#include "text/text.h"
+
+#define MOST_INPUTS 8
+
+void divergence_distance(struct buf *to, double distance)
+{
+    if (isnan(distance))
+        buf_text(to, "unknown");
+    else if (isinf(distance))
+        buf_text(to, "infinite");
+    else
+        buf_printf(to, "%.2g", distance);
+}
+
+/* The same as a value of a fact. */
+static void add_distance(struct facts *to, const char *name, double distance)
+{
+    struct figure figure = fact_figure(to);
+
+    divergence_distance(figure.text, distance);
+    figure.kind = FIGURE_REAL;
+    figure.real = distance;
+    fact_value(to, name, &figure);
+}
+
+/* ---- names ---- */
+
+/* The full name of a module or parameter; the root has its class. */
+static void add_place(struct buf *to, const struct run *run, uint32_t place)
+{
+    struct buf path = BUF_INIT;
+    struct str class = class_short(place_class(run->model, place));
+
+    place_path(run->model, place, &path);
+    if (path.len > 0)
+        escape_terminal(to, buf_span(&path));
+    else
+        escape_terminal(to, class.len > 0 ? class : str_of(run->name));
+    buf_release(&path);
+}
+
+static void add_op(struct buf *to, const struct run *run, const struct run_op *op)
+{
+    escape_terminal(to, op_name(run, op));
+    if (op->place == NO_PLACE)
+        return;
+    buf_text(to, " in ");
+    add_place(to, run, op->place);
+}
+
+/* The position among several: x, [0]. */
+static void add_path(struct buf *to, const struct run *run, uint32_t path)
+{
+    struct str text = run_string(run, path);
+
+    if (text.len > 0 && text.at[0] != '[')
+        buf_char(to, ' ');
+    escape_terminal(to, text);
+}
+
+void divergence_subject(struct buf *to, const struct divergence *divergence,
+                        const struct divergence_result *result, bool right)
+{
+    const struct run *run = divergence->run[right];
+
+    switch ((enum divergence_what)result->what) {
+    case DIVERGENCE_OP:
+        add_op(to, run, &run->ops->ops[result->at[right]]);
+        break;
+    case DIVERGENCE_INPUT:
+        buf_text(to, "the input");
+        add_path(to, run, result->path[right]);
+        buf_text(to, " of ");
+        add_place(to, run, result->place[right]);
+        break;
+    case DIVERGENCE_CALL:
+        add_place(to, run, result->place[right]);
+        add_path(to, run, result->path[right]);
+        break;
+    case DIVERGENCE_GRADIENT:
+        buf_text(to, "the backward of ");
+        add_place(to, run, result->place[right]);
+        break;
+    case DIVERGENCE_PARAMETER:
+        buf_text(to, "the gradient of ");
+        add_place(to, run, result->place[right]);
+        break;
+    }
+}
+
+struct str divergence_line(const struct divergence *divergence,
+                           const struct divergence_result *result, bool right)
+{
+    const struct run *run = divergence->run[right];
+
+    if (result->what == DIVERGENCE_OP)
+        return run_string(run, run->ops->ops[result->at[right]].line);
+    if (result->what == DIVERGENCE_PARAMETER)
+        return STR("");
+    return run_string(run, run->calls[result->at[right]].line);
+}
+
+/* "relu", and if the other side calls it otherwise " → gelu"; classes likewise. */
+static void add_both_names(struct buf *to, const struct divergence *divergence,
+                           const struct divergence_result *result)
+{
+    struct buf left = BUF_INIT, right = BUF_INIT;
+
+    divergence_subject(&left, divergence, result, false);
+    divergence_subject(&right, divergence, result, true);
+    buf_str(to, buf_span(&left));
+    if (!str_eq(buf_span(&left), buf_span(&right))) {
+        buf_text(to, " → ");
+        buf_str(to, buf_span(&right));
+    }
+    buf_release(&left);
+    buf_release(&right);
+}
+
+static void add_classes(struct facts *to, const struct divergence *divergence,
+                        const struct divergence_result *result)
+{
+    struct str class[2];
+
+    if (result->what != DIVERGENCE_CALL && result->what != DIVERGENCE_GRADIENT)
+        return;
+    for (int side = 0; side < 2; side++)
+        class[side] =
+            class_short(place_class(divergence->run[side]->model, result->place[side]));
+    if (class[0].len == 0 && class[1].len == 0)
+        return;
+    buf_text(&to->text, "  ");
+    escape_terminal(&to->text, class[0]);
+    if (!str_eq(class[0], class[1])) {
+        buf_text(&to->text, " → ");
+        escape_terminal(&to->text, class[1]);
+    }
+}
+
+/* ---- the first ---- */
+
+static uint32_t call_number(const struct divergence *divergence,
+                            const struct divergence_result *result)
+{
+    if (result->what == DIVERGENCE_OP || result->what == DIVERGENCE_PARAMETER)
+        return 0;
+    return divergence->run[0]->calls[result->at[0]].number;
+}
+
+static void first_fact(struct facts *to, const struct divergence *divergence,
+                       const struct divergence_result *result)
+{
+    struct str line = divergence_line(divergence, result, false);
+    uint32_t number = call_number(divergence, result);
+
+    add_both_names(&to->text, divergence, result);
+    if (result->place[0] != NO_PLACE)
+        fact_named(to, "name", FIGURE_PLACE, result->place[0]);
+    add_classes(to, divergence, result);
+    if (line.len > 0) {
+        buf_text(&to->text, "  ");
+        escape_terminal(&to->text, line);
+    }
+    if (number > 0)
+        buf_printf(&to->text, "  call %u", (unsigned)number + 1);
+    if (result->what == DIVERGENCE_OP && result->phase != OP_FORWARD)
+        buf_printf(&to->text, "  %s", op_phase_name((enum op_phase)result->phase));
+    if (result->step > 0)
+        buf_printf(&to->text, "  step %u", (unsigned)result->step);
+    fact_end(to, "first", COLOUR_WARNING);
+}
+
+static void add_stats(struct facts *to, const struct stats *stats)
+{
+    if (stats_finite(stats) > 0 && stats_measured(stats)) {
+        buf_text(&to->text, "  min ");
+        statistics_min(to, stats);
+        buf_text(&to->text, "  max ");
+        statistics_max(to, stats);
+        buf_text(&to->text, "  mean ");
+        statistics_real(to, "mean", stats->mean);
+        if (stats_finite(stats) > 1) {
+            buf_text(&to->text, "  std ");
+            statistics_real(to, "std", stats_std(stats));
+        }
+    }
+    if (stats_finite(stats) < stats->count) {
+        buf_text(&to->text, "  ");
+        statistics_not_finite(to, stats->nan, stats->pos_inf + stats->neg_inf);
+    }
+}
+
+static void side_fact(struct facts *to, const struct divergence *divergence,
+                      const struct divergence_result *result, bool right)
+{
+    const struct run *run = divergence->run[right];
+    const struct stats *stats = divergence_stats(run, result->value[right]);
+    int rank;
+    const int64_t *shape = divergence_shape(run, result->value[right], &rank);
+
+    fact_shape(to, "shape", shape, rank);
+    buf_text(&to->text, " ");
+    fact_dtype(to, divergence_dtype(run, result->value[right]));
+    if (stats)
+        add_stats(to, stats);
+    fact_end(to, right ? "right" : "left",
+             stats && stats_finite(stats) < stats->count ? COLOUR_ALARM : COLOUR_NONE);
+}
+
+static void apart_fact(struct facts *to, const struct divergence_result *result)
+{
+    const struct divergence_amount *by = &result->by;
+
+    if (by->how == DIVERGENCE_SHAPE) {
+        buf_text(&to->text, "another number of elements");
+    } else if (by->not_finite) {
+        buf_text(&to->text, "NaN or infinities on one side");
+    } else {
+        if (by->how == DIVERGENCE_STATISTICS)
+            buf_text(&to->text, "at least ");
+        add_distance(to, "distance", by->distance);
+        buf_text(&to->text, " of the RMS, tolerance ");
+        add_distance(to, "tolerance", result->tolerance);
+    }
+    if (!isnan(by->max_abs)) {
+        buf_text(&to->text, by->how == DIVERGENCE_STATISTICS ? "  max |Δ| at least "
+                                                             : "  max |Δ| ");
+        add_distance(to, "max_abs", by->max_abs);
+    }
+    if (!isnan(by->mean) && by->how == DIVERGENCE_ELEMENTS) {
+        buf_text(&to->text, "  typical |Δ| ");
+        add_distance(to, "mean", by->mean);
+    }
+    if (by->how == DIVERGENCE_STATISTICS)
+        buf_text(&to->text, "  (by statistics)");
+    fact_end(to, "apart", COLOUR_NONE);
+}
+
+void divergence_verdict(struct buf *to, const struct divergence_result *result)
+{
+    if (result->what == DIVERGENCE_INPUT) {
+        buf_text(to, "the runs got different inputs");
+    } else if (isnan(result->inputs)) {
+        buf_text(to, "its inputs were not compared");
+    } else if (result->begins) {
+        if (result->inputs == 0)
+            buf_text(to, "its inputs agree");
+        else
+            buf_printf(to, "its inputs agree to %.2g", result->inputs);
+        buf_text(to, ": the error begins here");
+    } else if (result->inputs > result->tolerance) {
+        buf_text(to, "its inputs are ");
+        divergence_distance(to, result->inputs);
+        buf_text(to, " apart already");
+    } else {
+        buf_printf(to, "its inputs are %.2g apart: the error grew beyond the tolerance",
+                   result->inputs);
+    }
+    if (result->random)
+        buf_text(to, "; it draws random numbers: give both runs the same seed");
+}
+
+static int input_facts(struct facts *to, const struct divergence *divergence,
+                       struct err *err)
+{
+    const struct divergence_result *first = &divergence->results[divergence->first];
+    struct arena arena;
+    struct divergence_input *inputs;
+    uint32_t n;
+
+    arena_init(&arena, GIB);
+    inputs = divergence_inputs(divergence, divergence->first, &arena, &n);
+    if (arena.spent) {
+        arena_release(&arena);
+        return arena_err(&arena, "a comparison", err);
+    }
+    for (uint32_t i = 0; i < n && i < MOST_INPUTS; i++) {
+        escape_terminal(&to->text, inputs[i].name.len > 0 ? inputs[i].name : STR("in"));
+        if (inputs[i].by.how == DIVERGENCE_NOT) {
+            buf_text(&to->text, " not compared");
+        } else if (inputs[i].by.distance == 0) {
+            buf_text(&to->text, " agrees");
+        } else {
+            buf_char(&to->text, ' ');
+            add_distance(to, "distance", inputs[i].by.distance);
+            buf_text(&to->text, " apart");
+        }
+        fact_part(to, COLOUR_NONE);
+    }
+    if (n > MOST_INPUTS)
+        buf_printf(&to->text, "%u more", (unsigned)(n - MOST_INPUTS));
+    fact_end(to, "inputs", COLOUR_NONE);
+    divergence_verdict(&to->text, first);
+    fact_end_as(to, "verdict", n > 0 ? "" : "inputs",
+                first->begins ? COLOUR_WARNING : COLOUR_NONE);
+    arena_release(&arena);
+    return 0;
+}
+
+/* ---- the others ---- */
+
+static void later_facts(struct facts *to, const struct divergence_words *words)
+{
+    const struct divergence *divergence = words->divergence;
+    uint32_t n = divergence->n_later < words->most ? divergence->n_later : words->most;
+
+    for (uint32_t i = 0; i < n; i++) {
+        const struct divergence_result *result =
+            &divergence->results[divergence->later[i]];
+
+        add_both_names(&to->text, divergence, result);
+        if (result->place[0] != NO_PLACE)
+            fact_named(to, "name", FIGURE_PLACE, result->place[0]);
+        buf_text(&to->text, "  ");
+        add_distance(to, "distance", result->by.distance);
+        buf_text(&to->text, "  ");
+        if (result->begins) {
+            buf_text(&to->text, "(an error begins here too)");
+        } else if (!isnan(result->inputs)) {
+            buf_text(&to->text, "(inputs ");
+            add_distance(to, "inputs", result->inputs);
+            buf_char(&to->text, ')');
+        }
+        fact_end_as(to, "later", i == 0 ? "later" : "", COLOUR_NONE);
+    }
+    if (divergence->n_later > n && words->all) {
+        text_commas(&to->text, divergence->n_later - n);
+        buf_printf(&to->text, " more (%s)", words->all);
+        fact_end_as(to, "later", n == 0 ? "later" : "", COLOUR_DIM);
+    }
+}
+
+/* ---- how it was compared ---- */
+
+static void compared_fact(struct facts *to, const struct divergence *divergence)
+{
+    uint32_t n = divergence->n_results;
+
+    fact_plural(to, "results", n, "result", "results");
+    buf_text(&to->text, ": ");
+    fact_count(to, "elements", divergence->elements);
+    buf_text(&to->text, " by elements, ");
+    fact_count(to, "statistics", n - divergence->elements);
+    buf_text(&to->text, " by statistics, which may miss a difference");
+    if (divergence->unmeasured > 0) {
+        buf_text(&to->text, "; ");
+        fact_count(to, "unmeasured", divergence->unmeasured);
+        buf_text(&to->text, " more have no statistics that can be compared");
+    }
+    fact_end(to, "compared", COLOUR_DIM);
+}
+
+static void matched_fact(struct facts *to, const struct divergence *divergence,
+                         bool ops)
+{
+    const struct divergence_matched *matched =
+        ops ? &divergence->ops : &divergence->calls;
+    uint32_t pairs = divergence_pairs(matched);
+
+    fact_count(to, "pairs", pairs);
+    buf_text(&to->text, " of ");
+    fact_count(to, "left", matched->n[0]);
+    buf_text(&to->text, " and ");
+    fact_count(to, "right", matched->n[1]);
+    buf_text(&to->text, " belong together: ");
+    fact_count(to, "by_name", matched->by_name);
+    buf_text(&to->text, ops ? " by data flow" : " by name");
+    if (matched->by_rule > 0) {
+        buf_text(&to->text, ", ");
+        fact_count(to, "by_rule", matched->by_rule);
+        buf_text(&to->text, " renamed");
+    }
+    if (matched->by_order > 0) {
+        buf_text(&to->text, ", ");
+        fact_count(to, "by_order", matched->by_order);
+        buf_text(&to->text, " by order and shape");
+    }
+    if (!ops && divergence->merged[0] + divergence->merged[1] > 0)
+        buf_printf(&to->text, "; %u and %u calls were merged: not compared",
+                   (unsigned)divergence->merged[0], (unsigned)divergence->merged[1]);
+    if (ops && divergence->lost[0] + divergence->lost[1] > 0)
+        buf_printf(&to->text, "; %llu and %llu were not kept",
+                   (unsigned long long)divergence->lost[0],
+                   (unsigned long long)divergence->lost[1]);
+    fact_end(to, ops ? "operations" : "calls", COLOUR_DIM);
+}
+
+/* ---- all of it ---- */
+
+void divergence_sentence(struct facts *to, const struct divergence *divergence)
+{
+    if (divergence->first != RUN_NONE) {
+        fact_count(to, "beyond", divergence->beyond);
+        buf_text(&to->text, " of ");
+        fact_plural(to, "results", divergence->n_results, "result", "results");
+        buf_text(&to->text, divergence->beyond == 1 ? " differs" : " differ");
+        if (divergence->begins > 1)
+            buf_printf(&to->text, "; an error begins at %u of them",
+                       (unsigned)divergence->begins);
+        fact_end(to, "results", COLOUR_ALARM);
+    } else if (divergence_agrees(divergence)) {
+        buf_text(&to->text,
+                 divergence->n_results == 1 ? "the only result agrees" : "all ");
+        if (divergence->n_results > 1) {
+            fact_count(to, "results", divergence->n_results);
+            buf_text(&to->text, " results agree");
+        }
+        buf_text(&to->text, "; the largest distance is ");
+        add_distance(to, "closest", divergence->closest);
+        fact_end(to, "results", COLOUR_GOOD);
+    } else {
+        buf_text(&to->text, "no result could be compared");
+        fact_end(to, "results", COLOUR_WARNING);
+    }
+}
+
+int divergence_facts(struct facts *to, const struct divergence_words *words,
+                     struct err *err)
+{
+    const struct divergence *divergence = words->divergence;
+
+    divergence_sentence(to, divergence);
+    if (divergence->first != RUN_NONE) {
+        const struct divergence_result *first = &divergence->results[divergence->first];
+
+        first_fact(to, divergence, first);
+        side_fact(to, divergence, first, false);
+        side_fact(to, divergence, first, true);
+        apart_fact(to, first);
+        if (input_facts(to, divergence, err) < 0)
+            return -1;
+        later_facts(to, words);
+    }
+    compared_fact(to, divergence);
+    matched_fact(to, divergence, false);
+    if (divergence->op_match[0])
+        matched_fact(to, divergence, true);
+    return 0;
+}
