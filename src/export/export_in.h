@@ -126,7 +126,9 @@ struct str document_op_arg(const struct run *run, const struct run_op *op,
                            uint16_t arg);
 /* A number, or null for RUN_NONE. */
 void export_number(struct json *json, const char *key, uint32_t number);
+
 /* ---- two recordings: json_divergence.c ---- */
+
 struct divergence;
 /* "results": {...}; `all`: each of them. */
 void export_divergence(struct json *json, const struct divergence *divergence,
