@@ -12,6 +12,7 @@
  *   args.h        Conv2d(3→64, 7×7, stride=2): arguments as people read them
  *   value_text.h  plain values as Python would write them
  *   run_words.h   times, shapes and places of a run
+ *   op_words.h    names and shapes of operations
  *   textual.h     rows as lines of text          name_runs.h   h.0-11: many as one
  *   grid.h        values of a tensor             slice.h       [83, 220:230]
  *   files_view.h  the files of a folder: order, filter, marks

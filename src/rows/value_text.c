@@ -13,8 +13,9 @@
 
 struct value_text_writer {
     struct buf *to;
-    const struct model *model;
-    size_t begin, end; /* where in `to` the text begins, and should stop */
+    const struct values *values;
+    const struct model *model; /* of its tensors */
+    size_t begin, end;         /* where in `to` the text begins, and should stop */
 };
 
 static void add_value(struct value_text_writer *w, uint32_t id, int depth);
@@ -63,7 +64,7 @@ static void add_quoted(struct value_text_writer *w, struct str text)
 static void add_items(struct value_text_writer *w, uint32_t id, const char *open,
                       const char *close, const char *joint, int depth)
 {
-    const struct values *values = &w->model->values;
+    const struct values *values = w->values;
     const struct value *value = value_at(values, id);
     const uint32_t *items = value_items(values, id);
     uint32_t step = joint ? 2 : 1;
@@ -107,7 +108,7 @@ static void add_tensor(struct value_text_writer *w, const struct value *value)
 
 static void add_value(struct value_text_writer *w, uint32_t id, int depth)
 {
-    const struct values *values = &w->model->values;
+    const struct values *values = w->values;
     const struct value *value = value_at(values, id);
     struct str text = value_text(values, id);
 
@@ -173,7 +174,13 @@ static void add_value(struct value_text_writer *w, uint32_t id, int depth)
 
 void value_show(struct buf *to, const struct model *model, uint32_t value, size_t most)
 {
-    struct value_text_writer w = {to, model, to->len, to->len + most};
+    value_show_in(to, &model->values, model, value, most);
+}
+
+void value_show_in(struct buf *to, const struct values *values,
+                   const struct model *model, uint32_t value, size_t most)
+{
+    struct value_text_writer w = {to, values, model, to->len, to->len + most};
 
     add_value(&w, value, 0);
 }

@@ -9,8 +9,11 @@
  * Stops after about `most` bytes with an … but still closes brackets. Escapes names and
  * texts. */
 void value_show(struct buf *to, const struct model *model, uint32_t value, size_t most);
+/* A value of other values than the model's: of a run, with the tensors of its model. */
+void value_show_in(struct buf *to, const struct values *values,
+                   const struct model *model, uint32_t value, size_t most);
 
-/* The same, but writes a size with ×: (3, 3) is 3×3. */
+/* Like value_show(), but writes a size with ×: (3, 3) is 3×3. */
 void value_show_size(struct buf *to, const struct model *model, uint32_t value,
                      size_t most);
 

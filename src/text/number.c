@@ -125,6 +125,24 @@ void text_count(struct buf *to, uint64_t n)
     buf_char(to, letter);
 }
 
+void text_flops(struct buf *to, uint64_t flops)
+{
+    static const char letters[] = "KMGTPE";
+    uint64_t unit = 1000;
+    int letter = 0;
+
+    if (flops < 1000) {
+        add_number(to, flops);
+        return;
+    }
+    while (letters[letter + 1] && flops / unit >= 1000) {
+        unit *= 1000;
+        letter++;
+    }
+    add_tenths(to, flops / (unit / 10) + (flops % (unit / 10) * 2 >= unit / 10));
+    buf_char(to, letters[letter]);
+}
+
 void text_commas(struct buf *to, uint64_t n)
 {
     char text[20];

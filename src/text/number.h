@@ -13,6 +13,8 @@ void text_commas(struct buf *to, uint64_t n); /* 25,557,032 */
 void text_plural(struct buf *to, uint64_t n, const char *one, const char *many);
 /* One decimal above bytes: 1023B 1.0KB 97.7MB */
 void text_bytes(struct buf *to, uint64_t bytes);
+/* One decimal above a thousand: 999 1.2K 231.2M 8.2G 1.0T */
+void text_flops(struct buf *to, uint64_t flops);
 /* As rp writes them, for torchoscope.compat: 1KB for 1024, 1.0KB for 1025. */
 void text_bytes_rp(struct buf *to, uint64_t bytes);
 void text_time(struct buf *to, double seconds); /* 306.22μs 1.52ms 1.0000s */

@@ -48,6 +48,28 @@ TEST(counts_are_those_of_the_seed)
     }
 }
 
+TEST(flops_have_one_decimal_and_a_letter)
+{
+    static const struct {
+        uint64_t n;
+        const char *text;
+    } golden[] = {
+        {0, "0"},
+        {999, "999"},
+        {1000, "1.0K"},
+        {147456, "147.5K"},
+        {231211008, "231.2M"},
+        {8178000000, "8.2G"},
+        {1250000000000, "1.3T"},
+        {UINT64_MAX, "18.4E"},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(golden); i++) {
+        text_flops(&text, golden[i].n);
+        CHECK_STR(made(), golden[i].text);
+    }
+}
+
 TEST(counts_agree_with_printf_of_the_quotient)
 {
     char expected[32];
