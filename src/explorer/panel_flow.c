@@ -1,5 +1,5 @@
-/* Panel 6: the calls inside the selected module, and the values between them. A module
- * without inner calls is shown in the flow of its caller. */
+/* Panel 6: the calls and operations inside the selected module, and the values between
+ * them. A module of which neither is known is shown in the flow of its caller. */
 #include <stdlib.h>
 
 #include "explorer/panels_in.h"
@@ -82,7 +82,8 @@ static void flow_subject(struct buf *to, struct explorer *explorer)
 
     if (call != RUN_NONE) {
         flow_text_subject(to, &explorer->show, call);
-        buf_text(to, ", module calls");
+        if (!explorer->session->run->ops)
+            buf_text(to, ", module calls");
     } else if (explorer_place(explorer) != NO_PLACE) {
         run_place(to, &explorer->show, explorer_place(explorer));
     }
@@ -186,7 +187,11 @@ static bool enter(struct explorer *explorer, const struct flow *flow,
         return go_to(explorer, flow->next);
     explorer_say(explorer, row->kind == FLOW_INPUT
                                ? "an argument of this block; - leads out of it"
-                               : "no module call takes it");
+                           : row->kind == FLOW_OP ? "an operation: nothing is inside it"
+                           : row->kind == FLOW_MORE
+                               ? "torchoscope ops lists all operations"
+                           : flow->has_ops ? "nothing takes it"
+                                           : "no module call takes it");
     return false;
 }
 
@@ -214,6 +219,8 @@ static bool to_producer(struct explorer *explorer, struct panel_state *state,
     explorer_say(explorer, row->kind == FLOW_INPUT
                                ? "an argument of this block; - leads out of it"
                                : "no module call here produced it");
+                           : flow->has_ops ? "nothing in this block made it"
+                                           : "no module call here gave it out");
     return false;
 }
 
@@ -223,7 +230,9 @@ static bool to_consumer(struct explorer *explorer, struct panel_state *state,
     if (row->kind == FLOW_RESULT)
         return enter(explorer, flow, row);
     if (row->n_to == 0) {
-        explorer_say(explorer, "used by no module call; operations are not recorded");
+        explorer_say(explorer, flow->has_ops ? "not used in this block"
+                                             : "used by no module call; operations "
+                                               "are not recorded");
         return false;
     }
     state->cursor = flow->to[row->to];

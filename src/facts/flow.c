@@ -1,30 +1,16 @@
 #include "facts/flow_in.h"
 
-#include "base/map.h"
+/* The operations of such calls were not seen, or not kept apart from others. */
+#define UNSEEN (RUN_LIGHT | RUN_COMPILED | RUN_FUSED | RUN_SCRIPTED)
 
 /* The row that produced the values of a storage, if that is certain. */
-struct holder {
+struct flow_holder {
     uint32_t row; /* NO_FLOW: several rows did */
     uint32_t value;
 };
 
-/* The producers known so far while walking through the calls in order of time. */
-struct flow_walk {
-    struct flow *flow;
-    const struct run *run;
-    struct arena *arena;
-    struct map values;      /* value -> the row that returned it last */
-    struct map storages;    /* storage -> its holder */
-    struct holder *holders; /* in a separate arena, like the maps */
-    uint32_t n_holders, holders_room;
-    struct map unknown; /* values without a row -> the earlier call that returned
-                           them, or RUN_NONE */
-    uint32_t *row_of;   /* by call, from the first inside on: its row */
-    uint32_t n_inside;  /* number of calls inspected from there on */
-};
-
-static struct flow_row *add_row(struct flow_walk *walk, enum flow_kind kind,
-                                uint32_t call)
+struct flow_row *flow_add_row(struct flow_walk *walk, enum flow_kind kind,
+                              uint32_t call)
 {
     struct flow *flow = walk->flow;
 
@@ -36,9 +22,7 @@ static struct flow_row *add_row(struct flow_walk *walk, enum flow_kind kind,
     return &flow->rows[flow->n++];
 }
 
-/* Is it an io of this kind with a tensor? Skips an argument that is the same object as
- * an earlier one. A result that is one of the arguments may hold a new value. */
-static bool counts(const struct run_io *io, enum run_io_kind kind)
+bool flow_counts(const struct run_io *io, enum run_io_kind kind)
 {
     return io->kind == kind && io->value != RUN_NONE &&
            !(kind == RUN_IN && io->flags & RUN_IO_SAME);
@@ -73,7 +57,7 @@ static bool overwrote(const struct flow_walk *walk, uint32_t row, uint32_t value
 static int hold(struct flow_walk *walk, uint32_t value, uint32_t row)
 {
     const struct run_value *v = &walk->run->values[value];
-    struct holder *holder;
+    struct flow_holder *holder;
     uint32_t at;
 
     if (v->storage == RUN_NONE || v->flags & RUN_PARAMETER)
@@ -83,13 +67,13 @@ static int hold(struct flow_walk *walk, uint32_t value, uint32_t row)
         if ((holder->value != value || holder->row == NO_FLOW) &&
             !overwrote(walk, row, value))
             row = NO_FLOW;
-        *holder = (struct holder){row, value};
+        *holder = (struct flow_holder){row, value};
         return 0;
     }
-    if (arena_room(walk->values.arena, &walk->holders, walk->n_holders,
-                   &walk->holders_room, sizeof *walk->holders) < 0)
+    if (arena_room(walk->scratch, &walk->holders, walk->n_holders, &walk->holders_room,
+                   sizeof *walk->holders) < 0)
         return -1;
-    walk->holders[walk->n_holders] = (struct holder){row, value};
+    walk->holders[walk->n_holders] = (struct flow_holder){row, value};
     return map_put(&walk->storages, v->storage, walk->n_holders++);
 }
 
@@ -108,10 +92,9 @@ static uint32_t holder_of(const struct flow_walk *walk, uint32_t storage)
     return walk->holders[at].row;
 }
 
-/* Assign the results of a call to its row. For a nested call, only new values: it did
- * not produce a value that it merely passed on. */
-static int give_results(struct flow_walk *walk, uint32_t call, uint32_t row,
-                        bool direct)
+/* For a nested call, only new values: it did not produce a value that it merely passed
+ * on. */
+int flow_give_results(struct flow_walk *walk, uint32_t call, uint32_t row, bool direct)
 {
     const struct run_call *c = &walk->run->calls[call];
     uint32_t before;
@@ -119,7 +102,7 @@ static int give_results(struct flow_walk *walk, uint32_t call, uint32_t row,
     for (uint32_t i = c->ios; i < c->ios + c->n_ios; i++) {
         const struct run_io *io = &walk->run->ios[i];
 
-        if (!counts(io, RUN_OUT) ||
+        if (!flow_counts(io, RUN_OUT) ||
             (!direct && map_find(&walk->values, io->value, &before)))
             continue;
         if (give(walk, io->value, row) < 0)
@@ -142,13 +125,25 @@ static bool is_over(const struct flow_walk *walk, uint32_t row, uint32_t user)
            walk->run->calls[walk->flow->rows[user].call].start_ns;
 }
 
-static int add_edge(struct flow_walk *walk, uint32_t i, uint32_t user)
+int flow_add_edge(struct flow_walk *walk, const struct flow_edge *edge, uint32_t user)
 {
     struct flow *flow = walk->flow;
+
+    if (arena_room(walk->arena, &flow->from, flow->n_from, &flow->from_room,
+                   sizeof *flow->from) < 0)
+        return -1;
+    flow->from[flow->n_from++] = *edge;
+    flow->rows[user].n_from++;
+    return 0;
+}
+
+int flow_take_io(struct flow_walk *walk, uint32_t i, uint32_t user)
+{
     uint32_t value = walk->run->ios[i].value, row;
     const struct run_value *v = &walk->run->values[value];
     uint32_t holder = holder_of(walk, v->storage);
-    struct flow_edge edge = {.io = i, .row = NO_FLOW, .call = RUN_NONE};
+    struct flow_edge edge = {
+        .io = i, .op_io = RUN_NONE, .row = NO_FLOW, .call = RUN_NONE, .op = RUN_NONE};
 
     if (map_find(&walk->values, value, &row) && is_over(walk, row, user)) {
         edge.row = row;
@@ -162,12 +157,7 @@ static int add_edge(struct flow_walk *walk, uint32_t i, uint32_t user)
         if (map_put(&walk->unknown, value, RUN_NONE) < 0)
             return -1;
     }
-    if (arena_room(walk->arena, &flow->from, flow->n_from, &flow->from_room,
-                   sizeof *flow->from) < 0)
-        return -1;
-    flow->from[flow->n_from++] = edge;
-    flow->rows[user].n_from++;
-    return 0;
+    return flow_add_edge(walk, &edge, user);
 }
 
 /* Add the arguments of a row; for the last row, the results of the module. */
@@ -176,14 +166,14 @@ static int take(struct flow_walk *walk, uint32_t user, enum run_io_kind kind)
     const struct run_call *c = &walk->run->calls[walk->flow->rows[user].call];
 
     for (uint32_t i = c->ios; i < c->ios + c->n_ios; i++)
-        if (counts(&walk->run->ios[i], kind) && add_edge(walk, i, user) < 0)
+        if (flow_counts(&walk->run->ios[i], kind) && flow_take_io(walk, i, user) < 0)
             return -1;
     return 0;
 }
 
 /* --- The rows */
 
-static int add_inputs(struct flow_walk *walk)
+int flow_add_inputs(struct flow_walk *walk)
 {
     const struct run_call *c = &walk->run->calls[walk->flow->call];
 
@@ -192,9 +182,9 @@ static int add_inputs(struct flow_walk *walk)
         struct flow_row *row;
         uint32_t before;
 
-        if (!counts(io, RUN_IN) || map_find(&walk->values, io->value, &before))
+        if (!flow_counts(io, RUN_IN) || map_find(&walk->values, io->value, &before))
             continue;
-        row = add_row(walk, FLOW_INPUT, walk->flow->call);
+        row = flow_add_row(walk, FLOW_INPUT, walk->flow->call);
         if (!row || give(walk, io->value, walk->flow->n - 1) < 0)
             return -1;
         row->io = i;
@@ -202,15 +192,13 @@ static int add_inputs(struct flow_walk *walk)
     return 0;
 }
 
-/* The row of a call inside the module; NO_FLOW: not inside. A call directly inside
- * starts a new row. *ret_failed is set if out of memory. */
-static uint32_t row_of(struct flow_walk *walk, uint32_t call, bool *ret_failed)
+uint32_t flow_call_row(struct flow_walk *walk, uint32_t call, bool *ret_failed)
 {
     const struct flow *flow = walk->flow;
     uint32_t parent = walk->run->calls[call].parent;
 
     if (parent == flow->call) {
-        *ret_failed = !add_row(walk, FLOW_CALL, call);
+        *ret_failed = !flow_add_row(walk, FLOW_CALL, call);
         return flow->n - 1;
     }
     if (parent == RUN_NONE || parent <= flow->call || parent >= call)
@@ -227,7 +215,7 @@ static int add_calls(struct flow_walk *walk)
     bool failed = false;
 
     for (uint32_t k = 0; k < walk->n_inside; k++) {
-        uint32_t call = flow->call + 1 + k, row = row_of(walk, call, &failed);
+        uint32_t call = flow->call + 1 + k, row = flow_call_row(walk, call, &failed);
         bool direct = walk->run->calls[call].parent == flow->call;
 
         walk->row_of[k] = row;
@@ -236,7 +224,7 @@ static int add_calls(struct flow_walk *walk)
         if (row == NO_FLOW)
             continue;
         if ((direct && take(walk, row, RUN_IN) < 0) ||
-            give_results(walk, call, row, direct) < 0)
+            flow_give_results(walk, call, row, direct) < 0)
             return -1;
     }
     return 0;
@@ -268,7 +256,7 @@ static int look_before(struct flow_walk *walk)
         for (uint32_t i = c->ios; i < c->ios + c->n_ios; i++) {
             uint32_t before;
 
-            if (counts(&run->ios[i], RUN_OUT) &&
+            if (flow_counts(&run->ios[i], RUN_OUT) &&
                 map_find(&walk->unknown, run->ios[i].value, &before) &&
                 map_put(&walk->unknown, run->ios[i].value, call) < 0)
                 return -1;
@@ -277,7 +265,7 @@ static int look_before(struct flow_walk *walk)
     for (uint32_t i = 0; i < flow->n_from; i++) {
         struct flow_edge *edge = &flow->from[i];
 
-        if (edge->source != FROM_OPERATION ||
+        if (edge->source != FROM_OPERATION || edge->io == RUN_NONE ||
             !map_find(&walk->unknown, run->ios[edge->io].value, &call) ||
             call == RUN_NONE)
             continue;
@@ -295,9 +283,47 @@ static bool has_any(const struct run *run, uint32_t call, enum run_io_kind kind,
     uint32_t unused;
 
     for (uint32_t i = c->ios; i < c->ios + c->n_ios; i++)
-        if (counts(&run->ios[i], kind) && map_find(results, run->ios[i].value, &unused))
+        if (flow_counts(&run->ios[i], kind) &&
+            map_find(results, run->ios[i].value, &unused))
             return true;
     return false;
+}
+
+/* Find the first operation of the enclosing call that reads one of its results, unless
+ * a call did before. */
+static int find_next_op(struct flow_walk *walk)
+{
+    const struct run *run = walk->run;
+    struct flow *flow = walk->flow;
+    const struct run_call *c = &run->calls[flow->call];
+    uint64_t until =
+        flow->next != RUN_NONE ? run->calls[flow->next].start_ns : UINT64_MAX;
+    struct map results;
+    uint32_t unused;
+
+    if (!flow->has_ops || c->parent == RUN_NONE)
+        return 0;
+    map_init(&results, walk->scratch);
+    for (uint32_t i = c->ios; i < c->ios + c->n_ios; i++)
+        if (flow_counts(&run->ios[i], RUN_OUT) &&
+            map_put(&results, run->values[run->ios[i].value].op_value, 0) < 0)
+            return -1;
+    for (uint32_t i = 0; i < run->ops->n_ops; i++) {
+        const struct run_op *op = &run->ops->ops[i];
+        const struct run_op_io *io;
+
+        if (op->call != c->parent || op->start_ns < c->end_ns || op->start_ns > until ||
+            !flow_op_counts(run, op, c->parent))
+            continue;
+        for (uint32_t at = 0; (io = op_next(run, op, OP_IN, &at));)
+            if (map_find(&results, io->value, &unused)) {
+                flow->next_kind = NEXT_OP;
+                flow->next = c->parent;
+                flow->next_op = i;
+                return 0;
+            }
+    }
+    return 0;
 }
 
 /* Find the first later call that uses one of its results, before the enclosing call
@@ -312,7 +338,7 @@ static int find_next(struct flow_walk *walk)
 
     map_init(&results, walk->arena);
     for (uint32_t i = c->ios; i < c->ios + c->n_ios; i++)
-        if (counts(&run->ios[i], RUN_OUT) &&
+        if (flow_counts(&run->ios[i], RUN_OUT) &&
             map_put(&results, run->ios[i].value, 0) < 0)
             return -1;
     for (uint32_t k = flow->call + 1; results.n > 0 && k < run->n_calls; k++) {
@@ -322,8 +348,12 @@ static int find_next(struct flow_walk *walk)
             continue;
         flow->next_kind = NEXT_CALL;
         flow->next = k;
-        return 0;
+        break;
     }
+    if (find_next_op(walk) < 0)
+        return -1;
+    if (flow->next_kind != NEXT_UNKNOWN)
+        return 0;
     if (c->parent == RUN_NONE) {
         flow->next_kind = NEXT_CALLER;
     } else if (has_any(run, c->parent, RUN_OUT, &results)) {
@@ -380,13 +410,36 @@ static uint64_t missing_ns(const struct flow *flow)
     return all > sum ? all - sum : 0;
 }
 
+/* Does one of the operations that were recorded belong to this call or to one of the
+ * `inside` calls that follow it? */
+static bool has_ops(const struct run *run, uint32_t call, uint32_t inside)
+{
+    for (uint32_t i = 0; run->ops && i < run->ops->n_ops; i++)
+        if (run->ops->ops[i].call >= call && run->ops->ops[i].call <= call + inside &&
+            flow_op_counts(run, &run->ops->ops[i], call))
+            return true;
+    return false;
+}
+
+/* Is it known that nothing was computed in this call? Operations of merged calls and
+ * those beyond the limit belong to no call. */
+static bool has_none(const struct run *run, uint32_t call)
+{
+    return run->ops && run->ops->lost == 0 && !(run->calls[call].flags & UNSEEN);
+}
+
 static int walk_all(struct flow_walk *walk)
 {
     struct flow *flow = walk->flow;
 
-    if (add_inputs(walk) < 0 || add_calls(walk) < 0 ||
-        !add_row(walk, FLOW_RESULT, flow->call) || take(walk, flow->n - 1, RUN_OUT) < 0)
+    if (flow->has_ops) {
+        if (flow_walk_ops(walk) < 0 || flow_fold(flow, walk->arena, walk->scratch) < 0)
+            return -1;
+    } else if (flow_add_inputs(walk) < 0 || add_calls(walk) < 0 ||
+               !flow_add_row(walk, FLOW_RESULT, flow->call) ||
+               take(walk, flow->n - 1, RUN_OUT) < 0) {
         return -1;
+    }
     if (look_before(walk) < 0 || find_next(walk) < 0)
         return -1;
     return turn_edges(flow, walk->arena);
@@ -395,16 +448,19 @@ static int walk_all(struct flow_walk *walk)
 int flow_make(struct flow *ret_flow, const struct run *run, uint32_t call,
               struct arena *arena, struct err *err)
 {
-    struct flow_walk walk = {.run = run, .arena = arena, .flow = ret_flow};
     struct arena scratch;
+    struct flow_walk walk = {
+        .run = run, .arena = arena, .scratch = &scratch, .flow = ret_flow};
     int failed;
 
-    *ret_flow = (struct flow){.run = run, .call = call, .next = RUN_NONE};
+    *ret_flow =
+        (struct flow){.run = run, .call = call, .next = RUN_NONE, .next_op = RUN_NONE};
     arena_init(&scratch, 0);
     map_init(&walk.values, &scratch);
     map_init(&walk.storages, &scratch);
     map_init(&walk.unknown, &scratch);
     walk.n_inside = count_inside(run, call);
+    ret_flow->has_ops = has_ops(run, call, walk.n_inside) || has_none(run, call);
     walk.row_of = arena_array(&scratch, walk.n_inside + 1, sizeof *walk.row_of);
     failed = !walk.row_of || walk_all(&walk) < 0;
     arena_release(&scratch);
@@ -422,7 +478,7 @@ uint32_t flow_block(const struct run *run, uint32_t call, uint32_t *ret_inner)
     for (uint32_t k = call + 1; k < end; k++)
         if (run->calls[k].parent == call)
             return call;
-    if (run->calls[call].parent == RUN_NONE)
+    if (run->calls[call].parent == RUN_NONE || has_ops(run, call, 0))
         return call;
     *ret_inner = call;
     return run->calls[call].parent;

@@ -1,14 +1,12 @@
-#include "facts/flow_text.h"
+#include "facts/flow_text_in.h"
 
 #include "facts/run_text.h"
-#include "rows/args.h"
+#include "rows/op_words.h"
 #include "text/text.h"
 
 #define LEAST_LABEL 12 /* cells; with less room, times and shapes are dropped */
 #define MOST_SHAPE  24
-#define FACT_CELLS  6 /* "code  " */
-#define MOST_INPUTS 2 /* listed individually */
-#define MOST_USERS  4
+#define MOST_VIEWS  4 /* of a chain, named individually */
 
 /* --- Names */
 
@@ -38,9 +36,30 @@ static uint32_t block_of(const struct flow *flow)
     return flow->run->calls[flow->call].place;
 }
 
-/* "conv1", "x" for an input, "the result" */
-static void add_row_name(struct buf *to, const struct show *show,
-                         const struct flow *flow, uint32_t row)
+const struct run_op *flow_row_op(const struct flow *flow, const struct flow_row *row)
+{
+    return &flow->run->ops->ops[flow->ops[row->ops + row->n_ops - 1]];
+}
+
+/* "view, transpose, … 3 more" */
+static void add_op_names(struct buf *to, const struct flow *flow,
+                         const struct flow_row *row)
+{
+    uint32_t named = row->n_ops > MOST_VIEWS ? MOST_VIEWS - 1 : row->n_ops;
+
+    for (uint32_t i = 0; i < named; i++) {
+        buf_text(to, i > 0 ? ", " : "");
+        op_title(to, flow->run, &flow->run->ops->ops[flow->ops[row->ops + i]]);
+    }
+    if (named < row->n_ops) {
+        buf_text(to, ", … ");
+        text_commas(to, row->n_ops - named);
+        buf_text(to, " more");
+    }
+}
+
+void flow_row_name(struct buf *to, const struct show *show, const struct flow *flow,
+                   uint32_t row)
 {
     const struct flow_row *r = &flow->rows[row];
 
@@ -50,13 +69,26 @@ static void add_row_name(struct buf *to, const struct show *show,
         struct str path = run_string(flow->run, flow->run->ios[r->io].path);
 
         escape_terminal(to, path.len > 0 ? path : STR("input"));
+    } else if (r->kind == FLOW_OP) {
+        add_op_names(to, flow, r);
+    } else if (r->kind == FLOW_MORE) {
+        buf_text(to, "… ");
+        text_commas(to, r->n_ops);
+        buf_text(to, " more operations");
     } else {
         buf_text(to, "the result");
     }
 }
 
-/* "→ transformer.h.1": the next user of the result. */
-static void add_next(struct buf *to, const struct show *show, const struct flow *flow)
+void flow_op_place(struct buf *to, const struct show *show, const struct run_op *op)
+{
+    if (op->place == NO_PLACE)
+        buf_text(to, "outside the model");
+    else
+        run_place(to, show, op->place);
+}
+
+void flow_next_name(struct buf *to, const struct show *show, const struct flow *flow)
 {
     buf_text(to, "→ ");
     switch (flow->next_kind) {
@@ -67,11 +99,16 @@ static void add_next(struct buf *to, const struct show *show, const struct flow 
         buf_text(to, "result of ");
         run_place(to, show, flow->run->calls[flow->next].place);
         break;
+    case NEXT_OP:
+        op_title(to, flow->run, &flow->run->ops->ops[flow->next_op]);
+        buf_text(to, " in ");
+        run_place(to, show, flow->run->calls[flow->next].place);
+        break;
     case NEXT_CALLER:
         buf_text(to, "result");
         break;
     case NEXT_UNKNOWN:
-        buf_text(to, "taken by no module call");
+        buf_text(to, flow->has_ops ? "not used" : "taken by no module call");
         break;
     }
 }
@@ -84,7 +121,7 @@ static void add_note(struct buf *to, const struct show *show, const struct flow 
                      const struct flow_row *row)
 {
     bool known = false, changed = false, unknown = false;
-    uint32_t outside = RUN_NONE;
+    const struct flow_edge *outside = NULL;
 
     for (uint32_t i = row->from; i < row->from + row->n_from; i++) {
         const struct flow_edge *edge = &flow->from[i];
@@ -92,16 +129,19 @@ static void add_note(struct buf *to, const struct show *show, const struct flow 
         known |= edge->row != NO_FLOW;
         changed |= edge->source == FROM_STORAGE;
         unknown |= edge->source == FROM_OPERATION;
-        if (edge->source == FROM_OUTSIDE && outside == RUN_NONE)
-            outside = edge->call;
+        if (edge->source == FROM_OUTSIDE && !outside)
+            outside = edge;
     }
     if (changed)
         buf_text(to, flow->missing_ns > 0 ? "after an operation or a merged call"
                                           : "after an operation");
-    if (outside != RUN_NONE) {
+    if (outside) {
         buf_text(to, to->len > 0 ? ", " : "");
         buf_text(to, known ? "and from " : "from ");
-        run_place(to, show, flow->run->calls[outside].place);
+        if (outside->op != RUN_NONE)
+            flow_op_place(to, show, &flow->run->ops->ops[outside->op]);
+        else
+            run_place(to, show, flow->run->calls[outside->call].place);
         known = true;
     }
     if (unknown) {
@@ -110,9 +150,8 @@ static void add_note(struct buf *to, const struct show *show, const struct flow 
     }
 }
 
-/* "1×64×56×56", "3 × 1×128×768", "1×128×768 +2" if results differ. */
-static void add_shapes(struct buf *to, const struct run *run, uint32_t call,
-                       enum run_io_kind kind)
+void flow_call_shapes(struct buf *to, const struct run *run, uint32_t call,
+                      enum run_io_kind kind)
 {
     const struct run_call *c = &run->calls[call];
     uint32_t n = 0, first = RUN_NONE;
@@ -168,10 +207,58 @@ static void call_cells(struct flow_cells *cells, const struct show *show,
     else
         add_note(text, show, flow, row);
     cells->note = keep(arena, text);
-    add_shapes(text, flow->run, row->call, RUN_OUT);
+    flow_call_shapes(text, flow->run, row->call, RUN_OUT);
     cells->shape = keep(arena, text);
     run_time(text, run_inclusive(call));
     cells->time = keep(arena, text);
+}
+
+/* The line, then what the rails cannot show. */
+static void op_note(struct buf *to, const struct show *show, const struct flow *flow,
+                    const struct flow_row *row, const struct run_op *op)
+{
+    struct buf note = BUF_INIT;
+
+    if (op->line)
+        escape_terminal(to, run_string(flow->run, op->line));
+    if (op->flags & OP_RAISED)
+        buf_text(&note, "raised");
+    else if (flow->run->ops->kinds[op->kind].flags & OP_REGION)
+        buf_text(&note, "a region: its inside was not recorded");
+    else
+        add_note(&note, show, flow, row);
+    if (note.len > 0) {
+        buf_text(to, to->len > 0 ? "  " : "");
+        buf_str(to, buf_span(&note));
+    }
+    buf_release(&note);
+}
+
+/* Chains of views and operations without a row of their own add up their times. */
+static void op_cells(struct flow_cells *cells, const struct show *show,
+                     const struct flow *flow, const struct flow_row *row,
+                     struct arena *arena, struct buf *text)
+{
+    const struct run_op *op = flow_row_op(flow, row);
+    uint64_t ns = 0, nan, inf;
+
+    for (uint32_t i = 0; i < row->n_ops; i++)
+        ns += flow->run->ops->ops[flow->ops[row->ops + i]].ns;
+    run_time(text, ns);
+    cells->time = keep(arena, text);
+    cells->dim = row->kind == FLOW_MORE || op_is_view(flow->run, op);
+    if (row->kind == FLOW_MORE)
+        return;
+    op_not_finite(flow->run, op, &nan, &inf);
+    cells->alarm = op->flags & OP_RAISED || nan > 0 || inf > 0;
+    op_note(text, show, flow, row, op);
+    if (nan > 0 || inf > 0) {
+        buf_text(text, "  ");
+        run_not_finite(text, nan, inf);
+    }
+    cells->note = keep(arena, text);
+    op_shapes(text, flow->run, op);
+    cells->shape = keep(arena, text);
 }
 
 static void row_cells(struct flow_cells *cells, const struct show *show,
@@ -183,19 +270,21 @@ static void row_cells(struct flow_cells *cells, const struct show *show,
     flow_rails(&text, flow, r);
     cells->rails = keep(arena, &text);
     if (row->kind == FLOW_RESULT)
-        add_next(&text, show, flow);
+        flow_next_name(&text, show, flow);
     else
-        add_row_name(&text, show, flow, r);
+        flow_row_name(&text, show, flow, r);
     cells->name = keep(arena, &text);
     if (row->kind == FLOW_CALL) {
         call_cells(cells, show, flow, row, arena, &text);
+    } else if (row->kind == FLOW_OP || row->kind == FLOW_MORE) {
+        op_cells(cells, show, flow, row, arena, &text);
     } else if (row->kind == FLOW_INPUT) {
         run_shape(&text, flow->run, flow->run->ios[row->io].value);
         cells->shape = keep(arena, &text);
     } else {
         add_note(&text, show, flow, row);
         cells->note = keep(arena, &text);
-        add_shapes(&text, flow->run, row->call, RUN_OUT);
+        flow_call_shapes(&text, flow->run, row->call, RUN_OUT);
         cells->shape = keep(arena, &text);
     }
     cells->shape_cells = (uint16_t)text_width(cells->shape);
@@ -250,7 +339,9 @@ static size_t add_label(struct lines *to, const struct flow_cells *cells, size_t
     const struct {
         struct str text;
         enum colour colour;
-    } parts[] = {{cells->name, cells->alarm ? COLOUR_ALARM : COLOUR_NONE},
+    } parts[] = {{cells->name, cells->alarm ? COLOUR_ALARM
+                               : cells->dim ? COLOUR_DIM
+                                            : COLOUR_NONE},
                  {cells->type, COLOUR_TYPE},
                  {cells->note, cells->alarm ? COLOUR_ALARM : COLOUR_DIM}};
     struct buf cut = BUF_INIT;
@@ -278,10 +369,11 @@ static size_t add_label(struct lines *to, const struct flow_cells *cells, size_t
     return used;
 }
 
-static void add_right(struct lines *to, struct str text, size_t cells, size_t width)
+static void add_right(struct lines *to, enum colour colour, struct str text,
+                      size_t cells, size_t width)
 {
     add_blanks(to, width > cells ? width - cells : 0);
-    lines_add(to, COLOUR_NONE, 0, text);
+    lines_add(to, colour, 0, text);
 }
 
 static void row_line(struct lines *to, const struct flow_text *text, uint32_t r,
@@ -290,6 +382,7 @@ static void row_line(struct lines *to, const struct flow_text *text, uint32_t r,
     const struct flow_cells *cells = &text->cells[r];
     size_t rails = 1 + text->flow.columns * 2 + 2, shape = text->shape_cells + 2;
     size_t time = text->time_cells > 0 ? text->time_cells + 2 : 0, label, used;
+    enum colour colour = cells->dim ? COLOUR_DIM : COLOUR_NONE;
     struct buf cut = BUF_INIT;
 
     if (rails + LEAST_LABEL + shape + time > width)
@@ -303,15 +396,21 @@ static void row_line(struct lines *to, const struct flow_text *text, uint32_t r,
     used = add_label(to, cells, label);
     add_blanks(to, label > used ? label - used : 0);
     if (shape > 0 && cells->shape_cells <= shape) {
-        add_right(to, cells->shape, cells->shape_cells, shape);
+        add_right(to, colour, cells->shape, cells->shape_cells, shape);
     } else if (shape > 0) {
         text_cut_shape(&cut, cells->shape, shape - 2, "…", "×");
-        add_right(to, buf_span(&cut), text_width(buf_span(&cut)), shape);
+        add_right(to, colour, buf_span(&cut), text_width(buf_span(&cut)), shape);
     }
     if (time > 0)
-        add_right(to, cells->time, cells->time_cells, time);
+        add_right(to, colour, cells->time, cells->time_cells, time);
     lines_end_target(to, r);
     buf_release(&cut);
+}
+
+static void remark(struct lines *to, struct str text, unsigned width)
+{
+    lines_text(to, COLOUR_NONE, " ");
+    lines_wrap(to, COLOUR_DIM, text, width, 1);
 }
 
 void flow_text_lines(struct lines *to, const struct flow_text *text, unsigned width)
@@ -323,205 +422,28 @@ void flow_text_lines(struct lines *to, const struct flow_text *text, unsigned wi
         row_line(to, text, r, width);
         loose |= flow_loose(&text->flow, r);
     }
-    lines_text(to, COLOUR_NONE, " ");
-    lines_wrap(to, COLOUR_DIM,
+    if (!text->flow.has_ops) {
+        remark(to,
                loose ? STR("? an operation came before: operations outside modules "
                            "are not recorded")
                      : STR("operations outside modules are not recorded"),
-               width, 1);
+               width);
+    } else if (text->flow.run->ops->lost > 0) {
+        text_commas(&say, text->flow.run->ops->lost);
+        buf_text(&say, " operations of the run are beyond the limit of the recording "
+                       "and not shown");
+        remark(to, buf_span(&say), width);
+        buf_clear(&say);
+    }
     if (text->flow.missing_ns > 0) {
         buf_text(&say, "not shown: calls that were merged with others, ");
         text_time(&say, (double)text->flow.missing_ns / 1e9);
-        lines_text(to, COLOUR_NONE, " ");
-        lines_wrap(to, COLOUR_DIM, buf_span(&say), width, 1);
+        remark(to, buf_span(&say), width);
     }
     buf_release(&say);
 }
 
-/* --- One row */
-
-static void fact_line(struct lines *to, const char *name, struct str text,
-                      unsigned width)
-{
-    lines_text(to, COLOUR_NONE, " ");
-    lines_text(to, COLOUR_DIM, name);
-    lines_pad(to, 1 + FACT_CELLS);
-    lines_wrap(to, COLOUR_NONE, text, width, 1 + FACT_CELLS);
-}
-
-/* "1×64×56×56 float32" */
-static void add_value(struct buf *to, const struct run *run, uint32_t value)
-{
-    run_shape(to, run, value);
-    buf_printf(to, " %s", dtype_name(run->values[value].dtype));
-}
-
-static void add_source(struct buf *to, const struct show *show, const struct flow *flow,
-                       const struct flow_edge *edge)
-{
-    switch ((enum flow_source)edge->source) {
-    case FROM_ROW:
-        buf_text(to, "from ");
-        add_row_name(to, show, flow, edge->row);
-        break;
-    case FROM_STORAGE:
-        buf_text(to, "from ");
-        add_row_name(to, show, flow, edge->row);
-        buf_text(to, ", viewed or changed in place by an operation (not recorded)");
-        break;
-    case FROM_OUTSIDE:
-        buf_text(to, "from ");
-        run_place(to, show, flow->run->calls[edge->call].place);
-        buf_text(to, ", before");
-        break;
-    case FROM_PARAMETER:
-        buf_text(to, "a parameter or buffer");
-        break;
-    case FROM_OPERATION:
-        buf_text(to, flow->missing_ns > 0
-                         ? "producer not recorded: an operation or a merged call"
-                         : "producer not recorded: an operation, not a module");
-        break;
-    }
-}
-
-/* "in    x  1×64×56×56 float32   from conv1" for the first few, then how many more.
- */
-static void in_lines(struct lines *to, const struct show *show, const struct flow *flow,
-                     const struct flow_row *row, unsigned width)
-{
-    struct buf text = BUF_INIT;
-
-    for (uint32_t i = 0; i < row->n_from && i < MOST_INPUTS; i++) {
-        const struct flow_edge *edge = &flow->from[row->from + i];
-        const struct run_io *io = &flow->run->ios[edge->io];
-        struct str path = run_string(flow->run, io->path);
-
-        buf_clear(&text);
-        if (path.len > 0 && row->n_from > 1) {
-            escape_terminal(&text, path);
-            buf_text(&text, "  ");
-        }
-        add_value(&text, flow->run, io->value);
-        buf_text(&text, "   ");
-        add_source(&text, show, flow, edge);
-        if (i + 1 == MOST_INPUTS && row->n_from > MOST_INPUTS)
-            buf_printf(&text, "   … %u more", row->n_from - MOST_INPUTS);
-        fact_line(to,
-                  i > 0                      ? ""
-                  : row->kind == FLOW_RESULT ? "is"
-                                             : "in",
-                  buf_span(&text), width);
-    }
-    if (row->n_from == 0 && row->kind == FLOW_CALL)
-        fact_line(to, "in", STR("no tensor"), width);
-    buf_release(&text);
-}
-
-/* "used by attn, mlp; operations are not recorded": module calls that use it. Other
- * users are unknown. */
-static void add_users(struct buf *to, const struct show *show, const struct flow *flow,
-                      const struct flow_row *row)
-{
-    if (row->n_to == 0)
-        buf_text(to, flow->missing_ns > 0 ? "used by no module call that was kept"
-                                          : "used by no module call");
-    for (uint32_t i = 0; i < row->n_to && i < MOST_USERS; i++) {
-        buf_text(to, i > 0 ? ", " : "used by ");
-        add_row_name(to, show, flow, flow->to[row->to + i]);
-    }
-    if (row->n_to > MOST_USERS)
-        buf_printf(to, ", … %u more", row->n_to - MOST_USERS);
-    buf_text(to, "; operations are not recorded");
-}
-
-static void out_line(struct lines *to, const struct show *show, const struct flow *flow,
-                     const struct flow_row *row, unsigned width)
-{
-    struct buf text = BUF_INIT;
-
-    if (row->kind == FLOW_INPUT)
-        add_value(&text, flow->run, flow->run->ios[row->io].value);
-    else
-        add_shapes(&text, flow->run, row->call, RUN_OUT);
-    if (text.len == 0)
-        buf_text(&text, "no tensor");
-    if (row->kind == FLOW_RESULT) {
-        buf_text(&text, "   ");
-        add_next(&text, show, flow);
-    } else {
-        buf_text(&text, "   ");
-        add_users(&text, show, flow, row);
-    }
-    fact_line(to, row->kind == FLOW_INPUT ? "is" : "out", buf_span(&text), width);
-    buf_release(&text);
-}
-
-/* "conv1  Conv2d(64→64, 1×1)   306.22μs" */
-static void title_line(struct lines *to, const struct show *show,
-                       const struct flow_text *text, uint32_t row)
-{
-    const struct flow_row *r = &text->flow.rows[row];
-    struct buf args = BUF_INIT;
-
-    lines_text(to, COLOUR_NONE, " ");
-    lines_add(to, COLOUR_NONE, SPAN_BOLD, text->cells[row].name);
-    if (r->kind == FLOW_CALL) {
-        uint32_t place = text->flow.run->calls[r->call].place;
-
-        lines_text(to, COLOUR_NONE, "  ");
-        lines_add(to, COLOUR_TYPE, 0, text->cells[row].type);
-        if (place_object(show->model, place))
-            args_show(&args, show->model, place_object(show->model, place));
-        if (args.len > 0)
-            lines_printf(to, COLOUR_NONE, "(%s)", args.at);
-        lines_text(to, COLOUR_NONE, "   ");
-        lines_add(to, COLOUR_NONE, 0, text->cells[row].time);
-    } else {
-        lines_text(to, COLOUR_DIM,
-                   r->kind == FLOW_INPUT ? "  an argument" : "  the result");
-    }
-    lines_end(to);
-    buf_release(&args);
-}
-
-static void code_line(struct lines *to, const struct run *run, const struct run_call *c,
-                      unsigned width)
-{
-    struct buf text = BUF_INIT;
-
-    if (c->flags & RUN_RAISED && c->error) {
-        escape_terminal(&text, run_string(run, c->error));
-        fact_line(to, "✗", buf_span(&text), width);
-        buf_clear(&text);
-    }
-    if (c->line)
-        escape_terminal(&text, run_string(run, c->line));
-    else
-        buf_text(&text, "the line that called it is not known");
-    fact_line(to, "code", buf_span(&text), width);
-    buf_release(&text);
-}
-
-void flow_text_row(struct lines *to, const struct show *show,
-                   const struct flow_text *text, uint32_t row, unsigned width,
-                   unsigned most)
-{
-    const struct flow_row *r = &text->flow.rows[row];
-    uint32_t first = to->n;
-
-    if (most > 6)
-        lines_end(to);
-    if (most > 4)
-        title_line(to, show, text, row);
-    if (r->kind != FLOW_INPUT)
-        in_lines(to, show, &text->flow, r, width);
-    out_line(to, show, &text->flow, r, width);
-    if (r->kind == FLOW_CALL)
-        code_line(to, text->flow.run, &text->flow.run->calls[r->call], width);
-    if (to->n - first > most)
-        to->n = first + most;
-}
+/* --- The subject */
 
 void flow_text_subject(struct buf *to, const struct show *show, uint32_t call)
 {

@@ -1,9 +1,9 @@
 /* flow_text.h - a flow as lines, for panel 6.
- *      ●     [0]                                1×64×56×56
+ *      ●     x                                  1×64×56×56
  *      ├─╮   conv1  Conv2d                      1×64×56×56   306.22μs
  *      │ ●   bn1  BatchNorm2d                   1×64×56×56   124.24μs
- *        ●   relu  ReLU  producer not recorded 1×256×56×56    69.11μs
- *      → layer1.1                              1×256×56×56
+ *      ├─╯   +  resnet.py:59                    1×64×56×56    10.79μs
+ *      ●     → layer1.1                         1×64×56×56
  * The cells of all rows are made once, so scrolling through ten thousand is fast. */
 #ifndef FACTS_FLOW_TEXT_H
 #define FACTS_FLOW_TEXT_H
@@ -18,6 +18,7 @@ struct flow_cells {
     uint16_t shape_cells; /* of the shape */
     uint8_t time_cells;
     bool alarm; /* it raised, or produced NaN or Inf */
+    bool dim;   /* nothing was computed: views */
 };
 
 struct flow_text {
