@@ -1,9 +1,10 @@
-/* The margin of the Code panel: the shapes of one call. Each inner call recorded the
- * line that made it. */
+/* The margin of the Code panel: the shapes of one call. Each inner call and each
+ * operation recorded the line that made it. */
 #include <string.h>
 
 #include "explorer/code_in.h"
 #include "facts/run_text.h"
+#include "rows/op_words.h"
 #include "text/text.h"
 
 #define MOST_INPUTS 3
@@ -17,6 +18,8 @@ struct margin {
     bool *called;     /* it called a module */
     bool *varied;     /* its calls had different shapes */
     uint32_t *values; /* the last result, or RUN_NONE */
+    bool *called; /* by line: it called a module, or an operation ran */
+    uint32_t op;  /* the next operation to look at */
 };
 
 static int put(struct margin *m, uint32_t line, struct buf *text, bool alarm)
@@ -31,16 +34,15 @@ static int put(struct margin *m, uint32_t line, struct buf *text, bool alarm)
     return 0;
 }
 
-/* The line of the class that made a call, or n: "resnet.py:45". */
-static uint32_t line_of(const struct margin *m, const struct run_call *call)
+/* The index of a line of the class by its string id, or n: "resnet.py:45". */
+static uint32_t line_of(const struct margin *m, uint32_t id)
 {
-    struct str at = run_string(m->run, call->line);
+    struct str at = run_string(m->run, id);
     ptrdiff_t colon = str_find_last_char(at, ':');
     uint64_t number;
     struct str file;
 
-    if (!call->line || colon < 0 ||
-        !str_to_u64(str_from(at, (size_t)colon + 1), &number))
+    if (!id || colon < 0 || !str_to_u64(str_from(at, (size_t)colon + 1), &number))
         return m->code->n;
     file = str_head(at, (size_t)colon);
     if (number < m->code->first || number >= m->code->first + m->code->n)
@@ -91,6 +93,50 @@ static int mark_result(struct margin *m, uint32_t line, uint32_t call)
     return put(m, line, &text, alarm);
 }
 
+/* ---- operations ---- */
+
+/* What the last operation of a line made, or the first one that produced NaN. An
+ * expression has several operations of different shapes, so a * would say nothing. */
+static int mark_op(struct margin *m, uint32_t line, const struct run_op *op)
+{
+    struct buf text = BUF_INIT;
+    uint64_t nan, inf;
+
+    m->called[line] = true;
+    if (m->marks[line].alarm)
+        return 0;
+    op_not_finite(m->run, op, &nan, &inf);
+    if (op->flags & OP_RAISED)
+        buf_text(&text, "✗ raised");
+    else
+        op_shapes(&text, m->run, op);
+    if (nan > 0 || inf > 0) {
+        buf_char(&text, ' ');
+        run_not_finite(&text, nan, inf);
+    }
+    if (text.len == 0)
+        return 0;
+    return put(m, line, &text, op->flags & OP_RAISED || nan > 0 || inf > 0);
+}
+
+/* The operations directly in `call` that began before `until`, from the last one on. */
+static int mark_ops(struct margin *m, uint32_t call, uint64_t until)
+{
+    const struct run_ops *ops = m->run->ops;
+
+    for (; ops && m->op < ops->n_ops && ops->ops[m->op].start_ns < until; m->op++) {
+        const struct run_op *op = &ops->ops[m->op];
+        uint32_t line;
+
+        if (op->call != call || op->phase == OP_BACKWARD)
+            continue;
+        line = line_of(m, op->line);
+        if (line < m->code->n && mark_op(m, line, op) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* ---- between two calls ---- */
 
 /* The only line with code between two others, or n. */
@@ -127,15 +173,16 @@ static bool is_known(const struct margin *m, uint32_t parent, uint32_t call,
     return false;
 }
 
-/* out += identity: if an input of this call came from no other call, the line between
- * made it, provided there is only one. */
+/* out += identity, without operations: if an input of this call came from no other call,
+ * the line between made it, provided there is only one. */
 static int mark_between(struct margin *m, uint32_t parent, uint32_t call,
                         uint32_t before, uint32_t line)
 {
     uint32_t value = activity_value(m->run, call, RUN_IN), at;
     struct buf text = BUF_INIT;
 
-    if (value == RUN_NONE || before >= line || is_known(m, parent, call, value))
+    if (m->run->ops || value == RUN_NONE || before >= line ||
+        is_known(m, parent, call, value))
         return 0;
     at = only_line(m, before, line);
     if (at == m->code->n || m->marks[at].text)
@@ -195,7 +242,8 @@ static int mark_inputs(struct margin *m, const struct run_call *call)
 
 /* ---- branches ---- */
 
-/* An `if` was taken if an indented line below it called a module. */
+/* An `if` was taken if an indented line below it called a module, or an operation ran.
+ */
 static int mark_branches(struct margin *m)
 {
     static const char *const words[] = {"if ", "elif ", "else:", NULL};
@@ -244,12 +292,16 @@ int code_marks(struct code_mark *marks, const struct code *code,
 
         if (run->calls[c].parent != call)
             continue;
-        line = line_of(&m, &run->calls[c]);
+        line = line_of(&m, run->calls[c].line);
+        if (mark_ops(&m, call, run->calls[c].start_ns) < 0)
+            return -1;
         if (line == code->n)
             continue;
         if (mark_between(&m, call, c, before, line) < 0 || mark_result(&m, line, c) < 0)
             return -1;
         before = line;
     }
+    if (mark_ops(&m, call, UINT64_MAX) < 0)
+        return -1;
     return mark_branches(&m);
 }
