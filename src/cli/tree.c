@@ -14,7 +14,7 @@
 
 /* Other options are view settings. */
 static const struct option options_table[] = {
-    {"sort", 's', OPTION_TEXT, "params|bytes|name|time|self|calls",
+    {"sort", 's', OPTION_TEXT, "params|bytes|name|time|self|calls|flops|ops",
      offsetof(struct printed_wanted, sort), "sort siblings, largest first"},
 };
 

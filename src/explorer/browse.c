@@ -534,6 +534,9 @@ static const char *no_order(const struct browse *b, enum rows_sort sort)
         return run ? NULL : "nothing was recorded: no times";
     case SORT_CALLS:
         return run ? NULL : "nothing was recorded: no calls";
+    case SORT_FLOPS:
+    case SORT_OPS:
+        return b->show->ops && run ? NULL : "no operations were recorded";
     case SORT_GRAD:
         return run && run->n_params > 0 ? NULL : "no gradients were recorded";
     case SORT_NAN:

@@ -1,5 +1,6 @@
 #include "base/test.h"
 #include "explorer/browse.h"
+#include "run/sample_block.h"
 #include "run/sample_run.h"
 
 struct recorded {
@@ -10,9 +11,9 @@ struct recorded {
     struct buf text;
 };
 
-static void begin_recorded(struct recorded *r)
+static void begin_recorded(struct recorded *r, struct run *run)
 {
-    *r = (struct recorded){.session = session_of_run(sample_run(2), NULL)};
+    *r = (struct recorded){.session = session_of_run(run, NULL)};
     CHECK(r->session);
     arena_init(&r->arena, 0);
     CHECK(show_init(&r->show, r->session, &r->arena, NULL) == 0);
@@ -44,7 +45,7 @@ TEST(what_a_recording_tells_is_sorted_by_and_what_it_does_not_comes_last)
     struct recorded r;
     uint64_t first, second;
 
-    begin_recorded(&r);
+    begin_recorded(&r, sample_run(2));
     CHECK_STR(names(&r), "a list tail ");
     CHECK(browse_fold(r.b, FOLD_ALL));
     CHECK_STR(names(&r), "a list 0 act 1 tail ");
@@ -65,5 +66,27 @@ TEST(what_a_recording_tells_is_sorted_by_and_what_it_does_not_comes_last)
     CHECK(browse_sort(r.b, SORT_NAN, false));
     CHECK(browse_sort(r.b, SORT_ZEROS, false));
     CHECK(!browse_sort(r.b, SORT_DELTA, false));
+    end_recorded(&r);
+}
+
+/* The second convolution has no known FLOPs: it is behind the one that has, like those
+ * that have none, also if the order is reversed. */
+TEST(rows_are_sorted_by_flops_if_operations_were_recorded)
+{
+    struct recorded r;
+
+    begin_recorded(&r, sample_block((struct sample_block_wanted){.uncounted = true}));
+    CHECK(browse_sort(r.b, SORT_FLOPS, false));
+    CHECK_STR(names(&r), "block stem head ");
+    CHECK(browse_sort(r.b, SORT_FLOPS, true));
+    CHECK_STR(names(&r), "head stem block ");
+    CHECK(browse_fold(r.b, FOLD_ALL));
+    CHECK_STR(names(&r), "head stem block conv1 relu conv2 drop ");
+    CHECK(browse_sort(r.b, SORT_OPS, false));
+    CHECK_STR(names(&r), "block relu conv1 conv2 drop head stem ");
+    end_recorded(&r);
+    begin_recorded(&r, sample_run(2));
+    CHECK(!browse_sort(r.b, SORT_FLOPS, false));
+    CHECK(str_is(browse_message(r.b), "no operations were recorded"));
     end_recorded(&r);
 }

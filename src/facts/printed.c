@@ -130,12 +130,16 @@ static int choose_sort(struct printed *printed, const char *word, struct err *er
 {
     enum rows_sort sort = rows_order_find(str_of(word));
 
-    if (sort == SORT_MODEL || sort > SORT_CALLS)
+    if (sort == SORT_MODEL || sort > SORT_OPS)
         return err_set(err, ERR_USAGE,
                        "there is no order \"%s\"; it is params, bytes, name, time, "
-                       "self or calls",
+                       "self, calls, flops or ops",
                        word);
     printed->view.sort = sort;
+    if (sort >= SORT_FLOPS && printed->show.activity && !printed->show.ops)
+        return err_set(err, ERR_USAGE,
+                       "%s: --sort %s is for recordings with operations",
+                       printed->show.model->path, word);
     if (sort < SORT_TIME || printed->show.activity)
         return 0;
     return err_set(err, ERR_USAGE,

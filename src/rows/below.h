@@ -41,7 +41,7 @@ enum below_kind {
     BELOW_OWN_PARAMS,
     BELOW_OWN_BYTES,
     BELOW_RUN, /* first of one kind per enum run_amount */
-    BELOW_KINDS = BELOW_RUN + 8
+    BELOW_KINDS = BELOW_RUN + 16
 };
 bool below_known(const struct show *show, unsigned kind, uint32_t place, uint32_t count,
                  uint64_t *ret_value);

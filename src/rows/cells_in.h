@@ -15,8 +15,9 @@ cell_maker cell_percent, cell_role, cell_shape, cell_shapes, cell_storage;
 cell_maker cell_strides, cell_tensors, cell_trainable, cell_type, cell_zeros;
 
 /* run_cells.c: empty without a recording */
-cell_maker cell_average, cell_backward, cell_calls, cell_device_time, cell_gradient;
-cell_maker cell_in, cell_in_dtype, cell_in_memory, cell_nan, cell_out;
+cell_maker cell_average, cell_backward, cell_calls, cell_device_time, cell_flops;
+cell_maker cell_gradient, cell_in, cell_in_dtype, cell_in_memory, cell_macs, cell_nan;
+cell_maker cell_ops, cell_out;
 cell_maker cell_out_dtype, cell_out_mean, cell_out_memory, cell_out_std;
 cell_maker cell_out_zeros, cell_saved, cell_self, cell_self_average, cell_time,
     cell_time_bar;

@@ -52,7 +52,8 @@ uint64_t row_bytes(const struct show *show, const struct row *row);
 uint64_t row_own_params(const struct show *show, const struct row *row);
 uint64_t row_own_bytes(const struct show *show, const struct row *row);
 
-/* Sums of a recording; 0 without one. */
+/* Sums of a recording; 0 without one. Those of operations are sums over all modules
+ * below, forward only. */
 enum run_amount {
     RUN_CALLS,
     RUN_TOTAL,
@@ -62,7 +63,14 @@ enum run_amount {
     RUN_NAN,
     RUN_INF,
     RUN_SAVED, /* bytes saved for backward */
+    RUN_OPS,
+    RUN_FLOPS,
+    RUN_MATRIX,   /* operations that do matrix work */
+    RUN_UNCOUNTED /* of these, how many have no known FLOPs */
 };
 uint64_t row_run(const struct show *show, const struct row *row, enum run_amount what);
+/* Does the row have FLOPs? No: no operations were recorded, or none does matrix work, or
+ * none of those was counted. *ret_least (unless NULL): some of them were not counted. */
+bool row_flops(const struct show *show, const struct row *row, bool *ret_least);
 
 #endif

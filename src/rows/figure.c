@@ -40,6 +40,12 @@ void figure_exact(struct figure *to, uint64_t n)
     is_number(to, FIGURE_COUNT, n);
 }
 
+void figure_flops(struct figure *to, uint64_t n)
+{
+    text_flops(to->text, n);
+    is_number(to, FIGURE_COUNT, n);
+}
+
 void figure_bytes(struct figure *to, uint64_t n)
 {
     text_bytes(to->text, n);

@@ -44,6 +44,7 @@ struct figure {
 void figure_text(struct figure *to, const char *text);
 void figure_count(struct figure *to, uint64_t n); /* 25.6M */
 void figure_exact(struct figure *to, uint64_t n); /* 25,557,032 */
+void figure_flops(struct figure *to, uint64_t n); /* 8.2G */
 void figure_bytes(struct figure *to, uint64_t n); /* 97.7MB */
 void figure_time(struct figure *to, uint64_t ns); /* 1.52ms; "" under 1 μs */
 void figure_share(struct figure *to, double part, double whole); /* " 9%" */

@@ -109,6 +109,21 @@ static void own_memory_flow(struct buf *to, const struct show *show,
     add_own(to, row_own_bytes(show, row), row_bytes(show, row), text_bytes);
 }
 
+static void flops_flow(struct buf *to, const struct show *show, const struct row *row)
+{
+    flow_cell(to, "flops=", "flops", show, row);
+}
+
+static void macs_flow(struct buf *to, const struct show *show, const struct row *row)
+{
+    flow_cell(to, "macs=", "macs", show, row);
+}
+
+static void ops_flow(struct buf *to, const struct show *show, const struct row *row)
+{
+    flow_cell(to, "ops=", "ops", show, row);
+}
+
 static void mean_flow(struct buf *to, const struct show *show, const struct row *row)
 {
     flow_cell(to, "mean=", "outmean", show, row);
@@ -193,7 +208,7 @@ static void args_flow(struct buf *to, const struct show *show, const struct row 
 #define ANY   false
 
 /* The number before the text is the order of dropping if space is short, the lowest
- * first: averages, own values, dtype, device, (bars), shares, calls, in, out, memory,
+ * first: averages, own values, FLOPs, dtype, device, (bars), shares, calls, in, out, memory,
  * params. */
 /* clang-format off */
 const struct label_kind label_kinds[] = {
@@ -218,6 +233,9 @@ const struct label_kind label_kinds[] = {
     {"time",       "Total time",            'r', ON,  "time",       9,  STAYS, NULL, RUN},
     {"avg_self",   "Average own time",      0,   OFF, "avg_self",   9,  1,  average_self_flow, RUN},
     {"average",    "Average total time",    0,   OFF, "average",    9,  1,  average_flow, RUN},
+    {"flops",      "FLOPs",                 0,   OFF, "flops",      8,  3,  flops_flow, RUN},
+    {"macs",       "Multiply-adds",         0,   OFF, "macs",       8,  3,  macs_flow, RUN},
+    {"ops",        "Operations",            0,   OFF, "ops",        6,  3,  ops_flow, RUN},
     {"outmean",    "Output mean",           0,   OFF, "outmean",    10, 3,  mean_flow, RUN},
     {"outstd",     "Output std",            0,   OFF, "outstd",     10, 3,  std_flow, RUN},
     {"outzeros",   "Output zeros",          0,   OFF, "outzeros",   9,  3,  zeros_flow, RUN},

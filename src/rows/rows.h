@@ -74,7 +74,9 @@ enum rows_sort {
     SORT_BYTES,
     SORT_TIME, /* this and the next two need a recording */
     SORT_SELF,
-    SORT_CALLS, /* the last order available in a printed tree */
+    SORT_CALLS,
+    SORT_FLOPS, /* this and the next need a recording with operations */
+    SORT_OPS,   /* the last order available in a printed tree */
     SORT_GRAD,  /* norm of the newest gradients in a recording */
     SORT_ZEROS, /* share of zeros in recorded results, else in measured tensors */
     SORT_NAN,   /* count of NaN and Inf, likewise */

@@ -20,6 +20,8 @@ const struct rows_order rows_orders[SORT_COUNT] = {
     [SORT_TIME] = {"time", 'r', "time", "slowest first, inclusive"},
     [SORT_SELF] = {"self", 's', "self", "slowest first, without what it calls"},
     [SORT_CALLS] = {"calls", 'c', "calls", "most calls first"},
+    [SORT_FLOPS] = {"flops", 'f', "FLOPs", "most FLOPs first, forward"},
+    [SORT_OPS] = {"ops", 'o', "operations", "most operations first, forward"},
     [SORT_GRAD] = {"grad", 'g', "gradient norm", "largest first"},
     [SORT_ZEROS] = {"zeros", 'z', "zeros", "most zeros first"},
     [SORT_NAN] = {"nan", '!', "NaN", "most NaN first"},
@@ -309,6 +311,10 @@ static uint64_t amount(const struct order *order, const struct unit *unit)
         return row_run(show, &row, RUN_SELF);
     case SORT_CALLS:
         return row_run(show, &row, RUN_CALLS);
+    case SORT_FLOPS:
+        return row_flops(show, &row, NULL) ? row_run(show, &row, RUN_FLOPS) : UNKNOWN;
+    case SORT_OPS:
+        return show->ops ? row_run(show, &row, RUN_OPS) : UNKNOWN;
     case SORT_BYTES:
         return row_bytes(show, &row);
     default:

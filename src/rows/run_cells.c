@@ -22,6 +22,8 @@ uint64_t row_run(const struct show *show, const struct row *row, enum run_amount
         return sum;
     for (uint32_t i = 0; i < row->count; i++, place = show->model->end[place]) {
         const struct activity *at = &show->activity->at[place];
+        static const struct op_sum none;
+        const struct op_sum *ops = show->ops ? &show->ops[place] : &none;
 
         switch (what) {
         case RUN_CALLS:
@@ -47,12 +49,33 @@ uint64_t row_run(const struct show *show, const struct row *row, enum run_amount
             break;
         case RUN_SAVED:
             sum += show->memory ? show->memory->saved_here[place] : 0;
+        case RUN_OPS:
+            sum += ops->count;
+            break;
+        case RUN_FLOPS:
+            sum += ops->flops;
+            break;
+        case RUN_MATRIX:
+            sum += ops->matrix;
+            break;
+        case RUN_UNCOUNTED:
+            sum += ops->matrix_unknown;
             break;
         }
     }
     if (row->count > MANY)
         below_learn(show, BELOW_RUN + what, row->place, row->count, sum);
     return sum;
+}
+
+bool row_flops(const struct show *show, const struct row *row, bool *ret_least)
+{
+    uint64_t uncounted = row_run(show, row, RUN_UNCOUNTED);
+
+    if (ret_least)
+        *ret_least = uncounted > 0;
+    return row_run(show, row, RUN_FLOPS) > 0 ||
+           row_run(show, row, RUN_MATRIX) > uncounted;
 }
 
 /* The row's first place, if it was called; else NULL. */
@@ -283,6 +306,40 @@ void cell_device_time(struct figure *to, const struct show *show, const struct r
 
     if (ns > 0)
         figure_time(to, ns);
+}
+
+/* ---- operations ---- */
+
+/* "≥8.2G": some matrix work was not counted. "unknown": none of it was. Empty: there is
+ * none, or operations were not recorded. */
+static void add_flops(struct figure *to, const struct show *show, const struct row *row,
+                      uint64_t unit)
+{
+    bool least, known = row_flops(show, row, &least);
+
+    if (!known) {
+        if (least)
+            figure_text(to, "unknown");
+        return;
+    }
+    buf_text(to->text, least ? "≥" : "");
+    figure_flops(to, row_run(show, row, RUN_FLOPS) / unit);
+}
+
+void cell_flops(struct figure *to, const struct show *show, const struct row *row)
+{
+    add_flops(to, show, row, 1);
+}
+
+void cell_macs(struct figure *to, const struct show *show, const struct row *row)
+{
+    add_flops(to, show, row, 2);
+}
+
+void cell_ops(struct figure *to, const struct show *show, const struct row *row)
+{
+    if (row_run(show, row, RUN_OPS) > 0)
+        figure_count(to, row_run(show, row, RUN_OPS));
 }
 
 /* Solid: own time; light: time of the modules it called. */

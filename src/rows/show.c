@@ -91,7 +91,10 @@ static int find_activity(struct show *show, struct arena *arena, struct err *err
     if (activity_of(activity, show->session->run, arena, err) < 0)
         return -1;
     show->activity = activity;
-    return 0;
+    if (!show->session->run->ops)
+        return 0;
+    show->ops = op_use_below(show->session->run, 1u << OP_FORWARD, arena, err);
+    return show->ops ? 0 : -1;
 }
 
 /* What only a run with operations tells. */

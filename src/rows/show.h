@@ -9,6 +9,7 @@
 #include "study/activity.h"
 #include "study/no_gradient.h"
 #include "study/op_memory.h"
+#include "study/op_use.h"
 
 struct label;
 struct row;
@@ -30,6 +31,10 @@ struct show {
     const struct memory_use *memory;         /* with operations; else NULL */
     const struct no_gradients *no_gradients; /* likewise */
     struct below_index *index;               /* see below.h; NULL: no index */
+    const struct activities *activity; /* for a recording; else NULL */
+    /* By place: forward operations at and below it. NULL: they were not recorded. */
+    const struct op_sum *ops;
+    struct below_index *index; /* see below.h; NULL: no index */
     bool gaps_in_out; /* no `time` column: `out` shows why a module has no calls */
 };
 

@@ -89,6 +89,8 @@ struct scene {
     struct trace *trace;
     uint64_t clock;
     uint32_t value; /* of the newest result */
+    uint8_t phase;
+    uint32_t place; /* of operations outside of calls */
     uint64_t ns;    /* of the next operation */
     int64_t flops;
     const char *line;
@@ -137,7 +139,7 @@ static uint32_t op(struct scene *s, const char *name, uint8_t flags, uint32_t n,
 {
     static const char *const args[] = {"input", "weight", "bias"};
     struct trace_op_tensor list[MOST];
-    struct trace_op_given given = {.flags = 0,
+    struct trace_op_given given = {.phase = s->phase,
                                    .cause = RUN_NONE,
                                    .gradient = RUN_NONE,
                                    .ns = s->ns,
@@ -159,6 +161,8 @@ static uint32_t op(struct scene *s, const char *name, uint8_t flags, uint32_t n,
     given.kind = trace_op_kind(s->trace, name, "", args, 3, flags);
     given.line = trace_string(s->trace, s->line, strlen(s->line));
     given.call = trace_open_call(s->trace, 0, &given.serial, &given.place);
+    if (given.call == RUN_NONE)
+        given.place = s->place;
     given.start_ns = s->clock += 1000;
     s->clock += s->ns;
     CHECK(trace_op(s->trace, &given, values) != RUN_NONE);
@@ -325,14 +329,28 @@ static void pass(struct scene *s, struct sample_block_wanted wanted)
     end(s, net);
 }
 
+static void backward(struct scene *s, uint32_t place)
+{
+    struct cell gradient = cell(s, RUN_NONE, 4, 2, 8, 8, 8);
+    struct cell out = cell(s, RUN_NONE, 4, 8, 8, 3, 3);
+
+    s->phase = OP_BACKWARD;
+    s->place = place;
+    s->ns = 400000, s->flops = 294912, s->line = "net.py:4";
+    op(s, "aten::convolution_backward", 0, 1, &gradient, &out, OP_OUT);
+}
+
 struct run *sample_block(struct sample_block_wanted wanted)
 {
-    struct scene s = {.clock = 1000, .flops = OP_NO_FLOPS};
+    struct scene s = {.clock = 1000, .flops = OP_NO_FLOPS, .place = NO_PLACE};
+    const struct model *model = make_model();
     struct run *run;
 
-    s.trace = trace_new(make_model(), &(struct trace_wanted){0});
+    s.trace = trace_new(model, &(struct trace_wanted){0});
     CHECK(s.trace && trace_ops_begin(s.trace, 0));
     pass(&s, wanted);
+    if (wanted.backward)
+        backward(&s, place_find(model, STR("block.conv1")));
     run = trace_finish(s.trace, s.clock, 0);
     CHECK(run && run->ops);
     return run;

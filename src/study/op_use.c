@@ -38,7 +38,21 @@ static struct op_sum sum_of(const struct run_ops *ops, const struct run_op_total
                            .matrix_unknown = matrix ? total->unknown : 0};
 }
 
+/* Is an operation inside the module at `place`? NO_PLACE: all are. */
+static bool is_at(const struct run *run, const struct run_op_total *total,
+                  uint32_t place)
+{
+    return place == NO_PLACE || (total->place != NO_PLACE && total->place >= place &&
+                                 total->place < run->model->end[place]);
+}
+
 void op_use_phases(const struct run *run, struct op_sum ret_sums[OP_PHASES])
+{
+    op_use_phases_at(run, NO_PLACE, ret_sums);
+}
+
+void op_use_phases_at(const struct run *run, uint32_t place,
+                      struct op_sum ret_sums[OP_PHASES])
 {
     const struct run_ops *ops = run->ops;
 
@@ -47,7 +61,8 @@ void op_use_phases(const struct run *run, struct op_sum ret_sums[OP_PHASES])
     for (uint32_t i = 0; i < ops->n_totals; i++) {
         struct op_sum sum = sum_of(ops, &ops->totals[i]);
 
-        op_sum_add(&ret_sums[ops->totals[i].phase], &sum);
+        if (is_at(run, &ops->totals[i], place))
+            op_sum_add(&ret_sums[ops->totals[i].phase], &sum);
     }
 }
 
@@ -125,6 +140,12 @@ static int add_total(struct op_use_list *list, struct map *map, const struct run
 int op_use_of(struct op_use_list *ret_list, const struct run *run, enum op_use_by by,
               unsigned phases, struct arena *arena, struct err *err)
 {
+    return op_use_at(ret_list, run, NO_PLACE, by, phases, arena, err);
+}
+
+int op_use_at(struct op_use_list *ret_list, const struct run *run, uint32_t place,
+              enum op_use_by by, unsigned phases, struct arena *arena, struct err *err)
+{
     const struct run_ops *ops = run->ops;
     struct op_use_list list = {0};
     struct map map;
@@ -136,7 +157,7 @@ int op_use_of(struct op_use_list *ret_list, const struct run *run, enum op_use_b
     for (uint32_t i = 0; i < ops->n_totals; i++) {
         const struct run_op_total *total = &ops->totals[i];
 
-        if (phases & 1u << total->phase &&
+        if (phases & 1u << total->phase && is_at(run, total, place) &&
             add_total(&list, &map, run, total, key_of(run, total, by)) < 0)
             return arena_err(arena, "the list of operations", err);
     }

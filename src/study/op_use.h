@@ -49,6 +49,10 @@ enum op_use_by {
 int op_use_of(struct op_use_list *ret_list, const struct run *run, enum op_use_by by,
               unsigned phases, struct arena *arena, struct err *err);
 
+/* The same for one place and all below it. */
+int op_use_at(struct op_use_list *ret_list, const struct run *run, uint32_t place,
+              enum op_use_by by, unsigned phases, struct arena *arena, struct err *err);
+
 enum op_use_order {
     OP_USE_TIME,
     OP_USE_COUNT,
@@ -65,6 +69,9 @@ void op_use_sort(struct op_use_list *list, enum op_use_order order);
 
 /* The sums of each phase. */
 void op_use_phases(const struct run *run, struct op_sum ret_sums[OP_PHASES]);
+/* The same for one place and all below it. */
+void op_use_phases_at(const struct run *run, uint32_t place,
+                      struct op_sum ret_sums[OP_PHASES]);
 /* By place: the sums of its operations and those of all places below it, in these
  * phases; in the arena. */
 struct op_sum *op_use_below(const struct run *run, unsigned phases, struct arena *arena,

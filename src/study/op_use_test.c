@@ -130,3 +130,21 @@ TEST(matrix_work_without_flops_is_missing_from_the_coverage)
     CHECK_INT(phases[OP_OPTIMIZER].ns, 12);
     end(&s);
 }
+
+TEST(a_place_has_its_operations_and_those_below_it)
+{
+    struct scene s = scene(OP_USE_BY_NAME, OP_PHASES_ALL);
+    struct op_sum sums[OP_PHASES];
+    uint32_t list = place_find(s.run->model, STR("list"));
+
+    CHECK(op_use_at(&s.list, s.run, list, OP_USE_BY_NAME, OP_PHASES_ALL, &s.arena,
+                    NULL) == 0);
+    CHECK_STR(names(&s, 9), "aten::relu 1");
+    op_use_phases_at(s.run, list, sums);
+    CHECK_INT(sums[OP_FORWARD].count, 1);
+    CHECK_INT(sums[OP_FORWARD].ns, 20);
+    op_use_phases_at(s.run, 0, sums); /* without the loss, outside the model */
+    CHECK_INT(sums[OP_FORWARD].count, 5);
+    CHECK_INT(sums[OP_OPTIMIZER].count, 0);
+    end(&s);
+}

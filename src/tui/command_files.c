@@ -226,7 +226,7 @@ static struct printed_wanted printed_view(const struct tui *tui, struct buf *fil
 
     buf_str(filter, browse_filter(tui->explorer.browse));
     wanted.filter = filter->len ? buf_cstr(filter) : NULL;
-    if (sort != SORT_MODEL && sort <= SORT_CALLS)
+    if (sort != SORT_MODEL && sort <= SORT_OPS)
         wanted.sort = rows_orders[sort].word;
     wanted.reverse = wanted.sort && view->reverse;
     wanted.flat = view->flat == FLAT_TENSORS ? "tensors" : view->flat ? "leaves" : NULL;
