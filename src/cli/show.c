@@ -9,6 +9,7 @@
 #include "export/export.h"
 #include "facts/calls_text.h"
 #include "facts/details.h"
+#include "facts/ops_text.h"
 #include "facts/performance.h"
 #include "facts/statistics.h"
 #include "rows/grid.h"
@@ -17,6 +18,7 @@
 
 #define MOST_QUANTILES 64
 #define MOST_CALLS     5 /* --json has them all */
+#define MOST_OPS       16
 #define MOST_BINS      10000u
 #define JSON_CELLS     1000000u
 
@@ -216,6 +218,7 @@ static void write_module(struct showing *s)
         facts_clear(&facts);
         performance_place(&facts, &s->show, s->place);
         performance_lines(&lines, &facts, 0, 0);
+        ops_text_slowest(&lines, &s->show, s->place, MOST_OPS, 0, 0, NULL);
         facts_clear(&facts);
         calls_facts(&facts, &s->show, s->place, MOST_CALLS);
         facts_lines(&lines, &facts, &look);

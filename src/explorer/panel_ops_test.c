@@ -2,7 +2,7 @@
 #include "base/test.h"
 #include "explorer/panels_in.h"
 #include "run/sample_block.h"
-#include "run/sample_run.h"
+#include "text/width.h"
 
 struct scene {
     struct session *session;
@@ -48,6 +48,12 @@ static const char *said(struct scene *s, enum panel_number number, unsigned widt
     return buf_cstr(&s->text);
 }
 
+static bool says(struct scene *s, enum panel_number number, const char *part)
+{
+    said(s, number, 80);
+    return str_find(buf_span(&s->text), str_of(part)) >= 0;
+}
+
 TEST(code_has_the_shapes_of_lines_that_call_no_module)
 {
     struct scene s;
@@ -73,5 +79,92 @@ TEST(code_has_the_shapes_of_lines_that_call_no_module)
               " 6      out = self.drop(out)                        2×8×8×8\n"
               " 7      out += identity                       2×8×8×8 NaN 3\n"
               " 8      return self.relu(out)                       2×8×8×8\n");
+    scene_end(&s);
+}
+
+TEST(performance_lists_the_slowest_operations_of_the_selected_module)
+{
+    struct scene s;
+
+    scene_begin(&s, sample_block((struct sample_block_wanted){.backward = true}));
+    go(&s, "block");
+    CHECK(
+        says(&s, PANEL_PERFORMANCE,
+             "  operations            calls      time  of ops   FLOPs  memory  phase\n"
+             "  convolution               2  580.00μs     56%  294.9K   8.0KB  "
+             "forward\n"
+             "  convolution_backward      1  400.00μs     39%  294.9K   2.2KB  "
+             "backward\n"
+             "  relu                      2   40.00μs      4%           8.0KB  "
+             "forward\n"
+             "  add_                      1   11.00μs      1%                  "
+             "forward\n"));
+    go(&s, "block.drop");
+    CHECK(!says(&s, PANEL_PERFORMANCE, "  operations"));
+    go(&s, "head.weight");
+    CHECK(!says(&s, PANEL_PERFORMANCE, "  operations"));
+    scene_end(&s);
+}
+
+TEST(details_say_what_the_operations_of_a_module_come_to)
+{
+    struct scene s;
+
+    scene_begin(&s, sample_block((struct sample_block_wanted){.backward = true}));
+    go(&s, "block");
+    CHECK(says(&s, PANEL_DETAILS, " operations 5 forward, 1 backward\n"));
+    CHECK(says(&s, PANEL_DETAILS, "forward 294.9K by 2 of 5 operations"));
+    CHECK(says(&s, PANEL_DETAILS, "16.0KB forward, 2.2KB backward\n"));
+    go(&s, "");
+    CHECK(says(&s, PANEL_DETAILS, "FLOPs"));
+    scene_end(&s);
+}
+
+/* Narrower bars of panel 5 are cut when they are drawn. */
+TEST(panels_with_operations_fit_into_any_width)
+{
+    struct scene s;
+
+    scene_begin(&s, sample_block((struct sample_block_wanted){.nan = true}));
+    for (uint32_t place = 0; place < s.session->model->n_places; place++) {
+        browse_go(s.explorer.browse, place);
+        for (unsigned width = 52; width <= 300; width += 1 + width / 8)
+            for (int n = PANEL_DETAILS; n <= PANEL_FLOW; n++) {
+                said(&s, (enum panel_number)n, width);
+                for (uint32_t i = 0; i < s.lines.n; i++) {
+                    buf_clear(&s.text);
+                    line_plain(&s.text, &s.lines, i);
+                    CHECK(text_width(buf_span(&s.text)) <= width);
+                }
+            }
+    }
+    scene_end(&s);
+}
+
+TEST(flow_leads_along_values_through_operations)
+{
+    struct panel_state *state;
+    struct scene s;
+
+    scene_begin(&s, sample_block((struct sample_block_wanted){.nan = false}));
+    go(&s, "block");
+    state = &s.explorer.panels[PANEL_FLOW];
+    said(&s, PANEL_FLOW, 60);
+    CHECK(flow_panel.act(&s.explorer, state, ACT_NEXT)); /* x to conv1 */
+    for (uint32_t row = 2; row < 8; row++) {
+        CHECK_INT(state->cursor, row - 1);
+        CHECK(flow_panel.act(&s.explorer, state, ACT_NEXT));
+    }
+    CHECK_INT(state->cursor, 7);
+    state->cursor = 5; /* + */
+    CHECK(!flow_panel.act(&s.explorer, state, ACT_ENTER));
+    CHECK(flow_panel.act(&s.explorer, state, ACT_PREVIOUS));
+    CHECK_INT(state->cursor, 4);
+    go(&s, "head"); /* its own operations, then out to where it was called */
+    said(&s, PANEL_FLOW, 60);
+    state->cursor = 2;
+    CHECK(says(&s, PANEL_FLOW, "@  aten::mm"));
+    CHECK(flow_panel.act(&s.explorer, state, ACT_OUT));
+    CHECK(says(&s, PANEL_FLOW, " head  Linear   13.50μs\n"));
     scene_end(&s);
 }

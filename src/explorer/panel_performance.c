@@ -1,15 +1,18 @@
-/* Panel 5: the time of the selected module, and the slowest modules. */
+/* Panel 5: the time of the selected module, its slowest operations, and the slowest
+ * modules. */
 #include <stdlib.h>
 
 #include "explorer/panels_in.h"
 #include "facts/calls_text.h"
 #include "facts/memory_text.h"
+#include "facts/ops_text.h"
 #include "facts/performance.h"
 #include "facts/run_text.h"
 #include "text/text.h"
 
 #define NAME_CELLS  16 /* "slowest (self)  " */
 #define MOST_LISTED 3
+#define MOST_OPS    8
 
 /* The part that is the same for all rows of a run, cached. */
 struct panel_performance_own {
@@ -116,6 +119,12 @@ static void panel_performance(struct lines *to, struct explorer *explorer,
         return;
     }
     module_lines(to, explorer, room);
+    if (explorer_place(explorer) != NO_PLACE &&
+        ops_text_slowest(to, &explorer->show, explorer_place(explorer), MOST_OPS,
+                         room->width, 2, &err) < 0) {
+        lines_printf(to, COLOUR_ALARM, "  %s", err.text);
+        lines_end(to);
+    }
     own = own_of(explorer, state, &err);
     if (own) {
         run_lines(to, explorer, own, room);

@@ -1,5 +1,6 @@
 #include "facts/details.h"
 
+#include "facts/ops_text.h"
 #include "rows/labels.h"
 #include "rows/value_text.h"
 #include "text/text.h"
@@ -476,6 +477,7 @@ void details_module(struct facts *to, const struct show *show, uint32_t place,
         fact_end(to, "holds", COLOUR_NONE);
     }
     trained_fact(to, show, place);
+    ops_text_facts(to, show, place);
 }
 
 void details_value(struct facts *to, const struct show *show, uint32_t place)

@@ -11,6 +11,7 @@
  *   notes.h       findings, alarms and gaps        check_text.h  results of a check
  *   run_text.h    passes and cost of a run         performance.h where its time went
  *   memory_text.h where its memory went            op_words.h    one operation
+ *   ops_text.h    what its operations come to
  *   statistics.h  statistics of one tensor         stats_table.h the same of many
  *   flow.h        how values flow between calls    printed.h     a whole tree as text
  *   histogram_lines.h, value_grid.h, heatmap.h, sheet.h   values in pictures

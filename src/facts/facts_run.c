@@ -1,6 +1,7 @@
 /* Facts about a recording. */
 #include "facts/facts.h"
 #include "facts/memory_text.h"
+#include "facts/ops_text.h"
 #include "facts/performance.h"
 #include "facts/run_text.h"
 
@@ -31,6 +32,10 @@ int facts_run(struct file_facts *facts, struct err *err)
     fact_end(facts->to, "run", COLOUR_NONE);
     run_cost(facts->to, show->session->run);
     fact_end(facts->to, "cost", COLOUR_NONE);
+    if (show->ops) {
+        ops_text_flops(facts->to, &show->ops[0]);
+        fact_end_as(facts->to, "flops", "FLOPs", COLOUR_NONE);
+    }
     if (performance_slowest(facts->to, show, MOST_SLOW, true, err) < 0)
         return -1;
     memory_run(facts->to, show, MOST_SLOW);

@@ -1,5 +1,6 @@
 #include "facts/totals.h"
 
+#include "facts/ops_text.h"
 #include "facts/run_text.h"
 #include "text/number.h"
 
@@ -145,8 +146,14 @@ void totals_write(const struct pen *pen, const struct show *show)
         buf_text(&ran.text, "; ");
         run_cost(&ran, show->session->run);
         buf_printf(&line, "ran        %s", buf_cstr(&ran.text));
-        facts_release(&ran);
         end_line(pen, &line);
     }
+    if (show->ops) {
+        facts_clear(&ran);
+        ops_text_flops(&ran, &show->ops[0]);
+        buf_printf(&line, "FLOPs      %s", buf_cstr(&ran.text));
+        end_line(pen, &line);
+    }
+    facts_release(&ran);
     buf_release(&line);
 }
