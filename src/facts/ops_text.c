@@ -8,28 +8,10 @@
 
 /* ---- sums of a place ---- */
 
-void ops_text_flops(struct facts *to, const struct op_sum *sum)
+void ops_text_coverage(struct facts *to, const struct op_sum *sum)
 {
-    struct figure figure;
-    uint64_t counted = sum->count - sum->unknown;
-
-    if (sum->matrix == 0 && sum->flops == 0) {
-        buf_text(&to->text, "none: no matrix work in ");
-        fact_plural(to, "operations", sum->count, "operation", "operations");
-        return;
-    }
-    if (counted == 0) {
-        buf_text(&to->text, "unknown: no formula for ");
-        fact_plural(to, "matrix", sum->matrix, "operation that does matrix work",
-                    "operations that do matrix work");
-        return;
-    }
-    buf_text(&to->text, sum->matrix_unknown > 0 ? "at least " : "");
-    figure = fact_figure(to);
-    figure_flops(&figure, sum->flops);
-    fact_value(to, "flops", &figure);
-    buf_text(&to->text, " by ");
-    fact_count(to, "counted", counted);
+    buf_text(&to->text, "by ");
+    fact_count(to, "counted", sum->count - sum->unknown);
     buf_text(&to->text, " of ");
     fact_plural(to, "operations", sum->count, "operation", "operations");
     if (sum->matrix_unknown == 0) {
@@ -39,6 +21,29 @@ void ops_text_flops(struct facts *to, const struct op_sum *sum)
     buf_text(&to->text, ", ");
     fact_share(to, "coverage", sum->matrix - sum->matrix_unknown, sum->matrix);
     buf_text(&to->text, " of those that do matrix work");
+}
+
+void ops_text_flops(struct facts *to, const struct op_sum *sum)
+{
+    struct figure figure;
+
+    if (sum->matrix == 0 && sum->flops == 0) {
+        buf_text(&to->text, "none: no matrix work in ");
+        fact_plural(to, "operations", sum->count, "operation", "operations");
+        return;
+    }
+    if (sum->unknown == sum->count) {
+        buf_text(&to->text, "unknown: no formula for ");
+        fact_plural(to, "matrix", sum->matrix, "operation that does matrix work",
+                    "operations that do matrix work");
+        return;
+    }
+    buf_text(&to->text, sum->matrix_unknown > 0 ? "at least " : "");
+    figure = fact_figure(to);
+    figure_flops(&figure, sum->flops);
+    fact_value(to, "flops", &figure);
+    buf_char(&to->text, ' ');
+    ops_text_coverage(to, sum);
 }
 
 /* "16 forward, 1 backward" or bytes: the phases that have any. */

@@ -20,6 +20,9 @@ void ops_text_facts(struct facts *to, const struct show *show, uint32_t place);
  * "none: no matrix work in 7 operations". Appended to the current fact. */
 void ops_text_flops(struct facts *to, const struct op_sum *sum);
 
+/* Only the coverage: "by 54 of 175 operations, all matrix work". */
+void ops_text_coverage(struct facts *to, const struct op_sum *sum);
+
 /* The `most` slowest kinds of operations of a place and all below it, in a table that
  * drops columns to fit into `width` (0: no limit):
  *     operations     calls       time  of ops   FLOPs  memory  phase

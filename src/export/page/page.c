@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "facts/notes.h"
+#include "facts/ops_text.h"
 #include "facts/run_text.h"
 #include "facts/summary.h"
 #include "study/activity.h"
@@ -119,6 +120,21 @@ static void run_figures(struct facts *to, const struct show *show)
     fact_end(to, "backward", COLOUR_NONE);
 }
 
+/* "8.2G", "FLOPs by 54 of 175 operations, all matrix work" */
+static void flops_figure(struct facts *to, const struct op_sum *sum)
+{
+    struct figure figure = fact_figure(to);
+
+    if (sum->flops == 0)
+        return;
+    buf_text(&to->text, sum->matrix_unknown > 0 ? "≥" : "");
+    figure_flops(&figure, sum->flops);
+    end_number(to, "flops", &figure);
+    buf_text(&to->text, "FLOPs forward ");
+    ops_text_coverage(to, sum);
+    fact_end(to, "flops", COLOUR_NONE);
+}
+
 static uint32_t count_leaves(const struct model *model)
 {
     uint32_t n = 0;
@@ -164,6 +180,8 @@ void page_figures(struct facts *to, const struct show *show)
     end_number(to, "memory", &figure);
     summary_bytes(&to->text, total);
     fact_end(to, "memory", COLOUR_NONE);
+    if (show->ops)
+        flops_figure(to, &show->ops[0]);
     if (show->activity)
         run_figures(to, show);
     module_figure(to, show);

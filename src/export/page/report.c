@@ -6,6 +6,7 @@
 #include "export/page/report_in.h"
 #include "export/page/report_text.h"
 #include "export/page/tokens.h"
+#include "facts/ops_text.h"
 #include "facts/run_text.h"
 #include "study/activity.h"
 #include "text/escape.h"
@@ -244,7 +245,8 @@ static void add_class(struct report *r, uint32_t place)
     buf_text(&r->spare, class_name.len > 0 ? ", " : "");
 }
 
-static void write_shares(struct report *r, struct shares *s, const char *title,
+/* False: it has fewer than two parts, and is not written. */
+static bool write_shares(struct report *r, struct shares *s, const char *title,
                          const char *ramp, const char *of,
                          void (*amount)(struct buf *to, uint64_t n))
 {
@@ -253,7 +255,7 @@ static void write_shares(struct report *r, struct shares *s, const char *title,
     s->model = r->model;
     find_shares(s);
     if (s->whole == 0 || s->parts < 2)
-        return;
+        return false;
     for (uint32_t i = 0; i < s->n; i++)
         whole += (double)s->at[i].amount;
     out_printf(r->out,
@@ -282,6 +284,7 @@ static void write_shares(struct report *r, struct shares *s, const char *title,
         out_text(r->out, "</span>");
     }
     out_text(r->out, "</div>\n");
+    return true;
 }
 
 static int find_times(struct report *r, struct err *err)
@@ -302,6 +305,46 @@ static int find_times(struct report *r, struct err *err)
     return 0;
 }
 
+/* What the FLOPs cover, below their bar: forward, backward and recomputation apart. */
+static void write_coverage(struct report *r)
+{
+    struct op_sum sums[OP_PHASES];
+    struct facts facts = {0};
+
+    op_use_phases_at(r->run, 0, sums);
+    out_text(r->out, "<p class=\"dim\">");
+    for (int phase = 0; phase < OP_OPTIMIZER; phase++) {
+        if (sums[phase].matrix == 0)
+            continue;
+        facts_clear(&facts);
+        ops_text_flops(&facts, &sums[phase]);
+        buf_printf(&r->spare, "%s%s %s", phase > OP_FORWARD ? "; " : "",
+                   phase > OP_FORWARD ? op_phase_name((enum op_phase)phase) : "Forward",
+                   buf_cstr(&facts.text));
+    }
+    put_spare(r);
+    out_text(r->out,
+             ". A multiply-add is two FLOPs; only matrix work is counted.</p>\n");
+    facts_release(&facts);
+}
+
+static int write_flops(struct report *r, struct err *err)
+{
+    struct shares shares = {.whole = r->show.ops[0].flops};
+    uint64_t *amounts = arena_array(&r->arena, r->model->n_places, sizeof *amounts);
+
+    if (!amounts)
+        return arena_err(&r->arena, "the report", err);
+    if (shares.whole == 0)
+        return 0;
+    for (uint32_t p = 0; p < r->model->n_places; p++)
+        amounts[p] = r->show.ops[p].flops;
+    shares.amounts = amounts;
+    if (write_shares(r, &shares, "Where the FLOPs go", "heat", "forward", text_flops))
+        write_coverage(r);
+    return 0;
+}
+
 static int write_bars(struct report *r, struct err *err)
 {
     struct shares params = {.counts = &r->session->places,
@@ -317,7 +360,7 @@ static int write_bars(struct report *r, struct err *err)
     times.amounts = r->time_below;
     times.whole = r->show.activity->total_ns;
     write_shares(r, &times, "Where the time goes", "heat", "forward", run_time);
-    return 0;
+    return r->show.ops ? write_flops(r, err) : 0;
 }
 
 /* --- The whole */

@@ -4,6 +4,7 @@
 #include "export/check_json_in.h"
 #include "export/exporters.h"
 #include "export/page/tokens.h"
+#include "run/sample_block.h"
 #include "run/sample_run.h"
 #include "session/sample_session.h"
 
@@ -66,6 +67,31 @@ TEST(a_recording_has_a_page_with_its_times)
     CHECK(has(&data, "{\"id\":\"time\",\"number\":1,\"bar\":1,\"whole\":"));
     CHECK(has(&page, ">forward</th>"));
     buf_release(&data);
+    buf_release(&page);
+}
+
+TEST(a_recording_with_operations_says_where_the_flops_go)
+{
+    struct buf page = page_of(session_of_run(
+        sample_block((struct sample_block_wanted){.backward = true}), NULL));
+
+    CHECK(has(&page, "<h2>Where the FLOPs go</h2>"));
+    CHECK(has(&page, "<b>block.conv1</b> 147.5K, 42% of forward</span>"));
+    CHECK(has(&page, "<b>stem</b> 55.3K, 16% of forward</span>"));
+    CHECK(has(&page,
+              "<p class=\"dim\">Forward 350.5K by 4 of 16 operations, all matrix "
+              "work; backward 294.9K by 1 of 1 operation, all matrix work. A "
+              "multiply-add is two FLOPs; only matrix work is counted.</p>"));
+    CHECK(has(&page, "<div><b>350.5K</b><span>FLOPs forward by 4 of 16 operations, all "
+                     "matrix work</span></div>"));
+    buf_release(&page);
+    page = page_of(session_of_run(
+        sample_block((struct sample_block_wanted){.uncounted = true}), NULL));
+    CHECK(has(&page, "<div><b>≥203.1K</b><span>FLOPs forward by 3 of 16 operations, "
+                     "75% of those that do matrix work</span></div>"));
+    buf_release(&page);
+    page = page_of(session_of_run(sample_run(2), NULL)); /* no operations */
+    CHECK(!has(&page, "FLOPs"));
     buf_release(&page);
 }
 
