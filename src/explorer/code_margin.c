@@ -15,11 +15,10 @@ struct margin {
     const struct run *run;
     struct arena *arena;
     /* By line: */
-    bool *called;     /* it called a module */
+    bool *called;     /* it called a module, or an operation ran */
     bool *varied;     /* its calls had different shapes */
     uint32_t *values; /* the last result, or RUN_NONE */
-    bool *called; /* by line: it called a module, or an operation ran */
-    uint32_t op;  /* the next operation to look at */
+    uint32_t op;      /* the next operation to look at */
 };
 
 static int put(struct margin *m, uint32_t line, struct buf *text, bool alarm)

@@ -218,9 +218,8 @@ static bool to_producer(struct explorer *explorer, struct panel_state *state,
         }
     explorer_say(explorer, row->kind == FLOW_INPUT
                                ? "an argument of this block; - leads out of it"
-                               : "no module call here produced it");
                            : flow->has_ops ? "nothing in this block made it"
-                                           : "no module call here gave it out");
+                                           : "no module call here produced it");
     return false;
 }
 

@@ -17,7 +17,7 @@
 /* The part that is the same for all rows of a run, cached. */
 struct panel_performance_own {
     const struct run *run;
-    struct facts slowest;
+    struct facts slowest, memory;
 };
 
 static void performance_subject(struct buf *to, struct explorer *explorer)
@@ -41,9 +41,10 @@ own_of(struct explorer *explorer, struct panel_state *state, struct err *err)
     if (own->run == show->session->run)
         return own;
     facts_clear(&own->slowest);
+    facts_clear(&own->memory);
     if (performance_slowest(&own->slowest, show, MOST_LISTED, false, err) < 0)
         return NULL;
-    memory_run(&own->slowest, show, MOST_LISTED);
+    memory_run(&own->memory, show, MOST_LISTED);
     own->run = show->session->run;
     return own;
 }
@@ -78,8 +79,8 @@ static void module_lines(struct lines *to, struct explorer *explorer,
 
 #define MORE "   F all, in order"
 
-/* The slowest modules and classes, and the memory of the run; after the first, if there is space, the key that
- * lists them all. It gets no line of its own because the hints name F, too. */
+/* The slowest modules and classes; after the first, if there is space, the key that lists
+ * them all. It gets no line of its own because the hints name F, too. */
 static void slowest_lines(struct lines *to, const struct facts *facts, unsigned width)
 {
     for (uint32_t i = 0; i < facts->n; i++) {
@@ -97,9 +98,12 @@ static void run_lines(struct lines *to, struct explorer *explorer,
                       const struct panel_performance_own *own,
                       const struct panel_room *room)
 {
+    const struct facts_look look = {
+        .width = room->width, .indent = 2 + NAME_CELLS, .panel = true};
     struct facts measured = {0};
 
     slowest_lines(to, &own->slowest, room->width);
+    facts_lines(to, &own->memory, &look);
     performance_measured(&measured, &explorer->show);
     label(to, "measured");
     lines_wrap(to, COLOUR_NONE, buf_span(&measured.text), room->width, 2 + NAME_CELLS);
@@ -147,8 +151,10 @@ static void performance_release(struct panel_state *state)
 {
     struct panel_performance_own *own = state->own;
 
-    if (own)
+    if (own) {
         facts_release(&own->slowest);
+        facts_release(&own->memory);
+    }
     free(own);
     state->own = NULL;
 }

@@ -21,6 +21,7 @@ struct document {
     const struct run *run; /* NULL if there is none */
     struct activities activities;     /* of the run; empty without one */
     struct memory_use memory;         /* empty without operations */
+    const struct op_sum *ops;         /* by place, forward; NULL without operations */
     struct no_gradients no_gradients; /* likewise */
 };
 

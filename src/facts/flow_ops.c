@@ -5,7 +5,7 @@
 
 #define MOST_MAKERS 32 /* of one value that was written in parts */
 
-struct op_walk {
+struct flow_ops_walk {
     struct flow_walk *walk;
     const struct run *run;
     const struct run_ops *ops;
@@ -27,7 +27,7 @@ bool flow_op_counts(const struct run *run, const struct run_op *op, uint32_t cal
     return op->phase == phase && op->call != RUN_NONE;
 }
 
-static bool is_direct(const struct op_walk *w, uint32_t op)
+static bool is_direct(const struct flow_ops_walk *w, uint32_t op)
 {
     return w->ops->ops[op].call == w->flow->call &&
            flow_op_counts(w->run, &w->ops->ops[op], w->flow->call);
@@ -35,7 +35,7 @@ static bool is_direct(const struct op_walk *w, uint32_t op)
 
 /* --- Rows */
 
-static int add_op(struct op_walk *w, uint32_t op)
+static int add_op(struct flow_ops_walk *w, uint32_t op)
 {
     struct flow *flow = w->flow;
     struct flow_row *row = flow_add_row(w->walk, FLOW_OP, flow->call);
@@ -50,7 +50,7 @@ static int add_op(struct op_walk *w, uint32_t op)
 }
 
 /* Calls and operations are in the order of their start; merge them. */
-static int add_rows(struct op_walk *w)
+static int add_rows(struct flow_ops_walk *w)
 {
     struct flow_walk *walk = w->walk;
     uint32_t op = 0;
@@ -73,7 +73,7 @@ static int add_rows(struct op_walk *w)
 }
 
 /* The row of the call inside the module that an operation belongs to, or NO_FLOW. */
-static uint32_t inner_row(const struct op_walk *w, const struct run_op *op)
+static uint32_t inner_row(const struct flow_ops_walk *w, const struct run_op *op)
 {
     uint32_t first = w->flow->call + 1;
 
@@ -85,7 +85,7 @@ static uint32_t inner_row(const struct op_walk *w, const struct run_op *op)
 }
 
 /* List the operations of calls inside by row: count, then fill. */
-static int group_ops(struct op_walk *w)
+static int group_ops(struct flow_ops_walk *w)
 {
     uint32_t n = w->flow->n, sum = 0;
 
@@ -125,14 +125,14 @@ static uint64_t alias_key(const struct run_op_value *value)
     return (uint64_t)value->storage << 32 | value->write;
 }
 
-static uint32_t op_value_of(const struct op_walk *w, uint32_t io)
+static uint32_t op_value_of(const struct flow_ops_walk *w, uint32_t io)
 {
     uint32_t value = w->run->values[w->run->ios[io].value].op_value;
 
     return value < w->ops->n_values ? value : RUN_NONE;
 }
 
-static int give_inputs(struct op_walk *w)
+static int give_inputs(struct flow_ops_walk *w)
 {
     for (uint32_t r = 0; r < w->flow->n && w->flow->rows[r].kind == FLOW_INPUT; r++) {
         uint32_t value = op_value_of(w, w->flow->rows[r].io);
@@ -148,7 +148,7 @@ static int give_inputs(struct op_walk *w)
     return 0;
 }
 
-static int give_results(struct op_walk *w, uint32_t row)
+static int give_results(struct flow_ops_walk *w, uint32_t row)
 {
     uint32_t call = w->flow->rows[row].call;
     const struct run_call *c = &w->run->calls[call];
@@ -161,7 +161,7 @@ static int give_results(struct op_walk *w, uint32_t row)
 }
 
 /* The origin of a value that no row made. */
-static void look_outside(const struct op_walk *w, uint32_t value,
+static void look_outside(const struct flow_ops_walk *w, uint32_t value,
                          struct flow_edge *edge)
 {
     const struct run_op_value *v = &w->ops->values[value];
@@ -181,7 +181,7 @@ static void look_outside(const struct op_walk *w, uint32_t value,
 }
 
 /* An edge from a row. Inner operations (`once`) add one edge for each row at most. */
-static int link_row(struct op_walk *w, struct flow_edge edge, uint32_t maker,
+static int link_row(struct flow_ops_walk *w, struct flow_edge edge, uint32_t maker,
                     uint32_t user, bool once)
 {
     if (maker == user || (once && w->newest[maker] == user))
@@ -193,7 +193,7 @@ static int link_row(struct op_walk *w, struct flow_edge edge, uint32_t maker,
 }
 
 /* Edges from all rows that made `value`. */
-static int link_value(struct op_walk *w, struct flow_edge edge, uint32_t value,
+static int link_value(struct flow_ops_walk *w, struct flow_edge edge, uint32_t value,
                       uint32_t user, bool once)
 {
     uint32_t makers[MOST_MAKERS], row, n;
@@ -227,7 +227,7 @@ static const struct flow_edge no_edge = {.io = RUN_NONE,
                                          .op = RUN_NONE};
 
 /* What an operation reads. */
-static int take_op(struct op_walk *w, uint32_t op, uint32_t user, bool once)
+static int take_op(struct flow_ops_walk *w, uint32_t op, uint32_t user, bool once)
 {
     const struct run_op *o = &w->ops->ops[op];
 
@@ -244,7 +244,7 @@ static int take_op(struct op_walk *w, uint32_t op, uint32_t user, bool once)
 }
 
 /* The arguments of a call; of the last row, the results of the module. */
-static int take_ios(struct op_walk *w, uint32_t user, enum run_io_kind kind)
+static int take_ios(struct flow_ops_walk *w, uint32_t user, enum run_io_kind kind)
 {
     const struct run_call *c = &w->run->calls[w->flow->rows[user].call];
 
@@ -264,7 +264,7 @@ static int take_ios(struct op_walk *w, uint32_t user, enum run_io_kind kind)
 
 /* Rows in order: the results of a call count for the rows below it. Operations inside a
  * call add what it read besides its arguments. */
-static int add_edges(struct op_walk *w)
+static int add_edges(struct flow_ops_walk *w)
 {
     struct flow *flow = w->flow;
 
@@ -291,7 +291,7 @@ static int add_edges(struct op_walk *w)
 
 int flow_walk_ops(struct flow_walk *walk)
 {
-    struct op_walk w = {
+    struct flow_ops_walk w = {
         .walk = walk, .run = walk->run, .ops = walk->run->ops, .flow = walk->flow};
 
     map_init(&w.given, walk->scratch);

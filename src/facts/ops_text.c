@@ -121,14 +121,14 @@ struct ops_row {
     enum op_phase phase;
 };
 
-struct ops_table {
+struct ops_text_table {
     struct str cells[COLUMNS][1 + MOST_ROWS]; /* of the header, then of the rows */
     size_t widths[COLUMNS];
     bool dropped[COLUMNS];
     uint32_t n; /* rows, with the header */
 };
 
-static void put(struct ops_table *table, int column, struct arena *arena,
+static void put(struct ops_text_table *table, int column, struct arena *arena,
                 struct buf *text)
 {
     struct str cell = text->len > 0 ? arena_str(arena, buf_span(text)) : STR("");
@@ -140,7 +140,8 @@ static void put(struct ops_table *table, int column, struct arena *arena,
     buf_clear(text);
 }
 
-static void put_header(struct ops_table *table, struct arena *arena, struct buf *text)
+static void put_header(struct ops_text_table *table, struct arena *arena,
+                       struct buf *text)
 {
     static const char *const headers[COLUMNS] = {
         "operations", "calls", "time", "of ops", "FLOPs", "memory", "phase"};
@@ -152,8 +153,8 @@ static void put_header(struct ops_table *table, struct arena *arena, struct buf 
     table->n++;
 }
 
-static void put_row(struct ops_table *table, const struct ops_row *row, uint64_t all_ns,
-                    struct arena *arena, struct buf *text)
+static void put_row(struct ops_text_table *table, const struct ops_row *row,
+                    uint64_t all_ns, struct arena *arena, struct buf *text)
 {
     const struct op_sum *sum = &row->use->sum;
     struct str name = row->use->name;
@@ -181,7 +182,7 @@ static void put_row(struct ops_table *table, const struct ops_row *row, uint64_t
     table->n++;
 }
 
-static size_t table_width(const struct ops_table *table, unsigned indent)
+static size_t table_width(const struct ops_text_table *table, unsigned indent)
 {
     size_t sum = indent;
 
@@ -191,7 +192,7 @@ static size_t table_width(const struct ops_table *table, unsigned indent)
 }
 
 /* Drop columns until it fits; then the names are cut. */
-static void fit(struct ops_table *table, unsigned width, unsigned indent)
+static void fit(struct ops_text_table *table, unsigned width, unsigned indent)
 {
     static const int order[] = {COLUMN_MEMORY, COLUMN_FLOPS, COLUMN_PHASE, COLUMN_COUNT,
                                 COLUMN_SHARE};
@@ -209,8 +210,8 @@ static void fit(struct ops_table *table, unsigned width, unsigned indent)
     }
 }
 
-static void table_line(struct lines *to, const struct ops_table *table, uint32_t row,
-                       unsigned indent)
+static void table_line(struct lines *to, const struct ops_text_table *table,
+                       uint32_t row, unsigned indent)
 {
     enum colour colour = row == 0 ? COLOUR_DIM : COLOUR_NONE;
     size_t at = indent;
@@ -280,7 +281,7 @@ static int write_slowest(struct lines *to, const struct show *show, uint32_t pla
                          uint32_t most, unsigned width, unsigned indent,
                          struct arena *arena, struct err *err)
 {
-    struct ops_table table = {.n = 0};
+    struct ops_text_table table = {.n = 0};
     struct buf text = BUF_INIT;
     uint32_t n;
     uint64_t ns;

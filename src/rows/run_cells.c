@@ -49,6 +49,7 @@ uint64_t row_run(const struct show *show, const struct row *row, enum run_amount
             break;
         case RUN_SAVED:
             sum += show->memory ? show->memory->saved_here[place] : 0;
+            break;
         case RUN_OPS:
             sum += ops->count;
             break;

@@ -30,8 +30,6 @@ struct show {
     const struct activities *activity;       /* for a recording; else NULL */
     const struct memory_use *memory;         /* with operations; else NULL */
     const struct no_gradients *no_gradients; /* likewise */
-    struct below_index *index;               /* see below.h; NULL: no index */
-    const struct activities *activity; /* for a recording; else NULL */
     /* By place: forward operations at and below it. NULL: they were not recorded. */
     const struct op_sum *ops;
     struct below_index *index; /* see below.h; NULL: no index */

@@ -13,6 +13,8 @@ void document_set_run(struct document *doc, const struct run *run)
     if (activity_of(&doc->activities, run, &doc->arena, NULL) < 0)
         doc->activities =
             (struct activities){.first_producer = NO_PLACE, .raised = NO_PLACE};
+    if (run->ops)
+        doc->ops = op_use_below(run, 1u << OP_FORWARD, &doc->arena, NULL);
     if (run->ops && memory_use_of(&doc->memory, run, &doc->arena, NULL) == 0)
         no_gradients_of(&doc->no_gradients, run, &doc->arena, NULL);
 }
@@ -150,6 +152,18 @@ static void write_times(struct document *doc, const struct activity *did)
     json_u64(doc->json, "inf", did->inf);
 }
 
+/* Forward operations of a module and all below it. */
+static void write_op_sum(struct document *doc, const struct op_sum *sum)
+{
+    json_u64(doc->json, "ops", sum->count);
+    if (sum->flops == 0 && sum->matrix_unknown > 0)
+        json_null(doc->json, "flops");
+    else
+        json_u64(doc->json, "flops", sum->flops);
+    if (sum->matrix_unknown > 0)
+        json_u64(doc->json, "flops_missing", sum->matrix_unknown);
+}
+
 void document_activity(struct document *doc, uint32_t place)
 {
     const struct activity *did;
@@ -161,6 +175,8 @@ void document_activity(struct document *doc, uint32_t place)
     if (did->calls > 0)
         write_times(doc, did);
     document_saved(doc, place);
+    if (doc->ops)
+        write_op_sum(doc, &doc->ops[place]);
     if (did->gap != RUN_NONE) {
         const struct run_gap *gap = &doc->run->gaps[did->gap];
 
