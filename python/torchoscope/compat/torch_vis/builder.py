@@ -2,6 +2,7 @@
 
 import bisect
 
+from torchoscope.compat.torch_vis.causes import find_causes
 from torchoscope.compat.torch_vis.graph import Drawn, OperationType
 
 _MEMORY = ("copy", "view")  # families that compute nothing
@@ -181,13 +182,15 @@ class _Builder:
     def _add_backward(self):
         windows = self.watch.windows()
         ops = self._ops_of(windows)
+        run = self.recording._now()
+        causes = find_causes(self.watch.ran, ops, run) if self.has_ops else {}
         made = {}
         for step in self.watch.ran:
             mine = [op for op in ops.get(step, ()) if op["phase"] == "backward"]
-            made[step] = self._add_step(step, mine)
+            made[step] = self._add_step(step, mine, causes.get(step))
         for step in self.watch.steps.values() if not _has_prehooks(self.watch) else ():
             if step.is_leaf and step not in made:  # an old torch does not tell
-                made[step] = self._add_step(step, [])
+                made[step] = self._add_step(step, [], None)
         for step, node in made.items():
             for other, at in step.next:
                 if other in made:
@@ -195,7 +198,7 @@ class _Builder:
                     shape = shape if shape is not None else _leaf_shape(other)
                     self.drawn.connect(node, made[other], "gradient_flow", shape, input=at)
         self._fill_modules(made)
-        self._add_causes(made, ops)
+        self._add_causes(made, causes)
 
     def _ops_of(self, windows):
         """{Step: [op]}: operations that began while it ran."""
@@ -209,7 +212,7 @@ class _Builder:
                 found.setdefault(windows[at][2], []).append(op)
         return found
 
-    def _add_step(self, step, ops):
+    def _add_step(self, step, ops, cause):
         kind = OperationType.BACKWARD
         if step.is_leaf:
             kind = OperationType.GRADIENT_OP
@@ -217,7 +220,8 @@ class _Builder:
             kind = OperationType.CUSTOM
         leaf = self._leaf_of(step)
         module = leaf.rpartition(".")[0] if leaf else None
-        module = next((op["module"] for op in ops if op["module"] is not None), module)
+        if cause is not None:
+            module = self.recording._now().op(cause)["module"]
         spans = [end - begin for begin, end in zip(step.begins, step.ends)]
         ns = sum(op["ns"] for op in ops) if self.has_ops else sum(spans)
         shapes = [shape for shape in step.shapes if shape is not None]
@@ -277,18 +281,14 @@ class _Builder:
             if node.metadata["module_type"] is None:
                 node.metadata["module_type"] = self._class_of(node.module_name)
 
-    def _add_causes(self, made, ops):
+    def _add_causes(self, made, causes):
         """From a forward node to the autograd nodes that belong to it."""
         run = self.recording._now()
-        for step, node in made.items():
-            causes = (op["cause"] for op in ops.get(step, ()))
-            cause = next((one for one in causes if one is not None), None)
-            if cause is None:
-                continue
+        for step, cause in causes.items():
             source = self.by_op.get(cause) or self.by_call.get(run.op(cause)["call"])
             if source is not None:
                 shape = next(iter(source.output_shapes), None)
-                self.drawn.connect(source, node, "backward_of", shape, cause=cause)
+                self.drawn.connect(source, made[step], "backward_of", shape, cause=cause)
 
     # --- memory of calls
 
