@@ -9,7 +9,7 @@ if "t" in sys.abiflags:
 
 from torchoscope import _core
 from torchoscope._core import Error
-from torchoscope.differences import Diff, diff
+from torchoscope.differences import Diff, Difference, diff
 from torchoscope.model import Finding, Model, Module, Tensor, open
 from torchoscope.recording import Call, Gap, Recording, Value
 
@@ -18,6 +18,7 @@ __all__ = [
     "Call",
     "Diff",
     "Edge",
+    "Difference",
     "Error",
     "Finding",
     "Gap",

@@ -15,6 +15,7 @@ __all__ = [
     "Call",
     "Diff",
     "Edge",
+    "Difference",
     "Error",
     "Finding",
     "Gap",
@@ -167,6 +168,38 @@ def open(what: Recording) -> Recording: ...  # type: ignore[overload-overlap]
 @overload
 def open(what: object) -> Model: ...
 
+class Difference(_Row):
+    what: str
+    phase: str
+    step: int
+    distance: float | None
+    by: str
+    max_abs: float | None
+    max_rel: float | None
+    rms: float | None
+    not_finite: bool | None
+    tolerance: float
+    beyond: bool
+    inputs_distance: float | None
+    parameters_distance: float | None
+    unmatched_inside: bool | None
+    parameter: bool | None
+    begins: bool | None
+    random: bool | None
+    why: str | None
+    @property
+    def left(self) -> Value: ...
+    @property
+    def right(self) -> Value: ...
+    @property
+    def name(self) -> str | None: ...
+    @property
+    def op(self) -> str | None: ...
+    @property
+    def line(self) -> str | None: ...
+    @property
+    def inputs(self) -> list[Difference]: ...
+
 class Diff:
     def __init__(self, left: Any, right: Any, **wanted: Any) -> None: ...
     @property
@@ -177,6 +210,12 @@ class Diff:
     def markdown(self) -> str: ...
     @property
     def python(self) -> str: ...
+    @property
+    def first(self) -> Difference | None: ...
+    @property
+    def later(self) -> list[Difference]: ...
+    @property
+    def results(self) -> list[Difference]: ...
     def explore(self) -> None: ...
 
 def diff(
@@ -186,6 +225,7 @@ def diff(
     structure: bool = False,
     rtol: float = 0.0,
     atol: float = 0.0,
+    tolerance: float | None = None,
 ) -> Diff: ...
 
 # --- recordings

@@ -228,7 +228,7 @@ static void apart_fact(struct facts *to, const struct divergence_result *result)
         buf_text(&to->text, " of the RMS, tolerance ");
         add_distance(to, "tolerance", result->tolerance);
     }
-    if (!isnan(by->max_abs)) {
+    if (by->max_abs > 0) {
         buf_text(&to->text, by->how == DIVERGENCE_STATISTICS ? "  max |Δ| at least "
                                                              : "  max |Δ| ");
         add_distance(to, "max_abs", by->max_abs);
@@ -242,6 +242,18 @@ static void apart_fact(struct facts *to, const struct divergence_result *result)
     fact_end(to, "apart", COLOUR_NONE);
 }
 
+static void begin_words(struct buf *to, const struct divergence_result *result)
+{
+    if (result->parameters > result->tolerance)
+        buf_text(to, ", its parameters do not");
+    if (result->inside)
+        buf_text(to, ": the error begins inside, where calls could not be matched");
+    else if (result->calls)
+        buf_text(to, ", the modules inside too: the error begins in its own code");
+    else
+        buf_text(to, ": the error begins here");
+}
+
 void divergence_verdict(struct buf *to, const struct divergence_result *result)
 {
     if (result->what == DIVERGENCE_INPUT) {
@@ -253,11 +265,13 @@ void divergence_verdict(struct buf *to, const struct divergence_result *result)
             buf_text(to, "its inputs agree");
         else
             buf_printf(to, "its inputs agree to %.2g", result->inputs);
-        buf_text(to, ": the error begins here");
+        begin_words(to, result);
+    } else if (isinf(result->inputs)) {
+        buf_text(to, "its inputs differ already");
     } else if (result->inputs > result->tolerance) {
-        buf_text(to, "its inputs are ");
-        divergence_distance(to, result->inputs);
-        buf_text(to, " apart already");
+        buf_printf(to, "its inputs are %.2g apart already", result->inputs);
+    } else if (result->differs) {
+        buf_text(to, "its inputs agree, results inside it do not");
     } else {
         buf_printf(to, "its inputs are %.2g apart: the error grew beyond the tolerance",
                    result->inputs);
@@ -281,6 +295,8 @@ static int input_facts(struct facts *to, const struct divergence *divergence,
         return arena_err(&arena, "a comparison", err);
     }
     for (uint32_t i = 0; i < n && i < MOST_INPUTS; i++) {
+        if (inputs[i].parameter)
+            buf_text(&to->text, "parameter ");
         escape_terminal(&to->text, inputs[i].name.len > 0 ? inputs[i].name : STR("in"));
         if (inputs[i].by.how == DIVERGENCE_NOT) {
             buf_text(&to->text, " not compared");

@@ -181,7 +181,8 @@ static struct pair *compare(struct session *left, struct session *right,
 {
     struct diff_wanted wanted = {.values =
                                      !words->structure && !left->run && !right->run,
-                                 .tolerance = words->tolerance};
+                                 .tolerance = words->tolerance,
+                                 .no_results = words->structure};
     bool locked = wanted.values && (views_lock(left) == LONG_WORK_LOCKED ||
                                     views_lock(right) == LONG_WORK_LOCKED);
     struct long_work long_work;

@@ -137,21 +137,26 @@ static PyObject *compare(const struct question *question)
 
 PyObject *pairs_diff(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static const char *const names[] = {"left", "right", "structure", "rtol",   "atol",
-                                        "all",  "width", "ascii",     "colour", NULL};
+    static const char *const names[] = {"left",   "right",     "structure", "rtol",
+                                        "atol",   "all",       "width",     "ascii",
+                                        "colour", "tolerance", NULL};
     struct question question = {0};
     struct tolerance *tolerance = &question.wanted.tolerance;
     PyObject *answer = NULL;
     int structure = 0;
 
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "OO|$pddpIpp", (char **)(uintptr_t)names, &question.sides[0],
+            args, kwargs, "OO|$pddpIppd", (char **)(uintptr_t)names, &question.sides[0],
             &question.sides[1], &structure, &tolerance->relative, &tolerance->absolute,
-            &question.all, &question.width, &question.ascii, &question.colour))
+            &question.all, &question.width, &question.ascii, &question.colour,
+            &question.wanted.distance))
         return NULL;
     if (!(tolerance->relative >= 0 && tolerance->absolute >= 0))
         return PyErr_Format(PyExc_ValueError, "rtol and atol are numbers from 0 on");
+    if (!(question.wanted.distance >= 0))
+        return PyErr_Format(PyExc_ValueError, "tolerance is a number from 0 on");
     question.wanted.values = !structure;
+    question.wanted.no_results = structure;
     if (find_session(&question, module, 0) && find_session(&question, module, 1))
         answer = compare(&question);
     for (int side = 0; side < 2; side++)

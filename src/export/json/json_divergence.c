@@ -96,6 +96,7 @@ static void write_inputs(struct results *to, uint32_t index)
     for (uint32_t i = 0; i < n; i++) {
         json_object(to->json, NULL);
         json_str(to->json, "name", inputs[i].name);
+        export_flag(to->json, "parameter", inputs[i].parameter);
         write_amount(to->json, &inputs[i].by);
         for (int right = 0; right < 2; right++) {
             json_object(to->json, right ? "right" : "left");
@@ -122,7 +123,9 @@ static void write_result(struct results *to, const char *key, uint32_t index)
     json_bool(json, "beyond", result->beyond);
     if (result->beyond) {
         real_or_null(json, "inputs_distance", result->inputs);
+        real_or_null(json, "parameters_distance", result->parameters);
         json_bool(json, "begins", result->begins);
+        export_flag(json, "unmatched_inside", result->inside);
     }
     export_flag(json, "random", result->random);
     write_side(to, result, false);

@@ -2,7 +2,9 @@
  * run in another precision, on another device, compiled, or ported.
  *
  *   divergence.h         the result; divergence_make()
- *   divergence.c         what is compared, in which order; the first that differs
+ *   divergence.c         compares results; the first and the largest that differ
+ *   divergence_list.c    what is compared, in which order
+ *   divergence_begins.c  where errors begin; divergence_inputs.c  inputs of a result
  *   divergence_calls.c   which calls belong together
  *   divergence_ops.c     which operations belong together
  *   divergence_values.c  the difference of two values, the tolerance
@@ -91,12 +93,18 @@ struct divergence_result {
     struct divergence_amount by;
     double tolerance;
     /* Of its inputs. Only of results beyond the tolerance; NaN: none was compared. */
-    double inputs; /* the largest distance */
-    bool begins;   /* all inputs were compared and are much closer than the result */
+    double inputs;     /* the largest distance of an argument */
+    double parameters; /* the largest distance of a parameter */
+    bool begins;       /* its arguments were compared and are much closer than the
+                          result; results inside it, if it is a module, agree */
+    bool differs;      /* a module in which results are beyond the tolerance */
+    bool inside;       /* a module in which calls could not be matched */
+    bool calls;        /* a module that calls others */
 };
 
 struct divergence_input {
     struct str name; /* of the argument; "" if unknown */
+    bool parameter;  /* a parameter or buffer of the model */
     struct divergence_value value[2];
     struct divergence_amount by;
 };

@@ -21,15 +21,20 @@ static bool is_module(const struct model *model, uint32_t place)
 }
 
 /* Matches two modules if neither has a match. */
-static void match_places(struct diverging *d, uint32_t left, uint32_t right,
-                         bool renamed)
+static void match_places(struct diverging *d, uint32_t left, uint32_t right)
 {
+    struct buf names[2] = {BUF_INIT, BUF_INIT};
+
     if (!is_module(d->run[0]->model, left) || !is_module(d->run[1]->model, right) ||
         d->place_match[0][left] != NO_PLACE || d->place_match[1][right] != NO_PLACE)
         return;
     d->place_match[0][left] = right;
     d->place_match[1][right] = left;
-    d->renamed[left] = renamed;
+    diff_name(d->diff, false, left, &names[0]);
+    diff_name(d->diff, true, right, &names[1]);
+    d->renamed[left] = !str_eq(buf_span(&names[0]), buf_span(&names[1]));
+    buf_release(&names[0]);
+    buf_release(&names[1]);
 }
 
 /* The modules of matched tensors, and then their parents, as long as they are without a
@@ -42,13 +47,12 @@ static void match_renamed(struct diverging *d)
         const struct diff_pair *pair = &d->diff->pairs[i];
 
         if (pair->left != NO_PLACE && pair->right != NO_PLACE)
-            match_places(d, a->parent[pair->left], b->parent[pair->right], true);
+            match_places(d, a->parent[pair->left], b->parent[pair->right]);
     }
     /* Children come after their parents, so this order climbs. */
     for (uint32_t place = a->n_places; place-- > 1;)
         if (d->place_match[0][place] != NO_PLACE && d->place_match[0][place] > 0)
-            match_places(d, a->parent[place], b->parent[d->place_match[0][place]],
-                         true);
+            match_places(d, a->parent[place], b->parent[d->place_match[0][place]]);
 }
 
 /* Modules of the same name in modules that belong together. The diff knows only those
@@ -62,8 +66,7 @@ static void match_children(struct diverging *d)
 
         if (d->place_match[0][place] == NO_PLACE && parent != NO_PLACE &&
             is_module(a, place))
-            match_places(d, place, place_find_below(b, parent, place_name(a, place)),
-                         d->renamed[a->parent[place]]);
+            match_places(d, place, place_find_below(b, parent, place_name(a, place)));
     }
 }
 
@@ -80,7 +83,7 @@ static int find_places(struct diverging *d)
     if (!d->renamed)
         return -1;
     for (uint32_t i = 0; i < d->diff->n_nodes; i++)
-        match_places(d, d->diff->nodes[i].left, d->diff->nodes[i].right, false);
+        match_places(d, d->diff->nodes[i].left, d->diff->nodes[i].right);
     match_children(d);
     match_renamed(d);
     match_children(d);
@@ -225,9 +228,31 @@ static uint32_t count_matches(const struct diverging *d)
     return n;
 }
 
+/* The passes whose module has no counterpart that is called: a wrapper on one side. */
+static void match_passes(struct diverging *d)
+{
+    const struct run *run[2] = {d->run[0], d->run[1]};
+    uint32_t *const *match = d->divergence->call_match;
+    uint32_t at[2] = {0, 0};
+
+    for (;; at[0]++, at[1]++) {
+        for (int side = 0; side < 2; side++)
+            while (at[side] < run[side]->n_calls &&
+                   (run[side]->calls[at[side]].parent != RUN_NONE ||
+                    !counts(&run[side]->calls[at[side]])))
+                at[side]++;
+        if (at[0] >= run[0]->n_calls || at[1] >= run[1]->n_calls)
+            return;
+        if (match[0][at[0]] == RUN_NONE && match[1][at[1]] == RUN_NONE)
+            match_calls(d, at[0], at[1]);
+    }
+}
+
 static int match_in_order(struct diverging *d)
 {
     uint32_t before = count_matches(d);
+
+    match_passes(d);
 
     for (int with_class = 1; with_class >= 0; with_class--) {
         struct sequence_side side[2];

@@ -23,6 +23,10 @@ struct diverging {
 /* Fill place_match and call_match; value_match and op_match. -1: an arena is spent. */
 int diverging_calls(struct diverging *d);
 int diverging_ops(struct diverging *d);
+/* List what is to be compared. */
+int diverging_list(struct diverging *d);
+/* Say of each result beyond the tolerance whether an error begins there. */
+int diverging_begins(struct diverging *d);
 
 /* An array of n items RUN_NONE; NULL: the arena is spent. */
 uint32_t *diverging_none(struct arena *arena, size_t n);

@@ -11,11 +11,21 @@ struct gathering {
     struct arena *arena;
 };
 
+static bool is_parameter(const struct run *run, struct divergence_value value)
+{
+    if (value.of_op)
+        return run->ops->values[value.at].tensor != RUN_NONE;
+    return run->values[value.at].flags & RUN_PARAMETER;
+}
+
 static void add(struct gathering *g, struct str name, struct divergence_value left,
                 struct divergence_value right)
 {
     if (g->n < DIVERGING_INPUTS)
-        g->to[g->n++] = (struct divergence_input){.name = name, .value = {left, right}};
+        g->to[g->n++] = (struct divergence_input){
+            .name = name,
+            .parameter = is_parameter(g->divergence->run[0], left),
+            .value = {left, right}};
 }
 
 /* ---- of operations ---- */
@@ -150,9 +160,11 @@ static void call_parameters(struct gathering *g, const uint32_t calls[2])
             continue;
         a = parameter_of(g, 0, left->place, name, left->step);
         b = parameter_of(g, 1, right->place, name, right->step);
-        if (a != RUN_NONE && b != RUN_NONE)
-            add(g, name, (struct divergence_value){false, run[0]->params[a].value},
-                (struct divergence_value){false, run[1]->params[b].value});
+        if (a == RUN_NONE || b == RUN_NONE || g->n == DIVERGING_INPUTS)
+            continue;
+        add(g, name, (struct divergence_value){false, run[0]->params[a].value},
+            (struct divergence_value){false, run[1]->params[b].value});
+        g->to[g->n - 1].parameter = true;
     }
 }
 
