@@ -183,7 +183,7 @@ def _diff(words, options, page):
     form = "json" if page["json"] else "markdown" if options.get("md") else "text"
     if options.get("progress"):
         raise Trouble("diff: --progress is for two files; this reads a live model")
-    names = ("structure", "rtol", "atol", "all")
+    names = ("structure", "rtol", "atol", "tolerance", "all")
     wanted = {name: options[name] for name in names if name in options}
     wanted |= {name: page[name] for name in ("width", "ascii", "colour")}
     with _quiet_if(form != "text" or options.get("quiet")):

@@ -22,7 +22,7 @@ static const struct option options_table[] = {
     {"atol", 0, OPTION_REAL, "X", offsetof(struct diff_options, atol),
      "absolute tolerance, see --rtol; both default to 0"},
     {"tolerance", 0, OPTION_REAL, "X", offsetof(struct diff_options, tolerance),
-     "two recordings: results agree up to X of their RMS; default: by dtype"},
+     "recordings: agree to X of the RMS; else by dtype"},
     {"all", 'a', OPTION_FLAG, NULL, offsetof(struct diff_options, all),
      "print full lists; in JSON also what is equal"},
     {"md", 0, OPTION_FLAG, NULL, offsetof(struct diff_options, md),

@@ -58,6 +58,7 @@ assert_type(found[0].severity, str)
 assert_type(model.tree(columns="params", depth=2), str)
 assert_type(torchoscope.diff(net, "net.pth", rtol=1e-3).equal, bool)
 difference: torchoscope.Diff = torchoscope.diff(model, recording)
+first: torchoscope.Difference | None = torchoscope.diff(recording, recording).first
 try:
     torchoscope.open("README.md")
 except torchoscope.Error as error:
