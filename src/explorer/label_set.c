@@ -231,10 +231,12 @@ void label_set_lines(struct lines *to, const struct label_set *set,
     buf_release(&cut);
 }
 
-/* "Output mean" inside a sentence: "output mean". */
+/* "Output mean" inside a sentence: "output mean". "FLOPs" stays. */
 static void add_title(struct buf *to, const char *title)
 {
-    buf_char(to, (char)(title[0] | 0x20));
+    bool capitals = title[1] >= 'A' && title[1] <= 'Z';
+
+    buf_char(to, capitals ? title[0] : (char)(title[0] | 0x20));
     buf_text(to, title + 1);
 }
 

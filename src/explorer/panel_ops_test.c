@@ -1,6 +1,7 @@
 /* Panels of a recording with operations. */
 #include "base/test.h"
 #include "explorer/panels_in.h"
+#include "explorer/tree_lines.h"
 #include "run/sample_block.h"
 #include "text/width.h"
 
@@ -166,5 +167,26 @@ TEST(flow_leads_along_values_through_operations)
     CHECK(says(&s, PANEL_FLOW, "@  aten::mm"));
     CHECK(flow_panel.act(&s.explorer, state, ACT_OUT));
     CHECK(says(&s, PANEL_FLOW, " head  Linear   13.50μs\n"));
+    scene_end(&s);
+}
+
+TEST(the_title_says_the_flops_if_there_is_room)
+{
+    struct scene s;
+
+    scene_begin(&s, sample_block((struct sample_block_wanted){.nan = false}));
+    for (unsigned width = 40; width <= 140; width += 20) {
+        bool number, whole;
+
+        lines_clear(&s.lines);
+        buf_clear(&s.text);
+        title_line(&s.lines, &s.explorer, width);
+        line_plain(&s.text, &s.lines, 0);
+        CHECK_INT(text_width(buf_span(&s.text)), width);
+        number = str_find(buf_span(&s.text), STR("s   350.5K FLOPs")) > 0;
+        whole = str_find(buf_span(&s.text), STR(" by 4 of 16 ops, all matrix")) > 0;
+        CHECK_INT(number, width >= 100);
+        CHECK_INT(whole, width >= 120);
+    }
     scene_end(&s);
 }

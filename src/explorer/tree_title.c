@@ -262,6 +262,32 @@ static void shorten_time(struct tree_title_facts *right)
     }
 }
 
+/* "8.2G FLOPs by 54 of 175 ops, all matrix work" behind the time; only the number, or
+ * nothing, if there is no space. */
+static void add_flops(struct tree_title_facts *left, struct tree_title_facts *right,
+                      const struct show *show, unsigned width)
+{
+    const struct op_sum *sum = show->ops ? &show->ops[0] : NULL;
+    struct buf *time = &right->at[0].text;
+    size_t without = time->len, number;
+
+    if (!sum || sum->flops == 0 || right->n == 0 || right->at[0].prefix == 0)
+        return;
+    buf_text(time, sum->matrix_unknown > 0 ? "   ≥" : "   ");
+    text_flops(time, sum->flops);
+    buf_text(time, " FLOPs");
+    number = time->len;
+    buf_text(time, " by ");
+    text_commas(time, sum->count - sum->unknown);
+    buf_text(time, " of ");
+    text_plural(time, sum->count, "op", "ops");
+    buf_text(time, sum->matrix_unknown > 0 ? "" : ", all matrix work");
+    if (!fits(left, right, width))
+        time->len = number;
+    if (!fits(left, right, width))
+        time->len = without;
+}
+
 void title_line(struct lines *to, struct explorer *explorer, unsigned width)
 {
     struct tree_title_facts left = {.n = 0}, right = {.n = 0};
@@ -272,7 +298,9 @@ void title_line(struct lines *to, struct explorer *explorer, unsigned width)
     }
     add_title_left(&left, explorer);
     add_title_right(&right, explorer);
-    if (!fits(&left, &right, width))
+    if (fits(&left, &right, width))
+        add_flops(&left, &right, &explorer->show, width);
+    else
         shorten_time(&right);
     shorten_params(&left, &right, width);
     write_line(to, &left, &right, width);

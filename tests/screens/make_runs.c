@@ -3,12 +3,15 @@
  *     make_runs FOLDER
  *
  * A table says what a model is made of and what its modules did. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/test.h"
 #include "model/build.h"
 #include "run/run_file.h"
+#include "run/sample_block.h"
 #include "run/trace.h"
 
 enum { CALLED_NOT = 1, FUSED = 2, RAISES = 4, CONTAINER = 8 };
@@ -285,6 +288,20 @@ static size_t play_layer(struct play *p, size_t i)
     return next;
 }
 
+static int save_run(struct run *run, const char *folder, const char *name)
+{
+    struct err err = {0};
+    char path[4096];
+    int status;
+
+    snprintf(path, sizeof path, "%s/%s.scope", folder, name);
+    status = run_file_write(run, NULL, path, NULL, &err);
+    if (status < 0)
+        fprintf(stderr, "%s\n", err.text);
+    run_free(run);
+    return status;
+}
+
 static int make_run(const char *folder, const char *name, const struct layer *layers,
                     size_t n)
 {
@@ -293,10 +310,6 @@ static int make_run(const char *folder, const char *name, const struct layer *la
                      .layers = layers,
                      .n = n,
                      .clock = 1000000};
-    struct err err = {0};
-    struct run *run;
-    char path[4096];
-    int status;
 
     play_layer(&p, 0);
     trace_fact_text(p.trace, "mode", "full");
@@ -304,13 +317,27 @@ static int make_run(const char *folder, const char *name, const struct layer *la
     trace_fact_text(p.trace, "python", "3.11.7");
     trace_fact_text(p.trace, "when", "2026-01-02T03:04:05Z");
     trace_fact(p.trace, "threads", value_int(trace_values(p.trace), 1));
-    run = trace_finish(p.trace, p.clock * 3, 10000);
-    snprintf(path, sizeof path, "%s/%s.scope", folder, name);
-    status = run_file_write(run, NULL, path, NULL, &err);
-    if (status < 0)
-        fprintf(stderr, "%s\n", err.text);
-    run_free(run);
-    return status;
+    return save_run(trace_finish(p.trace, p.clock * 3, 10000), folder, name);
+}
+
+/* The sample of the unit tests, which checks itself: a network with a residual block
+ * whose operations were recorded. */
+static int make_block(const char *folder)
+{
+    const struct sample_block_wanted wanted = {.uncounted = true, .backward = true};
+
+    return save_run(sample_block(wanted), folder, "residual");
+}
+
+void test_fail(const char *file, int line, const char *format, ...)
+{
+    va_list list;
+
+    fprintf(stderr, "%s:%d: ", file, line);
+    va_start(list, format);
+    vfprintf(stderr, format, list);
+    va_end(list);
+    exit(2);
 }
 
 #define MAKE(folder, name, layers)                                                     \
@@ -321,5 +348,5 @@ int main(int argc, char **argv)
     if (argc != 2)
         return 2;
     return MAKE(argv[1], "net", net) < 0 || MAKE(argv[1], "nan", nan_net) < 0 ||
-           MAKE(argv[1], "raised", raising_net) < 0;
+           MAKE(argv[1], "raised", raising_net) < 0 || make_block(argv[1]) < 0;
 }
