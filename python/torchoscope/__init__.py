@@ -17,8 +17,8 @@ __version__ = _core.version
 __all__ = [
     "Call",
     "Diff",
-    "Edge",
     "Difference",
+    "Edge",
     "Error",
     "Finding",
     "Gap",

@@ -14,8 +14,8 @@ __version__: str
 __all__ = [
     "Call",
     "Diff",
-    "Edge",
     "Difference",
+    "Edge",
     "Error",
     "Finding",
     "Gap",
