@@ -275,6 +275,7 @@ void scope_read_ops(struct scope_read *read)
         else
             scope_drop_ops(read, scope_no_memory);
     }
+    read->run->ops_damaged = read->ops_bad;
     if (read->ops && !read->ops_bad && !read->cancelled) {
         place_rows(read->ops);
         read->ops->lost = read->ops_lost;

@@ -223,6 +223,7 @@ struct run {
     struct run_kept *kept;
     uint32_t n_kept;
     const struct run_ops *ops; /* NULL: operations were not recorded */
+    bool ops_damaged; /* ... or those of its file cannot be read: a finding says why */
     int64_t *dims;
     uint32_t n_dims;
     uint32_t *devices; /* string ids */

@@ -13,6 +13,10 @@ int export_has_ops(const struct session *session, struct err *err)
                        "%s: operations are known of recordings only; record the model "
                        "in Python with torchoscope.record(model, ops=True)",
                        session->model->path);
+    if (session->run->ops_damaged)
+        return err_set(err, ERR_FORMAT,
+                       "%s: its operations are damaged; torchoscope info says where",
+                       session->model->path);
     return err_set(err, ERR_UNSUPPORTED,
                    "%s: this recording has no operations; record them with "
                    "torchoscope.record(model, ops=True)",
