@@ -10,7 +10,8 @@
  *                 places, calls, operations and values of a run, facts, plain values
  *     json_row.c  `show --json` as text, for copying
  *   exporters.h   THE TABLE of export formats
- *   csv.c, markdown.c, sarif.c, safetensors.c, diff_file.c   other formats
+ *   csv.c, markdown.c, sarif.c, safetensors.c, chrome_trace.c, diff_file.c   other
+ *                 formats
  *   page/         the HTML report (report_in.h), the notebook (notebook_in.h), what
  *                 they share (page_in.h) and THE TABLE of colours (tokens.h) */
 #ifndef EXPORT_EXPORT_H

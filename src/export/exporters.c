@@ -38,6 +38,28 @@ static int export_json(struct out *out, struct session *session,
     return 0;
 }
 
+/* The operations of a recording. */
+static int export_ops(struct out *out, struct session *session,
+                      const struct export_wanted *wanted, struct err *err)
+{
+    struct op_use_list uses;
+    struct arena arena;
+    struct json json;
+    int status;
+
+    (void)wanted;
+    if (export_has_ops(session, err) < 0)
+        return -1;
+    arena_init(&arena, 0);
+    json_init_text(&json, out);
+    status =
+        op_use_of(&uses, session->run, OP_USE_BY_OVERLOAD, OP_PHASES_ALL, &arena, err);
+    if (status == 0)
+        status = export_ops_json(&json, session, &uses, err);
+    arena_release(&arena);
+    return status;
+}
+
 static int export_csv(struct out *out, struct session *session,
                       const struct export_wanted *wanted, struct err *err)
 {
@@ -50,6 +72,9 @@ const struct exporter exporters[] = {
     {"md", "the tree as a table in Markdown", true, export_markdown},
     {"json", "all facts (docs/json.md): a recording whole, or the tree", false,
      export_json},
+    {"ops.json", "the operations of a recording (docs/json.md)", false, export_ops},
+    {"trace.json", "times of a recording, for Perfetto or chrome://tracing", false,
+     export_chrome_trace},
     {"html", "a self-contained page: tree, checks, times", false, export_report},
     {"csv", "a table of tensors, or of a recording's modules", false, export_csv},
     {"safetensors", "all readable tensors, and no code", false, export_safetensors},
@@ -67,10 +92,24 @@ const struct exporter *exporter_find(struct str suffix)
     return str_is(suffix, notebook.suffix) ? &notebook : NULL;
 }
 
+/* The format whose suffix the path ends in. "x.ops.json" ends in two: a name has a part
+ * before its first dot, so the first dot that fits is that of the longest. */
+static const struct exporter *by_path(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    for (const char *at = slash ? slash + 1 : path; (at = strchr(at, '.')); at++) {
+        const struct exporter *found = exporter_find(str_of(at + 1));
+
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
 const struct exporter *exporter_of(const char *path, struct err *err)
 {
-    const char *dot = strrchr(path, '.');
-    const struct exporter *found = dot ? exporter_find(str_of(dot + 1)) : NULL;
+    const struct exporter *found = by_path(path);
     struct buf names = BUF_INIT;
 
     if (found)

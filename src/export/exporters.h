@@ -21,7 +21,7 @@ struct export_wanted {
 };
 
 struct exporter {
-    const char *suffix; /* of the file, without its dot */
+    const char *suffix; /* of the file, without its dot: "json", "ops.json" */
     const char *about;  /* one line */
     bool chosen;        /* honours `view`; others always write everything */
     int (*write)(struct out *out, struct session *session,
@@ -34,7 +34,7 @@ extern const size_t n_exporters;
 /* By suffix, ignoring case; or NULL. Also finds "notebook", the HTML of a notebook
  * cell, which is not a file format (notebook_in.h). */
 const struct exporter *exporter_find(struct str suffix);
-/* By the end of a path; ERR_USAGE lists the known ones. */
+/* By the end of a path, the longest suffix; ERR_USAGE lists the known ones. */
 const struct exporter *exporter_of(const char *path, struct err *err);
 
 /* ERR_USAGE if the format would have to ignore a part of `wanted`. */
@@ -56,6 +56,9 @@ int export_report(struct out *out, struct session *session,
  * metadata. */
 int export_safetensors(struct out *out, struct session *session,
                        const struct export_wanted *wanted, struct err *err);
+/* Calls and operations of a recording, for Perfetto and chrome://tracing. */
+int export_chrome_trace(struct out *out, struct session *session,
+                        const struct export_wanted *wanted, struct err *err);
 int export_notebook(struct out *out, struct session *session,
                     const struct export_wanted *wanted, struct err *err);
 
