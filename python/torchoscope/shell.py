@@ -1,4 +1,4 @@
-"""Live models on the command line: explore, summary, record, diff and export of
+"""Live models on the command line: explore, summary, record, diff, export and ops of
 model.py::make. src/cli parses the arguments; see docs/python.md, "The shell"."""
 
 import contextlib
@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import sys
+import tempfile
 import traceback
 from collections.abc import Mapping
 
@@ -160,7 +161,7 @@ def _export(words, options, page):
         raise Trouble("usage: torchoscope export TARGET -o OUTPUT")
     if page["json"] or page["csv"]:
         raise Trouble("export: use -o NAME.json or -o NAME.csv")
-    form = options.get("form") or os.path.splitext(path)[1].lstrip(".").lower()
+    form = options.get("form") or _form_of(path)
     _check_form(form, path)
     names = ("columns", "depth", "filter", "title", "theme")
     wanted = {name: options[name] for name in names if name in options}
@@ -212,14 +213,99 @@ def _side(thing, word):
     return thing._now() if ours else _core.Model(thing, word)
 
 
+# Formats of recordings only: a model alone cannot be written so.
+_OF_RUNS = ("ops.json", "trace.json")
+
+
+def _form_of(path):
+    name = os.path.basename(path).lower()
+    for form in _OF_RUNS:
+        if name.endswith(f".{form}"):
+            return form
+    return os.path.splitext(name)[1].lstrip(".")
+
+
 def _check_form(form, path):
     """Check the format before the model runs, which may take minutes."""
     import torch
 
     if not form:
         raise Trouble(f"export: {path} does not tell the form; --form does")
-    with _sentence("export"):
-        _core.Model(torch.nn.Identity(), "").export(form)
+    if form == "ops.json":
+        how = "torchoscope ops TARGET --json writes the operations of a live model"
+        raise Trouble(f"export: ops.json is for recordings; {how}")
+    if form not in _OF_RUNS:
+        with _sentence("export"):
+            _core.Model(torch.nn.Identity(), "").export(form)
+
+
+def _ops(words, options, page):
+    """Record one pass, and let the program list the operations of that recording."""
+    target = _one(words, "TARGET")
+    if options.get("unique"):
+        return _unique(target, options, page)
+    if "dir" in options:
+        raise Trouble("ops: --dir is for --unique")
+    with _quiet_if(page["json"] or page["csv"]):
+        model = _model(target)
+        recording, error = _trace(model, target, options)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, f"{type(model).__name__}.scope")
+        with _writing(path):
+            recording.save(path)
+        sys.stdout.flush()
+        status = _core.main("torchoscope", "ops", path, *_ops_words(options, page))
+    if error is not None:
+        raise _raised(target, model, error)
+    return status
+
+
+def _trace(model, target, options):
+    """(Recording with operations, exception of the pass or None)"""
+    from torchoscope.inputs import Inputs
+    from torchoscope.restore import roots_of
+    from torchoscope.traces import trace
+
+    args, kwargs = _inputs(options.get("inputs", ()))
+    train = options.get("train", False)
+    with user_code(target):
+        if Inputs(model, args, kwargs).is_empty:
+            raise Trouble(f"{target}: {_not_run(model)}")
+        if train:
+            for root in roots_of(model).values():
+                root.train()
+        try:
+            return trace(model, *args, kwargs=kwargs, backward=train), None
+        except Exception as error:
+            if not hasattr(error, "recording"):
+                raise
+            return error.recording, error
+
+
+def _ops_words(options, page):
+    """The options of ops that the program has to know."""
+    words = []
+    for name in ("sort", "top", "phase", "allow-ops"):
+        if name in options:
+            words += [f"--{name}", str(options[name])]
+    words += [f"--{name}" for name in ("json", "csv", "ascii") if page[name]]
+    return words
+
+
+def _unique(target, options, page):
+    """unique_modules.json and pytorch_ops.json, as tt-model-analysis writes them."""
+    for name in ("sort", "top", "phase", "allow-ops", "train"):
+        if name in options:
+            raise Trouble(f"ops: --{name} does not go with --unique")
+    if page["json"] or page["csv"]:
+        raise Trouble("ops: --unique writes its files to --dir; it takes no --json, --csv")
+    inputs = options.get("inputs", ())
+    if len(inputs) != 1 or "::" not in inputs[0]:
+        raise Trouble("ops: --unique needs --inputs FILE.py::FUNCTION, once")
+    from torchoscope.compat.model_analysis import cli
+
+    words = ["--model-path", target, "--inputs-path", inputs[0]]
+    return cli.main(words + (["--dir", options["dir"]] if "dir" in options else []))
 
 
 _COMMANDS = {
@@ -228,6 +314,7 @@ _COMMANDS = {
     "record": _record,
     "diff": _diff,
     "export": _export,
+    "ops": _ops,
 }
 
 
@@ -338,15 +425,19 @@ def _tell(target, model, found, error):
     """Report errors of the pass and return the exit status. The output has already been
     written, even if the pass failed."""
     if error is not None:
-        notes = [f"{note}\n" for note in getattr(error, "__notes__", ())]
-        text = f"{first_line(error)}{_where(error)}; {_wants(model)}"
-        raise Trouble(f"{target}: {text}", notes)
+        raise _raised(target, model, error)
     if found.recording is None:
         sys.stdout.flush()
         _say(f"{target}: {_not_run(model)}")
         return FINE
     run = found.json.get("run", {})
     return FINDINGS if "producer" in run or "raised" in run else FINE
+
+
+def _raised(target, model, error):
+    notes = [f"{note}\n" for note in getattr(error, "__notes__", ())]
+    text = f"{first_line(error)}{_where(error)}; {_wants(model)}"
+    return Trouble(f"{target}: {text}", notes)
 
 
 def _not_run(model):
