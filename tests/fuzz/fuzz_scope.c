@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include "export/export.h"
+#include "export/exporters.h"
 #include "facts/calls_text.h"
 #include "facts/notes.h"
+#include "facts/ops_table.h"
 #include "facts/performance.h"
 #include "facts/run_text.h"
 #include "run/run_file.h"
@@ -90,6 +92,30 @@ static uint64_t look(const struct session *session)
     return sum;
 }
 
+/* The operations in every form. */
+static void write_ops(struct out *out, struct session *session)
+{
+    const struct export_wanted wanted = {0};
+    struct op_use_list uses;
+    struct op_use_table table = {
+        .run = session->run, .uses = &uses, .top = UINT32_MAX, .width = 80};
+    struct buf text = BUF_INIT;
+    struct arena arena;
+
+    (void)exporter_find(STR("trace.json"))->write(out, session, &wanted, NULL);
+    (void)exporter_find(STR("ops.json"))->write(out, session, &wanted, NULL);
+    arena_init(&arena, 0);
+    if (session->run->ops && op_use_of(&uses, session->run, OP_USE_BY_OVERLOAD,
+                                       OP_PHASES_ALL, &arena, NULL) == 0) {
+        export_ops_csv(out, session, &uses);
+        (void)ops_table_text(out, &table, NULL);
+        ops_table_sums(&text, session->run, &uses, OP_PHASES_ALL);
+        fuzz_scope_seen += text.len;
+    }
+    buf_release(&text);
+    arena_release(&arena);
+}
+
 /* Write every document and discard the output. */
 static void write_everything(struct run *run)
 {
@@ -110,6 +136,7 @@ static void write_everything(struct run *run)
         for (uint32_t place = 0; place < run->model->n_places && place < 20; place++)
             export_show_json(&json, session, place, NULL, NULL);
         (void)export_tree_csv(&out, session, all, NULL);
+        write_ops(&out, session);
         (void)out_release(&out);
     }
     session_close(session);
