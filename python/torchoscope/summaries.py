@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import torch
 
-from torchoscope import _core
+from torchoscope import _core, op_kinds
 from torchoscope.inputs import Inputs, forward_keywords
 from torchoscope.recorder import record
 from torchoscope.recording import Recording
@@ -170,10 +170,19 @@ class _Wanted(NamedTuple):
 
 def _run(model, given, wanted):
     """A recording of one pass, and what it raised. If a second pass is allowed, the
-    first, cold one is a warm-up and its effects on plain attributes are undone."""
-    may_repeat = wanted.warmup is not False and given.can_repeat()
-    attributes = Attributes(model) if may_repeat else None
-    first, error, seconds = _run_until_it_fits(model, given, wanted, may_repeat)
+    first, cold one is a warm-up and its effects on plain attributes are undone. The first
+    one records operations, the second one the times."""
+    can_repeat = given.can_repeat()
+    may_repeat = wanted.warmup is not False and can_repeat
+    attributes = Attributes(model) if can_repeat else None
+    ops = can_repeat and op_kinds.why_not() is None
+    first, error, seconds = _run_until_it_fits(model, given, wanted, can_repeat, ops)
+    if error is not None and ops:  # perhaps because operations were recorded
+        attributes.restore()
+        why = f"FLOPs are unknown: recording operations failed: {_first_line(error)}"
+        plain = _run_until_it_fits(model, given, wanted, can_repeat, False, why)
+        if plain[1] is None:
+            first, error, seconds = plain
     if error is not None or not may_repeat:
         return first, error
     if not wanted.warmup and seconds >= WARM_UP_BELOW:
@@ -183,18 +192,22 @@ def _run(model, given, wanted):
     again, error, _ = _run_once(model, given, wanted, warm_up_ns=took)
     if error is not None:  # it keeps state elsewhere and cannot run twice
         return first, None
+    if first._run.take_times(again._run):
+        return first, None
     return again, None
 
 
-def _run_until_it_fits(model, given, wanted, repeated):
-    """Replaces floats that reach an embedding by integers."""
+def _run_until_it_fits(model, given, wanted, repeated, ops, why=None):
+    """Replaces floats that reach an embedding by integers. `why`: a gap to report."""
     while True:
-        found = _run_once(model, given, wanted, repeated=repeated)
+        found = _run_once(model, given, wanted, repeated=repeated, ops=ops, why=why)
         if found[1] is None or not given.fits_after(found[1]):
             return found
 
 
-def _run_once(model, given, wanted, warm_up_ns=0, repeated=False):
+def _run_once(
+    model, given, wanted, warm_up_ns=0, repeated=False, ops=False, why=None
+):
     """(recording, what the pass raised or None, seconds)."""
     args, kwargs = given.make(repeated)
     backward = wanted.backward
@@ -206,6 +219,7 @@ def _run_once(model, given, wanted, warm_up_ns=0, repeated=False):
         keep=wanted.keep,
         inside=hasattr(getattr(torch.backends, "mha", None), "set_fastpath_enabled"),
         eager=_is_compiled(model),
+        ops=ops,
     )
     start = time.perf_counter()
     try:
@@ -215,6 +229,8 @@ def _run_once(model, given, wanted, warm_up_ns=0, repeated=False):
             stack.enter_context(torch.set_grad_enabled(bool(backward)))
             recording._core.fact("input", given.told)
             recording._core.fact("warm_up_ns", warm_up_ns)
+            if why is not None:
+                recording._core.gap("error", None, why)
             result = model(*args, **kwargs)
             if backward:
                 _backward(result)

@@ -48,10 +48,10 @@ static const char *usual_run_columns(const struct printed *printed, unsigned wid
     if (width < FEW_COLUMNS)
         return spoilt ? "params,nan,time,timebar" : "params,time,timebar";
     if (printed->show.activity->device_ns > 0)
-        return spoilt ? "params,in,out,nan,calls,time,time%,self,device_time,timebar"
-                      : "params,in,out,calls,time,time%,self,device_time,timebar";
-    return spoilt ? "params,in,out,nan,calls,time,time%,self,timebar"
-                  : "params,in,out,calls,time,time%,self,timebar";
+        return spoilt ? "params,in,out,nan,flops,calls,time,time%,self,device_time,timebar"
+                      : "params,in,out,flops,calls,time,time%,self,device_time,timebar";
+    return spoilt ? "params,in,out,nan,flops,calls,time,time%,self,timebar"
+                  : "params,in,out,flops,calls,time,time%,self,timebar";
 }
 
 /* The default columns of a summary, with or without a run. */
@@ -70,10 +70,10 @@ static const char *usual_summary_columns(const struct printed *printed, unsigned
     if (width < FEW_COLUMNS)
         return spoilt ? "params,out,nan,time" : "params,percent,out,time";
     if (mixed)
-        return spoilt ? "params,percent,bar,trainable,in,out,nan,calls,time"
-                      : "params,percent,bar,trainable,in,out,calls,time";
-    return spoilt ? "params,percent,bar,in,out,nan,calls,time"
-                  : "params,percent,bar,in,out,calls,time";
+        return spoilt ? "params,percent,bar,trainable,in,out,nan,flops,calls,time"
+                      : "params,percent,bar,trainable,in,out,flops,calls,time";
+    return spoilt ? "params,percent,bar,in,out,nan,flops,calls,time"
+                  : "params,percent,bar,in,out,flops,calls,time";
 }
 
 /* The default columns. If tensors have their own rows, their labels have the shapes. */
@@ -113,6 +113,8 @@ static int choose_columns(struct printed *printed, const struct printed_wanted *
             continue; /* the name is always shown */
         if (!column)
             return unknown_column(id, err);
+        if (!wanted->columns && str_is(str_trim(id), "flops") && !printed->show.ops)
+            continue; /* operations were not recorded */
         if (printed->n_columns == PRINTED_COLUMNS)
             return err_set(err, ERR_USAGE, "at most %d columns", PRINTED_COLUMNS);
         printed->columns[printed->n_columns++] = column;

@@ -5,6 +5,7 @@
  *   run.h        calls, values, gradients, gaps; reading them
  *   ops.h        operations, their values and storages
  *   op_table.h   THE TABLE of operations: families and FLOPs
+ *   run_times.h  the times of one run for another
  *   trace.h      recording a run: used by python/ext
  *   trace_ops.h  recording its operations
  *   run_file.h   the .scope file (docs/run-file.md): a run and its model, in SQLite;

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "export/export.h"
 #include "run/run_file.h"
+#include "run/run_times.h"
 #include "session/session.h"
 
 struct run_object {
@@ -321,6 +322,15 @@ static PyObject *ended(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* take_times(other): whether the times of this run were replaced. */
+static PyObject *take_times(PyObject *self, PyObject *other)
+{
+    if (Py_TYPE(other) != Py_TYPE(self))
+        return PyErr_Format(PyExc_TypeError, "a Run is needed");
+    return PyBool_FromLong(
+        run_take_times(((struct run_object *)self)->run, answers_of(other)));
+}
+
 static PyObject *get_n_calls(PyObject *self, void *unused)
 {
     (void)unused;
@@ -336,6 +346,7 @@ static PyMethodDef methods[] = {
     {"merged", FAST(merged), "merged(name=None): calls beyond those kept, together"},
     {"kept", (PyCFunction)(void (*)(void))kept, METH_VARARGS | METH_KEYWORDS,
      "kept(name, call=0, kind='out', path=None): (bytes, dtype, shape) or None"},
+    {"take_times", take_times, METH_O, "take_times(run): of the same calls"},
     {"ended", ended, METH_VARARGS,
      "ended(own_ns, wall_ns): the recorder reports its end"},
     {"text", KEYWORDS(answers_text), "text(**wanted): the tree, as views.h says"},
