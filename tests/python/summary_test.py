@@ -675,7 +675,7 @@ class Shown(unittest.TestCase):
         text = str(self.summary)
         head = text.splitlines()
         self.assertEqual(
-            head[1].split(), "name params % trainable in out calls time".split()
+            head[1].split(), "name params % trainable in out FLOPs calls time".split()
         )
         self.assertIn("params     21, 6 trainable, 15 frozen", text)
         self.assertIn("buffers    7 in 3 tensors", text)
@@ -683,6 +683,8 @@ class Shown(unittest.TestCase):
         memory = "116B of parameters and buffers + 80B of inputs + 180B of activations"
         self.assertIn(f"memory     {memory} = 376B", text)
         self.assertRegex(text, r"ran        1 pass after a warm-up of \S+, forward \d")
+        # 5 rows of 4 x 3, and of 3 x 3 if the model's last layer is that
+        self.assertRegex(text, r"FLOPs      \d+ by \d of \d+ operations, all matrix work")
 
     def test_columns_depth_and_width(self):
         text = str(summary(self.model, (5, 4), columns="count,in", depth=0, width=60))
