@@ -62,6 +62,42 @@ static uint64_t bytes_of(uint8_t dtype, uint64_t n)
     return dtype_size(dtype, n, &bytes) ? bytes : 0;
 }
 
+/* The smallest stride above `above`, and what its dimensions span; 0: none. */
+static uint64_t next_stride(const struct run_op_type *type, const int64_t *sizes,
+                            const int64_t *strides, uint64_t above, uint64_t *ret_span)
+{
+    uint64_t least = 0;
+
+    *ret_span = 0;
+    for (int i = 0; i < type->rank; i++) {
+        uint64_t stride = strides[i] > 0 ? (uint64_t)strides[i] : 0;
+
+        if (sizes[i] < 2 || stride <= above || (least && stride > least))
+            continue;
+        *ret_span =
+            (stride == least ? *ret_span : 0) + (uint64_t)(sizes[i] - 1) * stride;
+        least = stride;
+    }
+    return least;
+}
+
+static void find_rows(struct op_extent *extent, const struct run_op_type *type,
+                      const int64_t *sizes, const int64_t *strides)
+{
+    uint64_t stride = 0, span, row = 0;
+
+    extent->inner = 1;
+    while ((stride = next_stride(type, sizes, strides, stride, &span)) != 0) {
+        if (!row && stride > extent->inner)
+            row = stride;
+        if (row && stride % row != 0)
+            return;
+        if (!row)
+            extent->inner += span;
+    }
+    extent->row = row;
+}
+
 static struct op_extent extent_of(const struct run_op_type *type, const int64_t *sizes,
                                   const int64_t *strides)
 {
@@ -71,13 +107,16 @@ static struct op_extent extent_of(const struct run_op_type *type, const int64_t 
     if (type->numel == 0)
         return (struct op_extent){.dense = true, .element = extent.element};
     if (!strides)
-        return (struct op_extent){
-            .bytes = type->bytes, .dense = true, .element = extent.element};
+        return (struct op_extent){.bytes = type->bytes,
+                                  .dense = true,
+                                  .element = extent.element,
+                                  .inner = type->numel};
     for (int i = 0; i < type->rank; i++)
         if (sizes[i] > 1 && strides[i] > 0)
             last += (uint64_t)(sizes[i] - 1) * (uint64_t)strides[i];
     extent.bytes = (last + 1) * extent.element;
     extent.dense = last + 1 == type->numel;
+    find_rows(&extent, type, sizes, strides);
     return extent;
 }
 
@@ -288,6 +327,32 @@ static bool is_within(struct op_span inner, struct op_span outer)
     return outer.from <= inner.from && inner.to <= outer.to;
 }
 
+/* Where it lies in rows of this length: from *ret_from, `inner` elements. False: it
+ * crosses the end of one. */
+static bool lies_in_rows(const struct op_extent *extent, uint64_t offset, uint64_t row,
+                         uint64_t *ret_from)
+{
+    *ret_from = offset % row;
+    if ((!extent->dense && extent->row != row) || extent->inner > row)
+        return false;
+    return *ret_from + extent->inner <= row;
+}
+
+/* Do two values have no element in common, though their spans overlap? The chunks of the
+ * columns of a matrix lie between one another. */
+static bool is_between(const struct trace_ops *ops, const struct run_op_value *a,
+                       uint32_t type, uint64_t offset)
+{
+    const struct op_extent *one = &ops->extents[a->type], *other = &ops->extents[type];
+    uint64_t row = one->dense ? other->row : one->row, from, other_from;
+
+    if (row == 0 || one->element != other->element ||
+        !lies_in_rows(one, a->offset, row, &from) ||
+        !lies_in_rows(other, offset, row, &other_from))
+        return false;
+    return from + one->inner <= other_from || other_from + other->inner <= from;
+}
+
 /* Does a write matter to a value with this span, of which `known` is explained already?
  * One that is itself a value with sources (see joined_value) only if it is a part: some
  * of its sources may not matter. */
@@ -322,7 +387,7 @@ static bool find_writes(struct trace_ops *ops, uint32_t newest, uint32_t type,
         const struct run_op_value *value = &ops->values[ops->writes[at].value];
         struct op_span span = span_of(ops, value->type, value->offset);
 
-        if (!matters(value, span, own, known))
+        if (!matters(value, span, own, known) || is_between(ops, value, type, offset))
             continue;
         if (!ROOM(ops, found))
             return false;

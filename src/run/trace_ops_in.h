@@ -12,6 +12,9 @@ struct op_extent {
     uint64_t bytes;
     bool dense;      /* it has no holes: all of these bytes belong to it */
     uint8_t element; /* bytes of one */
+    /* In elements: `inner` of every `row` belong to it, at the same place in each (a
+     * chunk of the columns of a matrix). A row of 0: they are not regular, or dense. */
+    uint64_t row, inner;
 };
 
 /* A write to a storage: the value that it left there. */

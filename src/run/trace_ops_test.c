@@ -137,6 +137,46 @@ TEST(a_partly_written_tensor_consists_of_several_results)
     run_free(run);
 }
 
+TEST(columns_that_lie_between_others_are_not_mixed_up_with_them)
+{
+    /* A 2x4 matrix: columns 0-1, 2 and 3 lie between one another in memory. */
+    struct trace *trace = begin(0);
+    uint32_t s = storage(trace, 32), values[4], read[3];
+    uint32_t make = plain_kind(trace, "aten::zeros", 0);
+    uint32_t fill = plain_kind(trace, "aten::fill_", OP_WRITES);
+    uint32_t look = plain_kind(trace, "aten::sum", 0);
+    const struct sample_tensor whole[] = {
+        {.storage = s, .kind = OP_OUT, .rows = 2, .columns = 4}};
+    const struct sample_tensor left[] = {
+        {.storage = s, .kind = OP_WRITTEN, .rows = 2, .columns = 2, .stride = 4}};
+    const struct sample_tensor right[] = {{.storage = s,
+                                           .kind = OP_IN,
+                                           .rows = 2,
+                                           .columns = 2,
+                                           .stride = 4,
+                                           .offset = 2}};
+    const struct sample_tensor middle[] = {{.storage = s,
+                                            .kind = OP_IN,
+                                            .rows = 2,
+                                            .columns = 2,
+                                            .stride = 4,
+                                            .offset = 1}};
+    const struct sample_tensor end[] = {
+        {.storage = s, .kind = OP_IN, .rows = 1, .columns = 2, .offset = 6}};
+    struct run *run;
+
+    sample_op(trace, make, whole, 1, values);
+    sample_op(trace, fill, left, 1, values);
+    sample_op(trace, look, right, 1, &read[0]);
+    sample_op(trace, look, middle, 1, &read[1]);
+    sample_op(trace, look, end, 1, &read[2]);
+    run = trace_finish(trace, 0, 0);
+    CHECK_STR(made_by(run, read[0]), "0 ");
+    CHECK_STR(made_by(run, read[1]), "0 1 ");
+    CHECK_STR(made_by(run, read[2]), "0 "); /* in the last row, behind the left half */
+    run_free(run);
+}
+
 TEST(writing_all_of_a_tensor_hides_what_was_there)
 {
     struct trace *trace = begin(0);

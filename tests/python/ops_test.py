@@ -196,7 +196,7 @@ class AgainstTheOracle(unittest.TestCase):
         for value, seen in zip(op.inputs, wanted.inputs):
             ours, truth = written_by(value), set(seen.writers) - {-1}
             self.assertLessEqual(truth, ours, (op, value))
-            if exact:
+            if exact and value.numel:
                 self.assertEqual(ours, truth, (op, value))
             if value.producers == [] and value.shape.count(0) == 0:
                 self.assertEqual(set(seen.writers), {-1}, (op, value))
