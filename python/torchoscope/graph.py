@@ -4,8 +4,8 @@ from torchoscope.recording import Row
 from torchoscope.tables import data_frame
 
 _NODE = (
-    "id kind name op call module class number phase family line step ns flops ops shape "
-    "dtype"
+    "id kind name op call module class number phase family line step ns flops ops "
+    "shape dtype"
 )
 
 
@@ -74,8 +74,8 @@ class Graph:
 
     @property
     def inputs(self):
-        """The nodes of the tensors that a pass was given, or of the operations that made
-        them before it."""
+        """The nodes of the tensors that a pass was given, or of the operations that
+        made them before it."""
         return [self.nodes[number] for number in self.json["inputs"]]
 
     @property

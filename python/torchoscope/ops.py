@@ -145,7 +145,7 @@ class Op(_Kept):
 
     @property
     def written(self):
-        """The arguments that it wrote to, as they were afterwards: a list of OpValue."""
+        """The arguments that it wrote to, as they were then: a list of OpValue."""
         return self._tensors("written")
 
     def __getattr__(self, name):

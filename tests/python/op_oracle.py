@@ -2,8 +2,8 @@
 for every byte of memory which operation wrote it last.
 
 It finds writes by comparing memory before and after each operation, beside what the
-schema announces, and shares no code with the recorder. All storages are kept, so that no
-address is used twice."""
+schema announces, and shares no code with the recorder. All storages are kept, so that
+no address is used twice."""
 
 import collections
 import contextlib
@@ -13,8 +13,8 @@ import torch
 from torch.nn.modules import module as torch_module
 from torch.utils._python_dispatch import TorchDispatchMode
 
-# A tensor among the arguments or results. `writers`: operations that wrote its bytes, -1
-# for those that were there before.
+# A tensor among the arguments or results. `writers`: operations that wrote its bytes,
+# -1 for those that were there before.
 Tensor = collections.namedtuple("Tensor", "arg item shape dtype strides offset writers")
 Operation = collections.namedtuple(
     "Operation", "name overload attributes inputs outputs module is_view"

@@ -156,7 +156,12 @@ def cases():
         for run in (train, evaluate, infer):
             yield f"{name} {run.__name__}", (make_model, make_inputs, run)
     for name, one in ARCHITECTURES.items():
-        yield f"{name}, an architecture", (one.make_model, one.make_inputs, train, one.loss)
+        yield f"{name}, an architecture", (
+            one.make_model,
+            one.make_inputs,
+            train,
+            one.loss,
+        )
 
 
 # --- against the oracle
@@ -186,13 +191,18 @@ class AgainstTheOracle(unittest.TestCase):
 
     def check_tensors(self, got, wanted, about):
         def told(one):
-            arg = getattr(one, "position", one.arg) if isinstance(one.arg, int) else one.arg
+            arg = (
+                getattr(one, "position", one.arg)
+                if isinstance(one.arg, int)
+                else one.arg
+            )
             return arg, one.item, one.shape, one.dtype, one.strides, one.offset
 
         self.assertEqual(list(map(told, got)), list(map(told, wanted)), about)
 
     def check_flow(self, op, wanted, exact):
-        """Every byte that it read comes from the operation that we say."""
+        """Every byte that it read comes from the operation that we say. Not exact: a
+        slice reads all of its argument, the oracle knows which bytes are in it."""
         for value, seen in zip(op.inputs, wanted.inputs):
             ours, truth = written_by(value), set(seen.writers) - {-1}
             self.assertLessEqual(truth, ours, (op, value))
@@ -234,7 +244,9 @@ class AgainstTheOracle(unittest.TestCase):
                         self.assertEqual(op.module, op.cause.module, op)
                         self.assertEqual(op.line, op.cause.line, op)
                 gradients = {op.gradient for op in ops} - {None}
-                names = {row["name"] for row in recording.json["params"] if row["gradient"]}
+                names = {
+                    row["name"] for row in recording.json["params"] if row["gradient"]
+                }
                 self.assertEqual(gradients, names or gradients)
                 self.assertTrue(gradients)
 
@@ -273,8 +285,15 @@ class Objects(unittest.TestCase):
 
     def test_filters_by_name_module_and_phase(self):
         recording = self.recording
-        for name in ("convolution", "aten::convolution", "conv*on", ["convolution", "x"]):
-            self.assertEqual([op.name for op in recording.ops(name=name)], ["aten::convolution"])
+        for name in (
+            "convolution",
+            "aten::convolution",
+            "conv*on",
+            ["convolution", "x"],
+        ):
+            self.assertEqual(
+                [op.name for op in recording.ops(name=name)], ["aten::convolution"]
+            )
         self.assertEqual(len(recording.ops(name="poem")), 0)
         for phase in ("forward", "backward"):
             found = recording.ops(phase=phase)
@@ -302,7 +321,9 @@ class Objects(unittest.TestCase):
 
     def test_an_operation_has_everything(self):
         add = self.recording.ops(name="add_", phase="forward")[-1]
-        self.assertEqual((add.name, add.overload, add.module), ("aten::add_", "Tensor", ""))
+        self.assertEqual(
+            (add.name, add.overload, add.module), ("aten::add_", "Tensor", "")
+        )
         self.assertEqual(add.attributes, {"alpha": 1})
         self.assertEqual([value.arg for value in add.inputs], ["self", "other"])
         self.assertEqual(add.inputs[0].producer.name, "aten::native_batch_norm")
@@ -333,7 +354,8 @@ class Objects(unittest.TestCase):
         for row, op in zip(rows, self.ops):
             self.assertEqual(row["name"], op.name)
             self.assertEqual(
-                [one["shape"] for one in row["inputs"]], [list(v.shape) for v in op.inputs]
+                [one["shape"] for one in row["inputs"]],
+                [list(v.shape) for v in op.inputs],
             )
 
     def test_without_operations_it_says_what_to_do(self):
@@ -344,7 +366,10 @@ class Objects(unittest.TestCase):
 
     def test_a_forward_that_raises_keeps_what_ran(self):
         model = nn.Sequential(nn.Linear(4, 4), nn.Linear(5, 4))
-        with self.assertRaises(RuntimeError), torchoscope.record(model, ops=True) as recording:
+        with (
+            self.assertRaises(RuntimeError),
+            torchoscope.record(model, ops=True) as recording,
+        ):
             model(torch.randn(3, 4))
         self.assertIn("aten::addmm", [op.name for op in recording.ops("0")])
         self.assertEqual(recording.graph("modules").nodes[0].kind, "op")  # randn
@@ -353,7 +378,9 @@ class Objects(unittest.TestCase):
         if HAS["pandas"]:
             frame = self.ops.to_pandas()
             self.assertEqual(list(frame["name"]), [op.name for op in self.ops])
-            self.assertEqual(len(self.recording.graph("ops").to_pandas("nodes")), len(self.nodes()))
+            self.assertEqual(
+                len(self.recording.graph("ops").to_pandas("nodes")), len(self.nodes())
+            )
         with mock.patch.dict("sys.modules", {"pandas": None}):
             for function in (self.ops.to_pandas, self.recording.graph("ops").to_pandas):
                 with self.assertRaisesRegex(ImportError, "pip install pandas"):
@@ -367,8 +394,8 @@ class Objects(unittest.TestCase):
 
 
 def lifted(recording):
-    """The edges of the graph of modules, made from operations here: pairs of nodes, each
-    ("call", number) or ("op", number). Without calls that pass their argument on."""
+    """The edges of the graph of modules, made from operations here: pairs of nodes,
+    each ("call", number) or ("op", number). Without calls that pass their argument on."""
     calls = recording.calls()
     parents = {call.parent for call in calls}
 
@@ -392,7 +419,9 @@ class Graphs(unittest.TestCase):
                 _, recording = witnessed(*case, train)
                 graph, ops = recording.graph("ops"), recording.ops()
                 self.assertTrue(graph.exact)
-                self.assertEqual([node.op for node in graph.nodes[: len(ops)]], list(range(len(ops))))
+                self.assertEqual(
+                    [node.op for node in graph.nodes[: len(ops)]], list(range(len(ops)))
+                )
                 wanted = {
                     (maker.id, op.id, value.value)
                     for op in ops
@@ -406,9 +435,14 @@ class Graphs(unittest.TestCase):
                 }
                 self.assertEqual(made, wanted)
                 outside = {
-                    value.tensor for op in ops for value in op.inputs if not value.producers
+                    value.tensor
+                    for op in ops
+                    for value in op.inputs
+                    if not value.producers
                 }
-                named = {n.name for n in graph.nodes if n.kind in ("parameter", "buffer")}
+                named = {
+                    n.name for n in graph.nodes if n.kind in ("parameter", "buffer")
+                }
                 self.assertEqual(named, outside - {None})
                 for edge in graph.edges:
                     self.assertIsInstance(edge.shape, tuple)
@@ -430,11 +464,12 @@ class Graphs(unittest.TestCase):
                     (key(edge.source), key(edge.target))
                     for edge in graph.edges
                     if not {edge.source, edge.target} & passing
-                    and {kinds[edge.source].kind, kinds[edge.target].kind} <= {"op", "call"}
+                    and {kinds[edge.source].kind, kinds[edge.target].kind}
+                    <= {"op", "call"}
                 }
                 wanted = lifted(recording)
                 gone = {(a, b) for a, b in wanted - made if b[0] == "op"}
-                # Autograd's own detach is left out; what an Identity returns is its own.
+                # Autograd's own detach is left out; an Identity owns what it returns.
                 for a, b in wanted - made:
                     left_out = b[0] == "op" and "detach" in recording.ops()[b[1]].name
                     self.assertTrue(left_out or passing, (a, b, gone))
@@ -442,7 +477,8 @@ class Graphs(unittest.TestCase):
                 self.assertEqual(
                     sum(node.ops for node in graph.nodes if node.kind == "call")
                     + sum(node.kind == "op" for node in graph.nodes),
-                    len(recording.ops(phase="forward")) - self.left_out(recording, graph),
+                    len(recording.ops(phase="forward"))
+                    - self.left_out(recording, graph),
                 )
 
     def left_out(self, recording, graph):
@@ -486,7 +522,9 @@ class Graphs(unittest.TestCase):
         to = [names[edge.target] for edge in graph.edges if edge.source == none]
         self.assertEqual(to, ["aten::add"])
         into = [names[edge.source] for edge in graph.edges if edge.target == none]
-        self.assertEqual(into, ["blocks.0.1"])  # what is below a shared module has one name
+        self.assertEqual(
+            into, ["blocks.0.1"]
+        )  # what is below a shared module has one name
 
     def test_without_operations_it_is_not_exact_and_says_so(self):
         model = Residual()

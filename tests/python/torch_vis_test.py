@@ -1,6 +1,6 @@
 # flavours: both
-"""torchoscope.compat.torch_vis: the examples of the document that describes torch_vis run,
-with only the import line changed (seeds.py), and its graphs are the executed ones."""
+"""torchoscope.compat.torch_vis: the examples of the document that describes torch_vis
+run, with only the import line changed (seeds.py), and its graphs are the executed ones."""
 
 import contextlib
 import dataclasses
@@ -24,7 +24,10 @@ from torchoscope.compat import torch_vis
 from torchoscope.compat.torch_vis import OperationType
 
 torch.set_num_threads(1)
-HAS = {name: importlib.util.find_spec(name) is not None for name in ("plotly", "matplotlib")}
+HAS = {
+    name: importlib.util.find_spec(name) is not None
+    for name in ("plotly", "matplotlib")
+}
 HAS_OPS = op_kinds.why_not() is None
 BACKWARD = ("backward", "gradient_op")
 
@@ -126,7 +129,9 @@ class Graphs(unittest.TestCase):
         linear = tracker.nodes[next(n for n in tracker.nodes if "forward_2" in n)]
         self.assertEqual(linear.input_shapes, [(1, 20)])
         self.assertEqual(linear.output_shapes, [(1, 1)])
-        self.assertEqual(linear.parameters, {"count": 21, "weight": (1, 20), "bias": (1,)})
+        self.assertEqual(
+            linear.parameters, {"count": 21, "weight": (1, 20), "bias": (1,)}
+        )
         self.assertEqual(linear.memory_usage, 4)
         self.assertEqual(linear.metadata["module_type"], "Linear")
         modules = {n.name: n.module_name for n in tracker.nodes.values()}
@@ -161,7 +166,9 @@ class Graphs(unittest.TestCase):
         tracker = track(Residual(), torch.randn(3, 4))
         self.check(tracker)
         self.assertEqual(self.names(tracker, "tensor_op"), ["Tensor mul", "Tensor add"])
-        self.assertEqual(self.names(tracker, "memory_op"), ["Memory view", "Memory clone"])
+        self.assertEqual(
+            self.names(tracker, "memory_op"), ["Memory view", "Memory clone"]
+        )
         nodes = {node.name: node for node in tracker.nodes.values()}
         flow = {
             (tracker.nodes[e.source_id].name, tracker.nodes[e.target_id].name)
@@ -225,7 +232,9 @@ class Graphs(unittest.TestCase):
             {"input1": torch.randn(2, 3), "input2": torch.randn(2, 4)},
         ):
             tracker = track(model, given)
-            self.assertEqual(tracker.get_graph_summary()["operation_types"]["forward"], 1)
+            self.assertEqual(
+                tracker.get_graph_summary()["operation_types"]["forward"], 1
+            )
 
     def test_a_chain_of_thousands_of_layers_works(self):
         model = nn.Sequential(*(nn.Tanh() for _ in range(3000)))
@@ -237,7 +246,9 @@ class Graphs(unittest.TestCase):
     def test_two_backwards_of_manual_tracking_are_added_up(self):
         model, x = mlp(), torch.randn(1, 10)
         tracker = torch_vis.ComputationalGraphTracker(model)
-        self.assertRaisesRegex(RuntimeError, "start_tracking", tracker.get_graph_summary)
+        self.assertRaisesRegex(
+            RuntimeError, "start_tracking", tracker.get_graph_summary
+        )
         tracker.start_tracking()
         loss = model(x).sum()
         loss.backward(retain_graph=True)
@@ -245,7 +256,9 @@ class Graphs(unittest.TestCase):
         loss.backward()
         tracker.stop_tracking()
         self.assertEqual(self.autograd_part(tracker), during)
-        runs = [n.metadata["runs"] for n in tracker.nodes.values() if "runs" in n.metadata]
+        runs = [
+            n.metadata["runs"] for n in tracker.nodes.values() if "runs" in n.metadata
+        ]
         # An old torch does not tell when it accumulates gradients.
         self.assertEqual({one for one in runs if one or HAS_OPS}, {2})
         first = tracker.get_graph_summary()
@@ -400,11 +413,15 @@ class Examples(TemporaryFolder):
         exec(code, scope)
         shown, ours = scope[name], getattr(torch_vis, name)
         if name == "OperationType":
-            self.assertEqual({o.name: o.value for o in shown}, {o.name: o.value for o in ours})
+            self.assertEqual(
+                {o.name: o.value for o in shown}, {o.name: o.value for o in ours}
+            )
             return
 
         def fields(kind):
-            return [(one.name, one.type, one.default) for one in dataclasses.fields(kind)]
+            return [
+                (one.name, one.type, one.default) for one in dataclasses.fields(kind)
+            ]
 
         expected = [(n, _ours(kind), default) for n, kind, default in fields(shown)]
         self.assertEqual(expected, fields(ours))

@@ -1,5 +1,5 @@
-"""For the tests: AlexNet, ResNet and DenseNet with the structure of torchvision's, so that
-the graphs have the published numbers of nodes."""
+"""For the tests: AlexNet, ResNet and DenseNet with the structure of torchvision's, so
+that the graphs have the published numbers of nodes."""
 
 import torch
 from torch import nn

@@ -23,16 +23,18 @@ __all__ = [
 def track_computational_graph_execution(
     model, input_tensor, track_memory=True, track_timing=True, track_tensor_ops=True
 ):
-    """Run a model forward and backward on an input, and return the tracker with what was
-    executed. Gradients, buffers and the random state are left as they were.
+    """Run a model forward and backward on an input, and return the tracker with what
+    was executed. Gradients, buffers and the random state are left as they were.
 
-    input_tensor      a tensor; a tuple or list of arguments; a dict of keyword arguments
+    input_tensor      a tensor; a tuple or list of arguments; a dict of keywords
     track_memory      bytes that each node allocated
     track_timing      seconds that each node took, and when it began
     track_tensor_ops  operations between modules; without them the run costs less, and
                       edges are only those that the arguments of modules prove
     """
-    tracker = ComputationalGraphTracker(model, track_memory, track_timing, track_tensor_ops)
+    tracker = ComputationalGraphTracker(
+        model, track_memory, track_timing, track_tensor_ops
+    )
     run_tracked(tracker, input_tensor)
     return tracker
 
@@ -52,7 +54,9 @@ def analyze_computational_graph_execution(model, input_tensor, detailed=True):
         "performance": {
             "total_execution_time": seconds,
             "memory_usage": summary["memory_usage"],
-            "operations_per_second": summary["total_nodes"] / seconds if seconds else 0.0,
+            "operations_per_second": (
+                summary["total_nodes"] / seconds if seconds else 0.0
+            ),
         },
         "layer_analysis": tracker.layer_analysis(),
     }

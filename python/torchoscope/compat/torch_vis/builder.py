@@ -67,7 +67,8 @@ class _Builder:
         apart = (
             node.execution_time
             for node in nodes
-            if node.operation_type in (OperationType.BACKWARD, OperationType.GRADIENT_OP)
+            if node.operation_type
+            in (OperationType.BACKWARD, OperationType.GRADIENT_OP)
             or node.metadata.get("phase") == "backward"
             or node.module_name is None
         )
@@ -196,7 +197,9 @@ class _Builder:
                 if other in made:
                     shape = other.shapes[at] if at < len(other.shapes) else None
                     shape = shape if shape is not None else _leaf_shape(other)
-                    self.drawn.connect(node, made[other], "gradient_flow", shape, input=at)
+                    self.drawn.connect(
+                        node, made[other], "gradient_flow", shape, input=at
+                    )
         self._fill_modules(made)
         self._add_causes(made, causes)
 
@@ -206,7 +209,9 @@ class _Builder:
             return {}
         begins = [begin for begin, _, _ in windows]
         run, found = self.recording._now(), {}
-        for op in map(run.op, memoryview(run.find_ops(None, None, "backward")).cast("I")):
+        for op in map(
+            run.op, memoryview(run.find_ops(None, None, "backward")).cast("I")
+        ):
             at = bisect.bisect_right(begins, op["start_ns"]) - 1
             if at >= 0 and op["start_ns"] <= windows[at][1]:
                 found.setdefault(windows[at][2], []).append(op)
@@ -257,7 +262,11 @@ class _Builder:
         if leaf is None:
             return {}
         shape = _leaf_shape(step)
-        return {"name": leaf or "input", "shape": shape, "count": step.node.variable.numel()}
+        return {
+            "name": leaf or "input",
+            "shape": shape,
+            "count": step.node.variable.numel(),
+        }
 
     def _class_of(self, name):
         module = self.modules.get(name)
@@ -288,7 +297,9 @@ class _Builder:
             source = self.by_op.get(cause) or self.by_call.get(run.op(cause)["call"])
             if source is not None:
                 shape = next(iter(source.output_shapes), None)
-                self.drawn.connect(source, made[step], "backward_of", shape, cause=cause)
+                self.drawn.connect(
+                    source, made[step], "backward_of", shape, cause=cause
+                )
 
     # --- memory of calls
 
@@ -297,7 +308,9 @@ class _Builder:
         if not self.tracker.track_memory or not self.has_ops:
             return
         run, sums = self.recording._now(), {}
-        for op in map(run.op, memoryview(run.find_ops(None, None, "forward")).cast("I")):
+        for op in map(
+            run.op, memoryview(run.find_ops(None, None, "forward")).cast("I")
+        ):
             sums[op["call"]] = sums.get(op["call"], 0) + op["new_bytes"]
         for call in reversed(self.calls):  # inner calls begin later
             if call.parent is not None:
@@ -309,7 +322,9 @@ class _Builder:
 def _kind_of(op):
     if op.get("custom") or op.get("region"):
         return OperationType.CUSTOM
-    return OperationType.MEMORY_OP if op["family"] in _MEMORY else OperationType.TENSOR_OP
+    return (
+        OperationType.MEMORY_OP if op["family"] in _MEMORY else OperationType.TENSOR_OP
+    )
 
 
 def _is_leaf(node):

@@ -1,6 +1,6 @@
 """Which forward operation an autograd node belongs to. A recording knows it for nodes
-whose backward executed operations. The others (AddBackward0 only passes its gradient on)
-lie between these in the order in which torch numbered the nodes."""
+whose backward executed operations. The others (AddBackward0 only passes its gradient
+on) lie between these in the order in which torch numbered the nodes."""
 
 import bisect
 import re

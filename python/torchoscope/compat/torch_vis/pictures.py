@@ -1,5 +1,5 @@
-"""Figures of torch_vis's graph, by plotly or matplotlib. Nodes are placed in layers: each
-below all that its data and gradients come from."""
+"""Figures of torch_vis's graph, by plotly or matplotlib. Nodes are placed in layers:
+each below all that its data and gradients come from."""
 
 from torchoscope.compat.torch_vis.graph import OperationType
 
@@ -102,7 +102,10 @@ def _path(start, end):
 
 
 def _told(node):
-    lines = [f"<b>{node.name}</b>", f"{node.operation_type.value}, {node.module_name or ''}"]
+    lines = [
+        f"<b>{node.name}</b>",
+        f"{node.operation_type.value}, {node.module_name or ''}",
+    ]
     lines.append(f"in {_listed(node.input_shapes)}")
     lines.append(f"out {_listed(node.output_shapes)}")
     if node.execution_time is not None:

@@ -1,5 +1,5 @@
-"""What a model executes while it is tracked, as torch_vis's graph. Modules and operations
-come from a recording, the backward from autograd's own graph."""
+"""What a model executes while it is tracked, as torch_vis's graph. Modules and
+operations come from a recording, the backward from autograd's own graph."""
 
 import json
 import os
@@ -22,14 +22,18 @@ class ComputationalGraphTracker:
     edges  a list of GraphEdge
     why    why operations between modules are missing, or None"""
 
-    def __init__(self, model, track_memory=True, track_timing=True, track_tensor_ops=True):
+    def __init__(
+        self, model, track_memory=True, track_timing=True, track_tensor_ops=True
+    ):
         if not isinstance(model, torch.nn.Module):
             raise TypeError(f"model must be an nn.Module, not {type(model).__name__}")
         self.model = model
         self.track_memory = bool(track_memory)
         self.track_timing = bool(track_timing)
         self.track_tensor_ops = bool(track_tensor_ops)
-        self.why = op_kinds.why_not() if track_tensor_ops else "track_tensor_ops is False"
+        self.why = (
+            op_kinds.why_not() if track_tensor_ops else "track_tensor_ops is False"
+        )
         self.recording = None
         self.is_tracking = False
         self._watch = self._hook = self._built = None
@@ -52,7 +56,9 @@ class ComputationalGraphTracker:
         )
         self.recording.__enter__()
         watch = self._watch
-        self._hook = self.model.register_forward_hook(lambda m, args, out: watch.add(out))
+        self._hook = self.model.register_forward_hook(
+            lambda m, args, out: watch.add(out)
+        )
         self.is_tracking = True
 
     def stop_tracking(self):
@@ -115,8 +121,8 @@ class ComputationalGraphTracker:
 
     def layer_analysis(self):
         """{module: [operation]}: the nodes of each module in order, as dicts with
-        `operation_type`, `execution_time`, `input_shapes` and `output_shapes`. The model
-        itself is "(root)"."""
+        `operation_type`, `execution_time`, `input_shapes` and `output_shapes`. The
+        model itself is "(root)"."""
         keys = ("execution_time", "input_shapes", "output_shapes")
         found = {}
         for node in self._graph().nodes.values():
