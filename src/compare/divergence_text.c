@@ -372,6 +372,31 @@ static void compared_fact(struct facts *to, const struct divergence *divergence)
     fact_end(to, "compared", COLOUR_DIM);
 }
 
+/* The first that only one side has: "; only right: aten::add in Net  net.py:10". */
+static void add_alone(struct facts *to, const struct divergence *divergence, bool ops)
+{
+    for (int right = 0; right < 2; right++) {
+        const struct run *run = divergence->run[right];
+        uint32_t at = divergence_next_alone(divergence, ops, right, 0);
+        uint32_t line;
+
+        if (at == RUN_NONE)
+            continue;
+        buf_text(&to->text, right ? "; only on the right: " : "; only on the left: ");
+        if (ops)
+            add_op(&to->text, run, &run->ops->ops[at]);
+        else
+            add_place(&to->text, run, run->calls[at].place);
+        line = ops ? run->ops->ops[at].line : run->calls[at].line;
+        if (line != 0) {
+            buf_char(&to->text, ' ');
+            escape_terminal(&to->text, run_string(run, line));
+        }
+        if (divergence_next_alone(divergence, ops, right, at + 1) != RUN_NONE)
+            buf_text(&to->text, " and others");
+    }
+}
+
 static void matched_fact(struct facts *to, const struct divergence *divergence,
                          bool ops)
 {
@@ -397,6 +422,7 @@ static void matched_fact(struct facts *to, const struct divergence *divergence,
         fact_count(to, "by_order", matched->by_order);
         buf_text(&to->text, " by order and shape");
     }
+    add_alone(to, divergence, ops);
     if (!ops && divergence->merged[0] + divergence->merged[1] > 0)
         buf_printf(&to->text, "; %u and %u calls were merged: not compared",
                    (unsigned)divergence->merged[0], (unsigned)divergence->merged[1]);

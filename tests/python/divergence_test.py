@@ -353,6 +353,107 @@ class Port(Base):
         self.assertFalse(self.compare(compiled).equal)
 
 
+class Attention(nn.Module):
+    """Work that no module does."""
+
+    def __init__(self, act=torch.relu, scale=1.0):
+        super().__init__()
+        self.q, self.k, self.v = (nn.Linear(8, 8) for _ in range(3))
+        self.norm, self.out = nn.LayerNorm(8), nn.Linear(8, 4)
+        self.act, self.scale = act, scale
+
+    def attend(self, q, k, v):
+        return (q @ k.transpose(-1, -2) / 8**0.5).softmax(-1) @ v
+
+    def forward(self, x):
+        mixed = self.attend(self.q(x), self.k(x), self.v(x))
+        return self.out(self.act(self.norm(x + self.scale * mixed)))
+
+
+class Reordered(Attention):
+    """Other modules first, other operations."""
+
+    def forward(self, x):
+        v, k = self.v(x), self.k(x)
+        mixed = self.attend(self.q(x), k, v)
+        hidden = torch.add(self.scale * mixed, x).clone()
+        return self.out(self.act(self.norm(hidden)))
+
+
+@unittest.skipIf(torch.__version__.startswith("1."), "operations need a newer torch")
+class Operations(unittest.TestCase):
+    def setUp(self):
+        torch.manual_seed(0)
+        self.net, self.x = Attention(), torch.randn(2, 5, 8)
+
+    def compare(self, other, ops="stats", **wanted):
+        other.load_state_dict(self.net.state_dict())
+        recordings = []
+        for model in (self.net, other):
+            model.zero_grad(set_to_none=True)
+            recordings.append(run(model, self.x, ops=ops, **wanted))
+        return torchoscope.diff(*recordings)
+
+    def assert_begins(self, found, op, text):
+        self.assertFalse(found.equal)
+        first = found.first
+        self.assertEqual((first.what, first.op), ("op", op), str(found))
+        self.assertTrue(first.begins, str(found))
+        number = 1 + [text in line for line in LINES].index(True)
+        self.assertEqual(first.line, f"divergence_test.py:{number}")
+
+    def test_equal_models_agree(self):
+        found = self.compare(Attention(), backward=True)
+        self.assertTrue(found.equal, str(found))
+        ops = found.json["results"]["operations"]
+        self.assertEqual(ops["pairs"], ops["left"])
+        self.assertEqual(ops["by_flow"], ops["left"])
+        phases = {one.phase for one in found.results if one.what == "op"}
+        self.assertEqual(phases, {"forward", "backward"})
+
+    def test_another_order_of_modules_and_operations_agrees(self):
+        found = self.compare(Reordered(), backward=True)
+        self.assertTrue(found.equal, str(found))
+        ops = found.json["results"]["operations"]
+        self.assertIn("aten::clone", [one["op"] for one in ops["only_right"]])
+        self.assertGreater(ops["pairs"], 0.9 * ops["left"])
+
+    def test_a_function_that_no_module_calls_is_found(self):
+        for kind in (Attention, Reordered):
+            found = self.compare(kind(act=nn.functional.gelu), backward=True)
+            self.assert_begins(found, "aten::relu", "x + self.scale * mixed")
+            self.assertEqual(found.first.right.op, "aten::gelu")
+            self.assertEqual([one.distance for one in found.first.inputs], [0])
+
+    def test_a_wrong_factor_is_found(self):
+        found = self.compare(Attention(scale=1.01))
+        self.assert_begins(found, "aten::mul", "x + self.scale * mixed")
+
+    def test_operations_without_statistics_give_the_line_of_a_result(self):
+        class Late(Attention):
+            def forward(self, x):
+                return super().forward(x) * 1.5
+
+        found = self.compare(Late(), ops=True)
+        self.assertFalse(found.equal)
+        self.assertGreater(found.json["results"]["unmeasured"], 0)
+
+    def test_files_hold_operations(self):
+        with tempfile.TemporaryDirectory() as folder:
+            paths = []
+            for scale in (1.0, 1.01):
+                net = Attention(scale=scale)
+                net.load_state_dict(self.net.state_dict())
+                paths.append(Path(folder) / f"{scale}.scope")
+                run(net, self.x, ops="stats").save(paths[-1])
+            done = scope.run("diff", *paths)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn("first       aten::mul in Attention", done.stdout.decode())
+
+
+LINES = Path(__file__).read_text().splitlines()
+
+
 class Files(unittest.TestCase):
     """Recordings on disk, compared by the program."""
 

@@ -4,6 +4,8 @@
 #include "compare/divergence_text.h"
 #include "export/export_in.h"
 
+#define MOST_ALONE 10
+
 struct results {
     struct json *json;
     const struct divergence *divergence;
@@ -148,6 +150,29 @@ static void write_matched(struct json *json, const char *key,
     json_u64(json, "by_order", matched->by_order);
 }
 
+/* The first that only one side has. */
+static void write_alone(struct results *to, bool ops, bool right)
+{
+    const struct run *run = to->divergence->run[right];
+    uint32_t at = divergence_next_alone(to->divergence, ops, right, 0);
+
+    json_array(to->json, right ? "only_right" : "only_left");
+    for (uint32_t n = 0; at != RUN_NONE && n < MOST_ALONE; n++) {
+        uint32_t line = ops ? run->ops->ops[at].line : run->calls[at].line;
+
+        json_object(to->json, NULL);
+        write_place(to, run, ops ? run->ops->ops[at].place : run->calls[at].place);
+        if (ops)
+            json_str(to->json, "op", op_name(run, &run->ops->ops[at]));
+        json_u64(to->json, ops ? "id" : "call", ops ? at : run->calls[at].number);
+        if (line != 0)
+            json_str(to->json, "line", run_string(run, line));
+        json_object_end(to->json);
+        at = divergence_next_alone(to->divergence, ops, right, at + 1);
+    }
+    json_array_end(to->json);
+}
+
 static void write_counts(struct results *to)
 {
     const struct divergence *divergence = to->divergence;
@@ -167,6 +192,8 @@ static void write_counts(struct results *to)
     write_matched(json, "calls", &divergence->calls, false);
     json_u64(json, "left_merged", divergence->merged[0]);
     json_u64(json, "right_merged", divergence->merged[1]);
+    write_alone(to, false, false);
+    write_alone(to, false, true);
     json_object_end(json);
     if (!divergence->op_match[0]) {
         json_null(json, "operations");
@@ -175,6 +202,8 @@ static void write_counts(struct results *to)
     write_matched(json, "operations", &divergence->ops, true);
     json_u64(json, "left_lost", divergence->lost[0]);
     json_u64(json, "right_lost", divergence->lost[1]);
+    write_alone(to, true, false);
+    write_alone(to, true, true);
     json_object_end(json);
 }
 

@@ -153,3 +153,28 @@ bool divergence_agrees(const struct divergence *divergence)
 {
     return divergence->first == RUN_NONE && !isnan(divergence->closest);
 }
+
+static bool is_alone(const struct divergence *divergence, bool ops, bool right,
+                     uint32_t at)
+{
+    const struct run *run = divergence->run[right];
+
+    if (ops)
+        return divergence->op_match[right][at] == RUN_NONE &&
+               run->ops->ops[at].phase != OP_RECOMPUTE;
+    return divergence->call_match[right][at] == RUN_NONE &&
+           !(run->calls[at].flags & RUN_RECOMPUTED);
+}
+
+uint32_t divergence_next_alone(const struct divergence *divergence, bool ops,
+                               bool right, uint32_t from)
+{
+    const struct run *run = divergence->run[right];
+    uint32_t n = ops ? run->ops->n_ops : run->n_calls;
+
+    if (ops && !divergence->op_match[right])
+        return RUN_NONE;
+    while (from < n && !is_alone(divergence, ops, right, from))
+        from++;
+    return from < n ? from : RUN_NONE;
+}

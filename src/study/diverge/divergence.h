@@ -160,6 +160,11 @@ struct divergence_input *divergence_inputs(const struct divergence *divergence,
                                            uint32_t result, struct arena *arena,
                                            uint32_t *ret_n);
 
+/* The next call or operation from `from` on that has no match on this side, or RUN_NONE;
+ * recomputations are left out. */
+uint32_t divergence_next_alone(const struct divergence *divergence, bool ops,
+                               bool right, uint32_t from);
+
 /* Were results compared, and are all of them within the tolerance? */
 bool divergence_agrees(const struct divergence *divergence);
 

@@ -6,8 +6,10 @@
 #include "base/base.h"
 #include "study/diverge/divergence_in.h"
 
-/* An error begins where the result is so many times farther apart than the inputs. */
+/* An error begins where the result is so many times farther apart than the inputs, and
+ * these are well within the tolerance; or where it is very much farther apart. */
 #define GROWTH         10
+#define MUCH_GROWTH    100
 #define MOST_PRODUCERS 64
 
 struct beginnings {
@@ -149,6 +151,12 @@ static bool input_tainted(const struct beginnings *b,
 
 /* ---- results ---- */
 
+static bool begins_with(double inputs, double distance, double tolerance)
+{
+    return inputs <= tolerance && inputs * GROWTH <= distance &&
+           (inputs * GROWTH <= tolerance || inputs * MUCH_GROWTH <= distance);
+}
+
 /* Of a result beyond the tolerance. */
 static void judge(struct beginnings *b, struct divergence_result *result,
                   const struct divergence_input *inputs, uint32_t n)
@@ -169,9 +177,9 @@ static void judge(struct beginnings *b, struct divergence_result *result,
     result->differs = differs_inside(b, result);
     result->inside = module && b->unmatched[result->at[0]];
     result->calls = module && b->calls[result->at[0]];
-    result->begins = compared && !result->differs &&
-                     result->inputs <= result->tolerance &&
-                     result->inputs * GROWTH <= result->by.distance;
+    result->begins =
+        compared && !result->differs &&
+        begins_with(result->inputs, result->by.distance, result->tolerance);
 }
 
 static void look_at(struct beginnings *b, uint32_t index, struct arena *names)
