@@ -309,7 +309,7 @@ static void add_title_count(struct buf *to, enum title_form form, const char *si
 }
 
 static void add_title_counts(struct buf *to, const struct diff *diff,
-                             enum title_form form)
+                             enum title_form form, bool results)
 {
     const uint32_t *n = diff->total.states;
     uint32_t same = diff->total.tensors - diff_count_different(diff, &diff->total);
@@ -330,15 +330,30 @@ static void add_title_counts(struct buf *to, const struct diff *diff,
         {"→ ", "renamed", diff->total.renamed, false},
     };
 
-    if (!diff->values)
+    if (!diff->values && !results)
         buf_text(to, "   values not compared");
     for (size_t i = 0; i < COUNT_OF(counts); i++)
         if (counts[i].n > 0 || (counts[i].always && form == TITLE_WHOLE))
             add_title_count(to, form, counts[i].sign, counts[i].n, counts[i].what);
 }
 
-static void write_title(struct buf *to, const struct diff *diff, enum title_form form)
+/* "   6 of 10 results differ" */
+static void add_title_results(struct buf *to, const struct divergence *divergence)
 {
+    buf_text(to, "   ");
+    if (divergence->first == RUN_NONE) {
+        text_plural(to, divergence->n_results, "result agrees", "results agree");
+        return;
+    }
+    text_commas(to, divergence->beyond);
+    buf_text(to, " of ");
+    text_plural(to, divergence->n_results, "result differs", "results differ");
+}
+
+static void write_title(struct buf *to, const struct pair *pair, enum title_form form)
+{
+    const struct diff *diff = &pair->diff;
+
     buf_clear(to);
     buf_char(to, ' ');
     escape_terminal(to, diff_file(diff, false));
@@ -348,13 +363,17 @@ static void write_title(struct buf *to, const struct diff *diff, enum title_form
         buf_text(to, "   ");
         text_plural(to, diff->total.tensors, "tensor", "tensors");
     }
-    add_title_counts(to, diff, form);
+    if (pair_has_results(pair))
+        add_title_results(to, pair->divergence);
+    add_title_counts(to, diff, form, pair_has_results(pair));
 }
 
-void diff_title(struct lines *to, const struct diff *diff, unsigned width)
+void diff_title(struct lines *to, const struct pair *pair, unsigned width)
 {
-    bool equal = diff_equal(diff);
+    const struct diff *diff = &pair->diff;
+    bool equal = pair_equal(pair), results = pair_has_results(pair);
     const char *verdict = !diff->complete ? "STOPPED"
+                          : results       ? (equal ? "AGREE" : "DIVERGE")
                           : !equal        ? "DIFFERENT"
                           : diff->values  ? "EQUAL"
                                           : "ALIKE";
@@ -362,7 +381,7 @@ void diff_title(struct lines *to, const struct diff *diff, unsigned width)
     struct buf left = BUF_INIT, text = BUF_INIT;
 
     for (int form = TITLE_WHOLE; form < TITLE_FORMS; form++) {
-        write_title(&left, diff, (enum title_form)form);
+        write_title(&left, pair, (enum title_form)form);
         if (text_width(buf_span(&left)) <= room)
             break;
     }

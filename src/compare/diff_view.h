@@ -27,7 +27,7 @@ void diff_show(struct show *show, const struct pair *pair);
 const char *diff_sign(const struct diff *diff, uint32_t node, enum colour *ret_colour);
 
 /* The title line, exactly `width` wide, and the left part of the status line. */
-void diff_title(struct lines *to, const struct diff *diff, unsigned width);
+void diff_title(struct lines *to, const struct pair *pair, unsigned width);
 void diff_status(struct buf *to, const struct show *show, const struct row *row);
 
 /* The differences at a node: "~  all values   rel Δ 4.1%   max |Δ| 0.01718 at

@@ -108,7 +108,7 @@ TEST(the_title_of_a_pair_fits_and_says_whether_they_differ)
     for (unsigned width = 10; width < 140; width += 13) {
         lines_clear(&lines);
         buf_clear(&seen.text);
-        diff_title(&lines, &seen.pair->diff, width);
+        diff_title(&lines, seen.pair, width);
         line_plain(&seen.text, &lines, 0);
         CHECK_INT(text_width(buf_span(&seen.text)), width);
         if (width == 75)
@@ -121,7 +121,7 @@ TEST(the_title_of_a_pair_fits_and_says_whether_they_differ)
 
     see(&seen, left_lines, left_lines, false);
     lines_clear(&lines);
-    diff_title(&lines, &seen.pair->diff, 120);
+    diff_title(&lines, seen.pair, 120);
     line_plain(&seen.text, &lines, 0);
     CHECK(strstr(buf_cstr(&seen.text), "values not compared"));
     CHECK(str_ends(buf_span(&seen.text), STR("  ALIKE")));

@@ -153,15 +153,32 @@ static uint32_t call_number(const struct divergence *divergence,
     return divergence->run[0]->calls[result->at[0]].number;
 }
 
-static void first_fact(struct facts *to, const struct divergence *divergence,
+/* The node of the diff at a left place, or at the nearest one around it: modules without
+ * tensors have none. */
+static uint32_t node_at(const struct diff *diff, uint32_t place)
+{
+    for (; place != NO_PLACE; place = diff->left->parent[place])
+        for (uint32_t i = 0; i < diff->n_nodes; i++)
+            if (diff->nodes[i].left == place)
+                return i;
+    return 0;
+}
+
+static uint32_t link_of(const struct divergence_words *words, uint32_t place)
+{
+    return words->diff ? node_at(words->diff, place) : place;
+}
+
+static void first_fact(struct facts *to, const struct divergence_words *words,
                        const struct divergence_result *result)
 {
+    const struct divergence *divergence = words->divergence;
     struct str line = divergence_line(divergence, result, false);
     uint32_t number = call_number(divergence, result);
 
     add_both_names(&to->text, divergence, result);
     if (result->place[0] != NO_PLACE)
-        fact_named(to, "name", FIGURE_PLACE, result->place[0]);
+        fact_named(to, "name", FIGURE_PLACE, link_of(words, result->place[0]));
     add_classes(to, divergence, result);
     if (line.len > 0) {
         buf_text(&to->text, "  ");
@@ -283,7 +300,6 @@ void divergence_verdict(struct buf *to, const struct divergence_result *result)
 static int input_facts(struct facts *to, const struct divergence *divergence,
                        struct err *err)
 {
-    const struct divergence_result *first = &divergence->results[divergence->first];
     struct arena arena;
     struct divergence_input *inputs;
     uint32_t n;
@@ -312,9 +328,6 @@ static int input_facts(struct facts *to, const struct divergence *divergence,
     if (n > MOST_INPUTS)
         buf_printf(&to->text, "%u more", (unsigned)(n - MOST_INPUTS));
     fact_end(to, "inputs", COLOUR_NONE);
-    divergence_verdict(&to->text, first);
-    fact_end_as(to, "verdict", n > 0 ? "" : "inputs",
-                first->begins ? COLOUR_WARNING : COLOUR_NONE);
     arena_release(&arena);
     return 0;
 }
@@ -332,7 +345,7 @@ static void later_facts(struct facts *to, const struct divergence_words *words)
 
         add_both_names(&to->text, divergence, result);
         if (result->place[0] != NO_PLACE)
-            fact_named(to, "name", FIGURE_PLACE, result->place[0]);
+            fact_named(to, "name", FIGURE_PLACE, link_of(words, result->place[0]));
         buf_text(&to->text, "  ");
         add_distance(to, "distance", result->by.distance);
         buf_text(&to->text, "  ");
@@ -462,6 +475,47 @@ void divergence_sentence(struct facts *to, const struct divergence *divergence)
     }
 }
 
+void divergence_node(struct facts *to, const struct divergence_words *words,
+                     uint32_t node)
+{
+    const struct divergence *divergence = words->divergence;
+    const struct model *model = divergence->run[0]->model;
+    uint32_t place = words->diff->nodes[node].left, n = 0, beyond = 0;
+    const struct divergence_result *first = NULL;
+
+    if (place == NO_PLACE)
+        return;
+    for (uint32_t i = 0; i < divergence->n_results; i++) {
+        const struct divergence_result *result = &divergence->results[i];
+
+        if (result->place[0] < place || result->place[0] >= model->end[place])
+            continue;
+        n++;
+        if (result->beyond && beyond++ == 0)
+            first = result;
+    }
+    if (n == 0)
+        return;
+    if (first) {
+        fact_count(to, "beyond", beyond);
+        buf_text(&to->text, " of ");
+        fact_count(to, "results", n);
+        buf_text(&to->text,
+                 beyond == 1 ? " differs, it is " : " differ, the first is ");
+        add_both_names(&to->text, divergence, first);
+        buf_text(&to->text, ", ");
+        add_distance(to, "distance", first->by.distance);
+        buf_text(&to->text, " apart");
+    } else {
+        fact_plural(to, "results", n, "agrees", "agree");
+    }
+    fact_end(to, "results", first ? COLOUR_WARNING : COLOUR_NONE);
+    if (first) {
+        divergence_verdict(&to->text, first);
+        fact_end_as(to, "verdict", "", COLOUR_NONE);
+    }
+}
+
 int divergence_facts(struct facts *to, const struct divergence_words *words,
                      struct err *err)
 {
@@ -471,7 +525,9 @@ int divergence_facts(struct facts *to, const struct divergence_words *words,
     if (divergence->first != RUN_NONE) {
         const struct divergence_result *first = &divergence->results[divergence->first];
 
-        first_fact(to, divergence, first);
+        first_fact(to, words, first);
+        divergence_verdict(&to->text, first);
+        fact_end_as(to, "verdict", "", first->begins ? COLOUR_WARNING : COLOUR_NONE);
         side_fact(to, divergence, first, false);
         side_fact(to, divergence, first, true);
         apart_fact(to, first);

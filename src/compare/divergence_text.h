@@ -1,11 +1,12 @@
 /* divergence_text.h - where the results of two recordings begin to differ, in words.
  *
- *     results    12 of 40 results differ; the first is aten::gelu in act
- *     first      aten::relu → aten::gelu in act  net.py:9
+ *     results    12 of 40 results differ
+ *     first      aten::relu in act → aten::gelu in act  net.py:9
+ *                its inputs agree to 3e-07: the error begins here
  *     left       3×8 float32  min 0  max 1.9  mean 0.31  std 0.4
  *     right      3×8 float32  min -0.17  max 1.9  mean 0.25  std 0.43
- *     apart      0.21, tolerance 1e-05; max |Δ| 0.17
- *     inputs     self 3e-07: the error begins here
+ *     apart      0.21 of the RMS, tolerance 1e-05  max |Δ| 0.17
+ *     inputs     self 3e-07 apart
  *     later      b  0.31  (inputs 0.21) */
 #ifndef COMPARE_DIVERGENCE_TEXT_H
 #define COMPARE_DIVERGENCE_TEXT_H
@@ -19,13 +20,19 @@
 
 struct divergence_words {
     const struct divergence *divergence;
-    uint32_t most;   /* of the later differences */
-    const char *all; /* what shows the rest: "--all"; NULL: nothing does */
+    uint32_t most;           /* of the later differences */
+    const char *all;         /* what shows the rest: "--all"; NULL: nothing does */
+    const struct diff *diff; /* links are its nodes; NULL: places of the left model */
 };
 
-/* All facts. Links are places of the left model. ERR_LIMIT: no memory left. */
+/* All facts. ERR_LIMIT: no memory left. */
 int divergence_facts(struct facts *to, const struct divergence_words *words,
                      struct err *err);
+
+/* What differs at and below a node of the diff: "3 of 5 differ, the first is act, 0.2
+ * apart". Nothing if no result there was compared. */
+void divergence_node(struct facts *to, const struct divergence_words *words,
+                     uint32_t node);
 
 /* The sentence alone: "all 40 results agree ...". */
 void divergence_sentence(struct facts *to, const struct divergence *divergence);

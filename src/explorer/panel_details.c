@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "compare/diff_view.h"
+#include "compare/divergence_text.h"
 #include "explorer/details_in.h"
 #include "explorer/panels_in.h"
 #include "facts/calls_text.h"
@@ -15,6 +16,7 @@
 #define MOST_CHILDREN 100
 #define MOST_CALLS    3
 #define MOST_FINDINGS 50
+#define MOST_LATER    20
 #define ROOMY         12 /* lines */
 
 /* Draw the facts so far. */
@@ -151,12 +153,28 @@ static void side_fact(struct details *d, bool right)
     fact_end(&d->facts, right ? "right" : "left", side ? COLOUR_NONE : COLOUR_DIM);
 }
 
+/* Two recordings: where their results begin to differ. */
+static void results_lines(struct details *d, const struct pair *pair, uint32_t node)
+{
+    const struct divergence_words words = {
+        .divergence = pair->divergence, .most = MOST_LATER, .diff = &pair->diff};
+
+    if (node != 0)
+        divergence_node(&d->facts, &words, node);
+    else if (divergence_facts(&d->facts, &words, NULL) < 0)
+        facts_clear(&d->facts);
+    flush(d);
+    lines_end(d->to);
+}
+
 /* Pair: a summary of what changed, computed once; below it the selected row in both. */
 static void pair_lines(struct details *d)
 {
     struct buf *text = &d->explorer->in_short;
     uint32_t node = browse_place(d->explorer->browse);
 
+    if (d->explorer->pair->divergence)
+        results_lines(d, d->explorer->pair, node);
     if (text->len == 0)
         diff_short(text, &d->explorer->pair->diff);
     diff_short_lines(d->to, buf_span(text), d->width > 2 ? d->width - 2 : 1);
@@ -218,7 +236,7 @@ static bool details_act(struct explorer *explorer, struct panel_state *state,
 
     if (act == ACT_PREVIOUS || act == ACT_NEXT)
         return explorer_step(explorer, act == ACT_NEXT ? 1 : -1);
-    if (target == NO_TARGET || explorer->pair)
+    if (target == NO_TARGET)
         return panel_cannot(explorer, act);
     return browse_go(explorer->browse, target);
 }

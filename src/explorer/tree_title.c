@@ -293,7 +293,7 @@ void title_line(struct lines *to, struct explorer *explorer, unsigned width)
     struct tree_title_facts left = {.n = 0}, right = {.n = 0};
 
     if (explorer->show.pair) {
-        diff_title(to, &explorer->show.pair->diff, width);
+        diff_title(to, explorer->show.pair, width);
         return;
     }
     add_title_left(&left, explorer);
