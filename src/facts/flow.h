@@ -9,8 +9,9 @@
  *
  * With operations recorded, the edges are exact: each operation names the values that
  * it read, and each value the operations that made it. What an operation inside a
- * called module did counts for that module's row. Consecutive views are one row, and of
- * a very long sequence of operations only the beginning and the end have rows.
+ * called module did counts for that module's row. Consecutive views are one row, a
+ * detach that nothing reads (autograd saves what it returns) has none, and of a very
+ * long sequence of operations only the beginning and the end have rows.
  *
  * Without operations, only module calls are known. They prove that one call returned a
  * value and another took the same value. They do not show whether anything else uses a

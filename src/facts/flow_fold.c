@@ -1,4 +1,5 @@
-/* Fewer rows for many operations. A chain of views becomes one row, where its last view
+/* Fewer rows for many operations. Autograd detaches what it saves: such a row is left out
+ * if nothing reads it. A chain of views becomes one row, where its last view
  * is: views compute nothing, so nothing is moved past work. Of a long sequence of
  * operations the middle becomes one row. */
 #include "facts/flow_in.h"
@@ -10,7 +11,7 @@ struct flow_folding {
                          or something else, too */
     uint32_t *users;  /* by row: how many rows use it */
     uint32_t *before; /* by row: the view of its chain before it, or NO_FLOW */
-    bool *joined;     /* by row: it is part of the chain of a row below */
+    bool *joined;     /* by row: it is part of the chain of a row below, or left out */
     uint32_t *new_row;
     struct flow_row *rows;
     struct flow_edge *from;
@@ -19,13 +20,14 @@ struct flow_folding {
     uint32_t *newest; /* by new row: the last user that an edge was made for */
 };
 
-static bool is_view_row(const struct flow *flow, uint32_t row)
+/* Is it an operation of a kind with this flag? */
+static bool is_kind(const struct flow *flow, uint32_t row, enum op_kind_flag flag)
 {
     const struct run_ops *ops = flow->run->ops;
     const struct flow_row *r = &flow->rows[row];
 
     return r->kind == FLOW_OP &&
-           ops->kinds[ops->ops[flow->ops[r->ops]].kind].flags & OP_VIEW;
+           ops->kinds[ops->ops[flow->ops[r->ops]].kind].flags & flag;
 }
 
 /* Find the only maker of each row, and count the users of each. */
@@ -55,13 +57,24 @@ static void count_uses(struct flow_folding *f)
     }
 }
 
+static void drop_detached(struct flow_folding *f)
+{
+    for (uint32_t r = 0; r < f->flow->n; r++) {
+        if (f->users[r] > 0 || !is_kind(f->flow, r, OP_DETACHES))
+            continue;
+        f->joined[r] = true;
+        if (f->maker[r] != NO_FLOW)
+            f->users[f->maker[r]]--;
+    }
+}
+
 static void find_chains(struct flow_folding *f)
 {
     for (uint32_t r = 0; r < f->flow->n; r++) {
         uint32_t maker = f->maker[r];
 
-        if (maker == NO_FLOW || f->users[maker] != 1 || !is_view_row(f->flow, r) ||
-            !is_view_row(f->flow, maker))
+        if (f->joined[r] || maker == NO_FLOW || f->users[maker] != 1 ||
+            !is_kind(f->flow, r, OP_VIEW) || !is_kind(f->flow, maker, OP_VIEW))
             continue;
         f->before[r] = maker;
         f->joined[maker] = true;
@@ -199,6 +212,7 @@ int flow_fold(struct flow *flow, struct arena *arena, struct arena *scratch)
     if (!make_room(&f, scratch))
         return -1;
     count_uses(&f);
+    drop_detached(&f);
     find_chains(&f);
     for (uint32_t r = 0; r < flow->n; r++)
         f.newest[r] = NO_FLOW;

@@ -133,24 +133,24 @@ TEST(a_call_that_computes_nothing_is_shown_in_its_caller)
     scene_end(&s);
 }
 
-/* sample_ops() has no arguments and results of calls: all edges come from operations. */
+/* sample_ops() has no arguments and results of calls: all edges come from operations.
+ * Nothing reads what its detach returns. */
 TEST(edges_need_no_arguments_of_calls)
 {
     struct scene s;
 
     scene_begin(&s, sample_ops(), 0);
     flow_text_lines(&s.lines, &s.text, 40);
-    CHECK_STR(said(&s), " ●     a  Linear\n"
-                        " ├─╮   list.0  Block\n"
-                        " ├─╯   +  net.py:12                  2×2\n"
-                        " ●     detach  net.py:13             2×2\n"
-                        "   ●   → result\n");
+    CHECK_STR(said(&s), " ●       a  Linear\n"
+                        " ├─╮     list.0  Block\n"
+                        " ●─╯     +  net.py:12                2×2\n"
+                        "     ●   → result\n");
     flow_text_row(&s.lines, &s.show, &s.text, 2, 60, 8);
     CHECK_STR(said(&s), "\n"
                         " +  aten::add_  alpha=1\n"
                         " in    self  2×2 float32   from list.0\n"
                         "       other  2×2 float32   from a\n"
-                        " out   2×2   used by detach\n"
+                        " out   2×2   not used in this call\n"
                         " code  net.py:12\n");
     scene_end(&s);
 }

@@ -104,6 +104,7 @@ void ops_text_facts(struct facts *to, const struct show *show, uint32_t place)
 /* ---- the slowest ---- */
 
 #define MOST_ROWS 16
+#define LONG_NAME 20 /* cells; longer ones are cut before a column is dropped */
 
 enum ops_column {
     COLUMN_NAME,
@@ -191,12 +192,15 @@ static size_t table_width(const struct ops_text_table *table, unsigned indent)
     return sum;
 }
 
-/* Drop columns until it fits; then the names are cut. */
+/* Cut long names, then drop columns until it fits; then cut the names further. */
 static void fit(struct ops_text_table *table, unsigned width, unsigned indent)
 {
     static const int order[] = {COLUMN_MEMORY, COLUMN_FLOPS, COLUMN_PHASE, COLUMN_COUNT,
                                 COLUMN_SHARE};
 
+    if (width > 0 && table_width(table, indent) > width &&
+        table->widths[COLUMN_NAME] > LONG_NAME)
+        table->widths[COLUMN_NAME] = LONG_NAME;
     for (size_t i = 0; i < COUNT_OF(order) && width > 0; i++) {
         if (table_width(table, indent) <= width)
             return;
@@ -226,7 +230,7 @@ static void table_line(struct lines *to, const struct ops_text_table *table,
             continue;
         at += i > 0 ? 2 : 0;
         buf_clear(&cut);
-        text_cut(&cut, cell, table->widths[i], "…");
+        text_cut_middle(&cut, cell, table->widths[i], "…");
         lines_pad(to, right ? at + table->widths[i] - text_width(buf_span(&cut)) : at);
         lines_add(to, colour, 0, buf_span(&cut));
         at += table->widths[i];

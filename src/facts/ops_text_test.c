@@ -124,7 +124,7 @@ TEST(a_narrow_list_of_operations_drops_columns)
               " … 11 more\n");
     CHECK_STR(slowest(&s, "", 2, 30), " operations               time\n"
                                       " convolution          700.00μs\n"
-                                      " convolution_backwa…  400.00μs\n"
+                                      " convoluti…_backward  400.00μs\n"
                                       " … 11 more\n");
     scene_end(&s);
 }
