@@ -118,6 +118,18 @@ TEST(a_module_without_modules_shows_its_operations)
     scene_end(&s);
 }
 
+TEST(a_narrow_flow_keeps_the_numbers_of_lines)
+{
+    struct scene s;
+
+    scene_begin(&s, sample_block(plain), NET);
+    flow_text_lines(&s.lines, &s.text, 53);
+    said(&s);
+    CHECK(str_find(buf_span(&s.said), STR("view, transpose, view  …:16  ")) > 0);
+    CHECK(str_find(buf_span(&s.said), STR("cat  net.py:14 ")) > 0);
+    scene_end(&s);
+}
+
 /* It passes its argument on: there is no operation, so its caller shows more. */
 TEST(a_call_that_computes_nothing_is_shown_in_its_caller)
 {
@@ -170,5 +182,8 @@ TEST(the_middle_of_many_operations_is_one_row_that_counts_them)
     CHECK_INT(more->n_to, 1);
     CHECK_STR(s.text.cells[9 + FLOW_OPS_FIRST].name.at, "… 9,000 more operations");
     CHECK(s.text.flow.columns == 2);
+    flow_text_row(&s.lines, &s.show, &s.text, 9 + FLOW_OPS_FIRST, 60, 8);
+    CHECK_STR(said(&s), "\n"
+                        " … 9,000 more operations  no rows of their own\n");
     scene_end(&s);
 }

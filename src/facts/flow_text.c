@@ -252,9 +252,11 @@ static void op_cells(struct flow_cells *cells, const struct show *show,
     op_not_finite(flow->run, op, &nan, &inf);
     cells->alarm = op->flags & OP_RAISED || nan > 0 || inf > 0;
     op_note(text, show, flow, row, op);
+    cells->line = op->line && text->len == run_string(flow->run, op->line).len;
     if (nan > 0 || inf > 0) {
         buf_text(text, "  ");
         run_not_finite(text, nan, inf);
+        cells->line = false;
     }
     cells->note = keep(arena, text);
     op_shapes(text, flow->run, op);
@@ -359,6 +361,8 @@ static size_t add_label(struct lines *to, const struct flow_cells *cells, size_t
             buf_str(&cut, parts[i].text);
         else if (i == 0)
             text_cut_middle(&cut, parts[i].text, left, "…");
+        else if (i == 2 && cells->line)
+            text_cut_front(&cut, parts[i].text, left - joint, "…");
         else
             text_cut(&cut, parts[i].text, left - joint, "…");
         add_blanks(to, joint);

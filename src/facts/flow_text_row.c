@@ -158,6 +158,8 @@ static void in_lines(struct lines *to, const struct show *show, const struct flo
 static void add_users(struct buf *to, const struct show *show, const struct flow *flow,
                       const struct flow_row *row)
 {
+    bool several = false; /* a row that stands for many operations uses it */
+
     if (row->n_to == 0 && flow->has_ops)
         buf_text(to, "not used in this call");
     else if (row->n_to == 0)
@@ -167,8 +169,10 @@ static void add_users(struct buf *to, const struct show *show, const struct flow
         buf_text(to, i > 0 ? ", " : "used by ");
         flow_row_name(to, show, flow, flow->to[row->to + i]);
     }
+    for (uint32_t i = 0; i < row->n_to; i++)
+        several |= flow->rows[flow->to[row->to + i]].kind == FLOW_MORE;
     if (row->n_to > MOST_USERS)
-        buf_printf(to, ", … %u more", row->n_to - MOST_USERS);
+        buf_printf(to, ", … %u more%s", row->n_to - MOST_USERS, several ? " rows" : "");
     if (!flow->has_ops)
         buf_text(to, "; operations are not recorded");
 }

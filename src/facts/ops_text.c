@@ -195,7 +195,7 @@ static size_t table_width(const struct ops_text_table *table, unsigned indent)
 /* Cut long names, then drop columns until it fits; then cut the names further. */
 static void fit(struct ops_text_table *table, unsigned width, unsigned indent)
 {
-    static const int order[] = {COLUMN_MEMORY, COLUMN_FLOPS, COLUMN_PHASE, COLUMN_COUNT,
+    static const int order[] = {COLUMN_MEMORY, COLUMN_COUNT, COLUMN_FLOPS, COLUMN_PHASE,
                                 COLUMN_SHARE};
 
     if (width > 0 && table_width(table, indent) > width &&

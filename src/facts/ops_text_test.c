@@ -118,9 +118,9 @@ TEST(a_narrow_list_of_operations_drops_columns)
               "forward\n"
               " … 10 more\n");
     CHECK_STR(slowest(&s, "", 2, 60),
-              " operations            calls      time  of ops  phase\n"
-              " convolution               3  700.00μs     58%  forward\n"
-              " convolution_backward      1  400.00μs     33%  backward\n"
+              " operations                time  of ops   FLOPs  phase\n"
+              " convolution           700.00μs     58%  350.2K  forward\n"
+              " convolution_backward  400.00μs     33%  294.9K  backward\n"
               " … 11 more\n");
     CHECK_STR(slowest(&s, "", 2, 30), " operations               time\n"
                                       " convolution          700.00μs\n"
