@@ -2,6 +2,7 @@
 
 #include "facts/run_text.h"
 #include "facts/statistics.h"
+#include "study/op_use.h"
 #include "text/text.h"
 
 #define PATH_CELLS  10 /* minimum; grows for names up to PATH_MOST */
@@ -189,8 +190,31 @@ static size_t path_cells(const struct run *run, const struct run_call *call)
     return most < PATH_MOST ? most : PATH_MOST;
 }
 
-/* "call 2 (net.py:12)  1.52ms  self 1.52ms  backward 3.48ms", then its values. */
-static void call_facts(struct facts *to, const struct run *run, uint32_t c)
+/* "  5 operations  at least 294.9K FLOPs": forward, or of a recomputation. */
+static void add_ops(struct facts *to, const struct run *run, uint32_t c)
+{
+    struct op_sum sums[OP_PHASES];
+    const struct op_sum *sum =
+        &sums[run->calls[c].flags & RUN_RECOMPUTED ? OP_RECOMPUTE : OP_FORWARD];
+    struct figure figure;
+
+    op_use_call(run, c, sums);
+    if (sum->count == 0)
+        return;
+    buf_text(&to->text, "  ");
+    fact_plural(to, "operations", sum->count, "operation", "operations");
+    if (sum->flops == 0)
+        return;
+    buf_text(&to->text, sum->matrix_unknown > 0 ? "  at least " : "  ");
+    figure = fact_figure(to);
+    figure_flops(&figure, sum->flops);
+    fact_value(to, "flops", &figure);
+    buf_text(&to->text, " FLOPs");
+}
+
+/* "call 2 (net.py:12)  1.52ms  self 1.52ms  backward 3.48ms", then its values. `ops`:
+ * also its operations; the only call of a module has the same as the module. */
+static void call_facts(struct facts *to, const struct run *run, uint32_t c, bool ops)
 {
     const struct run_call *call = &run->calls[c];
     size_t cells = path_cells(run, call);
@@ -209,6 +233,8 @@ static void call_facts(struct facts *to, const struct run *run, uint32_t c)
         add_time(to, "self", "self ", run_exclusive(call));
     add_time(to, "backward", "backward ", call->backward_ns);
     add_time(to, "device", "device ", call->device_ns);
+    if (ops && run->ops)
+        add_ops(to, run, c);
     buf_text(text, call->flags & RUN_TRAINING ? "  train" : "  eval");
     add_flags(text, call->flags);
     fact_end_as(to, "call", NULL, COLOUR_NONE);
@@ -345,7 +371,7 @@ void calls_facts(struct facts *to, const struct show *show, uint32_t place,
          c != RUN_NONE && shown + 1 < most; c = run_next_call(run, c)) {
         if (run->calls[c].place != place || c == at->newest)
             continue;
-        call_facts(to, run, c);
+        call_facts(to, run, c, true);
         shown++;
     }
     merged = run_merged_with(run, at->newest);
@@ -358,5 +384,5 @@ void calls_facts(struct facts *to, const struct show *show, uint32_t place,
     }
     if (merged)
         merged_facts(to, run, merged);
-    call_facts(to, run, at->newest);
+    call_facts(to, run, at->newest, at->calls > 1);
 }

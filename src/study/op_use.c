@@ -66,6 +66,39 @@ void op_use_phases_at(const struct run *run, uint32_t place,
     }
 }
 
+/* Is call `inner` the call `outer`, or inside it? Calls are behind their parents. */
+static bool is_inside(const struct run *run, uint32_t inner, uint32_t outer)
+{
+    while (inner != RUN_NONE && inner > outer)
+        inner = run->calls[inner].parent;
+    return inner == outer;
+}
+
+void op_use_call(const struct run *run, uint32_t call,
+                 struct op_sum ret_sums[OP_PHASES])
+{
+    const struct run_ops *ops = run->ops;
+
+    for (int phase = 0; phase < OP_PHASES; phase++)
+        ret_sums[phase] = (struct op_sum){0};
+    for (uint32_t i = 0; i < ops->n_ops; i++) {
+        const struct run_op *op = &ops->ops[i];
+        bool known = op->flops != OP_NO_FLOPS;
+        struct run_op_total total = {.kind = op->kind,
+                                     .count = 1,
+                                     .ns = op->ns,
+                                     .new_bytes = op->new_bytes,
+                                     .flops = known ? (uint64_t)op->flops : 0,
+                                     .unknown = !known};
+        struct op_sum sum;
+
+        if (op->call == RUN_NONE || !is_inside(run, op->call, call))
+            continue;
+        sum = sum_of(ops, &total);
+        op_sum_add(&ret_sums[op->phase], &sum);
+    }
+}
+
 struct op_sum *op_use_below(const struct run *run, unsigned phases, struct arena *arena,
                             struct err *err)
 {

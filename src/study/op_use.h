@@ -72,6 +72,9 @@ void op_use_phases(const struct run *run, struct op_sum ret_sums[OP_PHASES]);
 /* The same for one place and all below it. */
 void op_use_phases_at(const struct run *run, uint32_t place,
                       struct op_sum ret_sums[OP_PHASES]);
+/* The same for one call and all calls inside it, as far as operations were kept. */
+void op_use_call(const struct run *run, uint32_t call,
+                 struct op_sum ret_sums[OP_PHASES]);
 /* By place: the sums of its operations and those of all places below it, in these
  * phases; in the arena. */
 struct op_sum *op_use_below(const struct run *run, unsigned phases, struct arena *arena,

@@ -148,3 +148,20 @@ TEST(a_place_has_its_operations_and_those_below_it)
     CHECK_INT(sums[OP_OPTIMIZER].count, 0);
     end(&s);
 }
+
+TEST(a_call_has_its_operations_and_those_of_calls_inside_it)
+{
+    struct scene s = scene(OP_USE_BY_NAME, OP_PHASES_ALL);
+    struct op_sum sums[OP_PHASES];
+
+    op_use_call(s.run, 0, sums); /* Net */
+    CHECK_INT(sums[OP_FORWARD].count, 5);
+    CHECK_INT(sums[OP_FORWARD].flops, 24);
+    CHECK_INT(sums[OP_FORWARD].unknown, 4);
+    op_use_call(s.run, 2, sums); /* the block, in which act does all */
+    CHECK_INT(sums[OP_FORWARD].count, 1);
+    CHECK_INT(sums[OP_FORWARD].ns, 20);
+    op_use_call(s.run, 1, sums); /* a */
+    CHECK_INT(sums[OP_FORWARD].ns, 45);
+    end(&s);
+}
