@@ -12,6 +12,9 @@ struct flow_ops_walk {
     struct flow *flow;
     struct map given;   /* value of operations -> the argument of the module, or the
                            row of the call that returned it last */
+    struct map again;   /* value of operations -> the row of the last operation that
+                           returned it although an earlier one had made it: a view of
+                           the same weight in each pass */
     struct map aliases; /* storage and write -> the argument of the module in it */
     uint32_t *row_of;   /* by operation; NO_FLOW: not inside */
     uint32_t *inside;   /* the operations of calls inside, by row */
@@ -160,6 +163,20 @@ static int give_results(struct flow_ops_walk *w, uint32_t row)
     return flow_give_results(w->walk, call, row, true);
 }
 
+static int give_again(struct flow_ops_walk *w, uint32_t op, uint32_t row)
+{
+    const struct run_op *o = &w->ops->ops[op];
+
+    for (uint32_t i = o->ios; i < o->ios + o->n_ios; i++) {
+        const struct run_op_io *io = &w->ops->ios[i];
+
+        if (io->kind == OP_OUT && w->ops->values[io->value].producer != op &&
+            map_put(&w->again, io->value, row) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* The origin of a value that no row made. */
 static void look_outside(const struct flow_ops_walk *w, uint32_t value,
                          struct flow_edge *edge)
@@ -212,6 +229,8 @@ static int link_value(struct flow_ops_walk *w, struct flow_edge edge, uint32_t v
     }
     if (found)
         return 0;
+    if (map_find(&w->again, value, &row))
+        return link_row(w, edge, row, user, once);
     look_outside(w, value, &edge);
     if (edge.row != NO_FLOW)
         return link_row(w, edge, edge.row, user, once);
@@ -226,7 +245,7 @@ static const struct flow_edge no_edge = {.io = RUN_NONE,
                                          .call = RUN_NONE,
                                          .op = RUN_NONE};
 
-/* What an operation reads. */
+/* What an operation reads, then what it returns. */
 static int take_op(struct flow_ops_walk *w, uint32_t op, uint32_t user, bool once)
 {
     const struct run_op *o = &w->ops->ops[op];
@@ -240,7 +259,7 @@ static int take_op(struct flow_ops_walk *w, uint32_t op, uint32_t user, bool onc
         if (link_value(w, edge, w->ops->ios[i].value, user, once) < 0)
             return -1;
     }
-    return 0;
+    return give_again(w, op, user);
 }
 
 /* The arguments of a call; of the last row, the results of the module. */
@@ -295,6 +314,7 @@ int flow_walk_ops(struct flow_walk *walk)
         .walk = walk, .run = walk->run, .ops = walk->run->ops, .flow = walk->flow};
 
     map_init(&w.given, walk->scratch);
+    map_init(&w.again, walk->scratch);
     map_init(&w.aliases, walk->scratch);
     w.row_of = arena_array(walk->scratch, w.ops->n_ops + 1, sizeof *w.row_of);
     w.flow->ops = arena_array(walk->arena, w.ops->n_ops + 1, sizeof *w.flow->ops);

@@ -118,6 +118,21 @@ TEST(a_module_without_modules_shows_its_operations)
     scene_end(&s);
 }
 
+/* The view of its weight is the same value in both passes: the first pass made it. */
+TEST(a_view_that_is_made_again_belongs_to_the_pass_that_is_shown)
+{
+    struct scene s;
+
+    scene_begin(&s, sample_block((struct sample_block_wanted){.twice = true}),
+                1 + HEAD + HEAD);
+    flow_text_lines(&s.lines, &s.text, 50);
+    CHECK_STR(said(&s), " ●     input                            16\n"
+                        " │ ●   t  net.py:17                   8×10  1.50μs\n"
+                        " ├─╯   @  net.py:17                   2×10  9.00μs\n"
+                        " ●     → × in Net                     2×10\n");
+    scene_end(&s);
+}
+
 TEST(a_narrow_flow_keeps_the_numbers_of_lines)
 {
     struct scene s;

@@ -90,8 +90,9 @@ struct scene {
     uint64_t clock;
     uint32_t value; /* of the newest result */
     uint8_t phase;
-    uint32_t place; /* of operations outside of calls */
-    uint64_t ns;    /* of the next operation */
+    uint32_t place;      /* of operations outside of calls */
+    uint32_t weights[4]; /* storages of parameters, and 1; 0: not met yet */
+    uint64_t ns;         /* of the next operation */
     int64_t flops;
     const char *line;
 };
@@ -128,8 +129,12 @@ static struct cell cell(struct scene *s, uint32_t storage, uint8_t rank, ...)
 static struct cell parameter(struct scene *s, uint32_t tensor, uint8_t rank, int a,
                              int b, int c)
 {
-    uint32_t storage = trace_op_storage(s->trace, 4, 0, tensor, OP_STORAGE_PARAMETER);
+    uint32_t storage;
 
+    if (!s->weights[tensor])
+        s->weights[tensor] =
+            trace_op_storage(s->trace, 4, 0, tensor, OP_STORAGE_PARAMETER) + 1;
+    storage = s->weights[tensor] - 1;
     return rank == 4 ? cell(s, storage, 4, a, b, c, c) : cell(s, storage, 2, a, b);
 }
 
@@ -349,6 +354,8 @@ struct run *sample_block(struct sample_block_wanted wanted)
     s.trace = trace_new(model, &(struct trace_wanted){0});
     CHECK(s.trace && trace_ops_begin(s.trace, 0));
     pass(&s, wanted);
+    if (wanted.twice)
+        pass(&s, wanted);
     if (wanted.backward)
         backward(&s, place_find(model, STR("block.conv1")));
     run = trace_finish(s.trace, s.clock, 0);
