@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ext/torch/native.h"
 #include "ext/torch/torch.h"
 
 /* Forward operations remembered on a thread; beyond that the older half is dropped. */
@@ -26,26 +27,7 @@ struct ops_thread *ops_thread(struct recorder_ops *ops, uint32_t number)
     return &ops->threads[number];
 }
 
-/* A number that a function of torch returns; `otherwise` if it does not. */
-static long long ask_number(PyObject *function, long long otherwise)
-{
-    PyObject *answer = function ? PyObject_CallNoArgs(function) : NULL;
-    long long number = answer ? PyLong_AsLongLong(answer) : otherwise;
-
-    if (PyErr_Occurred()) {
-        PyErr_Clear();
-        number = otherwise;
-    }
-    Py_XDECREF(answer);
-    return number;
-}
-
 /* ---- forward ---- */
-
-static uint64_t sequence_now(void)
-{
-    return (uint64_t)ask_number(torch_find()->sequence_nr, 0);
-}
 
 void ops_origin(struct recorder_ops *ops, const struct trace_op_given *given,
                 uint32_t op)
@@ -168,7 +150,6 @@ void ops_cause(struct recorder_ops *ops, struct stack *stack,
                struct trace_op_given *given)
 {
     struct recorder *recorder = ops->recorder;
-    const struct torch *torch = torch_find();
     const struct recorder_frame *top = stack->n ? &stack->frames[stack->n - 1] : NULL;
     struct ops_thread *thread = ops_thread(ops, stack->number);
 
@@ -176,9 +157,9 @@ void ops_cause(struct recorder_ops *ops, struct stack *stack,
     given->call = given->cause = given->gradient = RUN_NONE;
     given->place = NO_PLACE;
     given->phase = OP_FORWARD;
-    if (torch_ask(torch->is_grad_enabled, false))
+    if (native_grad_mode())
         given->flags |= OP_GRAD_MODE;
-    if (ask_number(torch->graph_task, -1) != -1) {
+    if (native_graph_task() != -1) {
         if (!top || !top->recomputed) {
             backward_cause(ops, given);
             return;
@@ -188,7 +169,7 @@ void ops_cause(struct recorder_ops *ops, struct stack *stack,
         given->phase = OP_OPTIMIZER;
     }
     if (given->flags & OP_GRAD_MODE)
-        given->sequence = sequence_now();
+        given->sequence = native_sequence();
     if (top)
         given->call = trace_open_call(recorder->trace, stack->number, &given->serial,
                                       &given->place);

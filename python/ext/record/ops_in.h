@@ -81,8 +81,7 @@ struct recorder_ops {
     struct ops_thread *threads;                     /* by number */
     uint32_t n_threads, threads_room;
     struct arena arena;
-    struct map attributes; /* hash of encoded arguments -> value id */
-    struct buf encoded;
+    struct map attributes; /* hash of arguments -> value id */
     struct ops_tensors *spare; /* free lists of tensors: one per operation under way */
     uint32_t n_spare, spare_room;
     uint32_t region; /* the kind of compiled regions, or RUN_NONE */

@@ -1,6 +1,6 @@
 /* Kinds of operations, and the arguments that are not tensors.
  *
- * Arguments are encoded as bytes first: equal bytes are equal arguments, which were
+ * Arguments are hashed first, with 64 bits: equal hashes are equal arguments, which were
  * converted before. */
 #include "ext/record/ops_in.h"
 
@@ -246,44 +246,49 @@ bool ops_has_tensors(PyObject *object)
     return false;
 }
 
-static void put_number(struct buf *to, char tag, const void *number)
-{
-    char bytes[9];
+/* The hash of the arguments so far. `tensors`: the last one held tensors. */
+struct argument_hash {
+    const struct torch *torch;
+    uint64_t hash;
+    bool tensors;
+};
 
-    bytes[0] = tag;
-    memcpy(bytes + 1, number, 8);
-    buf_add(to, bytes, 9);
+static void mix(struct argument_hash *to, char tag, uint64_t value)
+{
+    to->hash = hash_mix(hash_mix(to->hash, (uint64_t)tag), value);
 }
 
-static bool encode(struct buf *to, PyObject *object, int depth);
+static bool mix_argument(struct argument_hash *to, PyObject *object, int depth);
 
-static bool encode_items(struct buf *to, PyObject *object, int depth)
+static bool mix_items(struct argument_hash *to, PyObject *object, int depth)
 {
     bool is_list = PyList_Check(object);
     Py_ssize_t n = is_list ? PyList_Size(object) : PyTuple_Size(object);
     bool good = depth < DEEPEST && n <= (Py_ssize_t)MOST_ITEMS;
 
-    buf_char(to, '[');
-    for (Py_ssize_t i = 0; good && i < n; i++)
-        good =
-            encode(to, is_list ? PyList_GetItem(object, i) : PyTuple_GetItem(object, i),
-                   depth + 1);
-    buf_char(to, ']');
+    mix(to, '[', (uint64_t)n);
+    for (Py_ssize_t i = 0; i < n && (good || depth == 0); i++) {
+        PyObject *item =
+            is_list ? PyList_GetItem(object, i) : PyTuple_GetItem(object, i);
+
+        to->tensors = false;
+        good = mix_argument(to, item, depth + 1) && good;
+        if (to->tensors && depth == 0)
+            return true; /* a list of tensors: none of it is an attribute */
+    }
     return good;
 }
 
 /* What torch makes once and never frees is known by its address. */
-static bool is_constant(PyObject *object)
+static bool is_constant(const struct torch *torch, PyTypeObject *type)
 {
-    const struct torch *torch = torch_find();
-    PyTypeObject *type = Py_TYPE(object);
-
     return type == Py_TYPE(torch->dtypes[DTYPE_FLOAT32]) ||
            type == Py_TYPE(torch->strided);
 }
 
-/* Appends bytes that are equal for equal arguments; false: there are none. */
-static bool encode(struct buf *to, PyObject *object, int depth)
+/* Equal arguments have equal hashes; false: it has none. Tensors count as such in an
+ * argument and in the items of a list, as in ops_has_tensors(). */
+static bool mix_argument(struct argument_hash *to, PyObject *object, int depth)
 {
     PyTypeObject *type = Py_TYPE(object);
     long long number;
@@ -292,59 +297,65 @@ static bool encode(struct buf *to, PyObject *object, int depth)
     Py_ssize_t len;
     int overflow;
 
-    if (object == Py_None) {
-        buf_char(to, 'N');
-    } else if (object == Py_True || object == Py_False) {
-        buf_char(to, object == Py_True ? 'T' : 'F');
+    if (type == to->torch->tensor || type == to->torch->parameter) {
+        to->tensors = depth <= 1;
+        return to->tensors;
+    } else if (object == Py_None) {
+        mix(to, 'N', 0);
+    } else if (type == &PyBool_Type) {
+        mix(to, 'b', object == Py_True);
     } else if (type == &PyLong_Type) {
         number = PyLong_AsLongLongAndOverflow(object, &overflow);
-        put_number(to, 'i', &number);
+        mix(to, 'i', (uint64_t)number);
         return !overflow;
     } else if (type == &PyFloat_Type) {
+        uint64_t bits;
+
         real = PyFloat_AsDouble(object);
-        put_number(to, 'f', &real);
+        memcpy(&bits, &real, sizeof bits);
+        mix(to, 'f', bits);
     } else if (type == &PyList_Type || type == &PyTuple_Type) {
-        return encode_items(to, object, depth);
+        return mix_items(to, object, depth);
     } else if (type == &PyUnicode_Type) {
         text = PyUnicode_AsUTF8AndSize(object, &len);
-        number = text ? (long long)len : 0;
-        put_number(to, 's', &number);
-        buf_add(to, text ? text : "", (size_t)number);
-    } else if (is_constant(object)) {
-        uint64_t address = (uintptr_t)object;
-
-        put_number(to, 'c', &address);
+        mix(to, 's', text ? str_hash(str_span(text, (size_t)len)) : 0);
+    } else if (is_constant(to->torch, type)) {
+        mix(to, 'c', (uintptr_t)object);
     } else {
-        return false;
+        to->tensors = depth <= 1 && tensor_is(object);
+        return to->tensors;
     }
     return true;
 }
 
-static bool encode_arguments(struct buf *to, const struct ops_kind *kind,
-                             PyObject *args, PyObject *kwargs)
+/* One argument; one that holds tensors is no attribute. */
+static bool mix_whole(struct argument_hash *to, PyObject *object)
+{
+    uint64_t before = to->hash;
+    bool good;
+
+    to->tensors = false;
+    good = mix_argument(to, object, 0);
+    if (to->tensors)
+        to->hash = hash_mix(before, 't');
+    return good;
+}
+
+static bool hash_arguments(struct argument_hash *to, const struct ops_kind *kind,
+                           PyObject *args, PyObject *kwargs)
 {
     Py_ssize_t n = PyTuple_Size(args), at = 0;
     PyObject *key, *value;
-    uint64_t number = kind->number;
 
-    put_number(to, 'k', &number);
-    for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *one = PyTuple_GetItem(args, i);
-
-        if (ops_has_tensors(one))
-            buf_char(to, 't');
-        else if (!encode(to, one, 0))
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!mix_whole(to, PyTuple_GetItem(args, i)))
             return false;
-    }
     while (kwargs && PyDict_Next(kwargs, &at, &key, &value)) {
-        number = ops_position(kind, key);
-        put_number(to, '=', &number);
-        if (ops_has_tensors(value))
-            buf_char(to, 't');
-        else if (!encode(to, value, 0))
+        mix(to, '=', ops_position(kind, key));
+        if (!mix_whole(to, value))
             return false;
     }
-    return !to->bad;
+    return true;
 }
 
 static void put_item(struct recorder_ops *ops, const struct ops_kind *kind,
@@ -389,20 +400,18 @@ static uint32_t make_attributes(struct recorder_ops *ops, const struct ops_kind 
 uint32_t ops_attributes(struct recorder_ops *ops, const struct ops_kind *kind,
                         PyObject *args, PyObject *kwargs)
 {
-    uint64_t hash;
+    struct argument_hash hash = {.torch = torch_find(),
+                                 .hash = hash_mix('k', kind->number)};
+    bool good = hash_arguments(&hash, kind, args, kwargs);
     uint32_t id;
-    bool good;
 
-    buf_clear(&ops->encoded);
-    good = encode_arguments(&ops->encoded, kind, args, kwargs);
     ext_swallow();
     if (!good)
         return make_attributes(ops, kind, args, kwargs);
-    hash = str_hash(buf_span(&ops->encoded));
-    if (map_find(&ops->attributes, hash, &id))
+    if (map_find(&ops->attributes, hash.hash, &id))
         return id;
     id = make_attributes(ops, kind, args, kwargs);
-    map_put(&ops->attributes, hash, id);
+    map_put(&ops->attributes, hash.hash, id);
     return id;
 }
 

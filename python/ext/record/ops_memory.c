@@ -281,7 +281,7 @@ bool ops_look(struct recorder_ops *ops, PyObject *tensor, struct trace_op_tensor
     uint32_t index;
     bool strided;
 
-    if (!tensor_outline(tensor, &look))
+    if (!tensor_outline(tensor, to->kind == OP_IN, &look))
         return false;
     strided = look.layout == LAYOUT_STRIDED;
     to->type = type_of(ops, tensor, &look, strided);

@@ -601,7 +601,6 @@ void ops_free(struct recorder_ops *ops)
     free(ops->spare);
     free(ops->threads);
     free(ops->storages);
-    buf_release(&ops->encoded);
     arena_release(&ops->arena);
     free(ops);
 }

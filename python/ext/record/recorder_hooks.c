@@ -10,6 +10,7 @@
 #include "ext/record/grads.h"
 #include "ext/record/ops.h"
 #include "ext/record/recorder_in.h"
+#include "ext/torch/native.h"
 #include "ext/torch/torch.h"
 #include "ext/torch/walk.h"
 
@@ -148,17 +149,9 @@ static uint16_t class_flags(const struct recorder *recorder, uint32_t object)
 
 bool recorder_in_backward(struct recorder *recorder)
 {
-    const struct torch *torch = torch_find();
-    PyObject *task;
-    long number;
-
-    if (!torch->graph_task)
+    if (!torch_find()->graph_task)
         return recorder->grads && grads_in_backward(recorder->grads);
-    task = PyObject_CallNoArgs(torch->graph_task);
-    number = task ? PyLong_AsLong(task) : -1;
-    ext_swallow();
-    Py_XDECREF(task);
-    return number != -1;
+    return native_graph_task() != -1;
 }
 
 static uint16_t call_flags(struct recorder *recorder, PyObject *module, uint32_t object)
@@ -168,7 +161,7 @@ static uint16_t call_flags(struct recorder *recorder, PyObject *module, uint32_t
 
     if (torch_flag(module, NAME_training))
         flags |= RUN_TRAINING;
-    if (torch_ask(torch->is_grad_enabled, false))
+    if (native_grad_mode())
         flags |= RUN_GRAD_MODE;
     if (torch->any_autocast ? torch_ask(torch->any_autocast, false)
                             : torch_ask(torch->autocast[0], false) ||

@@ -28,6 +28,10 @@ struct code_lines {
     struct map by_place;   /* index and place in it -> string id */
     struct recorder_line_code *codes;
     uint32_t n, room;
+    uint32_t last;       /* the code that was found last: usually it is the next one */
+    uint64_t last_place; /* in by_place; 0: none */
+    uint32_t last_line;
+    struct torch_getter back, lasti; /* of frames */
     PyObject *folder;    /* our package's directory, with a trailing "/"; or NULL */
     PyObject *getframe;  /* sys._getframe; NULL: torch's frames are not skipped */
     PyObject *depth;     /* HOOK_DEPTH as an int */
@@ -49,6 +53,21 @@ static PyObject *our_folder(void)
     Py_XDECREF(file);
     Py_XDECREF(module);
     return folder;
+}
+
+static bool find_getters(struct code_lines *lines)
+{
+    PyObject *types = PyImport_ImportModule("types");
+    PyObject *type = types ? PyObject_GetAttrString(types, "FrameType") : NULL;
+
+    ext_swallow();
+    if (type) {
+        torch_getter_find(&lines->back, (PyTypeObject *)type, "f_back");
+        torch_getter_find(&lines->lasti, (PyTypeObject *)type, "f_lasti");
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(types);
+    return lines->back.get && lines->lasti.get;
 }
 
 /* In torch 2 Module._wrapped_call_impl calls _call_impl, which calls an inner
@@ -75,6 +94,10 @@ struct code_lines *code_lines_new(void)
     arena_init(&lines->arena, 64u << 20);
     map_init(&lines->by_address, &lines->arena);
     map_init(&lines->by_place, &lines->arena);
+    if (!find_getters(lines)) {
+        code_lines_free(lines);
+        return NULL;
+    }
     lines->folder = our_folder();
     if (torch_find())
         find_depth(lines);
@@ -91,6 +114,8 @@ void code_lines_free(struct code_lines *lines)
     Py_XDECREF(lines->getframe);
     Py_XDECREF(lines->depth);
     Py_XDECREF(lines->outermost);
+    Py_XDECREF(lines->back.descriptor);
+    Py_XDECREF(lines->lasti.descriptor);
     arena_release(&lines->arena);
     free(lines);
 }
@@ -120,8 +145,10 @@ static uint32_t code_index(struct code_lines *lines, PyObject *code)
     uint32_t index;
     const char *file;
 
+    if (lines->last < lines->n && lines->codes[lines->last].object == code)
+        return lines->last;
     if (map_find(&lines->by_address, (uintptr_t)code, &index))
-        return index;
+        return lines->last = index;
     file = file_of(code);
     if (!file || lines->n == CODES ||
         arena_room(&lines->arena, &lines->codes, lines->n, &lines->room,
@@ -132,21 +159,33 @@ static uint32_t code_index(struct code_lines *lines, PyObject *code)
         .object = Py_NewRef(code),
         .skip = stands_in(file, torch_find()->folder) ||
                 stands_in(file, lines->folder) || strncmp(file, "<frozen", 7) == 0};
-    return lines->n++;
+    return lines->last = lines->n++;
+}
+
+/* Where a frame is in its code. */
+static uint32_t place_in(const struct code_lines *lines, PyFrameObject *frame)
+{
+    PyObject *answer = torch_get(&lines->lasti, (PyObject *)frame);
+    long at = answer ? PyLong_AsLong(answer) : 0;
+
+    ext_swallow();
+    Py_XDECREF(answer);
+    return (uint32_t)at;
 }
 
 static uint32_t line_of(struct code_lines *lines, struct trace *trace,
                         PyFrameObject *frame, uint32_t index)
 {
-    int64_t at = torch_int((PyObject *)frame, NAME_f_lasti, 0);
-    uint64_t key = (uint64_t)index << 32 | (uint32_t)at;
+    uint64_t key = ((uint64_t)index + 1) << 32 | place_in(lines, frame);
     const char *file, *slash;
     char text[256];
     uint32_t line;
     int len;
 
+    if (key == lines->last_place)
+        return lines->last_line;
     if (map_find(&lines->by_place, key, &line))
-        return line;
+        goto found;
     file = file_of(lines->codes[index].object);
     if (!file)
         return 0;
@@ -156,12 +195,14 @@ static uint32_t line_of(struct code_lines *lines, struct trace *trace,
     line = trace_string(trace, text,
                         len < (int)sizeof text ? (size_t)len : sizeof text - 1);
     map_put(&lines->by_place, key, line);
-    return line;
+found:
+    lines->last_place = key;
+    return lines->last_line = line;
 }
 
-static PyObject *frame_back(PyObject *frame)
+static PyObject *frame_back(const struct code_lines *lines, PyObject *frame)
 {
-    return PyObject_GetAttr(frame, torch_find()->names[NAME_f_back]);
+    return torch_get(&lines->back, frame);
 }
 
 /* torch's frame HOOK_DEPTH above the hook, as a new reference; NULL if another frame
@@ -202,7 +243,7 @@ static uint32_t line_from(struct code_lines *lines, struct trace *trace,
             line = outer->line;
             break;
         }
-        back = frame_back(frame);
+        back = frame_back(lines, frame);
         Py_DECREF(frame);
         frame = back;
     }
@@ -216,7 +257,7 @@ uint32_t code_lines_find(struct code_lines *lines, struct trace *trace,
 {
     PyObject *caller = outermost_frame(lines);
     PyObject *frame =
-        caller ? frame_back(caller) : Py_XNewRef((PyObject *)PyEval_GetFrame());
+        caller ? frame_back(lines, caller) : Py_XNewRef((PyObject *)PyEval_GetFrame());
     uint32_t line = line_from(lines, trace, outer, frame);
 
     *ret_caller = caller;

@@ -492,11 +492,11 @@ bool tensor_look(PyObject *tensor, struct live_tensor *to)
 }
 
 /* Whether the exchange table describes it; false: ask tensor_look(). */
-static bool outline_fast(const struct torch *torch, PyObject *tensor,
+static bool outline_fast(const struct torch *torch, PyObject *tensor, bool grad,
                          struct live_tensor *to)
 {
     struct dl_tensor from;
-    PyObject *grad;
+    PyObject *answer;
 
     if (!torch->describe || careful_describe > 0 ||
         (Py_TYPE(tensor) != torch->tensor && Py_TYPE(tensor) != torch->parameter))
@@ -517,20 +517,22 @@ static bool outline_fast(const struct torch *torch, PyObject *tensor,
     to->dtype = dtype_of_dl(&from);
     if (to->dtype == DTYPE_UNKNOWN)
         to->dtype = own_dtype(torch, tensor);
-    grad = torch_get(&torch->requires_grad, tensor);
-    if (grad == Py_True)
+    if (!grad)
+        return true;
+    answer = torch_get(&torch->requires_grad, tensor);
+    if (answer == Py_True)
         to->flags |= LIVE_GRAD;
-    Py_XDECREF(grad);
+    Py_XDECREF(answer);
     return true;
 }
 
-bool tensor_outline(PyObject *tensor, struct live_tensor *to)
+bool tensor_outline(PyObject *tensor, bool grad, struct live_tensor *to)
 {
     const struct torch *torch = torch_find();
 
     if (!torch)
         return false;
-    if (outline_fast(torch, tensor, to))
+    if (outline_fast(torch, tensor, grad, to))
         return true;
     if (!tensor_look(tensor, to))
         return false;

@@ -49,8 +49,8 @@ bool tensor_is(PyObject *object);
 /* Describes a tensor. Never raises; false if it cannot be described at all. */
 bool tensor_look(PyObject *tensor, struct live_tensor *to);
 /* The same without version, leaf and the bits for conjugated and negated tensors, which
- * cost more than the rest. Sets LIVE_CPU. */
-bool tensor_outline(PyObject *tensor, struct live_tensor *to);
+ * cost more than the rest. Sets LIVE_CPU. LIVE_GRAD only if `grad` is set. */
+bool tensor_outline(PyObject *tensor, bool grad, struct live_tensor *to);
 /* Statistics of a readable tensor. Releases the GIL for large ones, which torch's
  * threads (ext/torch/team.h) measure together. False: unavailable, and `why` says
  * why. */

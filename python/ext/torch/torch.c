@@ -141,10 +141,9 @@ static bool intern_names(struct torch *torch)
     return true;
 }
 
-/* Looks the name up on the type once, instead of for each tensor. */
-static void find_getter(struct torch *torch, struct torch_getter *one, const char *name)
+void torch_getter_find(struct torch_getter *one, PyTypeObject *type, const char *name)
 {
-    one->descriptor = attribute((PyObject *)torch->tensor, name);
+    one->descriptor = attribute((PyObject *)type, name);
     if (one->descriptor)
         one->get =
             (descrgetfunc)PyType_GetSlot(Py_TYPE(one->descriptor), Py_tp_descr_get);
@@ -191,8 +190,8 @@ static bool find(struct torch *torch)
     find_functions(torch);
     find_exchange(torch);
     find_folder(torch);
-    find_getter(torch, &torch->version, "_version");
-    find_getter(torch, &torch->requires_grad, "requires_grad");
+    torch_getter_find(&torch->version, torch->tensor, "_version");
+    torch_getter_find(&torch->requires_grad, torch->tensor, "requires_grad");
     return torch->version.get && torch->requires_grad.get;
 }
 

@@ -6,6 +6,7 @@
  *   torch.h    torch's types, dtypes, functions and features; attribute names
  *   tensor.h   describes a tensor and where its bytes are, in about 130 ns
  *     tensor_stats.c   its statistics, fingerprint and elements
+ *   native.h   what torch is asked for each operation, without a call of Python
  *   walk.h     finds the tensors in nested arguments, each with its path
  *   team.h     uses torch's threads to measure large tensors */
 #ifndef EXT_TORCH_TORCH_H
@@ -69,7 +70,6 @@ struct dl_tensor {
     X(_fields)                                                                         \
     X(items)                                                                           \
     X(f_back)                                                                          \
-    X(f_lasti)                                                                         \
     X(co_filename)                                                                     \
     X(co_argcount)                                                                     \
     X(co_kwonlyargcount)                                                               \
@@ -107,7 +107,7 @@ struct dl_tensor {
 enum torch_attribute { TORCH_NAMES(TORCH_NAME_ENUM) NAME_COUNT };
 #undef TORCH_NAME_ENUM
 
-/* A fast getter for an attribute of plain tensors. */
+/* A fast getter for an attribute of plain tensors, or of objects of another type. */
 struct torch_getter {
     PyObject *descriptor;
     descrgetfunc get;
@@ -171,6 +171,9 @@ PyObject *torch_class_forward(PyObject *module);
 #define TORCH_CLASS_NAME 128
 struct str torch_class_name(PyObject *object, char text[TORCH_CLASS_NAME]);
 
+/* Looks the name up on the type once, instead of for each object. Its `get` is NULL if
+ * the type has none. Never raises. */
+void torch_getter_find(struct torch_getter *one, PyTypeObject *type, const char *name);
 /* An attribute of an exact tensor: a new reference, or NULL and an exception. */
 PyObject *torch_get(const struct torch_getter *one, PyObject *tensor);
 
