@@ -137,14 +137,18 @@ class Torchlens:
             raise bench.NotRun("it recorded nothing")
 
 
-def peers():
-    """{name: what makes its context, or None}."""
+def install_peers():
     if not PEERS.exists() and not os.environ.get("TORCHOSCOPE_NO_INSTALL"):
         print(f"installing rp and torchlens into {PEERS} ...", file=sys.stderr)
         for packages in PACKAGES.values():
             pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps"]
             subprocess.run([*pip, "--target", PEERS, *packages], capture_output=True)
     sys.path.append(str(PEERS))
+
+
+def peers():
+    """{name: what makes its context, or None}."""
+    install_peers()
     # rp installs what it misses when it is imported, or asks: not into our venv.
     os.environ["PIP_NO_INDEX"] = "1"
     sys.stdin = open(os.devnull)
@@ -168,15 +172,16 @@ def timed(clock, call):
     return clock() - start
 
 
-def beside(bare, variants, clock, goals=(), rounds=ROUNDS):
+def beside(bare, variants, clock, goals=(), rounds=ROUNDS, seconds=SECONDS):
     """{name: [ratio]} of {name: (context, step)} to the step bare(), or NotRun for a
-    peer that failed. The first round only warms up."""
+    peer that failed. The first round only warms up. After the last, those in `goals` go
+    on for some seconds."""
     ratios = {name: [] for name in variants}
     end = None
     for turn in itertools.count():
         if turn > rounds:
             variants = {name: variants[name] for name in variants if name in goals}
-            end = end or time.monotonic() + SECONDS
+            end = end or time.monotonic() + seconds
             if not variants or time.monotonic() > end:
                 return ratios
         gc.collect()

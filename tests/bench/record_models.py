@@ -1,4 +1,5 @@
-"""The models that record_bench.py runs, with their inputs; randomly initialised.
+"""The models that record_bench.py and ops_bench.py run, with their inputs; randomly
+initialised.
 
 ResNets as torchvision writes them: ReLU and the sum at the end of a block in place.
 """
@@ -78,6 +79,35 @@ def resnet50():
     return ResNet(Bottleneck, (3, 4, 6, 3)), torch.randn(2, 3, 224, 224)
 
 
+class Dense(nn.Module):
+    """A layer of DenseNet: its result is put behind its argument."""
+
+    def __init__(self, inside):
+        super().__init__()
+        self.norm1, self.conv1 = nn.BatchNorm2d(inside), conv(inside, 128, 1)
+        self.norm2, self.conv2 = nn.BatchNorm2d(128), conv(128, 32, 3)
+        self.relu1, self.relu2 = nn.ReLU(inplace=True), nn.ReLU(inplace=True)
+
+    def forward(self, x):
+        new = self.conv1(self.relu1(self.norm1(x)))
+        return torch.cat((x, self.conv2(self.relu2(self.norm2(new)))), 1)
+
+
+def densenet121():
+    first = (conv(3, 64, 7, 2), nn.BatchNorm2d(64), nn.ReLU(inplace=True))
+    layers, inside = [*first, nn.MaxPool2d(3, 2, 1)], 64
+    for i, n in enumerate((6, 12, 24, 16)):
+        if i:
+            half = (nn.BatchNorm2d(inside), nn.ReLU(inplace=True))
+            layers += [*half, conv(inside, inside // 2, 1), nn.AvgPool2d(2)]
+            inside //= 2
+        layers += [Dense(inside + 32 * k) for k in range(n)]
+        inside += 32 * n
+    last = (nn.BatchNorm2d(inside), nn.ReLU(inplace=True), nn.AdaptiveAvgPool2d(1))
+    model = nn.Sequential(*layers, *last, nn.Flatten(), nn.Linear(inside, 1000))
+    return model, torch.randn(2, 3, 224, 224)
+
+
 def encoder():
     layer = nn.TransformerEncoderLayer(512, 8, 2048, batch_first=True)
     return nn.TransformerEncoder(layer, 6), torch.randn(4, 128, 512)
@@ -126,6 +156,22 @@ def gpt2():
 def tiny(layers=2000):
     """Many layers that do almost nothing, to measure the overhead."""
     return nn.Sequential(*(nn.Linear(8, 8) for _ in range(layers))), torch.randn(4, 8)
+
+
+class TinyOps(nn.Module):
+    """2,000 operations on 32 numbers, in one module."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(4, 8))
+
+    def forward(self, x):
+        for _ in range(500):
+            x = x + self.weight
+            x = x * 0.5
+            x = x.relu()
+            x = x.view(4, 8)
+        return x
 
 
 ALL = {"ResNet-18 b8": resnet18, "ResNet-50 b2": resnet50}
