@@ -34,6 +34,7 @@ struct recorder *hook_hold(struct grads *grads)
         return NULL;
     Py_INCREF(recorder->self);
     set_busy(recorder, true);
+    own_begin();
     return recorder;
 }
 
@@ -42,6 +43,7 @@ void hook_let_go(struct recorder *recorder, uint64_t began_ns)
     uint64_t own = recorder_clock() - began_ns;
 
     set_busy(recorder, false);
+    own_end();
     if (PyErr_Occurred())
         recorder_failed(recorder);
     recorder->own_ns += own;

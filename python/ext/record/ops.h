@@ -11,7 +11,8 @@
  *   ops_mode.c    the type, and one operation from its beginning to its end
  *   ops_kinds.c   kinds, and the arguments that are not tensors
  *   ops_memory.c  which storage a tensor is in, and when that is freed
- *   ops_cause.c   the phase of an operation, its module, line and forward operation */
+ *   ops_cause.c   the phase of an operation, its module, line and forward operation
+ *   ops_origin.c  which operation and call made a node of autograd */
 #ifndef EXT_RECORD_OPS_H
 #define EXT_RECORD_OPS_H
 
@@ -47,6 +48,10 @@ PyObject *ops_mode(PyObject *recorder, struct recorder_ops *ops);
 uint32_t ops_value(struct recorder_ops *ops, PyObject *tensor);
 /* The optimizer's step() begins or ends on this thread. */
 void ops_optimizer(struct recorder_ops *ops, bool begins);
+/* A call begins (before the trace knows) or ends (while it does), or a mode was entered
+ * (`known` is false: the nodes before were made unseen): the nodes made so far belong to
+ * the call that is open. */
+void ops_nodes_end(struct recorder_ops *ops, uint32_t thread, bool known);
 /* A root call begins on this thread: enters a mode if it has none. When it ends, leaves
  * it. */
 void ops_root_begins(struct recorder_ops *ops, uint32_t thread);

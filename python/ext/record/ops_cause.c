@@ -1,10 +1,5 @@
 /* Where an operation comes from: its phase, module, line and, in backward, the forward
- * operation.
- *
- * torch numbers the nodes of autograd as they are made, on each thread. A node is made
- * just before its operation is dispatched, so the first operation that sees a higher
- * number than before made the node below that number. In backward, the node that runs
- * tells its number. */
+ * operation, by the number of the node that runs (ops_origin.c). */
 #include "ext/record/ops_in.h"
 
 #include <stdlib.h>
@@ -12,9 +7,6 @@
 
 #include "ext/torch/native.h"
 #include "ext/torch/torch.h"
-
-/* Forward operations remembered on a thread; beyond that the older half is dropped. */
-#define MOST_ORIGINS (1u << 20)
 
 struct ops_thread *ops_thread(struct recorder_ops *ops, uint32_t number)
 {
@@ -34,47 +26,108 @@ void ops_origin(struct recorder_ops *ops, const struct trace_op_given *given,
 {
     struct ops_thread *thread = ops_thread(ops, given->thread);
     uint64_t sequence;
-
-    if (!thread || !(given->flags & OP_GRAD_MODE) || given->phase == OP_BACKWARD ||
-        given->phase == OP_OPTIMIZER)
-        return;
-    sequence = given->sequence;
-    if (thread->n > 0 && thread->origins[thread->n - 1].sequence >= sequence)
-        return;
-    if (thread->n == MOST_ORIGINS) {
-        memmove(thread->origins, thread->origins + MOST_ORIGINS / 2,
-                MOST_ORIGINS / 2 * sizeof *thread->origins);
-        thread->n = MOST_ORIGINS / 2;
+/* A number that a function of torch returns; `otherwise` if it does not. */
+static long long ask_number(PyObject *function, long long otherwise)
+    PyObject *answer = function ? PyObject_CallNoArgs(function) : NULL;
+    long long number = answer ? PyLong_AsLongLong(answer) : otherwise;
+    if (PyErr_Occurred()) {
+        PyErr_Clear();
+        number = otherwise;
     }
-    if (!buf_grow_array(&thread->origins, thread->n, &thread->room,
-                        sizeof *thread->origins))
+    Py_XDECREF(answer);
+    return number;
+}
+uint64_t ops_sequence(void)
+    return (uint64_t)ask_number(torch_find()->sequence_nr, -1);
+}
+/* ---- Python's stack ---- */
+
+static PyObject *frame_back(PyObject *frame)
+{
+    PyObject *back = PyObject_GetAttr(frame, torch_find()->names[NAME_f_back]);
+
+    ext_swallow();
+    Py_DECREF(frame);
+    if (back == Py_None)
+        Py_CLEAR(back);
+    return back;
+}
+
+/* Is this frame still running? */
+static bool frame_runs(const void *wanted)
+{
+    PyObject *frame = Py_XNewRef((PyObject *)PyEval_GetFrame());
+
+    while (frame && frame != wanted)
+        frame = frame_back(frame);
+    Py_XDECREF(frame);
+    return frame;
+}
+
+static bool is_file_of_torch(PyObject *frame, const char *wanted)
+{
+    PyObject *code = (PyObject *)PyFrame_GetCode((PyFrameObject *)frame);
+    PyObject *name = PyObject_GetAttr(code, torch_find()->names[NAME_co_filename]);
+    PyObject *folder = torch_find()->folder;
+    Py_ssize_t len = 0;
+    const char *text = name ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+    const char *start = folder ? PyUnicode_AsUTF8AndSize(folder, &len) : NULL;
+    bool is = text && start && strncmp(text, start, (size_t)len) == 0 &&
+              strcmp(text + len, wanted) == 0;
+
+    ext_swallow();
+    Py_XDECREF(name);
+    Py_DECREF(code);
+    return is;
+}
+
+/* Does checkpointing run a function again, in the backward under way? */
+static bool is_recomputing(void)
+{
+    PyObject *frame = Py_XNewRef((PyObject *)PyEval_GetFrame());
+
+    while (frame && !is_file_of_torch(frame, "utils/checkpoint.py")) {
+        if (is_file_of_torch(frame, "autograd/graph.py"))
+            Py_CLEAR(frame); /* the backward */
+        else
+            frame = frame_back(frame);
+    }
+    Py_XDECREF(frame);
+    return frame;
+}
+
+/* ---- optimizers ---- */
+
+void ops_optimizer(struct recorder_ops *ops, bool begins)
+{
+    struct stack *stack = frames_stack(ops->recorder->frames);
+    struct ops_thread *thread = stack ? ops_thread(ops, stack->number) : NULL;
+    PyObject *hook = (PyObject *)PyEval_GetFrame(), *step;
+
+    if (!thread)
         return;
-    thread->origins[thread->n++] = (struct ops_origin){.sequence = sequence,
-                                                       .serial = given->serial,
-                                                       .op = op,
-                                                       .call = given->call,
-                                                       .place = given->place,
-                                                       .line = given->line};
+    if (!begins) {
+        thread->optimizing -= thread->optimizing > 0;
+        return;
+    }
+    if (thread->optimizing && !frame_runs(thread->step))
+        thread->optimizing = 0;
+    if (thread->optimizing++ == 0) {
+        step = hook ? frame_back(Py_NewRef(hook)) : NULL;
+        thread->step = step;
+        Py_XDECREF(step); /* the interpreter holds it while it runs */
+    }
+}
+
+/* Is a step() under way? One that raised told nobody that it ended. */
+static bool is_optimizing(struct ops_thread *thread)
+{
+    if (thread->optimizing && !frame_runs(thread->step))
+        thread->optimizing = 0;
+    return thread->optimizing;
 }
 
 /* ---- backward ---- */
-
-/* The operation that made the node with this number; or NULL. */
-static const struct ops_origin *find_origin(const struct ops_thread *thread,
-                                            uint64_t node)
-{
-    uint32_t low = 0, high = thread->n;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (thread->origins[middle].sequence <= node)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < thread->n ? &thread->origins[low] : NULL;
-}
 
 /* The parameter that an AccumulateGrad node belongs to. */
 static uint32_t accumulated(struct recorder_ops *ops, PyObject *node)
@@ -103,25 +156,20 @@ static void cause_of_node(struct recorder_ops *ops, PyObject *node,
     PyObject *number =
         PyObject_CallMethodObjArgs(node, torch_find()->names[NAME__sequence_nr], NULL);
     unsigned long long sequence = number ? PyLong_AsUnsignedLongLong(number) : 0;
-    const struct ops_origin *origin = NULL;
+    struct ops_origin origin;
 
     Py_XDECREF(number);
     if (PyErr_Occurred()) {
         PyErr_Clear();
         return;
     }
-    /* The forward usually ran on this thread. */
-    if (given->thread < ops->n_threads)
-        origin = find_origin(&ops->threads[given->thread], sequence);
-    for (uint32_t i = 0; !origin && i < ops->n_threads; i++)
-        origin = find_origin(&ops->threads[i], sequence);
-    if (!origin)
+    if (!ops_find_origin(ops, node, sequence, &origin))
         return;
-    given->cause = origin->op;
-    given->call = origin->call;
-    given->serial = origin->serial;
-    given->place = origin->place;
-    given->line = origin->line;
+    given->cause = origin.op;
+    given->call = origin.call;
+    given->serial = origin.serial;
+    given->place = origin.place;
+    given->line = origin.line;
 }
 
 static void backward_cause(struct recorder_ops *ops, struct trace_op_given *given)
@@ -158,18 +206,28 @@ void ops_cause(struct recorder_ops *ops, struct stack *stack,
     given->place = NO_PLACE;
     given->phase = OP_FORWARD;
     if (native_grad_mode())
+    given->sequence = OPS_NO_SEQUENCE;
+    if (torch_ask(torch->is_grad_enabled, false))
         given->flags |= OP_GRAD_MODE;
     if (native_graph_task() != -1) {
         if (!top || !top->recomputed) {
             backward_cause(ops, given);
+            /* Nodes are made here by create_graph and by checkpointing. */
+            if (!(given->flags & OP_GRAD_MODE))
+                return;
+            given->sequence = ops_sequence();
+            if (is_recomputing())
+                given->phase = OP_RECOMPUTE;
             return;
         }
         given->phase = OP_RECOMPUTE;
-    } else if (!top && thread && thread->optimizing) {
+    } else if (!top && thread && is_optimizing(thread)) {
         given->phase = OP_OPTIMIZER;
     }
     if (given->flags & OP_GRAD_MODE)
         given->sequence = native_sequence();
+    /* Without gradients too: forward of an autograd.Function has none. */
+    given->sequence = ops_sequence();
     if (top)
         given->call = trace_open_call(recorder->trace, stack->number, &given->serial,
                                       &given->place);

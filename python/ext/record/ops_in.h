@@ -43,17 +43,26 @@ struct ops_storage {
     bool dead;
 };
 
-/* A forward operation that made a node of autograd: what its backward belongs to. */
+/* What made nodes of autograd: an operation or (op: RUN_NONE) a call. The backward of
+ * the nodes belongs to it. */
 struct ops_origin {
-    uint64_t sequence; /* the sequence number after it */
+    uint64_t sequence; /* the number of the next node after it */
     uint64_t serial;
-    uint32_t op, call, place, line;
+    uint32_t kind, op, call, place, line;
+};
+#define OPS_NO_SEQUENCE UINT64_MAX
+
+/* The nodes that a thread made. */
+struct ops_origins {
+    struct ops_origin *at; /* ascending by sequence */
+    uint32_t n, room;
+    uint64_t lowest; /* nodes with lower numbers are unknown */
 };
 
 struct ops_thread {
-    struct ops_origin *origins; /* ascending by sequence */
-    uint32_t n, room;
+    struct ops_origins origins;
     uint32_t optimizing; /* step() calls under way */
+    const void *step;    /* the Python frame of the outermost; only compared */
     PyObject *leave;     /* leaves the mode that we entered here; or NULL */
     bool has_mode;       /* operations were seen on this thread */
 };
@@ -80,6 +89,10 @@ struct recorder_ops {
     struct ops_table by_object, by_address, by_ref; /* to storages */
     struct ops_thread *threads;                     /* by number */
     uint32_t n_threads, threads_room;
+    struct ops_origins *retired; /* of threads that ended */
+    uint32_t n_retired, retired_room;
+    uint64_t
+        ambiguous; /* backward operations whose node several threads could have made */
     struct arena arena;
     struct map attributes; /* hash of arguments -> value id */
     struct ops_tensors *spare; /* free lists of tensors: one per operation under way */
@@ -117,8 +130,16 @@ struct ops_thread *ops_thread(struct recorder_ops *ops, uint32_t number);
 /* Fills phase, flags, thread, call, place, line, cause and gradient. */
 void ops_cause(struct recorder_ops *ops, struct stack *stack,
                struct trace_op_given *given);
+/* The number of the next node of autograd on this thread, or OPS_NO_SEQUENCE. */
+uint64_t ops_sequence(void);
+
+/* ---- ops_origin.c ---- */
 /* The operation ran and has this number: remember what its backward belongs to. */
 void ops_origin(struct recorder_ops *ops, const struct trace_op_given *given,
                 uint32_t op);
+/* What made a node; false: unknown. */
+bool ops_find_origin(struct recorder_ops *ops, PyObject *node, uint64_t sequence,
+                     struct ops_origin *ret_origin);
+void ops_origins_free(struct recorder_ops *ops);
 
 #endif

@@ -236,14 +236,26 @@ static void tell_replay(struct op_visit *visit, uint32_t op, PyObject *result)
         PyList_SetItem(values, (Py_ssize_t)i,
                        PyLong_FromUnsignedLong(visit->tensors.values[i]));
     if (values)
-        done = PyObject_CallMethod(visit->ops->replay, "op", "IOOOOO", (unsigned)op,
-                                   visit->func, visit->args,
-                                   visit->kwargs ? visit->kwargs : Py_None,
-                                   result ? result : Py_None, values);
+        done = PyObject_CallMethod(
+            visit->ops->replay, "op", "IOOOOO", (unsigned)op, visit->func, visit->args,
+            visit->kwargs ? visit->kwargs : Py_None, result ? result : Py_None, values);
     Py_XDECREF(values);
     Py_XDECREF(done);
     if (!done)
         recorder_failed(visit->ops->recorder);
+}
+
+/* What we do from here on is not recorded, by no recording. */
+static void busy_begin(struct op_visit *visit)
+{
+    visit->stack->busy = true;
+    own_begin();
+}
+
+static void busy_end(struct op_visit *visit)
+{
+    own_end();
+    visit->stack->busy = false;
 }
 
 static bool visit_begin(struct op_visit *visit)
@@ -258,10 +270,10 @@ static bool visit_begin(struct op_visit *visit)
     top = visit->stack->n ? &visit->stack->frames[visit->stack->n - 1] : NULL;
     if (top && top->compiled)
         return false; /* a kernel of compiled code: see ops_region() */
-    visit->stack->busy = true;
+    busy_begin(visit);
     visit->kind = ops_kind(ops, visit->func);
     if (!visit->kind || visit->kind->number == RUN_NONE || !recorder->trace) {
-        visit->stack->busy = false;
+        busy_end(visit);
         return false;
     }
     visit->tensors = take_tensors(ops);
@@ -278,15 +290,14 @@ static bool visit_begin(struct op_visit *visit)
         visit->given.attributes =
             ops_attributes(ops, visit->kind, visit->args, visit->kwargs);
     if (ops->replay && visit->kind->flags & OP_RANDOM) {
-        PyObject *done =
-            PyObject_CallMethod(ops->replay, "before", "OO", visit->args,
-                                visit->kwargs ? visit->kwargs : Py_None);
+        PyObject *done = PyObject_CallMethod(ops->replay, "before", "OO", visit->args,
+                                             visit->kwargs ? visit->kwargs : Py_None);
 
         Py_XDECREF(done);
     }
     if (PyErr_Occurred())
         recorder_failed(recorder);
-    visit->stack->busy = false;
+    busy_end(visit);
     return true;
 }
 
@@ -309,7 +320,7 @@ static void visit_end(struct op_visit *visit, PyObject *result)
     struct recorder *recorder = ops->recorder;
     uint32_t op;
 
-    visit->stack->busy = true;
+    busy_begin(visit);
     if (result && visit->kind->flags & OP_REGION)
         walk_region(ops, &visit->tensors, NULL, NULL, result);
     else if (result)
@@ -332,7 +343,7 @@ static void visit_end(struct op_visit *visit, PyObject *result)
     if (ops->replay && op != RUN_NONE)
         tell_replay(visit, op, result);
     ops->count++;
-    visit->stack->busy = false;
+    busy_end(visit);
 }
 
 static PyObject *call(const struct op_visit *visit)
@@ -417,7 +428,7 @@ static PyObject *dispatch(PyObject *self, PyObject *const *args, Py_ssize_t n,
         visit.kwargs = NULL;
     if (!visit.args)
         return NULL;
-    if (!visit.ops || !visit.ops->recorder || !recorder_ready(visit.ops->recorder))
+    if (own_runs() || !visit.ops || !recorder_ready(visit.ops->recorder))
         result = PyObject_Call(visit.func, visit.args, visit.kwargs);
     else
         result = record_op(&visit);
@@ -502,8 +513,10 @@ PyObject *ops_mode(PyObject *recorder, struct recorder_ops *ops)
         struct stack *stack = frames_stack(ops->recorder->frames);
         struct ops_thread *thread = stack ? ops_thread(ops, stack->number) : NULL;
 
-        if (thread)
+        if (thread) {
             thread->has_mode = true;
+            ops_nodes_end(ops, stack->number, false);
+        }
     }
     return mode;
 }
@@ -573,6 +586,12 @@ void ops_stop(struct recorder_ops *ops)
     if (!ops)
         return;
     ops_memory_end(ops);
+    if (ops->ambiguous && ops->recorder->trace)
+        trace_gap(ops->recorder->trace, RUN_GAP_LIMIT, NO_OBJECT,
+                  "Several threads made nodes of autograd: of %llu operations of "
+                  "backward the call is not known.",
+                  (unsigned long long)ops->ambiguous);
+    ops->ambiguous = 0;
     /* They may refer to the recorder. */
     Py_CLEAR(ops->describe);
     Py_CLEAR(ops->run);
@@ -590,10 +609,9 @@ void ops_free(struct recorder_ops *ops)
         free(ops->spare[i].at);
         free(ops->spare[i].values);
     }
-    for (uint32_t i = 0; i < ops->n_threads; i++) {
+    for (uint32_t i = 0; i < ops->n_threads; i++)
         Py_XDECREF(ops->threads[i].leave);
-        free(ops->threads[i].origins);
-    }
+    ops_origins_free(ops);
     Py_XDECREF(ops->describe);
     Py_XDECREF(ops->run);
     Py_XDECREF(ops->enter);
@@ -623,19 +641,6 @@ uint32_t ops_value(struct recorder_ops *ops, PyObject *tensor)
     if (!known)
         return RUN_NONE;
     return trace_op_value(ops->recorder->trace, as.type, as.storage, as.offset);
-}
-
-void ops_optimizer(struct recorder_ops *ops, bool begins)
-{
-    struct stack *stack = frames_stack(ops->recorder->frames);
-    struct ops_thread *thread = stack ? ops_thread(ops, stack->number) : NULL;
-
-    if (!thread)
-        return;
-    if (begins)
-        thread->optimizing++;
-    else if (thread->optimizing > 0)
-        thread->optimizing--;
 }
 
 void ops_root_begins(struct recorder_ops *ops, uint32_t number)

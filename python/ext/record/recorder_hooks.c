@@ -277,6 +277,8 @@ static void begin_call(struct visit *visit, PyObject *module, uint32_t object,
         find_parent(recorder, visit->stack, module, object);
     if (visit->stack->n > 0)
         visit->stack->frames[visit->stack->n - 1].has_inner = true;
+    if (recorder->ops)
+        ops_nodes_end(recorder->ops, visit->stack->number, visit->stack->n > 0);
     call = trace_begin(recorder->trace, visit->stack->number, object, flags, line,
                        visit->began_ns);
     visit->frame = (struct recorder_frame){.module = module,
@@ -606,6 +608,8 @@ static void end_call(struct visit *visit, uint16_t flags)
             recorder_times(recorder);
         }
     }
+    if (recorder->ops && recorder->trace)
+        ops_nodes_end(recorder->ops, stack->number, true);
     if (recorder->trace && visit->frame.call != RUN_NONE)
         trace_end(recorder->trace, stack->number, visit->frame.call,
                   visit->frame.compiled ? flags | RUN_COMPILED : flags,

@@ -290,10 +290,28 @@ enum dtype torch_dtype(const struct torch *torch, PyObject *dtype)
     return DTYPE_UNKNOWN;
 }
 
+static _Thread_local unsigned own_depth;
+
+void own_begin(void)
+{
+    own_depth++;
+}
+
+void own_end(void)
+{
+    own_depth--;
+}
+
+bool own_runs(void)
+{
+    return own_depth > 0;
+}
+
 PyObject *quiet_begin(const struct torch *torch, bool subclass)
 {
     PyObject *quiet, *entered;
 
+    own_begin();
     if (!torch->no_function)
         return NULL;
     if (!subclass && (!torch->function_modes ||
@@ -312,6 +330,7 @@ void quiet_end(PyObject *quiet)
 {
     PyObject *left;
 
+    own_end();
     if (!quiet)
         return;
     left = PyObject_CallMethod(quiet, "__exit__", "OOO", Py_None, Py_None, Py_None);

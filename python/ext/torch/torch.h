@@ -182,8 +182,14 @@ enum dtype torch_dtype(const struct torch *torch, PyObject *dtype);
 
 /* Between quiet_begin() and quiet_end(), the user's __torch_function__ does not run:
  * that of modes and, with `subclass`, that of classes. quiet_end() takes the result
- * of quiet_begin(), which may be NULL. */
+ * of quiet_begin(), which may be NULL. Both also call own_begin() and own_end(). */
 PyObject *quiet_begin(const struct torch *torch, bool subclass);
 void quiet_end(PyObject *quiet);
+
+/* Between own_begin() and own_end(), which nest, our own code runs on this thread: no
+ * recording has its operations. */
+void own_begin(void);
+void own_end(void);
+bool own_runs(void);
 
 #endif
