@@ -23,6 +23,7 @@ __all__ = [
     "Finding",
     "Gap",
     "Graph",
+    "Memory",
     "Model",
     "Module",
     "Node",
@@ -36,6 +37,7 @@ __all__ = [
     "diff",
     "explore",
     "flops_formula",
+    "memory",
     "open",
     "record",
     "register_flops",
@@ -47,6 +49,7 @@ __all__ = [
 # Imported on first use: these need torch, which takes seconds to import, or modules of
 # Python that not everybody needs.
 _LATER = {"record": "recorder", "state_guard": "restore"}
+_LATER |= {"memory": "memories", "Memory": "memories"}
 _LATER |= {"trace": "traces", "summary": "summaries", "Summary": "summaries"}
 _LATER |= {"explore": "explorer", "Op": "ops", "Ops": "ops", "OpValue": "ops"}
 _LATER |= {"Graph": "graph", "Node": "graph", "Edge": "graph"}

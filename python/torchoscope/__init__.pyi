@@ -20,6 +20,7 @@ __all__ = [
     "Finding",
     "Gap",
     "Graph",
+    "Memory",
     "Model",
     "Module",
     "Node",
@@ -33,6 +34,7 @@ __all__ = [
     "diff",
     "explore",
     "flops_formula",
+    "memory",
     "open",
     "record",
     "register_flops",
@@ -457,6 +459,7 @@ class Recording(_Shown):
     def forward_stats(self, name: str) -> list[_ForwardStats]: ...
     @property
     def gaps(self) -> list[Gap]: ...
+    def memory(self) -> dict[str, Any]: ...
     @property
     def facts(self) -> dict[str, Any]: ...
     @property
@@ -495,6 +498,40 @@ def state_guard(model: _T) -> AbstractContextManager[_T]: ...
 
 # --- one pass
 
+class Memory:
+    heading: str
+    source: str
+    why: str | None
+    batch: int | None
+    loss: str | None
+    parameters: int
+    buffers: int
+    gradients: int
+    optimizer: int
+    activations: int
+    recomputed: int
+    other: int
+    peak: int
+    at_peak: dict[str, int]
+    peak_op: dict[str, Any] | None
+    modules: dict[str, int]
+    measured: int | None
+    rss: int
+    limit: int | None
+    margin: float
+    largest_batch: int | None
+    largest_peak: int | None
+    largest_why: str | None
+    checkpointing: list[dict[str, Any]]
+    cache_per_token: int | None
+    recording: Recording | None
+    def __init__(self, heading: str) -> None: ...
+    @property
+    def json(self) -> dict[str, Any]: ...
+    def to_json(self) -> str: ...
+    def rows(self) -> list[tuple[str, str, str, str]]: ...
+    def lines(self) -> list[str]: ...
+
 class Summary(_Shown):
     recording: Recording | None
     def __init__(
@@ -518,6 +555,22 @@ def summary(
     kwargs: Mapping[str, object] | None = None,
     **more: object,
 ) -> Summary: ...
+def memory(
+    model: object,
+    *inputs: object,
+    kwargs: Mapping[str, object] | None = None,
+    batch: int | None = None,
+    batch_dim: int = 0,
+    dtype: Any = None,
+    training: bool = True,
+    optimizer: Any = "adam",
+    loss: Callable[[Any], Any] | None = None,
+    device: Any = None,
+    limit: int | str | None = None,
+    margin: float = 0.1,
+    measure: bool = False,
+    **more: object,
+) -> Memory: ...
 def trace(
     model: object,
     *inputs: object,

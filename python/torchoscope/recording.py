@@ -231,6 +231,12 @@ class Recording(Shown):
         (ModuleList) are not gaps."""
         return [Gap(row) for row in self._now().gaps()]
 
+    def memory(self):
+        """The tensor memory of a recording with operations, as a dict: `memory` of
+        docs/json.md, with `modules` (what each saves for backward) and `live_bytes` (the
+        bytes alive during each operation)."""
+        return self._now().memory()
+
     @property
     def facts(self):
         """Facts about the recording, as a dict: versions, mode, ..."""

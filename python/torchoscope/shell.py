@@ -1,4 +1,5 @@
 """Live models on the command line: explore, summary, record, diff, export and ops of
+"""Live models on the command line: explore, summary, record, memory, diff and export of
 model.py::make. src/cli parses the arguments; see docs/python.md, "The shell"."""
 
 import contextlib
@@ -152,6 +153,30 @@ def _record(words, options, page):
     calls = len(found.recording.calls())
     _say(f"wrote {path}, {calls} calls; look at it: torchoscope {shlex.quote(path)}")
     return _tell(target, model, found, error)
+
+
+def _memory(words, options, page):
+    from torchoscope.memories import memory
+
+    target = _one(words, "TARGET")
+    if page["csv"]:
+        raise Trouble("memory: there is no --csv; --json has all figures")
+    names = ("batch", "dtype", "device", "limit", "margin", "measure")
+    wanted = {name: options[name] for name in names if name in options}
+    wanted["batch_dim"] = options.get("batch-dim", 0)
+    wanted["training"] = not options.get("infer")
+    optimizer = options.get("optimizer", "adam")
+    wanted["optimizer"] = None if optimizer.lower() == "none" else optimizer
+    with _quiet_if(page["json"]):
+        model = _model(target)
+        args, kwargs = _inputs(options.get("inputs", ()))
+        try:
+            found = memory(model, *args, kwargs=kwargs, **wanted)
+        except (TypeError, ValueError, RuntimeError) as error:
+            text = f"{first_line(error)}{_where(error)}; {_wants(model)}"
+            raise Trouble(f"{target}: {text}") from None
+    _write(found.to_json() if page["json"] else str(found))
+    return FINDINGS if found.largest_batch == 0 else FINE
 
 
 def _export(words, options, page):
@@ -312,6 +337,7 @@ _COMMANDS = {
     "explore": _explore,
     "summary": _summary,
     "record": _record,
+    "memory": _memory,
     "diff": _diff,
     "export": _export,
     "ops": _ops,

@@ -68,13 +68,13 @@ def _run(model, recording, given, args, kwargs, backward, loss):
         recording._core.fact("input", given.told)
         result = model(*args, **kwargs)
         if backward:
-            total, source = _loss_of(result, loss)
+            total, source = loss_of(result, loss)
             recording._core.fact("loss", source)
             if total is not None:
                 total.backward()
 
 
-def _loss_of(result, loss):
+def loss_of(result, loss):
     """(a loss or None, where it comes from)."""
     if loss is not None:
         total = loss(result)

@@ -1,4 +1,4 @@
-/* torchoscope summary, record: one forward pass of a live model. Python runs it
+/* torchoscope summary, record, memory: one pass of a live model. Python runs it
  * (cli/python.h, python/torchoscope/shell.py) and parses the arguments with these
  * tables. This code only handles files, which it prints like `tree`. */
 #include "cli/live.h"
@@ -17,6 +17,14 @@ struct live_options {
     bool train, cold;
 };
 
+struct memory_options {
+    struct option_list inputs;
+    uint32_t batch, batch_dim;
+    const char *dtype, *optimizer, *device, *limit;
+    double margin;
+    bool infer, measure;
+};
+
 #define AT(member) offsetof(struct live_options, member)
 
 /* The first RECORD_ONLY are only for record. */
@@ -30,6 +38,24 @@ static const struct option options_table[] = {
     {"mode", 0, OPTION_TEXT, "full|exact|sampled|guard", AT(mode), LIVE_MODE_SUMMARY},
 };
 #define RECORD_ONLY 2 /* output, keep */
+
+#define OF(member) offsetof(struct memory_options, member)
+
+static const struct option memory_table[] = {
+    {"inputs", 'i', OPTION_LIST, "WHAT", OF(inputs), LIVE_INPUTS_SUMMARY},
+    {"batch", 'b', OPTION_COUNT, "N", OF(batch),
+     "batch size; default that of the inputs"},
+    {"batch-dim", 0, OPTION_COUNT, "N", OF(batch_dim), "the dimension of the batch"},
+    {"dtype", 0, OPTION_TEXT, "NAME", OF(dtype), "of parameters and inputs: bfloat16"},
+    {"infer", 0, OPTION_FLAG, NULL, OF(infer),
+     "a pass without gradients, in eval mode"},
+    {"optimizer", 0, OPTION_TEXT, "NAME", OF(optimizer),
+     "of torch.optim, or none; default adam"},
+    {"device", 0, OPTION_TEXT, "NAME", OF(device), "where it will run: cuda"},
+    {"limit", 0, OPTION_TEXT, "SIZE", OF(limit), "find the largest batch in 24GB"},
+    {"margin", 0, OPTION_REAL, "SHARE", OF(margin), "of it to leave free; default 0.1"},
+    {"measure", 0, OPTION_FLAG, NULL, OF(measure), "also run a step with real tensors"},
+};
 
 bool live_is_code(const char *word)
 {
@@ -89,6 +115,21 @@ static int record_run(int argc, char **argv)
     return cli_end(&cli, STATUS_TROUBLE);
 }
 
+static int memory_run(int argc, char **argv)
+{
+    struct memory_options options = {.batch = OPTION_UNSET, .batch_dim = OPTION_UNSET};
+    struct cli cli;
+
+    if (cli_begin(&cli, &memory_command, &options, &argc, argv) < 0)
+        return STATUS_TROUBLE;
+    if (argc != 1)
+        cli_say("usage: torchoscope memory %s", memory_command.usage);
+    else if (!live_is_code(argv[0]))
+        cli_say("%s: a file does not say how a model runs; use FILE.py::FUNCTION",
+                argv[0]);
+    return cli_end(&cli, STATUS_TROUBLE);
+}
+
 const struct command summary_command = {
     .name = "summary",
     .summary = "run a live model once and print a table: shapes, times, totals",
@@ -109,5 +150,16 @@ const struct command record_command = {
     .options = options_table,
     .n_options = COUNT_OF(options_table),
     .run = record_run,
+    .live = true,
+};
+
+const struct command memory_command = {
+    .name = "memory",
+    .summary = "predict the memory of a training step, and the largest batch",
+    .usage = "TARGET [OPTION]...",
+    .details = ABOUT_LIVE_TARGET,
+    .options = memory_table,
+    .n_options = COUNT_OF(memory_table),
+    .run = memory_run,
     .live = true,
 };

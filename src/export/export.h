@@ -42,6 +42,9 @@ void export_merged(struct json *json, const struct run *run, uint32_t merged);
 void export_param(struct json *json, const struct run *run, uint32_t param);
 void export_gap(struct json *json, const struct run *run, uint32_t gap);
 void export_facts(struct json *json, const struct run *run);
+/* The memory of a run with operations: "memory" of docs/json.md, with "modules" and
+ * "live_bytes". */
+int export_memory(struct json *json, const struct run *run, struct err *err);
 /* An operation without its tensors; its tensors only, each with its producers; a value by
  * its number. */
 void export_op(struct json *json, const struct run *run, uint32_t op);

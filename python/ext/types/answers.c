@@ -360,6 +360,7 @@ static PyMethodDef methods[] = {
     {"find_ops", answers_find_ops, METH_VARARGS,
      "find_ops(module=None, kinds=None, phase=None): numbers, as bytes"},
     {"graph", answers_graph, METH_VARARGS, "graph(level, phase=None): a dict"},
+    {"memory", answers_memory, METH_NOARGS, "Its memory, from the operations: a dict."},
     {"save", answers_save, METH_O, "save(path): as a .scope file"},
     {"keep_code", keep_code, METH_O, "keep_code(list): the source of its classes"},
     {"json", answers_json, METH_VARARGS, "json(kind): a document as text"},

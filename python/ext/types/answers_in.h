@@ -53,6 +53,7 @@ PyObject *answers_rows(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *answers_export(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *answers_op(PyObject *self, PyObject *number);
 PyObject *answers_op_value(PyObject *self, PyObject *number);
+PyObject *answers_memory(PyObject *self, PyObject *unused);
 PyObject *answers_op_values(PyObject *self, PyObject *number);
 PyObject *answers_op_kinds(PyObject *self, PyObject *unused);
 PyObject *answers_find_ops(PyObject *self, PyObject *args);

@@ -61,6 +61,25 @@ static PyObject *op_part(PyObject *self, PyObject *number,
     return dicts_end(&dicts);
 }
 
+PyObject *answers_memory(PyObject *self, PyObject *unused)
+{
+    struct err err = {0};
+    struct dicts dicts;
+    int status;
+
+    (void)unused;
+    if (!ops_of(self))
+        return NULL;
+    dicts_begin(&dicts);
+    status = export_memory(&dicts.json, answers_of(self), &err);
+    if (status == 0)
+        return dicts_end(&dicts);
+    Py_XDECREF(dicts_end(&dicts));
+    PyErr_Clear();
+    ext_raise(&err);
+    return NULL;
+}
+
 PyObject *answers_op(PyObject *self, PyObject *number)
 {
     return op_part(self, number, export_op);

@@ -47,13 +47,10 @@ static void write_phase(struct document *doc, uint32_t i)
     write_op(doc, "peak_op", phase->peak_op);
 }
 
-void document_memory(struct document *doc)
+static void write_memory(struct document *doc)
 {
     const struct memory_use *memory = &doc->memory;
 
-    if (!doc->run->ops || !memory->live)
-        return;
-    json_object(doc->json, "memory");
     json_u64(doc->json, "peak_bytes", memory->peak);
     write_op(doc, "peak_op", memory->peak_op);
     write_kinds(doc, "at_peak", memory->at_peak);
@@ -68,6 +65,14 @@ void document_memory(struct document *doc)
     }
     document_list(doc, "phases", OP_PHASES, write_phase);
     export_flag(doc->json, "partial", memory->partial);
+}
+
+void document_memory(struct document *doc)
+{
+    if (!doc->run->ops || !doc->memory.live)
+        return;
+    json_object(doc->json, "memory");
+    write_memory(doc);
     json_object_end(doc->json);
 }
 
@@ -104,4 +109,38 @@ void document_no_gradient(struct document *doc)
 {
     if (doc->run->ops)
         document_list(doc, "no_gradient", doc->no_gradients.n, write_no_gradient);
+}
+
+/* Modules that save something, in the order of the tree. */
+static void write_saved(struct document *doc)
+{
+    json_array(doc->json, "modules");
+    for (uint32_t p = 0; p < doc->model->n_places; p++) {
+        if (doc->memory.saved_here[p] == 0 || doc->model->kind[p] != PLACE_MODULE)
+            continue;
+        json_object(doc->json, NULL);
+        document_named(doc, p);
+        document_saved(doc, p);
+        json_object_end(doc->json);
+    }
+    json_array_end(doc->json);
+}
+
+int export_memory(struct json *json, const struct run *run, struct err *err)
+{
+    struct document doc = {.json = json, .model = run->model, .run = run};
+    int status;
+
+    arena_init(&doc.arena, 0);
+    status = memory_use_of(&doc.memory, run, &doc.arena, err);
+    if (status == 0) {
+        json_object(json, NULL);
+        write_memory(&doc);
+        write_saved(&doc);
+        document_live_bytes(&doc);
+        json_object_end(json);
+    }
+    arena_release(&doc.arena);
+    buf_release(&doc.path);
+    return status;
 }
