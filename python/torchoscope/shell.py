@@ -1,6 +1,5 @@
-"""Live models on the command line: explore, summary, record, diff, export and ops of
-"""Live models on the command line: explore, summary, record, memory, diff and export of
-model.py::make. src/cli parses the arguments; see docs/python.md, "The shell"."""
+"""Live models on the command line: explore, summary, record, memory, diff, export and
+ops of model.py::make. src/cli parses the arguments; see docs/python.md, "The shell"."""
 
 import contextlib
 import inspect

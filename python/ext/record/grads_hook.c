@@ -17,15 +17,6 @@ static const char name[] = "torchoscope.hook";
 
 /* --- the recorder */
 
-/* Adding up gradients is our own work: operations are not recorded meanwhile. */
-static void set_busy(struct recorder *recorder, bool busy)
-{
-    struct stack *stack = frames_stack(recorder->frames);
-
-    if (stack)
-        stack->busy = busy;
-}
-
 struct recorder *hook_hold(struct grads *grads)
 {
     struct recorder *recorder = grads->recorder;
@@ -33,7 +24,6 @@ struct recorder *hook_hold(struct grads *grads)
     if (!recorder || !recorder_ready(recorder) || !torch_find())
         return NULL;
     Py_INCREF(recorder->self);
-    set_busy(recorder, true);
     own_begin();
     return recorder;
 }
@@ -42,7 +32,6 @@ void hook_let_go(struct recorder *recorder, uint64_t began_ns)
 {
     uint64_t own = recorder_clock() - began_ns;
 
-    set_busy(recorder, false);
     own_end();
     if (PyErr_Occurred())
         recorder_failed(recorder);

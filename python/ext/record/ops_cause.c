@@ -19,27 +19,11 @@ struct ops_thread *ops_thread(struct recorder_ops *ops, uint32_t number)
     return &ops->threads[number];
 }
 
-/* ---- forward ---- */
-
-void ops_origin(struct recorder_ops *ops, const struct trace_op_given *given,
-                uint32_t op)
-{
-    struct ops_thread *thread = ops_thread(ops, given->thread);
-    uint64_t sequence;
-/* A number that a function of torch returns; `otherwise` if it does not. */
-static long long ask_number(PyObject *function, long long otherwise)
-    PyObject *answer = function ? PyObject_CallNoArgs(function) : NULL;
-    long long number = answer ? PyLong_AsLongLong(answer) : otherwise;
-    if (PyErr_Occurred()) {
-        PyErr_Clear();
-        number = otherwise;
-    }
-    Py_XDECREF(answer);
-    return number;
-}
 uint64_t ops_sequence(void)
-    return (uint64_t)ask_number(torch_find()->sequence_nr, -1);
+{
+    return torch_find()->sequence_nr ? native_sequence() : OPS_NO_SEQUENCE;
 }
+
 /* ---- Python's stack ---- */
 
 static PyObject *frame_back(PyObject *frame)
@@ -205,9 +189,8 @@ void ops_cause(struct recorder_ops *ops, struct stack *stack,
     given->call = given->cause = given->gradient = RUN_NONE;
     given->place = NO_PLACE;
     given->phase = OP_FORWARD;
-    if (native_grad_mode())
     given->sequence = OPS_NO_SEQUENCE;
-    if (torch_ask(torch->is_grad_enabled, false))
+    if (native_grad_mode())
         given->flags |= OP_GRAD_MODE;
     if (native_graph_task() != -1) {
         if (!top || !top->recomputed) {
@@ -224,8 +207,6 @@ void ops_cause(struct recorder_ops *ops, struct stack *stack,
     } else if (!top && thread && is_optimizing(thread)) {
         given->phase = OP_OPTIMIZER;
     }
-    if (given->flags & OP_GRAD_MODE)
-        given->sequence = native_sequence();
     /* Without gradients too: forward of an autograd.Function has none. */
     given->sequence = ops_sequence();
     if (top)
