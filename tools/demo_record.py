@@ -78,7 +78,9 @@ def main(path):
     pictures, classes = torch.randn(1, 3, 64, 64), torch.tensor([3])
     with torchoscope.state_guard(model):
         step(model, pictures, classes)  # the first step pays for torch's own start
-    with torchoscope.record(model) as recording:
+    # Operations show what happens between modules: the + of a residual block.
+    ops = hasattr(torch._C, "_current_autograd_node")  # torch 2.1 and later
+    with torchoscope.record(model, ops=ops) as recording:
         step(model, pictures, classes)
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     recording.save(path)

@@ -48,8 +48,9 @@ static const char *usual_run_columns(const struct printed *printed, unsigned wid
     if (width < FEW_COLUMNS)
         return spoilt ? "params,nan,time,timebar" : "params,time,timebar";
     if (printed->show.activity->device_ns > 0)
-        return spoilt ? "params,in,out,nan,flops,calls,time,time%,self,device_time,timebar"
-                      : "params,in,out,flops,calls,time,time%,self,device_time,timebar";
+        return spoilt
+                   ? "params,in,out,nan,flops,calls,time,time%,self,device_time,timebar"
+                   : "params,in,out,flops,calls,time,time%,self,device_time,timebar";
     return spoilt ? "params,in,out,nan,flops,calls,time,time%,self,timebar"
                   : "params,in,out,flops,calls,time,time%,self,timebar";
 }

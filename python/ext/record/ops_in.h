@@ -94,7 +94,7 @@ struct recorder_ops {
     uint64_t
         ambiguous; /* backward operations whose node several threads could have made */
     struct arena arena;
-    struct map attributes; /* hash of arguments -> value id */
+    struct map attributes;     /* hash of arguments -> value id */
     struct ops_tensors *spare; /* free lists of tensors: one per operation under way */
     uint32_t n_spare, spare_room;
     uint32_t region; /* the kind of compiled regions, or RUN_NONE */
