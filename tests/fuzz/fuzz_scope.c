@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/base.h"
 #include "export/export.h"
 #include "export/exporters.h"
 #include "facts/calls_text.h"
@@ -92,6 +93,24 @@ static uint64_t look(const struct session *session)
     return sum;
 }
 
+/* Both graphs; a file may claim any order of operations and calls. */
+static void write_graphs(struct out *out, const struct run *run)
+{
+    const enum op_graph_level levels[] = {OP_GRAPH_OPS, OP_GRAPH_MODULES};
+    struct op_graph graph;
+    struct arena arena;
+    struct json json;
+
+    json_init_text(&json, out);
+    for (int i = 0; i < 2; i++) {
+        arena_init(&arena, 64 * MIB);
+        if (op_graph_make(&graph, run, (struct op_graph_wanted){.level = levels[i]},
+                          &arena, NULL) == 0)
+            export_graph(&json, run, &graph);
+        arena_release(&arena);
+    }
+}
+
 /* The operations in every form. */
 static void write_ops(struct out *out, struct session *session)
 {
@@ -137,6 +156,7 @@ static void write_everything(struct run *run)
             export_show_json(&json, session, place, NULL, NULL);
         (void)export_tree_csv(&out, session, all, NULL);
         write_ops(&out, session);
+        write_graphs(&out, run);
         (void)out_release(&out);
     }
     session_close(session);

@@ -4,6 +4,8 @@ models are those of an independent witness (op_oracle.py)."""
 import copy
 import importlib.util
 import json
+import os
+import tempfile
 import unittest
 from unittest import mock
 
@@ -364,6 +366,16 @@ class Objects(unittest.TestCase):
         with self.assertRaisesRegex(torchoscope.Error, "ops=True"):
             recording.ops()
 
+    def test_a_file_has_the_same_operations_and_graphs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "run.scope")
+            self.recording.save(path)
+            opened = torchoscope.open(path)
+            self.assertEqual(opened.ops().json, self.ops.json)
+            for level in ("ops", "modules"):
+                made = opened.graph(level).json
+                self.assertEqual(made, self.recording.graph(level).json)
+
     def test_a_forward_that_raises_keeps_what_ran(self):
         model = nn.Sequential(nn.Linear(4, 4), nn.Linear(5, 4))
         with (
@@ -395,7 +407,7 @@ class Objects(unittest.TestCase):
 
 def lifted(recording):
     """The edges of the graph of modules, made from operations here: pairs of nodes,
-    each ("call", number) or ("op", number). Without calls that pass their argument on."""
+    each ("call", number) or ("op", number). Calls without operations are left out."""
     calls = recording.calls()
     parents = {call.parent for call in calls}
 

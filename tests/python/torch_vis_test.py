@@ -1,6 +1,7 @@
 # flavours: both
 """torchoscope.compat.torch_vis: the examples of the document that describes torch_vis
-run, with only the import line changed (seeds.py), and its graphs are the executed ones."""
+run, with only the import line changed (seeds.py), and its graphs are what was
+executed."""
 
 import contextlib
 import dataclasses

@@ -39,6 +39,20 @@ recording.stop()  # wrong
 recording.export("run.html", theme="dark", title="a run")
 recording.tree(dept=2)  # wrong
 kept: tuple[torch.Tensor, ...] = recording.values("0", kind="in")
+ops: torchoscope.Ops = recording.ops("0", name=["conv*", "addmm"], phase="forward")
+recording.ops(phase="sideways")  # wrong
+op: torchoscope.Op = ops[-1]
+assert_type(ops[1:], torchoscope.Ops)
+assert_type(op.cause, torchoscope.Op | None)
+assert_type(op.flops, int | None)
+seen: torchoscope.OpValue = op.inputs[0]
+assert_type(seen.shape, tuple[int, ...])
+assert_type(seen.producers, list[torchoscope.Op])
+graph: torchoscope.Graph = recording.graph("ops")
+recording.graph("poems")  # wrong
+node: torchoscope.Node = graph.nodes[0]
+edge: torchoscope.Edge = graph.edges[0]
+assert_type(edge.source + node.id, int)
 with torchoscope.state_guard(net) as same:
     same.train()
 
