@@ -25,7 +25,7 @@ follow_imports = skip
 """
 # What has no stub is none of a user's; to import __main__ is to run the program.
 NOT_PUBLIC = r"""torchoscope\.__main__
-torchoscope\.(?!_core|compat\.rp|compat\.model_analysis\.[eA-Z])[a-z_.]+\..*
+torchoscope\.(?!_core|compat\.rp|compat\.(model_analysis|torch_vis)\.([eA-Z]|\w+_graph))[a-z_.]+\..*
 """
 
 

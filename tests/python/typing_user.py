@@ -7,7 +7,7 @@ from typing import Any, assert_type
 import torch
 
 import torchoscope
-from torchoscope.compat import model_analysis, rp
+from torchoscope.compat import model_analysis, rp, torch_vis
 
 net = torch.nn.Linear(4, 8)
 
@@ -111,3 +111,13 @@ model_analysis.extract_unique_modules(net.weight, 3)  # wrong
 info = model_analysis.ModuleInfo("mod_000", "Linear", "(root)", None)
 assert_type(info.occurrences, list[str])
 assert_type(model_analysis.OpInfo("op_000", "torch.relu", "mod_000", "ReLU").id, str)
+
+# --- torch_vis
+
+tracker = torch_vis.track_computational_graph_execution(net, torch.ones(3, 4))
+assert_type(tracker.get_graph_summary(), dict[str, Any])
+first_node: torch_vis.GraphNode = next(iter(tracker.nodes.values()))
+assert_type(first_node.operation_type, torch_vis.OperationType)
+first_edge: torch_vis.GraphEdge = tracker.edges[0]
+torch_vis.visualize_computational_graph(net, torch.ones(3, 4), "graphviz")  # wrong
+assert_type(torch_vis.export_computational_graph(net, torch.ones(3, 4), "g.json"), str)
