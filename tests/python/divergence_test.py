@@ -429,6 +429,20 @@ class Operations(unittest.TestCase):
         found = self.compare(Attention(scale=1.01))
         self.assert_begins(found, "aten::mul", "x + self.scale * mixed")
 
+    def test_a_fused_operation_is_compared_with_the_formula(self):
+        class Formula(nn.Module):
+            def forward(self, x):
+                inner = 0.7978845608 * (x + 0.044715 * x**3)
+                return 0.5 * x * (1 + torch.tanh(inner))
+
+        self.net.act = Formula()
+        found = self.compare(Attention(act=nn.GELU("tanh")))
+        self.assertTrue(found.equal, str(found))
+        found = self.compare(Attention(act=nn.GELU()))
+        self.assertEqual((found.first.what, found.first.name), ("module", "act"))
+        self.assertTrue(found.first.begins, str(found))
+        self.assertLess(found.first.distance, 1e-2)
+
     def test_operations_without_statistics_give_the_line_of_a_result(self):
         class Late(Attention):
             def forward(self, x):

@@ -28,6 +28,10 @@ int diverging_list(struct diverging *d);
 /* Say of each result beyond the tolerance whether an error begins there. */
 int diverging_begins(struct diverging *d);
 
+/* Do two operations have the same name, one of them perhaps in place? */
+bool diverging_same_name(const struct divergence *divergence, uint32_t left,
+                         uint32_t right);
+
 /* An array of n items RUN_NONE; NULL: the arena is spent. */
 uint32_t *diverging_none(struct arena *arena, size_t n);
 

@@ -51,7 +51,8 @@ static struct str argument_name(struct gathering *g, const struct run_op *op,
  * the same argument, or at the same position. */
 static const struct run_op_io *right_input(const struct gathering *g,
                                            const struct run_op *op,
-                                           const struct run_op_io *left, uint32_t nth)
+                                           const struct run_op_io *left, uint32_t nth,
+                                           bool same_name)
 {
     const struct run *run = g->divergence->run[1];
     uint32_t match = g->divergence->value_match[0][left->value], n = 0;
@@ -65,7 +66,10 @@ static const struct run_op_io *right_input(const struct gathering *g,
         if (n == nth)
             there = io;
     }
-    return match != RUN_NONE ? NULL : same ? same : there;
+    /* Another operation reads other things. */
+    if (match != RUN_NONE || !same_name)
+        return NULL;
+    return same ? same : there;
 }
 
 static void op_inputs(struct gathering *g)
@@ -74,10 +78,12 @@ static void op_inputs(struct gathering *g)
     const struct run_op *left = &run[0]->ops->ops[g->result->at[0]];
     const struct run_op *right = &run[1]->ops->ops[g->result->at[1]];
     const struct run_op_io *io;
+    bool same_name =
+        diverging_same_name(g->divergence, g->result->at[0], g->result->at[1]);
     uint32_t nth = 0;
 
     for (uint32_t at = 0; (io = op_next(run[0], left, OP_IN, &at)); nth++) {
-        const struct run_op_io *other = right_input(g, right, io, nth);
+        const struct run_op_io *other = right_input(g, right, io, nth, same_name);
 
         if (other)
             add(g, argument_name(g, left, io),

@@ -222,6 +222,23 @@ static void list_calls(struct result_list *list)
     }
 }
 
+/* One operation stands for several of the other side: what it reads is not what the
+ * last of them reads. Its module says more. */
+static bool stands_for_several(const struct result_list *list, uint32_t left,
+                               uint32_t right)
+{
+    const struct divergence *divergence = list->d->divergence;
+    const struct run *run = list->d->run[0];
+    const struct run_op_io *io;
+
+    if (diverging_same_name(divergence, left, right))
+        return false;
+    for (uint32_t at = 0; (io = op_next(run, &run->ops->ops[left], OP_IN, &at));)
+        if (divergence->value_match[0][io->value] == RUN_NONE)
+            return true;
+    return false;
+}
+
 static void list_results(struct result_list *list, uint32_t left, uint32_t right,
                          enum op_io_kind kind)
 {
@@ -231,11 +248,14 @@ static void list_results(struct result_list *list, uint32_t left, uint32_t right
     const struct run_op *a = &run[0]->ops->ops[left], *b = &run[1]->ops->ops[right];
     const struct run_op_io *x, *y;
     uint32_t at[2] = {0, 0};
+    bool several = stands_for_several(list, left, right);
     struct ordered item = {
         .step = a->step, .rank = ranks[a->phase], .position = 2ull * left + 2};
 
     while ((x = op_next(run[0], a, kind, &at[0])) &&
            (y = op_next(run[1], b, kind, &at[1]))) {
+        if (several && list->d->divergence->module_value[0][x->value] != RUN_NONE)
+            continue;
         item.tie = x->arg;
         item.result = (struct divergence_result){
             .what = DIVERGENCE_OP,

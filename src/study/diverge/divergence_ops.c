@@ -19,18 +19,30 @@ struct ops_match {
 
 /* ---- hashes that both sides share ---- */
 
+/* aten::relu_ is aten::relu in place; __and__ is a name of its own. */
+static struct str name_of(struct str name)
+{
+    if (str_ends(name, STR("_")) && !str_ends(name, STR("__")))
+        name = str_head(name, name.len - 1);
+    return name;
+}
+
+bool diverging_same_name(const struct divergence *divergence, uint32_t left,
+                         uint32_t right)
+{
+    const struct run *const *run = divergence->run;
+
+    return str_eq(name_of(op_name(run[0], &run[0]->ops->ops[left])),
+                  name_of(op_name(run[1], &run[1]->ops->ops[right])));
+}
+
 static uint64_t *hash_names(struct ops_match *m, int side)
 {
     const struct run_ops *ops = m->ops[side];
     uint64_t *to = arena_array(&m->d->scratch, (size_t)ops->n_kinds + 1, sizeof *to);
 
     for (uint32_t i = 0; to && i < ops->n_kinds; i++) {
-        struct str name = run_string(m->run[side], ops->kinds[i].name);
-
-        /* aten::relu_ but not __and__ */
-        if (str_ends(name, STR("_")) && !str_ends(name, STR("__")))
-            name = str_head(name, name.len - 1);
-        to[i] = str_hash(name);
+        to[i] = str_hash(name_of(run_string(m->run[side], ops->kinds[i].name)));
     }
     return to;
 }
@@ -273,6 +285,55 @@ static int match_flow(struct ops_match *m, enum flow_inputs flow)
     return status;
 }
 
+/* ---- against the data flow ---- */
+
+/* The producers of two values that belong together, whatever their names: one operation
+ * may stand for several of the other side. */
+static void match_producers(struct ops_match *m, uint32_t left)
+{
+    const struct run_op_value *x = &m->ops[0]->values[left], *y;
+
+    if (m->values[0][left] == RUN_NONE)
+        return;
+    y = &m->ops[1]->values[m->values[0][left]];
+    if (x->producer == RUN_NONE || y->producer == RUN_NONE ||
+        m->match[0][x->producer] != RUN_NONE || m->match[1][y->producer] != RUN_NONE ||
+        m->ops[0]->ops[x->producer].phase != m->ops[1]->ops[y->producer].phase)
+        return;
+    match_ops(m, x->producer, y->producer);
+}
+
+/* What two matched operations of one name read as the same argument. */
+static void match_arguments(struct ops_match *m, uint32_t left, uint32_t right)
+{
+    const struct run_op *a = &m->ops[0]->ops[left], *b = &m->ops[1]->ops[right];
+    uint32_t at[2] = {0, 0};
+
+    if (m->names[0][a->kind] != m->names[1][b->kind])
+        return;
+    for (;;) {
+        const struct run_op_io *x = op_next(m->run[0], a, OP_IN, &at[0]);
+        const struct run_op_io *y = op_next(m->run[1], b, OP_IN, &at[1]);
+
+        if (!x || !y)
+            return;
+        if (x->arg != y->arg || x->item != y->item)
+            continue;
+        match_values(m, x->value, y->value);
+        match_producers(m, x->value);
+    }
+}
+
+/* From the last operation to the first: who reads a value says what it is. */
+static void match_back(struct ops_match *m)
+{
+    for (uint32_t i = 0; i < m->ops[0]->n_values; i++) /* the results of modules */
+        match_producers(m, i);
+    for (uint32_t i = m->ops[0]->n_ops; i-- > 0;)
+        if (m->match[0][i] != RUN_NONE)
+            match_arguments(m, i, m->match[0][i]);
+}
+
 /* ---- the rest in order ---- */
 
 /* What must be equal, ever less. */
@@ -443,9 +504,12 @@ int diverging_ops(struct diverging *d)
         match_flow(&m, FLOW_SOME) < 0 || match_flow(&m, FLOW_ALL) < 0)
         return -1;
     /* Each tier makes values known that data flow goes on from. */
-    for (int tier = 0; tier < TIERS; tier++)
+    for (int tier = 0; tier < TIERS; tier++) {
+        if (tier == BY_SHAPE)
+            match_back(&m);
         if (align(&m, (enum tier)tier) < 0 || match_flow(&m, FLOW_ALL) < 0)
             return -1;
+    }
     count(&m);
     return 0;
 }

@@ -184,6 +184,33 @@ TEST(operations_in_another_order_are_matched_by_data_flow)
     drop(&both);
 }
 
+/* A fused operation is the last of those that it stands for. */
+TEST(one_operation_stands_for_several)
+{
+    struct script s[2];
+    struct compared_ops both;
+    struct run *run[2];
+
+    for (int side = 0; side < 2; side++) {
+        begin(&s[side]);
+        op(&s[side], "aten::exp", "BA", 2);
+        if (side == 0) {
+            op(&s[side], "aten::sin", "CB", 3);
+            op(&s[side], "aten::cos", "DC", 4);
+            op(&s[side], "aten::tan", "ED", 5);
+        } else {
+            op(&s[side], "aten::gelu", "EB", 5);
+        }
+        op(&s[side], "aten::neg", "FE", -5);
+        run[side] = end(&s[side]);
+    }
+    compare_ops(&both, run[0], run[1]);
+    CHECK(divergence_agrees(&both.divergence));
+    CHECK_INT(both.divergence.op_match[1][1], 3);
+    CHECK_INT(divergence_pairs(&both.divergence.ops), 3);
+    drop(&both);
+}
+
 TEST(an_operation_that_only_one_side_has_stays_alone)
 {
     struct script s[2];
