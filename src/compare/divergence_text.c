@@ -157,11 +157,18 @@ static uint32_t call_number(const struct divergence *divergence,
  * tensors have none. */
 static uint32_t node_at(const struct diff *diff, uint32_t place)
 {
-    for (; place != NO_PLACE; place = diff->left->parent[place])
-        for (uint32_t i = 0; i < diff->n_nodes; i++)
-            if (diff->nodes[i].left == place)
-                return i;
-    return 0;
+    uint32_t nearest = 0, found = 0;
+
+    for (uint32_t i = 0; i < diff->n_nodes; i++) {
+        uint32_t left = diff->nodes[i].left;
+
+        if (left != NO_PLACE && left <= place && place < diff->left->end[left] &&
+            left >= nearest) {
+            nearest = left;
+            found = i;
+        }
+    }
+    return found;
 }
 
 static uint32_t link_of(const struct divergence_words *words, uint32_t place)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "compare/pair_text.h"
 #include "export/export.h"
 #include "export/exporters.h"
 #include "facts/calls_text.h"
@@ -135,6 +136,19 @@ static void write_ops(struct out *out, struct session *session)
     arena_release(&arena);
 }
 
+/* Compare it with itself. */
+static void write_pair(struct out *out, struct json *json, struct session *session)
+{
+    const struct diff_wanted wanted = {.values = true};
+    struct pair *pair = pair_on(session, session, &wanted, NULL, NULL);
+
+    if (!pair)
+        return;
+    (void)pair_text_write(&(struct pen){.out = out}, pair, true, NULL);
+    (void)export_diff_json(json, pair, &wanted.tolerance, true, NULL);
+    pair_close(pair);
+}
+
 /* Write every document and discard the output. */
 static void write_everything(struct run *run)
 {
@@ -157,6 +171,7 @@ static void write_everything(struct run *run)
         (void)export_tree_csv(&out, session, all, NULL);
         write_ops(&out, session);
         write_graphs(&out, run);
+        write_pair(&out, &json, session);
         (void)out_release(&out);
     }
     session_close(session);

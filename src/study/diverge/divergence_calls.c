@@ -109,8 +109,9 @@ static uint32_t *number_calls(struct diverging *d, int side)
     const struct run *run = d->run[side];
     uint32_t *so_far = arena_array(&d->scratch, run->model->n_places, sizeof *so_far);
     uint32_t *number = diverging_none(&d->scratch, run->n_calls);
+    bool *light = arena_array(&d->scratch, run->model->n_places, 1);
 
-    if (!so_far || !number)
+    if (!so_far || !number || !light)
         return NULL;
     for (uint32_t i = 0; i < run->n_calls; i++) {
         const struct run_call *call = &run->calls[i];
@@ -118,10 +119,11 @@ static uint32_t *number_calls(struct diverging *d, int side)
         if (!counts(call) || call->place >= run->model->n_places)
             continue;
         d->divergence->calls.n[side]++;
-        if (call->flags & RUN_LIGHT)
-            number[i] = run_count_calls_at(run, call->place) - 1;
-        else
+        if (!(call->flags & RUN_LIGHT))
             number[i] = so_far[call->place]++;
+        else if (!light[call->place]) /* the newest of those that were merged */
+            number[i] = run_count_calls_at(run, call->place) - 1;
+        light[call->place] |= (call->flags & RUN_LIGHT) != 0;
     }
     return number;
 }
