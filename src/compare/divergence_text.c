@@ -74,7 +74,7 @@ void divergence_subject(struct buf *to, const struct divergence *divergence,
         add_op(to, run, &run->ops->ops[result->at[right]]);
         break;
     case DIVERGENCE_INPUT:
-        buf_text(to, "the input");
+        buf_text(to, "argument");
         add_path(to, run, result->path[right]);
         buf_text(to, " of ");
         add_place(to, run, result->place[right]);
@@ -379,11 +379,13 @@ static void compared_fact(struct facts *to, const struct divergence *divergence)
     uint32_t n = divergence->n_results;
 
     fact_plural(to, "results", n, "result", "results");
-    buf_text(&to->text, ": ");
-    fact_count(to, "elements", divergence->elements);
-    buf_text(&to->text, " by elements, ");
-    fact_count(to, "statistics", n - divergence->elements);
-    buf_text(&to->text, " by statistics, which may miss a difference");
+    if (n > 0) {
+        buf_text(&to->text, ": ");
+        fact_count(to, "elements", divergence->elements);
+        buf_text(&to->text, " by elements, ");
+        fact_count(to, "statistics", n - divergence->elements);
+        buf_text(&to->text, " by statistics, which may miss a difference");
+    }
     if (divergence->unmeasured > 0) {
         buf_text(&to->text, "; ");
         fact_count(to, "unmeasured", divergence->unmeasured);

@@ -83,6 +83,14 @@ static void write_sources(struct document *doc, uint32_t number)
     arena_release(&arena);
 }
 
+/* Is it a parameter or buffer with a name? In a damaged recording it may have no place
+ * in the tree. */
+static bool is_named(const struct document *doc, uint32_t tensor)
+{
+    return tensor < doc->model->n_tensors &&
+           doc->model->tensors[tensor].place != NO_PLACE;
+}
+
 static void write_op_value(struct document *doc, uint32_t number, uint8_t flags)
 {
     const struct run_op_value *value = &doc->run->ops->values[number];
@@ -94,7 +102,7 @@ static void write_op_value(struct document *doc, uint32_t number, uint8_t flags)
     export_number(doc->json, "storage", value->storage);
     if (flags & (OP_VALUE_GRAD | OP_VALUE_NO_GRAD))
         json_bool(doc->json, "requires_grad", flags & OP_VALUE_GRAD);
-    if (value->tensor < doc->model->n_tensors)
+    if (is_named(doc, value->tensor))
         document_path(doc, "tensor", doc->model->tensors[value->tensor].place);
     export_flag(doc->json, "unseen", value->flags & OP_VALUE_UNSEEN);
     if (value->stats == RUN_NONE)
@@ -209,7 +217,7 @@ void document_op_facts(struct document *doc, uint32_t number)
     json_u64(json, "thread", op->thread);
     document_line(doc, op->line);
     export_number(json, "cause", op->cause);
-    if (op->gradient < doc->model->n_tensors)
+    if (is_named(doc, op->gradient))
         document_path(doc, "gradient", doc->model->tensors[op->gradient].place);
     else
         json_null(json, "gradient");
