@@ -7,7 +7,6 @@ import os
 import re
 import shlex
 import sys
-import tempfile
 import traceback
 from collections.abc import Mapping
 
@@ -265,6 +264,8 @@ def _check_form(form, path):
 
 def _ops(words, options, page):
     """Record one pass, and let the program list the operations of that recording."""
+    import tempfile  # not at the top: the user may have a random.py
+
     target = _one(words, "TARGET")
     if options.get("unique"):
         return _unique(target, options, page)
