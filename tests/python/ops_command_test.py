@@ -64,6 +64,18 @@ def recorded(folder):
     return recording, path
 
 
+def without_makers(op):
+    """An operation as in the document: `edges` says who made its values."""
+    op = dict(op)
+    for key in {"inputs", "outputs", "written"} & op.keys():
+        makers = {"write", "producer", "producers", "sources", "storage_bytes"}
+        op[key] = [
+            {name: value[name] for name in value if name not in makers}
+            for value in op[key]
+        ]
+    return op
+
+
 class Recordings(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -91,7 +103,7 @@ class Recordings(unittest.TestCase):
     def test_the_document_has_every_operation_its_sums_and_its_edges(self):
         document = scope.document("ops", self.path)
         self.assertEqual(document["kind"], "ops")
-        self.assertEqual(document["ops"], self.ops)
+        self.assertEqual(document["ops"], [without_makers(op) for op in self.ops])
         for phase in ("forward", "backward", "recompute", "optimizer"):
             mine = [op for op in self.ops if op["phase"] == phase]
             counted = [op["flops"] for op in mine if op["flops"] is not None]
