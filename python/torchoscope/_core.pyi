@@ -95,6 +95,8 @@ class Recorder:  # ext/record/record.h
     armed: bool
     hook_calls: int
     hook_ns: int
+    op_ns: int
+    n_ops: int
     begin_ns: int
     mode: str
     def __new__(

@@ -167,6 +167,7 @@ class LiveRecording(Recording):
             self._begin(stack)
             self._ending = stack.pop_all()
             if ops is not None:  # last: what we do here is not the user's
+                core.op_ns = _op_cost()
                 ops.mode = core.ops_mode
                 op_kinds.enter_mode(self._ending, core.ops_mode())
         core.begin_ns = began
@@ -510,7 +511,8 @@ class Budget:
     def spent(self):
         core = self._core
         calls = core.hook_calls // 2 + self._idle_calls
-        return core.cost_ns + calls * core.hook_ns
+        torchs = calls * core.hook_ns + core.n_ops * core.op_ns
+        return core.cost_ns + torchs
 
     def _begins(self, module):
         # If the outermost root is called again, the last pass was interrupted.
@@ -630,6 +632,40 @@ def _set_hook_cost(core):
     if _hook_ns is None:
         _hook_ns = _measure_hooks(torch.nn.Identity())
     core.hook_ns = _hook_ns
+
+
+_op_ns = None
+
+
+def _op_cost():
+    """What a dispatch mode of torch's costs for each operation, measured once: a tiny
+    operation in a mode that only passes it on, and without. Our work in the mode is
+    measured separately, as it happens."""
+    global _op_ns
+    if os.environ.get("TORCHOSCOPE_CLOCK") == "ticks":
+        return 0
+    if _op_ns is None:
+        with probes.alone(), torch.no_grad():
+            _op_ns = _measure_mode(torch.zeros((), device="cpu"))
+    return _op_ns
+
+
+def _measure_mode(tensor, pairs=12):
+    """The middle half of the differences, without the first pair, which warms up."""
+    more = []
+    for _ in range(pairs + 1):
+        without = _ops_ns(tensor)
+        with op_kinds.empty_mode():
+            more.append(_ops_ns(tensor) - without)
+    middle = sorted(more[1:])[pairs // 4 : -pairs // 4]
+    return max(0, int(sum(middle) / len(middle)))
+
+
+def _ops_ns(tensor, n=16):
+    start = time.perf_counter_ns()
+    for _ in range(n):
+        tensor.neg()
+    return (time.perf_counter_ns() - start) / n
 
 
 def _measure_hooks(module, pairs=12):

@@ -386,6 +386,21 @@ class Told(Clean):
             pass
         self.assertIsNone(recording.cost["share"])
 
+    @unittest.skipUnless(hasattr(torch._C, "_current_autograd_node"), "needs torch 2.1")
+    def test_the_cost_has_what_torchs_mode_takes_for_each_operation(self):
+        model, costs = net(), []
+        for each in (0, 10**9):
+            with mock.patch.object(recorder, "_op_ns", each):
+                with torchoscope.record(model, ops=True) as recording:
+                    model(X).sum().backward()
+            costs.append(recording.cost["hooks_ns"])
+        added = costs[1] - costs[0]
+        self.assertEqual(round(added / 10**9), len(recording.ops()))
+
+    @unittest.skipUnless(hasattr(torch._C, "_current_autograd_node"), "needs torch 2.1")
+    def test_torchs_mode_is_measured(self):
+        self.assertGreater(recorder._measure_mode(torch.zeros(())), 0)
+
     def test_bytes_of_results_that_were_there_before(self):
         model = nn.Sequential(nn.Linear(4, 4), nn.ReLU(inplace=True), nn.Identity())
         with torch.no_grad(), torchoscope.record(model, calls=1) as recording:

@@ -62,8 +62,9 @@ PyObject *record_empty_mode(PyObject *module, PyObject *unused);
  *                           calling thread
  *   optimizer(begins)       an optimizer's step() begins or ends on this thread
  *
- * Members: cost_ns, bytes (measured), errors, armed, hook_calls, roots (a list); and
- * these can be set: hook_ns (cost of torch's hooked path per call), begin_ns, mode.
+ * Members: cost_ns, bytes (measured), errors, armed, hook_calls, n_ops, roots (a list);
+ * and these can be set: hook_ns (cost of torch's hooked path per call), op_ns (of its
+ * dispatch mode per operation), begin_ns, mode.
  * pre, post and raised never raise and return None. They ignore modules that are not
  * part of the model and do not stand for one that is (a DataParallel replica, the
  * result of torch.compile()). */

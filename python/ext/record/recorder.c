@@ -496,12 +496,20 @@ static PyObject *calls(PyObject *self, PyObject *module)
         trace_calls(recorder->trace, live_object(recorder->live, module)));
 }
 
+/* What torch does because of us: its hooked path and its dispatch mode, estimated. */
+static uint64_t cost_of_torch(const struct recorder *recorder)
+{
+    uint64_t ops = recorder->ops ? ops_count(recorder->ops) : 0;
+
+    return recorder->hook_calls / 2 * recorder->hook_ns + ops * recorder->op_ns;
+}
+
 static PyObject *stop(PyObject *self, PyObject *unused)
 {
     struct recorder *recorder = recorder_of(self);
     struct run *run;
     struct trace *trace;
-    uint64_t wall;
+    uint64_t wall, torchs;
 
     (void)unused;
     if (!recorder->trace)
@@ -516,11 +524,12 @@ static PyObject *stop(PyObject *self, PyObject *unused)
     if (recorder->grads)
         grads_end(recorder->grads);
     ops_stop(recorder->ops);
+    torchs = cost_of_torch(recorder);
     trace = recorder->trace;
     recorder->trace = NULL;
     recorder->model = NULL;
     release_recording(recorder);
-    run = trace_finish(trace, wall, recorder->hook_calls / 2 * recorder->hook_ns);
+    run = trace_finish(trace, wall, torchs);
     if (!run)
         return PyErr_NoMemory();
     return ext_run((PyObject *)Py_TYPE(self), run);
@@ -539,6 +548,14 @@ static PyObject *snapshot(PyObject *self, PyObject *unused)
     if (!run)
         return PyErr_NoMemory();
     return ext_run((PyObject *)Py_TYPE(self), run);
+}
+
+static PyObject *n_ops(PyObject *self, void *unused)
+{
+    const struct recorder_ops *ops = recorder_of(self)->ops;
+
+    (void)unused;
+    return PyLong_FromUnsignedLongLong(ops ? ops_count(ops) : 0);
 }
 
 static PyObject *mode_for_ops(PyObject *self, PyObject *unused)
@@ -616,11 +633,13 @@ static PyMemberDef members[] = {
     {"armed", T_BOOL, MEMBER(armed), READONLY, "false: hooks do nothing"},
     {"hook_calls", T_ULONGLONG, MEMBER(hook_calls), READONLY, "hooks that did work"},
     {"hook_ns", T_ULONGLONG, MEMBER(hook_ns), 0, "of torch's hooked path, each call"},
+    {"op_ns", T_ULONGLONG, MEMBER(op_ns), 0, "of torch's mode, each operation"},
     {"begin_ns", T_ULONGLONG, MEMBER(begin_ns), 0, "when it began"},
     {NULL, 0, 0, 0, NULL},
 };
 
 static PyGetSetDef getters[] = {
+    {"n_ops", n_ops, NULL, "operations seen so far", NULL},
     {"roots", roots, NULL, "the outermost modules", NULL},
     {"mode", get_mode, set_mode, "how tensors are measured from now on", NULL},
     {NULL, NULL, NULL, NULL, NULL},

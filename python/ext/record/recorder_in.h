@@ -43,6 +43,7 @@ struct recorder {
     uint64_t bytes;      /* measured so far */
     uint64_t hook_calls; /* to estimate the total cost of torch's hooked path */
     uint64_t hook_ns;    /* its cost per call */
+    uint64_t op_ns;      /* what torch's dispatch mode costs for each operation */
     bool armed;          /* false: every hook returns at once */
     bool force_device;   /* for tests: treat every tensor as one on a device */
     unsigned forks;      /* a forked child disarms: see recorder_forks() */
