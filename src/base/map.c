@@ -87,9 +87,13 @@ int map_put(struct map *map, uint64_t key, uint32_t value)
     struct map_slot *slot = map->slots ? find_slot(map, key) : NULL;
 
     if (!slot || !slot->taken) {
+        const struct map_slot *before = map->slots;
+        uint32_t mask = map->mask;
+
         if (make_room(map) < 0)
             return -1;
-        slot = find_slot(map, key);
+        if (map->slots != before || map->mask != mask)
+            slot = find_slot(map, key);
         map->n++;
     }
     *slot = (struct map_slot){key, value, true};

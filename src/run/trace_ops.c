@@ -129,9 +129,7 @@ static uint64_t type_hash(const struct run_op_type *type, const int64_t *sizes,
 
     hash = hash_mix(hash, type->class_name);
     for (int i = 0; i < type->rank; i++)
-        hash = hash_mix(hash, (uint64_t)sizes[i]);
-    for (int i = 0; strides && i < type->rank; i++)
-        hash = hash_mix(hash, (uint64_t)strides[i]);
+        hash = hash_mix(hash + (uint64_t)sizes[i], strides ? (uint64_t)strides[i] : 0);
     return hash;
 }
 
@@ -140,8 +138,10 @@ static bool same_dims(const struct trace *trace, uint32_t at, const int64_t *dim
 {
     if (!dims || at == RUN_NONE)
         return !dims && at == RUN_NONE;
-    return rank == 0 ||
-           memcmp(trace->dims + at, dims, (size_t)rank * sizeof *dims) == 0;
+    for (int i = 0; i < rank; i++) /* few: cheaper than memcmp() */
+        if (trace->dims[at + (uint32_t)i] != dims[i])
+            return false;
+    return true;
 }
 
 static bool same_type(const struct trace *trace, const struct run_op_type *one,
@@ -267,6 +267,10 @@ static uint32_t find_value(const struct trace_ops *ops, uint32_t storage,
     uint64_t key = value_key(storage, write, type, offset);
     uint32_t id;
 
+    if (!ops->storages[storage].valued) {
+        *ret_key = key;
+        return RUN_NONE;
+    }
     for (; map_find(&ops->values_by_key, key, &id); key++)
         if (is_value(&ops->values[id], storage, write, type, offset))
             return id;
@@ -279,6 +283,8 @@ static uint32_t add_value(struct trace_ops *ops, uint32_t storage, uint32_t writ
 {
     if (!ROOM(ops, values))
         return RUN_NONE;
+    if (storage < ops->n_storages)
+        ops->storages[storage].valued = true;
     ops->values[ops->n_values] = (struct run_op_value){
         .type = type,
         .storage = storage,
@@ -457,6 +463,11 @@ static uint32_t current_value(struct trace_ops *ops, uint32_t type, uint32_t sto
     if (storage >= ops->n_storages)
         return add_value(ops, RUN_NONE, 0, type, offset);
     memory = &ops->storages[storage];
+    if (memory->newest != RUN_NONE) { /* usually it is what was written last */
+        value = ops->writes[memory->newest].value;
+        if (is_value(&ops->values[value], storage, memory->writes, type, offset))
+            return value;
+    }
     value = find_value(ops, storage, memory->writes, type, offset, &key);
     if (value != RUN_NONE)
         return value;

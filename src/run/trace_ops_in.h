@@ -29,6 +29,7 @@ struct op_memory {
     uint32_t base;   /* how many when its content was last unknown */
     uint32_t newest; /* in ops->writes, or RUN_NONE */
     bool fresh;      /* no operation used it yet */
+    bool valued;     /* it has values */
 };
 
 struct trace_ops {
