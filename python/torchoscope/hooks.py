@@ -69,7 +69,7 @@ class Listener:
     raised(module, args, exception)
     compiled(module, is_compiled)       True: the call that just began is of a module
                                         compiled in place; False: but it runs as Python
-    backward(roots, gradients)          a backward begins
+    backward(roots, gradients)          a backward begins; backward(None, None): it ended
     """
 
     __slots__ = ("before", "after", "raised", "compiled", "backward")

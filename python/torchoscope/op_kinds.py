@@ -1,9 +1,11 @@
 """What the recorder in C asks about operations, once for each kind: names, defaults,
 which arguments are written to. ops.h of the extension describes the interface."""
 
-import contextlib
+import functools
+import threading
 
 import torch
+from torch.utils import _python_dispatch as _modes
 
 from torchoscope import _core, flops
 
@@ -23,10 +25,25 @@ _OF_TORCH = frozenset(
     " torchvision torchaudio".split()
 )
 
+# What a mode remembers of torch's flags, to restore them.
+_FLAGS_OF_MODES = (
+    "old_dispatch_mode_flags",
+    "old_non_infra_dispatch_mode_flags",
+    "old_without_ignore_compile_internals_dispatch_mode_flags",
+)
 
+
+@functools.cache
 def why_not():
     """Why operations cannot be recorded with this torch, as a sentence; or None."""
-    tensor = torch.zeros(1)
+    if not hasattr(_modes, "_disable_current_modes"):
+        return f"torch {torch.__version__} cannot record operations: use torch 2.1 or later"
+    with _modes._disable_current_modes():  # the user's
+        return _storage_problem()
+
+
+def _storage_problem():
+    tensor = torch.zeros(1, device="cpu")
     if not hasattr(tensor, "untyped_storage") or not hasattr(
         torch._C, "_current_autograd_node"
     ):
@@ -73,28 +90,70 @@ class Wanted:
     def run(self, func, args, kwargs):
         """Run a higher-order operation. Its inside is not seen: with a mode under way
         torch would refuse to run it."""
-        dispatch = torch.utils._python_dispatch
-        with dispatch._disable_current_modes():
+        with _modes._disable_current_modes():
             return func(*args, **(kwargs or {}))
 
     def enter(self):
         """Enter a mode on this thread; a function that leaves it."""
-        stack = contextlib.ExitStack()
-        enter_mode(stack, self.mode())
-        return stack.close
+        return Entered(self.mode(), flags=False).leave
 
 
-def enter_mode(stack, mode):
-    """Enter a mode until the stack closes. If another mode was entered later and not
-    left, ours stays where it is: a recorder that was stopped passes everything on."""
-    mode.__enter__()
+class Entered:
+    """A mode on the stack that torch keeps for this thread. `flags`: also set the flags
+    that torch keeps for all threads. They are set while the recording lasts; a thread
+    that leaves later than the one that made the recording would set them again."""
 
-    def leave():
-        at = torch._C._len_torch_dispatch_stack() - 1
-        if at >= 0 and torch._C._get_dispatch_stack_at(at) is mode:
-            mode.__exit__(None, None, None)
+    def __init__(self, mode, flags=True):
+        self._mode, self._flags, self._thread = mode, flags, threading.get_ident()
+        _drop_stopped()
+        if flags:
+            mode.__enter__()
+        else:
+            _modes._push_mode(mode)
 
-    stack.callback(leave)
+    def leave(self):
+        """Leave it, if this is its thread. Modes entered later stay. While torch runs
+        an operation for the mode, it is not on the stack: then leave() does nothing."""
+        if self._thread != threading.get_ident():
+            return
+        at = next((i for i, one in enumerate(_stack()) if one is self._mode), None)
+        if at is None:
+            return
+        if self._flags and at == len(_stack()) - 1:
+            self._mode.__exit__(None, None, None)
+        else:
+            _take_out(at)
+
+
+def _stack():
+    """The modes of this thread, the innermost last."""
+    n = torch._C._len_torch_dispatch_stack()
+    return [torch._C._get_dispatch_stack_at(i) for i in range(n)]
+
+
+def _take_out(at):
+    """Take a mode off the stack. What the next one restores when it is left is then what
+    this one would have restored."""
+    mode, *later = _stack()[at:]
+    for name in _FLAGS_OF_MODES:
+        before = getattr(mode, name, None)
+        if before:
+            value = before.pop()
+            if later and getattr(later[0], name, None):
+                getattr(later[0], name)[-1] = value
+    for _ in range(1 + len(later)):
+        _modes._pop_mode()
+    for one in later:
+        _modes._push_mode(one)
+
+
+def _drop_stopped():
+    """Take modes off this thread's stack that a recording left there because it was
+    stopped on another thread."""
+    kind = getattr(_core, "_ops_mode_type", None)
+    for i, mode in reversed(list(enumerate(_stack()))):
+        if kind is not None and type(mode) is kind and not mode.under_way():
+            _take_out(i)
 
 
 def empty_mode():

@@ -141,7 +141,7 @@ class LiveRecording(Recording):
         self._lock = threading.RLock()
         self._made_in = self._began = 0  # nanoseconds
         self._lazy = ()  # modules without parameters yet
-        self._replay = None
+        self._replay = self._mode = None
 
     # --- beginning and end
 
@@ -169,7 +169,8 @@ class LiveRecording(Recording):
             if ops is not None:  # last: what we do here is not the user's
                 core.op_ns = _op_cost()
                 ops.mode = core.ops_mode
-                op_kinds.enter_mode(self._ending, core.ops_mode())
+                self._mode = op_kinds.Entered(core.ops_mode())
+                self._ending.callback(self._mode.leave)
         core.begin_ns = began
         core.spend(began)
         if self._budget:
@@ -181,6 +182,9 @@ class LiveRecording(Recording):
             with contextlib.suppress(Exception):
                 self._notes.left_the_block(error)
         self.stop()
+        if self._mode is not None:  # if stop() was called on another thread
+            self._mode.leave()
+            self._mode = None
         return False
 
     def stop(self):
@@ -244,8 +248,9 @@ class LiveRecording(Recording):
         self._lazy = [module for _, module in self._modules if _is_lazy(module)]
         listener = hooks.Listener(core.pre, core.post, self._raised)
         listener.compiled = core.compiled
-        if self._wanted["gradients"]:
+        if self._wanted["gradients"] or self._options["ops"]:
             listener.backward = core.backward
+        if self._wanted["gradients"]:
             _learn_holders()
         if self._budget:
             self._budget.begin(core, listener, stack)

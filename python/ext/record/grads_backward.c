@@ -249,10 +249,14 @@ static struct backward *backward_of(PyObject *capsule)
  * function. */
 static void free_backward(PyObject *capsule)
 {
-    struct backward *backward = backward_of(capsule);
-    struct grads *grads = backward->grads;
-    struct backward **at = &grads->backwards;
+    PyObject *kind, *value, *trace;
+    struct backward *backward, **at;
+    struct grads *grads;
 
+    PyErr_Fetch(&kind, &value, &trace); /* the user's */
+    backward = backward_of(capsule);
+    grads = backward->grads;
+    at = &grads->backwards;
     while (*at != backward)
         at = &(*at)->next;
     *at = backward->next;
@@ -260,6 +264,7 @@ static void free_backward(PyObject *capsule)
     end_passages(grads, backward);
     grads_drop_user(grads);
     free(backward);
+    PyErr_Restore(kind, value, trace);
 }
 
 static PyObject *backward_ends(PyObject *capsule, PyObject *unused)

@@ -174,15 +174,20 @@ void hook_clear(struct hook *hook)
     clear_parts(&hook->after);
 }
 
+/* torch may free a graph because the user's code raised: that exception stays. */
 static void free_hook(PyObject *capsule)
 {
-    struct hook *hook = hook_of(capsule);
+    PyObject *kind, *value, *trace;
+    struct hook *hook;
 
+    PyErr_Fetch(&kind, &value, &trace);
+    hook = hook_of(capsule);
     free_parts(&hook->before);
     free_parts(&hook->after);
     marks_free(hook);
     grads_drop_user(hook->grads);
     free(hook);
+    PyErr_Restore(kind, value, trace);
 }
 
 static PyObject *gradients_come(struct hook *hook, struct grads_side *side,

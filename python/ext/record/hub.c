@@ -242,6 +242,17 @@ static PyObject *do_after(PyObject *self, PyObject *const *args, Py_ssize_t n_ar
     return told;
 }
 
+static void tell_backward_ended(struct hub *hub)
+{
+    PyObject *kind, *value, *trace, *told;
+
+    PyErr_Fetch(&kind, &value, &trace);
+    told = tell(hub->held[BACKWARDS], Py_None, Py_None, NULL, NULL);
+    ext_swallow();
+    Py_XDECREF(told);
+    PyErr_Restore(kind, value, trace);
+}
+
 /* Replaces the method of torch's engine, which is passed as first argument. Adds no
  * Python frame to the traceback when a backward raises. */
 static PyObject *run_backward(PyObject *self, PyObject *args, PyObject *kwargs)
@@ -264,6 +275,8 @@ static PyObject *run_backward(PyObject *self, PyObject *args, PyObject *kwargs)
         Py_DECREF(told);
     }
     answer = PyObject_Call(PyTuple_GetItem(args, 0), rest, kwargs);
+    if (n > 2)
+        tell_backward_ended(hub_of(self));
 
 out:
     Py_DECREF(rest);

@@ -56,6 +56,8 @@ void ops_nodes_end(struct recorder_ops *ops, uint32_t thread, bool known);
  * it. */
 void ops_root_begins(struct recorder_ops *ops, uint32_t thread);
 void ops_root_ends(struct recorder_ops *ops, uint32_t thread);
+/* A backward begins or ends on this thread: likewise. */
+void ops_backward(struct recorder_ops *ops, bool begins);
 /* A call that runs compiled code ended: enters it as a region with its tensors. */
 void ops_region(struct recorder_ops *ops, const char *name, PyObject *args,
                 PyObject *kwargs, PyObject *result, uint64_t start_ns, uint64_t ns);

@@ -64,7 +64,8 @@ struct ops_thread {
     uint32_t optimizing; /* step() calls under way */
     const void *step;    /* the Python frame of the outermost; only compared */
     PyObject *leave;     /* leaves the mode that we entered here; or NULL */
-    bool has_mode;       /* operations were seen on this thread */
+    uint32_t backwards;  /* under way, if the first of them entered the mode */
+    bool has_mode;       /* operations are seen on this thread */
 };
 
 /* An operation under way. Tensors are those of the trace. */

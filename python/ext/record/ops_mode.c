@@ -436,6 +436,15 @@ static PyObject *dispatch(PyObject *self, PyObject *const *args, Py_ssize_t n,
     return result;
 }
 
+/* Does it still record? */
+static PyObject *under_way(PyObject *self, PyObject *unused)
+{
+    const struct recorder_ops *ops = state_of(self)->ops;
+
+    (void)unused;
+    return PyBool_FromLong(ops && ops->recorder->trace);
+}
+
 static PyObject *yes(PyObject *self, PyObject *unused)
 {
     (void)self;
@@ -446,6 +455,7 @@ static PyObject *yes(PyObject *self, PyObject *unused)
 static PyMethodDef mode_methods[] = {
     {"__torch_dispatch__", (PyCFunction)(void (*)(void))dispatch,
      METH_FASTCALL | METH_KEYWORDS, NULL},
+    {"under_way", under_way, METH_NOARGS, NULL},
     /* Compiled code stays compiled: without this it would run as plain Python. */
     {"ignore_compile_internals", yes, METH_NOARGS | METH_STATIC, NULL},
     {NULL, NULL, 0, NULL},
@@ -666,7 +676,7 @@ void ops_root_ends(struct recorder_ops *ops, uint32_t number)
     struct ops_thread *thread = ops_thread(ops, number);
     PyObject *leave = thread ? thread->leave : NULL, *done;
 
-    if (!leave)
+    if (!leave || thread->backwards)
         return;
     thread->leave = NULL;
     thread->has_mode = false;
@@ -675,4 +685,22 @@ void ops_root_ends(struct recorder_ops *ops, uint32_t number)
         recorder_failed(ops->recorder);
     Py_XDECREF(done);
     Py_DECREF(leave);
+}
+
+void ops_backward(struct recorder_ops *ops, bool begins)
+{
+    struct stack *stack = frames_stack(ops->recorder->frames);
+    struct ops_thread *thread = stack ? ops_thread(ops, stack->number) : NULL;
+
+    if (!thread)
+        return;
+    if (begins && !thread->has_mode) {
+        ops_root_begins(ops, stack->number);
+        thread = ops_thread(ops, stack->number);
+        thread->backwards = thread->leave ? 1 : 0;
+    } else if (begins && thread->backwards) {
+        thread->backwards++;
+    } else if (!begins && thread->backwards && --thread->backwards == 0) {
+        ops_root_ends(ops, stack->number);
+    }
 }

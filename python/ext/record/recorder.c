@@ -321,7 +321,11 @@ static PyObject *backward(PyObject *self, PyObject *const *args, Py_ssize_t n_ar
     struct recorder *recorder = recorder_of(self);
     uint64_t began = recorder_clock(), own;
 
-    if (n_args < 2 || !recorder->grads || !recorder_ready(recorder))
+    if (n_args < 2 || !recorder_ready(recorder))
+        Py_RETURN_NONE;
+    if (recorder->ops)
+        ops_backward(recorder->ops, args[0] != Py_None);
+    if (!recorder->grads || args[0] == Py_None)
         Py_RETURN_NONE;
     grads_begin(recorder->grads, args[0], args[1]);
     own = recorder_clock() - began;
@@ -652,7 +656,9 @@ static PyMethodDef methods[] = {
     {"step", FAST(step), "step(optimizer): before an optimizer's step"},
     {"stepped", stepped, METH_O, "stepped(number): an optimizer of the model stepped"},
     {"optimizer_gone", optimizer_gone, METH_O, "optimizer_gone(number): it was freed"},
-    {"backward", FAST(backward), "backward(roots, gradients): a backward begins"},
+    {"backward", FAST(backward),
+     "backward(roots, gradients): a backward begins; "
+     "backward(None, None): it ended"},
     {"backward_end", backward_end, METH_NOARGS, "a backward is over"},
     {"spoilt", spoilt, METH_NOARGS, "was a value seen that is not finite?"},
     {"fact", fact, METH_VARARGS, "fact(key, value): add a fact to the run"},
