@@ -9,14 +9,21 @@ import types
 import torch
 
 from torchoscope.inputs import Inputs, forward_keywords
-from torchoscope.memory_steps import Batches, FakeSteps, RealSteps, optimizer_class
+from torchoscope.memory_fit import fitted_figures, fitted_peak
+from torchoscope.memory_steps import (
+    Batches,
+    CannotPredict,
+    FakeSteps,
+    RealSteps,
+    optimizer_class,
+)
 from torchoscope.notebook import Displayed
 from torchoscope.recorder import parse_size
-from torchoscope.restore import modules_of
+from torchoscope.restore import modules_of, state_guard
 from torchoscope.summaries import unlazy
 
 MOST_BATCH = 1 << 20
-MOST_PROBES = 10  # predictions in the search for the largest batch
+MOST_PROBES = 24  # predictions in the search for the largest batch
 MOST_MEASURED = 16  # the batch size that is run if fake tensors cannot
 MOST_BLOCKS = 3  # classes of blocks that are tried under checkpointing
 MOST_MODULES = 3  # named in the table
@@ -29,6 +36,8 @@ KINDS = {
     "recomputed": "recomputed",
     "other": "other",
 }
+# Operations whose results are smaller as fake tensors.
+HIDDEN = {"aten::mkldnn_rnn_layer": "the size of its workspace is known only by running it"}
 NOT_INCLUDED = (
     "tensor memory only: the allocator of an accelerator, its context and scratch memory "
     "inside operations come on top"
@@ -162,7 +171,8 @@ class Memory(Displayed):
         for kind in KINDS:
             name = "activations" if kind == "saved" else kind
             setattr(self, name, found["most"][f"{kind}_bytes"])
-            self.at_peak[name] = found["at_peak"][f"{kind}_bytes"]
+            if found["at_peak"] is not None:
+                self.at_peak[name] = found["at_peak"][f"{kind}_bytes"]
         self.peak, self.peak_op = found["peak_bytes"], found["peak_op"]
         self.modules = {
             one["name"]: one["saved_bytes"] for one in found["modules"] if one["name"]
@@ -217,9 +227,10 @@ class Memory(Displayed):
         rows = []
         for kind, words in KINDS.items():
             name = "activations" if kind == "saved" else kind
-            most, now = getattr(self, name), self.at_peak.get(name, 0)
-            if most or now:
-                rows.append((words, size(most), size(now), self._note(kind)))
+            most, now = getattr(self, name), self.at_peak.get(name)
+            text = "" if now is None else size(now)
+            if most:
+                rows.append((words, size(most), text, self._note(kind)))
         rows.append(("peak", "", size(self.peak), self._where()))
         if self.measured is not None:
             off = (self.peak - self.measured) / self.measured if self.measured else 0
@@ -305,6 +316,10 @@ class Memory(Displayed):
         )
 
 
+class _Refused(ValueError):
+    """The options do not fit the inputs."""
+
+
 class _Prediction:
     """Makes a Memory."""
 
@@ -318,13 +333,17 @@ class _Prediction:
         found.source, fake_error = "fake tensors", None
         try:
             recording = self._first()
+        except _Refused:
+            raise
         except Exception as error:
             fake_error = error
         if fake_error is not None:
             return self._fit(found, fake_error)
         self._describe(found, recording)
         if limit is not None:
-            self._search(found)
+            self._search(
+                found, lambda batch: self._steps.run(batch).memory()["peak_bytes"]
+            )
         if self._wanted.training:
             self._try_checkpoints(found)
         self._cache(found)
@@ -341,13 +360,18 @@ class _Prediction:
             self._batches = Batches(args, kwargs, self._dim)
             self._size = self._batch or self._batches.size
             if self._batch and self._batches.size is None:
-                raise ValueError(
+                raise _Refused(
                     f"batch: no tensor among the inputs has a dimension {self._dim}"
                 )
             model = unlazy(self._model, self._given.make)
             try:
+                _run_lazy(model, args, kwargs)
                 self._steps = FakeSteps(model, self._batches, self._wanted)
-                return self._steps.run(self._size)
+                recording = self._steps.run(self._size)
+                for name, why in HIDDEN.items():
+                    if len(recording.ops(name=name)):
+                        raise CannotPredict(f"{name}: {why}")
+                return recording
             except Exception as error:
                 if self._given.fits_after(error):
                     continue
@@ -383,22 +407,19 @@ class _Prediction:
         how = " (foreach)" if self._wanted.foreach else ""
         return f"training with {name}{how}"
 
-    def _search(self, found):
+    def _search(self, found, peak_of):
         """The largest batch whose peak is below the limit: each guess is predicted."""
         if self._size is None:
             found.largest_why = "the inputs have no batch"
             return
         room = found.limit * (1 - found.margin)
         known = {self._size: found.peak}
-        fits, bursts = 0, None
-        for _ in range(MOST_PROBES):
-            fits = max((b for b, peak in known.items() if peak <= room), default=0)
-            bursts = min((b for b, peak in known.items() if peak > room), default=None)
-            guess = _guess(known, room, fits, bursts)
+        for turn in range(MOST_PROBES):
+            guess = _guess(known, room, turn)
             if guess is None:
                 break
             try:
-                known[guess] = self._steps.run(guess).memory()["peak_bytes"]
+                known[guess] = peak_of(guess)
             except Exception as error:
                 text = str(error).strip().splitlines() or [""]
                 kind = type(error).__name__
@@ -445,18 +466,25 @@ class _Prediction:
     def _measure(self, batch):
         model = unlazy(self._model, self._given.make)
         self._steps = RealSteps(model, self._batches, self._wanted)
-        self._recording = self._steps.run(batch)
-        return self._recording.memory()
+        recording = self._recording = self._steps.run(batch)
+
+        def op_of(number):
+            op = recording.ops()[number]
+            found = {"op": number, "op_name": op.name, "phase": op.phase}
+            found |= {"line": op.line} if op.line else {}
+            return found | ({"name": op.module} if op.module else {})
+
+        return {**recording.memory(), "op_of": op_of}
 
     def _measure_two(self, own):
         """Two small batches: this takes memory and time. Some models need two samples."""
-        low = max(1, min(own // 2, MOST_MEASURED // 2))
+        low = max(1, min(max(own, self._size), MOST_MEASURED) // 2)
         known = {2 * low: self._measure(2 * low)}
         try:
             known[low] = self._measure(low)
         except Exception:
             known[4 * low] = self._measure(4 * low)
-        return known
+        return dict(sorted(known.items()))
 
     def _fit(self, found, error):
         """Fake tensors could not run it: measure two batch sizes and draw a line."""
@@ -467,80 +495,53 @@ class _Prediction:
         known = {None: self._measure(None)} if own is None else self._measure_two(own)
         found.recording, found.loss = self._recording, getattr(self._steps, "loss", None)
         found.source, found.batch = "fitted", self._size
-        found._take(_line(known, self._size))
+        found._take(fitted_figures(known, self._size))
         lines = str(error).strip().splitlines() or [""]
-        kind = type(error).__name__
-        sizes = " and ".join(str(batch) for batch in sorted(known)) if own else ""
+        kind = "" if isinstance(error, CannotPredict) else f"{type(error).__name__}: "
+        sizes = " and ".join(map(str, known)) if own else ""
         how = f"measured with batch {sizes} and fitted" if sizes else "measured"
-        found.why = f"{how}: fake tensors cannot run this model ({kind}: {lines[0]})"
+        found.why = f"{how}: fake tensors cannot run this model ({kind}{lines[0]})"
         self._head(found)
-        if found.limit is not None and own is not None:
-            room, (low, high) = found.limit * (1 - found.margin), sorted(known)
-            slope = (known[high]["peak_bytes"] - known[low]["peak_bytes"]) / (high - low)
-            base = known[low]["peak_bytes"] - slope * low
-            most = int((room - base) / slope) if slope > 0 else MOST_BATCH
-            found.largest_batch = max(0, min(most, MOST_BATCH))
-            found.largest_peak = round(base + slope * max(1, found.largest_batch))
-        elif found.limit is not None:
-            found.largest_why = "the inputs have no batch"
+        if found.limit is not None:
+            self._search(found, lambda batch: fitted_peak(known, batch)[0])
         return found
 
 
 # --- helpers
 
 
-def _guess(known, room, fits, bursts):
-    """The next batch size to predict; None: there is nothing more to learn."""
+def _run_lazy(model, args, kwargs):
+    """A model that is still lazy got inputs that it cannot take: raises its error."""
+    is_lazy = torch.nn.parameter.is_lazy
+    for _, module in modules_of(model):
+        if any(map(is_lazy, [*module.parameters(False), *module.buffers(False)])):
+            with state_guard(model), torch.no_grad():
+                model(*args, **kwargs)
+            return
+
+
+def _guess(known, room, turn):
+    """The next batch size to predict; None: the largest is known within half a percent.
+    The peak is a convex function of the batch: flat as long as the optimizer has it."""
+    fits = max((b for b, peak in known.items() if peak <= room), default=0)
+    bursts = min((b for b, peak in known.items() if peak > room), default=None)
+    step = max(1, fits // 200)
     if bursts is None:
         if fits >= MOST_BATCH:
             return None
-    elif bursts <= fits + max(1, fits // 200):  # within half a percent
+        (b0, p0), (b1, p1) = ([(0, 0)] + sorted(known.items()))[-2:]
+        slope = (p1 - p0) / (b1 - b0) if b0 else 0
+        guess = int(b1 + (room - p1) / slope) if slope > 0 else 8 * fits
+        return min(max(guess, fits + step), MOST_BATCH)
+    if bursts - fits <= step or bursts == 1:
         return None
-    points = sorted(known.items())
-    if len(points) == 1:
-        guess = fits * 2 if fits else max(1, bursts // 2)
-    else:
-        (b0, p0), (b1, p1) = _nearest(points, room)
-        slope = (p1 - p0) / (b1 - b0)
-        guess = MOST_BATCH if slope <= 0 else int(b0 + (room - p0) / slope)
-        if guess <= fits:
-            guess = fits + 1
-    if bursts is not None:
-        guess = max(fits + 1, min(guess, bursts - 1))
-        return None if guess in known else guess
-    guess = min(max(guess, fits + 1), MOST_BATCH)
-    return None if guess in known else guess
-
-
-def _nearest(points, room):
-    """The two points around the room, or those nearest to it."""
-    points = sorted(points, key=lambda one: abs(one[1] - room))[:2]
-    return sorted(points)
-
-
-def _line(known, size_):
-    """Figures for a batch size, on the line through two measured ones."""
-    if len(known) == 1:
-        return next(iter(known.values()))
-    (low, a), (high, b) = sorted(known.items())
-
-    def at(x, y):
-        return max(0, round(x + (y - x) * (size_ - low) / (high - low)))
-
-    def both(name):
-        return {key: at(a[name][key], b[name][key]) for key in a[name]}
-
-    names = {one["name"]: one["saved_bytes"] for one in a["modules"]}
-    return {
-        "peak_bytes": at(a["peak_bytes"], b["peak_bytes"]),
-        "peak_op": b["peak_op"],
-        "most": both("most"),
-        "at_peak": both("at_peak"),
-        "modules": [
-            {**one, "saved_bytes": at(names.get(one["name"], 0), one["saved_bytes"])}
-            for one in b["modules"]
-        ],
-    }
+    if not fits:
+        return max(1, bursts // 8)
+    if known[fits] > 0.995 * room:
+        return min(fits + step, bursts - 1)
+    share = (room - known[fits]) / (known[bursts] - known[fits])
+    guess = fits + int((bursts - fits) * (share if turn % 2 else 0.5))
+    return min(max(guess, fits + step), bursts - 1)
 
 
 def _block_classes(model, saved):
