@@ -73,7 +73,10 @@ static void add_cell(struct buf *to, const struct op_use_table *table,
         text_commas(to, use->sum.count);
         break;
     case TIME:
-        text_time(to, (double)use->sum.ns * 1e-9);
+        if (table->uses->sum.ns > 0)
+            text_time(to, (double)use->sum.ns * 1e-9);
+        else
+            buf_char(to, '-');
         break;
     case SHARE:
         if (table->uses->sum.ns > 0)
@@ -204,11 +207,16 @@ int ops_table_text(struct out *out, const struct op_use_table *table, struct err
 /* "forward 12.30ms, 8.2G FLOPs" */
 static void add_phase(struct buf *to, enum op_phase phase, const struct op_sum *sum)
 {
+    const char *between = " ";
+
     buf_text(to, op_phase_name(phase));
-    buf_char(to, ' ');
-    text_time(to, (double)sum->ns * 1e-9);
+    if (sum->ns > 0) {
+        buf_char(to, ' ');
+        text_time(to, (double)sum->ns * 1e-9);
+        between = ", ";
+    }
     if (sum->unknown < sum->count) {
-        buf_text(to, ", ");
+        buf_text(to, between);
         text_flops(to, sum->flops);
         buf_text(to, " FLOPs");
     }
@@ -262,7 +270,10 @@ void ops_table_sums(struct buf *to, const struct run *run,
     buf_text(to, " of ");
     text_plural(to, uses->n, "kind", "kinds");
     buf_text(to, ", ");
-    text_time(to, (double)sum->ns * 1e-9);
+    if (sum->ns > 0)
+        text_time(to, (double)sum->ns * 1e-9);
+    else
+        buf_text(to, "times not measured");
     buf_text(to, ", ");
     text_bytes(to, sum->new_bytes);
     buf_text(to, " allocated");

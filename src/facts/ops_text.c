@@ -293,7 +293,8 @@ static int write_slowest(struct lines *to, const struct show *show, uint32_t pla
 
     if (!rows)
         return -1;
-    if (n == 0)
+    /* A summary measures times in a pass without operations: none is known. */
+    if (n == 0 || ns == 0)
         return 0;
     most = most < MOST_ROWS ? most : MOST_ROWS;
     put_header(&table, arena, &text);
