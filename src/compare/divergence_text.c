@@ -354,10 +354,17 @@ static void later_facts(struct facts *to, const struct divergence_words *words)
         if (result->place[0] != NO_PLACE)
             fact_named(to, "name", FIGURE_PLACE, link_of(words, result->place[0]));
         buf_text(&to->text, "  ");
-        add_distance(to, "distance", result->by.distance);
+        if (result->by.not_finite)
+            buf_text(&to->text, "NaN or Inf");
+        else if (result->by.how == DIVERGENCE_SHAPE)
+            buf_text(&to->text, "another shape");
+        else
+            add_distance(to, "distance", result->by.distance);
         buf_text(&to->text, "  ");
         if (result->begins) {
             buf_text(&to->text, "(an error begins here too)");
+        } else if (isinf(result->inputs)) {
+            buf_text(&to->text, "(inputs differ)");
         } else if (!isnan(result->inputs)) {
             buf_text(&to->text, "(inputs ");
             add_distance(to, "inputs", result->inputs);

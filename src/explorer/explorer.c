@@ -22,7 +22,7 @@ static void open_first(struct explorer *explorer)
     explorer->panels[PANEL_CODE].open = live;
     explorer->panels[PANEL_ATTRIBUTES].open = live;
     explorer->panels[PANEL_DETAILS].open = !live;
-    if (explorer->show.activity &&
+    if (explorer->show.activity && !explorer->pair &&
         (notes_alarmed(explorer->show.activity) ||
          notes_gradient_alarmed(&explorer->show)) &&
         explorer_next_alarm(explorer))

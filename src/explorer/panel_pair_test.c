@@ -2,6 +2,7 @@
 #include "base/test.h"
 #include "compare/diff_text.h"
 #include "explorer/panels_in.h"
+#include "run/sample_run.h"
 #include "study/diff/diff_sample.h"
 
 static const char left_lines[] = "net class models.Net\n"
@@ -177,5 +178,24 @@ TEST(code_tells_of_one_side_and_v_shows_the_other)
     /* A row that only one side has is shown, whichever side was chosen. */
     go(&s, "net.fresh");
     CHECK(says(&s, PANEL_CODE, 100, "right: "));
+    scene_end(&s);
+}
+
+TEST(details_of_two_recordings_begin_with_their_results)
+{
+    struct diff_wanted wanted = {.values = true};
+    struct scene s = {.pair = NULL};
+
+    s.pair = pair_of(session_of_run(sample_run(1), NULL),
+                     session_of_run(sample_run(2), NULL), &wanted, NULL, NULL);
+    CHECK(s.pair && s.pair->divergence);
+    CHECK(explorer_begin(&s.explorer, s.pair->right, s.pair, false, NULL) == 0);
+    CHECK_INT(s.explorer.message.len, 0); /* does not go to the first alarm */
+    CHECK(says(&s, PANEL_DETAILS, 100, "\n results   all "));
+    CHECK(says(&s, PANEL_DETAILS, 100, " calls     "));
+    go(&s, "a");
+    CHECK(says(&s, PANEL_DETAILS, 100, "\n results   "));
+    CHECK(says(&s, PANEL_DETAILS, 100, " agree"));
+    CHECK(!says(&s, PANEL_DETAILS, 100, " calls     "));
     scene_end(&s);
 }

@@ -320,6 +320,19 @@ static int make_run(const char *folder, const char *name, const struct layer *la
     return save_run(trace_finish(p.trace, p.clock * 3, 10000), folder, name);
 }
 
+/* The first network again, as a port that gets one layer wrong. */
+static int make_port(const char *folder)
+{
+    struct layer layers[sizeof net / sizeof *net];
+
+    memcpy(layers, net, sizeof net);
+    for (size_t i = 0; i < sizeof net / sizeof *net; i++)
+        if (layers[i].depth == 2 && strcmp(layers[i].name, "1") == 0 &&
+            strstr(layers[i].class_name, "BatchNorm2d"))
+            layers[i].nan = 7;
+    return make_run(folder, "port", layers, sizeof net / sizeof *net);
+}
+
 /* The sample of the unit tests, which checks itself: a network with a residual block
  * whose operations were recorded. */
 static int make_block(const char *folder)
@@ -348,5 +361,6 @@ int main(int argc, char **argv)
     if (argc != 2)
         return 2;
     return MAKE(argv[1], "net", net) < 0 || MAKE(argv[1], "nan", nan_net) < 0 ||
-           MAKE(argv[1], "raised", raising_net) < 0 || make_block(argv[1]) < 0;
+           MAKE(argv[1], "raised", raising_net) < 0 || make_block(argv[1]) < 0 ||
+           make_port(argv[1]) < 0;
 }
