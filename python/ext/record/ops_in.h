@@ -59,6 +59,11 @@ struct ops_origins {
     uint64_t lowest; /* nodes with lower numbers are unknown */
 };
 
+enum ops_node_class {
+    OPS_NODE_PLAIN,
+    OPS_NODE_AFTER, /* made after its operation: a write to a slice */
+};
+
 struct ops_thread {
     struct ops_origins origins;
     uint32_t optimizing; /* step() calls under way */
@@ -92,6 +97,9 @@ struct recorder_ops {
     uint32_t n_threads, threads_room;
     struct ops_origins *retired; /* of threads that ended */
     uint32_t n_retired, retired_room;
+    const void *node_type; /* the class of the last node; only compared */
+    enum ops_node_class node_class;
+    bool compiled; /* compiled code ran in backward */
     uint64_t
         ambiguous; /* backward operations whose node several threads could have made */
     struct arena arena;

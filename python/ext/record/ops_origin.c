@@ -201,20 +201,44 @@ static bool choose(struct recorder_ops *ops, uint64_t node, const char *name,
     return found > 0;
 }
 
+/* What is special about a node's class. Neighbours are often of the same. */
+static enum ops_node_class look_at_class(struct recorder_ops *ops, PyObject *node)
+{
+    char text[TORCH_CLASS_NAME];
+
+    if (ops->node_type == Py_TYPE(node))
+        return ops->node_class;
+    torch_class_name(node, text);
+    ops->node_type = Py_TYPE(node);
+    ops->node_class = OPS_NODE_PLAIN;
+    if (strcmp(text, "CopySlices") == 0) {
+        ops->node_class = OPS_NODE_AFTER;
+    } else if (strcmp(text, "CompiledFunctionBackward") == 0) {
+        if (!ops->compiled && ops->recorder->trace)
+            trace_gap(ops->recorder->trace, RUN_GAP_COMPILED, NO_OBJECT,
+                      "Compiled code ran in backward: the operators that it calls are "
+                      "recorded, its own kernels are not.");
+        ops->compiled = true;
+        ops->node_type = NULL; /* torch makes such classes anew */
+    }
+    return ops->node_class;
+}
+
 bool ops_find_origin(struct recorder_ops *ops, PyObject *node, uint64_t sequence,
                      struct ops_origin *ret_origin)
 {
     uint32_t n = ops->n_threads + ops->n_retired, found = 0;
+    bool after = look_at_class(ops, node) == OPS_NODE_AFTER;
     char text[TORCH_CLASS_NAME];
-    bool after;
 
-    torch_class_name(node, text);
-    after = strcmp(text, "CopySlices") == 0;
     for (uint32_t i = 0; i < n; i++) {
         const struct ops_origin *one = find(origins_at(ops, i), sequence, after);
 
         if (one && found++ == 0)
             *ret_origin = *one;
     }
-    return found > 1 ? choose(ops, sequence, text, after, ret_origin) : found == 1;
+    if (found < 2)
+        return found;
+    torch_class_name(node, text);
+    return choose(ops, sequence, text, after, ret_origin);
 }
