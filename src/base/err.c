@@ -24,8 +24,8 @@ static void trim_cut_character(char *text, size_t len)
 
 /* Append to a message of `len` bytes, which is cut if it gets too long. Returns the new
  * length. */
-static size_t append(char *text, size_t size, size_t len, const char *format,
-                     va_list args)
+__attribute__((format(printf, 4, 0))) static size_t
+append(char *text, size_t size, size_t len, const char *format, va_list args)
 {
     int more = vsnprintf(text + len, size - len, format, args);
 

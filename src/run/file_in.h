@@ -108,10 +108,11 @@ struct file_table {
     enum scope_section section;
     size_t row; /* its size */
     struct file_column columns[COLUMNS_MOST];
-    int added; /* how many of the last columns a file may lack: NULL */
 };
 
 extern const struct file_table scope_tables[TABLE_COUNT];
+/* How many of the last columns of a table a file may lack; they are then NULL. */
+extern const uint8_t scope_columns_added[TABLE_COUNT];
 
 /* Rows that differ from the structs of a run or model. */
 struct section_row {

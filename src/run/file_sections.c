@@ -58,7 +58,7 @@ static bool is_ours(enum scope_table table, int columns, const char *sql)
 static void look_at_table(struct scope_read *read, enum scope_table table,
                           const char *sql)
 {
-    int all = table_columns(table), least = all - scope_tables[table].added;
+    int all = table_columns(table), least = all - scope_columns_added[table];
 
     read->schema[table] = SCHEMA_OTHER;
     for (int n = all; sql && n >= least; n--)

@@ -151,8 +151,7 @@ const struct file_table scope_tables[TABLE_COUNT] = {
                       TO(value_row, value.why, "why", RUN_STRING),
                       IN(value_row, value.numel, "numel", U64),
                       IN(value_row, value.bytes, "bytes", U64),
-                      IN(value_row, value.op_value, "op_value", U32)},
-                     .added = 1},
+                      IN(value_row, value.op_value, "op_value", U32)}},
     [TABLE_CALL] =
         {"call",
          SECTION_RUN,
@@ -311,4 +310,8 @@ const struct file_table scope_tables[TABLE_COUNT] = {
                          IN(run_op_total, new_bytes, "new_bytes", U64),
                          IN(run_op_total, flops, "flops", U64),
                          IN(run_op_total, unknown, "unknown", U64)}},
+};
+
+const uint8_t scope_columns_added[TABLE_COUNT] = {
+    [TABLE_VALUE] = 1, /* op_value */
 };

@@ -105,10 +105,10 @@ struct cell {
     int64_t sizes[4];
 };
 
-static struct cell cell(struct scene *s, uint32_t storage, uint8_t rank, ...)
+static struct cell cell(struct scene *s, uint32_t storage, int rank, ...)
 {
-    const struct run_op_type like = {.dtype = DTYPE_FLOAT32, .rank = rank};
-    struct cell c = {.storage = storage, .rank = rank};
+    const struct run_op_type like = {.dtype = DTYPE_FLOAT32, .rank = (uint8_t)rank};
+    struct cell c = {.storage = storage, .rank = (uint8_t)rank};
     va_list list;
 
     va_start(list, rank);

@@ -37,12 +37,15 @@ static void end(struct gradient_scene *g, uint32_t value, bool grad)
 {
     uint32_t loss = memory(g), one = memory(g), at;
 
-    at = add(g, (struct scene_op){"add", .reads = {{value, grad}, {g->bias, true}},
+    at = add(g, (struct scene_op){"add",
+                                  .reads = {{.storage = value, .grad = grad},
+                                            {.storage = g->bias, .grad = true}},
                                   .makes = {loss}});
-    add(g, (struct scene_op){"ones_like", .phase = BACK, .reads = {{loss, true}},
-                             .makes = {one}});
+    add(g,
+        (struct scene_op){"ones_like", .phase = BACK,
+                          .reads = {{.storage = loss, .grad = true}}, .makes = {one}});
     add(g, (struct scene_op){"sum", .phase = BACK, .cause = at + 1, .of = 2,
-                             .reads = {{one}}});
+                             .reads = {{.storage = one}}});
     op_scene_finish(&g->s);
     CHECK(no_gradients_of(&g->all, g->s.run, &g->s.arena, NULL) == 0);
 }
@@ -64,10 +67,12 @@ TEST(a_detach_cuts_the_path)
     begin(&g);
     y = memory(&g);
     z = memory(&g);
-    add(&g, (struct scene_op){"mul", .reads = {{g.weight, true}}, .makes = {y}});
-    add(&g, (struct scene_op){"detach", OP_VIEW | OP_DETACHES, .reads = {{y, true}},
+    add(&g, (struct scene_op){"mul", .reads = {{.storage = g.weight, .grad = true}},
                               .makes = {y}});
-    add(&g, (struct scene_op){"relu", .reads = {{y, false}}, .makes = {z}});
+    add(&g, (struct scene_op){"detach", OP_VIEW | OP_DETACHES,
+                              .reads = {{.storage = y, .grad = true}}, .makes = {y}});
+    add(&g, (struct scene_op){"relu", .reads = {{.storage = y, .grad = false}},
+                              .makes = {z}});
     end(&g, z, false);
     check_one(&g, NO_GRADIENT_DETACHED, 1);
 }
@@ -81,11 +86,14 @@ TEST(an_argmax_cuts_the_path)
     y = memory(&g);
     z = memory(&g);
     w = memory(&g);
-    add(&g, (struct scene_op){"mul", .reads = {{g.weight, true}}, .makes = {y}});
-    add(&g, (struct scene_op){"argmax", .reads = {{y, true}}, .makes = {z},
-                              .dtype = DTYPE_INT64});
-    add(&g, (struct scene_op){"embedding", .reads = {{z, false, DTYPE_INT64}},
-                              .makes = {w}});
+    add(&g, (struct scene_op){"mul", .reads = {{.storage = g.weight, .grad = true}},
+                              .makes = {y}});
+    add(&g, (struct scene_op){"argmax", .reads = {{.storage = y, .grad = true}},
+                              .makes = {z}, .dtype = DTYPE_INT64});
+    add(&g,
+        (struct scene_op){
+            "embedding", .reads = {{.storage = z, .grad = false, .dtype = DTYPE_INT64}},
+            .makes = {w}});
     end(&g, w, false);
     check_one(&g, NO_GRADIENT_NOT_SMOOTH, 1);
 }
@@ -98,10 +106,11 @@ TEST(autograd_that_is_off_cuts_the_path)
     begin(&g);
     y = memory(&g);
     z = memory(&g);
-    add(&g, (struct scene_op){"mul", .no_grad = true, .reads = {{g.weight, true}},
+    add(&g, (struct scene_op){"mul", .no_grad = true,
+                              .reads = {{.storage = g.weight, .grad = true}},
                               .makes = {y}});
-    add(&g, (struct scene_op){"relu", .no_grad = true, .reads = {{y, false}},
-                              .makes = {z}});
+    add(&g, (struct scene_op){"relu", .no_grad = true,
+                              .reads = {{.storage = y, .grad = false}}, .makes = {z}});
     end(&g, z, false);
     check_one(&g, NO_GRADIENT_NO_GRAD, 0);
 }
@@ -117,13 +126,15 @@ TEST(a_custom_function_does_not_cut_the_path)
     y = memory(&g);
     z = memory(&g);
     w = memory(&g);
-    add(&g, (struct scene_op){"mul", .no_grad = true, .reads = {{g.weight, true}},
+    add(&g, (struct scene_op){"mul", .no_grad = true,
+                              .reads = {{.storage = g.weight, .grad = true}},
                               .makes = {y}});
-    add(&g, (struct scene_op){"relu", .no_grad = true, .reads = {{y, false}},
-                              .makes = {z}});
-    add(&g, (struct scene_op){"neg", .reads = {{z, true}}, .makes = {w}});
-    add(&g, (struct scene_op){"detach", OP_VIEW | OP_DETACHES, .reads = {{w, true}},
+    add(&g, (struct scene_op){"relu", .no_grad = true,
+                              .reads = {{.storage = y, .grad = false}}, .makes = {z}});
+    add(&g, (struct scene_op){"neg", .reads = {{.storage = z, .grad = true}},
                               .makes = {w}});
+    add(&g, (struct scene_op){"detach", OP_VIEW | OP_DETACHES,
+                              .reads = {{.storage = w, .grad = true}}, .makes = {w}});
     end(&g, w, false);
     check_one(&g, NO_GRADIENT_DETACHED, 3);
 }
@@ -135,7 +146,8 @@ TEST(a_parameter_that_is_read_as_data_gets_no_gradient)
 
     begin(&g);
     y = memory(&g);
-    add(&g, (struct scene_op){"mul", .reads = {{g.weight, false}}, .makes = {y}});
+    add(&g, (struct scene_op){"mul", .reads = {{.storage = g.weight, .grad = false}},
+                              .makes = {y}});
     end(&g, y, false);
     check_one(&g, NO_GRADIENT_DATA, 0);
 }
@@ -148,8 +160,10 @@ TEST(a_result_that_is_read_as_data_gets_no_gradient)
     begin(&g);
     y = memory(&g);
     z = memory(&g);
-    add(&g, (struct scene_op){"mul", .reads = {{g.weight, true}}, .makes = {y}});
-    add(&g, (struct scene_op){"relu", .reads = {{y, false}}, .makes = {z}});
+    add(&g, (struct scene_op){"mul", .reads = {{.storage = g.weight, .grad = true}},
+                              .makes = {y}});
+    add(&g, (struct scene_op){"relu", .reads = {{.storage = y, .grad = false}},
+                              .makes = {z}});
     end(&g, z, false);
     check_one(&g, NO_GRADIENT_DATA, 1);
 }
@@ -170,7 +184,9 @@ TEST(looking_at_a_shape_is_not_reading)
 
     begin(&g);
     y = memory(&g);
-    add(&g, (struct scene_op){"zeros_like", .reads = {{g.weight, true}}, .makes = {y}});
+    add(&g,
+        (struct scene_op){"zeros_like", .reads = {{.storage = g.weight, .grad = true}},
+                          .makes = {y}});
     end(&g, y, false);
     check_one(&g, NO_GRADIENT_NOT_READ, RUN_NONE);
 }
@@ -184,10 +200,12 @@ TEST(a_result_that_is_not_part_of_the_loss_is_named)
     begin(&g);
     y = memory(&g);
     z = memory(&g);
-    add(&g, (struct scene_op){"mul", .reads = {{g.weight, true}}, .makes = {y}});
-    add(&g, (struct scene_op){"detach", OP_VIEW | OP_DETACHES, .reads = {{y, true}},
+    add(&g, (struct scene_op){"mul", .reads = {{.storage = g.weight, .grad = true}},
                               .makes = {y}});
-    add(&g, (struct scene_op){"mean", .reads = {{y, false}}, .makes = {z}});
+    add(&g, (struct scene_op){"detach", OP_VIEW | OP_DETACHES,
+                              .reads = {{.storage = y, .grad = true}}, .makes = {y}});
+    add(&g, (struct scene_op){"mean", .reads = {{.storage = y, .grad = false}},
+                              .makes = {z}});
     end(&g, g.x, false);
     check_one(&g, NO_GRADIENT_NOT_IN_LOSS, 1);
 }
@@ -199,7 +217,8 @@ TEST(an_intact_path_is_said_to_be_intact)
 
     begin(&g);
     y = memory(&g);
-    add(&g, (struct scene_op){"mul", .reads = {{g.weight, true}}, .makes = {y}});
+    add(&g, (struct scene_op){"mul", .reads = {{.storage = g.weight, .grad = true}},
+                              .makes = {y}});
     end(&g, y, true);
     check_one(&g, NO_GRADIENT_INTACT, 1);
 }
@@ -213,10 +232,14 @@ TEST(a_parameter_with_a_gradient_is_not_listed)
     begin(&g);
     y = memory(&g);
     z = memory(&g);
-    add(&g, (struct scene_op){"mul", .reads = {{g.weight, true}}, .makes = {y}});
-    add(&g, (struct scene_op){"detach", OP_VIEW | OP_DETACHES, .reads = {{y, true}},
+    add(&g, (struct scene_op){"mul", .reads = {{.storage = g.weight, .grad = true}},
                               .makes = {y}});
-    add(&g, (struct scene_op){"add", .reads = {{y, true}, {y, false}}, .makes = {z}});
+    add(&g, (struct scene_op){"detach", OP_VIEW | OP_DETACHES,
+                              .reads = {{.storage = y, .grad = true}}, .makes = {y}});
+    add(&g, (struct scene_op){
+                "add",
+                .reads = {{.storage = y, .grad = true}, {.storage = y, .grad = false}},
+                .makes = {z}});
     add(&g, (struct scene_op){"mul", .phase = BACK, .cause = 1, .of = 1});
     end(&g, z, true);
     CHECK_INT(g.all.n, 0);
@@ -234,13 +257,18 @@ TEST(a_second_result_does_not_hide_the_cut)
     z = memory(&g);
     w = memory(&g);
     mean = op_scene_storage(&g.s, 8, RUN_NONE, OP_STORAGE_BUFFER);
-    add(&g, (struct scene_op){"mul", .reads = {{g.weight, true}}, .makes = {y}});
-    add(&g, (struct scene_op){"native_batch_norm", .reads = {{y, true}, {mean, false}},
+    add(&g, (struct scene_op){"mul", .reads = {{.storage = g.weight, .grad = true}},
+                              .makes = {y}});
+    add(&g, (struct scene_op){"native_batch_norm",
+                              .reads = {{.storage = y, .grad = true},
+                                        {.storage = mean, .grad = false}},
                               .makes = {z}, .writes = mean});
-    add(&g,
-        (struct scene_op){"neg", .reads = {{z, true}, {mean, false}}, .makes = {w}});
-    add(&g, (struct scene_op){"detach", OP_VIEW | OP_DETACHES, .reads = {{w, true}},
+    add(&g, (struct scene_op){"neg",
+                              .reads = {{.storage = z, .grad = true},
+                                        {.storage = mean, .grad = false}},
                               .makes = {w}});
+    add(&g, (struct scene_op){"detach", OP_VIEW | OP_DETACHES,
+                              .reads = {{.storage = w, .grad = true}}, .makes = {w}});
     end(&g, w, false);
     check_one(&g, NO_GRADIENT_DETACHED, 3);
 }
@@ -252,7 +280,8 @@ TEST(without_a_backward_nothing_is_listed)
 
     begin(&g);
     y = memory(&g);
-    add(&g, (struct scene_op){"mul", .reads = {{g.weight, true}}, .makes = {y}});
+    add(&g, (struct scene_op){"mul", .reads = {{.storage = g.weight, .grad = true}},
+                              .makes = {y}});
     op_scene_finish(&g.s);
     CHECK(no_gradients_of(&g.all, g.s.run, &g.s.arena, NULL) == 0);
     CHECK_INT(g.all.n, 0);
@@ -268,10 +297,12 @@ TEST(a_chain_of_ten_thousand_operations_has_a_reason)
     from = g.weight;
     for (int i = 0; i < 10000; i++, from = to) {
         to = memory(&g);
-        add(&g, (struct scene_op){"neg", .reads = {{from, true}}, .makes = {to}});
+        add(&g, (struct scene_op){"neg", .reads = {{.storage = from, .grad = true}},
+                                  .makes = {to}});
     }
-    add(&g, (struct scene_op){"detach", OP_VIEW | OP_DETACHES, .reads = {{from, true}},
-                              .makes = {from}});
+    add(&g,
+        (struct scene_op){"detach", OP_VIEW | OP_DETACHES,
+                          .reads = {{.storage = from, .grad = true}}, .makes = {from}});
     end(&g, from, false);
     check_one(&g, NO_GRADIENT_DETACHED, 10000);
 }

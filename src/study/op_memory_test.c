@@ -78,13 +78,14 @@ TEST(what_is_freed_before_backward_is_not_saved)
     a = op_scene_storage(&s, 100, RUN_NONE, OTHER);
     b = op_scene_storage(&s, 200, RUN_NONE, OTHER);
     g = op_scene_storage(&s, 400, RUN_NONE, OTHER);
+    op_scene_op(&s, (struct scene_op){"relu", .place = 1, .reads = {{.storage = x}},
+                                      .makes = {a}});
     op_scene_op(&s,
-                (struct scene_op){"relu", .place = 1, .reads = {{x}}, .makes = {a}});
-    op_scene_op(&s,
-                (struct scene_op){"add", .place = 2, .reads = {{a, 1}}, .makes = {b}});
+                (struct scene_op){"add", .place = 2,
+                                  .reads = {{.storage = a, .grad = 1}}, .makes = {b}});
     trace_op_died(s.trace, a);
     op_scene_op(&s, (struct scene_op){"mul", .phase = OP_BACKWARD, .place = 2,
-                                      .reads = {{b}}, .makes = {g}});
+                                      .reads = {{.storage = b}}, .makes = {g}});
     op_scene_finish(&s);
     use = use_of(&s);
     CHECK_INT(use.saved, 200);
@@ -109,12 +110,17 @@ TEST(the_backward_that_began_with_the_most_is_described)
     a = op_scene_storage(&s, 100, RUN_NONE, OTHER);
     b = op_scene_storage(&s, 300, RUN_NONE, OTHER);
     c = op_scene_storage(&s, 250, RUN_NONE, OTHER);
-    op_scene_op(&s, (struct scene_op){"a", .place = 1, .reads = {{x}}, .makes = {a}});
-    op_scene_op(&s, (struct scene_op){"b", .place = 2, .reads = {{x}}, .makes = {b}});
-    op_scene_op(&s, (struct scene_op){"back", .phase = OP_BACKWARD, .reads = {{b}}});
+    op_scene_op(&s, (struct scene_op){"a", .place = 1, .reads = {{.storage = x}},
+                                      .makes = {a}});
+    op_scene_op(&s, (struct scene_op){"b", .place = 2, .reads = {{.storage = x}},
+                                      .makes = {b}});
+    op_scene_op(
+        &s, (struct scene_op){"back", .phase = OP_BACKWARD, .reads = {{.storage = b}}});
     trace_op_died(s.trace, b);
-    op_scene_op(&s, (struct scene_op){"c", .place = 3, .reads = {{a}}, .makes = {c}});
-    op_scene_op(&s, (struct scene_op){"back", .phase = OP_BACKWARD, .reads = {{c}}});
+    op_scene_op(&s, (struct scene_op){"c", .place = 3, .reads = {{.storage = a}},
+                                      .makes = {c}});
+    op_scene_op(
+        &s, (struct scene_op){"back", .phase = OP_BACKWARD, .reads = {{.storage = c}}});
     op_scene_finish(&s);
     use = use_of(&s);
     CHECK_INT(use.saved, 400);
@@ -138,10 +144,11 @@ TEST(results_without_gradient_are_saved_only_if_backward_reads_them)
     kept = op_scene_storage(&s, 100, RUN_NONE, OTHER);
     own = op_scene_storage(&s, 30, RUN_NONE, OTHER);
     op_scene_op(&s, (struct scene_op){"metric", .place = 1, .no_grad = true,
-                                      .reads = {{x}}, .makes = {kept}});
+                                      .reads = {{.storage = x}}, .makes = {kept}});
     op_scene_op(&s, (struct scene_op){"own", .place = 2, .no_grad = true,
-                                      .reads = {{x}}, .makes = {own}});
-    op_scene_op(&s, (struct scene_op){"back", .phase = OP_BACKWARD, .reads = {{own}}});
+                                      .reads = {{.storage = x}}, .makes = {own}});
+    op_scene_op(&s, (struct scene_op){"back", .phase = OP_BACKWARD,
+                                      .reads = {{.storage = own}}});
     op_scene_finish(&s);
     use = use_of(&s);
     CHECK_INT(use.saved, 30);
@@ -158,11 +165,12 @@ TEST(recomputed_activations_are_not_saved_ones)
     op_scene_begin(&s, sample_chain(1));
     x = op_scene_storage(&s, 8, RUN_NONE, OTHER);
     again = op_scene_storage(&s, 50, RUN_NONE, OTHER);
-    op_scene_op(&s, (struct scene_op){"first", .phase = OP_BACKWARD, .reads = {{x}}});
+    op_scene_op(&s, (struct scene_op){"first", .phase = OP_BACKWARD,
+                                      .reads = {{.storage = x}}});
     op_scene_op(&s, (struct scene_op){"relu", .phase = OP_RECOMPUTE, .place = 1,
-                                      .reads = {{x}}, .makes = {again}});
-    op_scene_op(&s,
-                (struct scene_op){"back", .phase = OP_BACKWARD, .reads = {{again}}});
+                                      .reads = {{.storage = x}}, .makes = {again}});
+    op_scene_op(&s, (struct scene_op){"back", .phase = OP_BACKWARD,
+                                      .reads = {{.storage = again}}});
     op_scene_finish(&s);
     use = use_of(&s);
     CHECK_INT(use.saved, 0);
@@ -180,8 +188,8 @@ TEST(a_run_without_backward_saves_nothing_and_one_without_operations_has_no_peak
     op_scene_begin(&s, sample_chain(1));
     x = op_scene_storage(&s, 8, RUN_NONE, OTHER);
     a = op_scene_storage(&s, 100, RUN_NONE, OTHER);
-    op_scene_op(&s,
-                (struct scene_op){"relu", .place = 1, .reads = {{x}}, .makes = {a}});
+    op_scene_op(&s, (struct scene_op){"relu", .place = 1, .reads = {{.storage = x}},
+                                      .makes = {a}});
     op_scene_finish(&s);
     use = use_of(&s);
     CHECK_INT(use.saved_op, RUN_NONE);
@@ -205,8 +213,8 @@ TEST(parameters_that_no_operation_used_are_part_of_the_memory)
     op_scene_begin(&s, sample_model()); /* 24 and 8 bytes of parameters */
     x = op_scene_storage(&s, 8, RUN_NONE, OTHER);
     a = op_scene_storage(&s, 100, RUN_NONE, OTHER);
-    op_scene_op(&s,
-                (struct scene_op){"relu", .place = 1, .reads = {{x}}, .makes = {a}});
+    op_scene_op(&s, (struct scene_op){"relu", .place = 1, .reads = {{.storage = x}},
+                                      .makes = {a}});
     op_scene_finish(&s);
     use = use_of(&s);
     CHECK_INT(use.peak, 140);
@@ -224,12 +232,12 @@ TEST(inputs_count_from_the_step_that_uses_them)
     op_scene_begin(&s, sample_chain(1));
     x = op_scene_storage(&s, 8, RUN_NONE, OTHER);
     a = op_scene_storage(&s, 4, RUN_NONE, OTHER);
-    op_scene_op(&s, (struct scene_op){"relu", .reads = {{x}}});
+    op_scene_op(&s, (struct scene_op){"relu", .reads = {{.storage = x}}});
     trace_op_died(s.trace, x);
     trace_stepped(s.trace, 0);
     op_scene_op(&s, (struct scene_op){"ones", .makes = {a}});
     y = op_scene_storage(&s, 16, RUN_NONE, OTHER);
-    op_scene_op(&s, (struct scene_op){"relu", .reads = {{y}}});
+    op_scene_op(&s, (struct scene_op){"relu", .reads = {{.storage = y}}});
     op_scene_finish(&s);
     use = use_of(&s);
     CHECK_INT(use.live[0], 8);
@@ -249,17 +257,17 @@ TEST(gradients_and_optimizer_state_are_found_by_what_uses_them)
     grad = op_scene_storage(&s, 24, RUN_NONE, OTHER);
     state = op_scene_storage(&s, 100, RUN_NONE, OTHER);
     spare = op_scene_storage(&s, 1000, RUN_NONE, OTHER);
-    op_scene_op(&s, (struct scene_op){"mm", .phase = OP_BACKWARD, .reads = {{x}},
-                                      .makes = {grad}});
+    op_scene_op(&s, (struct scene_op){"mm", .phase = OP_BACKWARD,
+                                      .reads = {{.storage = x}}, .makes = {grad}});
     op_scene_op(&s, (struct scene_op){"detach", .kind = OP_VIEW | OP_DETACHES,
-                                      .phase = OP_BACKWARD, .of = 1, .reads = {{grad}},
-                                      .makes = {grad}});
+                                      .phase = OP_BACKWARD, .of = 1,
+                                      .reads = {{.storage = grad}}, .makes = {grad}});
     old = op_scene_storage(&s, 50, RUN_NONE, OTHER); /* first used by the optimizer */
-    op_scene_op(&s,
-                (struct scene_op){"mul", .phase = OP_OPTIMIZER,
-                                  .reads = {{grad}, {old}}, .makes = {state, spare}});
+    op_scene_op(&s, (struct scene_op){"mul", .phase = OP_OPTIMIZER,
+                                      .reads = {{.storage = grad}, {.storage = old}},
+                                      .makes = {state, spare}});
     trace_op_died(s.trace, spare);
-    op_scene_op(&s, (struct scene_op){"relu", .reads = {{x}}});
+    op_scene_op(&s, (struct scene_op){"relu", .reads = {{.storage = x}}});
     op_scene_finish(&s);
     use = use_of(&s);
     CHECK_INT(use.peak_op, 2);
