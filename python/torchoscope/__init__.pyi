@@ -184,6 +184,7 @@ class Difference(_Row):
     beyond: bool
     inputs_distance: float | None
     parameters_distance: float | None
+    attributes: list[dict[str, str]] | None
     unmatched_inside: bool | None
     parameter: bool | None
     begins: bool | None

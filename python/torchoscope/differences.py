@@ -22,7 +22,8 @@ class Difference(Row):
     __slots__ = ()
     _known = frozenset(
         "what phase step distance by max_abs max_rel rms not_finite tolerance beyond "
-        "inputs_distance parameters_distance begins unmatched_inside random why".split()
+        "inputs_distance parameters_distance attributes begins unmatched_inside random "
+        "why".split()
     )
 
     def __getattr__(self, name):

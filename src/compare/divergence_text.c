@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "facts/statistics.h"
+#include "rows/value_text.h"
 #include "text/text.h"
 
 #define MOST_INPUTS 8
@@ -339,6 +340,79 @@ static int input_facts(struct facts *to, const struct divergence *divergence,
     return 0;
 }
 
+/* ---- attributes ---- */
+
+#define MOST_ATTRIBUTE 60
+
+static bool read_attribute(const struct run *const run[2],
+                           const struct run_op *const op[2], uint32_t key,
+                           struct divergence_attribute *to)
+{
+    struct str name = value_text(&run[0]->plain, key);
+    uint32_t value;
+
+    buf_clear(&to->name);
+    buf_clear(&to->left);
+    buf_clear(&to->right);
+    escape_terminal(&to->name, name);
+    for (int side = 0; side < 2; side++)
+        if (name.len > 0 &&
+            value_get(&run[side]->plain, op[side]->attributes, name.at, &value))
+            value_show_in(side ? &to->right : &to->left, &run[side]->plain,
+                          run[side]->model, value, MOST_ATTRIBUTE);
+    return !str_eq(buf_span(&to->left), buf_span(&to->right));
+}
+
+bool divergence_next_attribute(const struct divergence *divergence,
+                               const struct divergence_result *result, uint32_t *at,
+                               struct divergence_attribute *to)
+{
+    const struct run *const run[2] = {divergence->run[0], divergence->run[1]};
+    const struct run_op *op[2];
+    const struct value *dict;
+
+    if (result->what != DIVERGENCE_OP)
+        return false;
+    for (int side = 0; side < 2; side++)
+        op[side] = &run[side]->ops->ops[result->at[side]];
+    dict = value_at(&run[0]->plain, op[0]->attributes);
+    if (dict->kind != VALUE_DICT ||
+        !str_eq(op_name(run[0], op[0]), op_name(run[1], op[1])))
+        return false;
+    while (*at + 1 < dict->n) {
+        const uint32_t *items = value_items(&run[0]->plain, op[0]->attributes);
+
+        *at += 2;
+        if (read_attribute(run, op, items[*at - 2], to))
+            return true;
+    }
+    return false;
+}
+
+void divergence_attribute_release(struct divergence_attribute *attribute)
+{
+    buf_release(&attribute->name);
+    buf_release(&attribute->left);
+    buf_release(&attribute->right);
+}
+
+static void attributes_fact(struct facts *to, const struct divergence *divergence,
+                            const struct divergence_result *result)
+{
+    struct divergence_attribute one = {.name = BUF_INIT};
+
+    for (uint32_t at = 0; divergence_next_attribute(divergence, result, &at, &one);) {
+        buf_str(&to->text, buf_span(&one.name));
+        buf_char(&to->text, ' ');
+        buf_str(&to->text, one.left.len > 0 ? buf_span(&one.left) : STR("none"));
+        buf_text(&to->text, " → ");
+        buf_str(&to->text, one.right.len > 0 ? buf_span(&one.right) : STR("none"));
+        fact_part(to, COLOUR_NONE);
+    }
+    fact_end(to, "attributes", COLOUR_WARNING);
+    divergence_attribute_release(&one);
+}
+
 /* ---- the others ---- */
 
 static void later_facts(struct facts *to, const struct divergence_words *words)
@@ -544,6 +618,7 @@ int divergence_facts(struct facts *to, const struct divergence_words *words,
         first_fact(to, words, first);
         divergence_verdict(&to->text, first);
         fact_end_as(to, "verdict", "", first->begins ? COLOUR_WARNING : COLOUR_NONE);
+        attributes_fact(to, divergence, first);
         side_fact(to, divergence, first, false);
         side_fact(to, divergence, first, true);
         apart_fact(to, first);

@@ -50,6 +50,18 @@ void divergence_subject(struct buf *to, const struct divergence *divergence,
 struct str divergence_line(const struct divergence *divergence,
                            const struct divergence_result *result, bool right);
 
+/* An argument of an operation that is not a tensor and differs: "eps", "1e-05", "0.001".
+ * Texts are escaped. */
+struct divergence_attribute {
+    struct buf name, left, right;
+};
+/* The next one of a result; false: there is none. *at begins at 0. Empty texts: that
+ * side does not have it. Only of operations of one name. */
+bool divergence_next_attribute(const struct divergence *divergence,
+                               const struct divergence_result *result, uint32_t *at,
+                               struct divergence_attribute *to);
+void divergence_attribute_release(struct divergence_attribute *attribute);
+
 /* Two numbers of digits: 3e-07, 0.21, infinite. */
 void divergence_distance(struct buf *to, double distance);
 

@@ -429,6 +429,15 @@ class Operations(unittest.TestCase):
         found = self.compare(Attention(scale=1.01))
         self.assert_begins(found, "aten::mul", "x + self.scale * mixed")
 
+    def test_attributes_that_differ_are_named(self):
+        other = Attention()
+        other.norm.eps = 1e-3
+        found = self.compare(other)
+        self.assertEqual((found.first.op, found.first.name), (NORM, "norm"))
+        eps = {"name": "eps", "left": "1e-05", "right": "0.001"}
+        self.assertEqual(found.first.attributes, [eps])
+        self.assertIn("attributes  eps 1e-05 → 0.001\n", str(found))
+
     def test_a_fused_operation_is_compared_with_the_formula(self):
         class Formula(nn.Module):
             def forward(self, x):
@@ -465,6 +474,7 @@ class Operations(unittest.TestCase):
             self.assertIn("first       aten::mul in Attention", done.stdout.decode())
 
 
+NORM = "aten::native_layer_norm"
 LINES = Path(__file__).read_text().splitlines()
 
 

@@ -111,6 +111,26 @@ static void write_inputs(struct results *to, uint32_t index)
     arena_release(&arena);
 }
 
+static void write_attributes(struct results *to, const struct divergence_result *result)
+{
+    struct divergence_attribute one = {.name = BUF_INIT};
+    struct json *json = to->json;
+
+    json_array(json, "attributes");
+    for (uint32_t at = 0;
+         divergence_next_attribute(to->divergence, result, &at, &one);) {
+        json_object(json, NULL);
+        json_str(json, "name", buf_span(&one.name));
+        if (one.left.len > 0)
+            json_str(json, "left", buf_span(&one.left));
+        if (one.right.len > 0)
+            json_str(json, "right", buf_span(&one.right));
+        json_object_end(json);
+    }
+    json_array_end(json);
+    divergence_attribute_release(&one);
+}
+
 static void write_result(struct results *to, const char *key, uint32_t index)
 {
     const struct divergence_result *result = &to->divergence->results[index];
@@ -132,6 +152,8 @@ static void write_result(struct results *to, const char *key, uint32_t index)
     export_flag(json, "random", result->random);
     write_side(to, result, false);
     write_side(to, result, true);
+    if (result->beyond && result->what == DIVERGENCE_OP)
+        write_attributes(to, result);
     if (result->beyond)
         write_inputs(to, index);
     json_object_end(json);

@@ -260,7 +260,9 @@ static void list_results(struct result_list *list, uint32_t left, uint32_t right
         item.result = (struct divergence_result){
             .what = DIVERGENCE_OP,
             .phase = a->phase,
-            .random = run[0]->ops->kinds[a->kind].flags & OP_RANDOM,
+            .random = run[0]->ops->kinds[a->kind].flags & OP_RANDOM ||
+                      (a->call != RUN_NONE &&
+                       is_random_call(run[0], &run[0]->calls[a->call])),
             .at = {left, right},
             .place = {a->place, b->place},
             .output = x->arg,
