@@ -77,7 +77,8 @@ static void add_parameter(struct buf *to, const struct show *show,
 
     if (edge->op_io != RUN_NONE)
         tensor = run->ops->values[run->ops->ios[edge->op_io].value].tensor;
-    if (tensor != RUN_NONE && tensor < show->model->n_tensors) {
+    if (tensor < show->model->n_tensors &&
+        show->model->tensors[tensor].place != NO_PLACE) {
         place_path(show->model, show->model->tensors[tensor].place, &path);
         escape_terminal(to, buf_span(&path));
     } else {

@@ -93,7 +93,7 @@ static void write_tensor(struct document *doc, const struct op_graph_node *node)
 {
     const struct run *run = doc->run;
 
-    if (node->tensor != RUN_NONE)
+    if (node->tensor != RUN_NONE && doc->model->tensors[node->tensor].place != NO_PLACE)
         document_path(doc, "name", doc->model->tensors[node->tensor].place);
     else if (node->io != RUN_NONE)
         json_str(doc->json, "name", run_string(run, run->ios[node->io].path));
