@@ -44,12 +44,22 @@ static bool grow(struct ops_tensors *tensors)
     return buf_grow_array(&tensors->values, tensors->n, &room, sizeof *tensors->values);
 }
 
+/* Describes a tensor for the trace; the __torch_function__ of its class does not run. */
+static bool look(struct recorder_ops *ops, PyObject *tensor, struct trace_op_tensor *to)
+{
+    struct torch_quiet quiet = quiet_for(torch_find(), tensor);
+    bool known = ops_look(ops, tensor, to);
+
+    quiet_for_end(quiet);
+    return known;
+}
+
 static void add_tensor(struct recorder_ops *ops, struct ops_tensors *tensors,
                        PyObject *tensor, struct trace_op_tensor as)
 {
     if (!grow(tensors))
         return;
-    if (!ops_look(ops, tensor, &as))
+    if (!look(ops, tensor, &as))
         return;
     if (as.kind != OP_IN)
         as.flags = 0;
@@ -646,7 +656,7 @@ uint32_t ops_value(struct recorder_ops *ops, PyObject *tensor)
     if (ops->full)
         return RUN_NONE;
     ops->reading = true;
-    known = ops_look(ops, tensor, &as);
+    known = look(ops, tensor, &as);
     ops->reading = false;
     if (!known)
         return RUN_NONE;

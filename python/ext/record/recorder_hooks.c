@@ -208,7 +208,7 @@ static const struct recorder_input *same_input(const struct visit *visit,
     return NULL;
 }
 
-static int add_input(void *user, PyObject *tensor, const char *path, size_t len)
+static int enter_input(void *user, PyObject *tensor, const char *path, size_t len)
 {
     struct visit *visit = user;
     struct recorder *recorder = visit->recorder;
@@ -235,6 +235,15 @@ static int add_input(void *user, PyObject *tensor, const char *path, size_t len)
     if (visit->grads && input.grad)
         grads_argument(visit->grads, tensor, input.path);
     return recorder->trace ? 0 : -1;
+}
+
+static int add_input(void *user, PyObject *tensor, const char *path, size_t len)
+{
+    struct torch_quiet quiet = quiet_for(torch_find(), tensor);
+    int status = enter_input(user, tensor, path, len);
+
+    quiet_for_end(quiet);
+    return status;
 }
 
 /* Adds a gap: a limit left some tensors out. */
@@ -532,7 +541,7 @@ static void check_inputs(struct visit *visit, PyObject *module, PyObject *args,
     walk_arguments(NULL, kwargs, NULL, check_input, visit, NULL);
 }
 
-static int add_output(void *user, PyObject *tensor, const char *path, size_t len)
+static int enter_output(void *user, PyObject *tensor, const char *path, size_t len)
 {
     struct visit *visit = user;
     struct recorder *recorder = visit->recorder;
@@ -549,6 +558,15 @@ static int add_output(void *user, PyObject *tensor, const char *path, size_t len
     if (visit->grads && measured.grad)
         grads_result(visit->grads, tensor, str_span(path, len), id);
     return recorder->trace ? 0 : -1;
+}
+
+static int add_output(void *user, PyObject *tensor, const char *path, size_t len)
+{
+    struct torch_quiet quiet = quiet_for(torch_find(), tensor);
+    int status = enter_output(user, tensor, path, len);
+
+    quiet_for_end(quiet);
+    return status;
 }
 
 static void see_results(struct visit *visit, PyObject *module, PyObject *args,

@@ -338,3 +338,19 @@ void quiet_end(PyObject *quiet)
     Py_XDECREF(left);
     Py_DECREF(quiet);
 }
+
+struct torch_quiet quiet_for(const struct torch *torch, PyObject *tensor)
+{
+    struct torch_quiet quiet = {.began = Py_TYPE(tensor) != torch->tensor &&
+                                         Py_TYPE(tensor) != torch->parameter};
+
+    if (quiet.began)
+        quiet.quiet = quiet_begin(torch, true);
+    return quiet;
+}
+
+void quiet_for_end(struct torch_quiet quiet)
+{
+    if (quiet.began)
+        quiet_end(quiet.quiet);
+}

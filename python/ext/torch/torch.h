@@ -186,6 +186,15 @@ enum dtype torch_dtype(const struct torch *torch, PyObject *dtype);
 PyObject *quiet_begin(const struct torch *torch, bool subclass);
 void quiet_end(PyObject *quiet);
 
+/* The same while we ask about one tensor: if it is of a subclass, the __torch_function__
+ * of its class does not run. */
+struct torch_quiet {
+    PyObject *quiet;
+    bool began;
+};
+struct torch_quiet quiet_for(const struct torch *torch, PyObject *tensor);
+void quiet_for_end(struct torch_quiet quiet);
+
 /* Between own_begin() and own_end(), which nest, our own code runs on this thread: no
  * recording has its operations. */
 void own_begin(void);
