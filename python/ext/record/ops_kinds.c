@@ -9,6 +9,8 @@
 
 #include "ext/torch/torch.h"
 
+#include "run/op_table.h"
+
 #define DEEPEST    4
 #define MOST_ITEMS 1024u
 
@@ -169,7 +171,7 @@ static bool fill_kind(struct recorder_ops *ops, struct ops_kind *kind, PyObject 
     kind->call = call == Py_None ? NULL : Py_NewRef(call);
     kind->formula = formula == Py_None ? NULL : Py_NewRef(formula);
     kind->writes = writes;
-    kind->flags = (uint8_t)flags;
+    kind->flags = (uint8_t)(op_has_flops(str_of(name)) ? flags | OP_COUNTED : flags);
     kind->n_args = (uint32_t)PyTuple_Size(kind->names);
     if (!trace || !fill_defaults(kind, trace_values(trace), defaults))
         return false;

@@ -296,7 +296,9 @@ static bool visit_begin(struct op_visit *visit)
         add_arguments(ops, visit->kind, visit->args, visit->kwargs, false,
                       &visit->tensors);
     ops->reading = false;
-    if (!(visit->kind->flags & OP_REGION))
+    /* Beyond the limit only formulas for FLOPs read them. */
+    if (!(visit->kind->flags & OP_REGION) &&
+        (!ops->full || visit->kind->flags & OP_COUNTED))
         visit->given.attributes =
             ops_attributes(ops, visit->kind, visit->args, visit->kwargs);
     if (ops->replay && visit->kind->flags & OP_RANDOM) {
