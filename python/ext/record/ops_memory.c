@@ -165,8 +165,12 @@ static uint32_t add_storage(struct recorder_ops *ops, PyObject *tensor,
         ext_swallow();
         return UINT32_MAX;
     }
-    /* It refers to nothing that the garbage collector could follow. */
+    /* Neither refers to anything that the garbage collector could follow. If it counted
+     * them, thousands that live until backward would make it search all objects of the
+     * process. Besides us only torch refers to a storage that nobody else uses. */
     PyObject_GC_UnTrack(ref);
+    if (Py_REFCNT(object) <= 2 && PyObject_GC_IsTracked(object))
+        PyObject_GC_UnTrack(object);
     describe_storage(ops, tensor, &of, &role);
     ops->storages[index] = (struct ops_storage){
         .ref = ref,
