@@ -181,16 +181,21 @@ uint32_t trace_op_type(struct trace *trace, const struct run_op_type *like,
                        const int64_t *sizes, const int64_t *strides)
 {
     struct trace_ops *ops = trace->ops;
-    uint64_t hash = type_hash(like, sizes, strides);
+    uint32_t *recent = &ops->recent[like->rank % 4];
     uint32_t id;
+    uint64_t hash;
 
+    if (*recent < ops->n_types &&
+        same_type(trace, &ops->types[*recent], like, sizes, strides))
+        return *recent;
+    hash = type_hash(like, sizes, strides);
     for (; map_find(&ops->types_by_hash, hash, &id); hash++)
         if (same_type(trace, &ops->types[id], like, sizes, strides))
-            return id;
+            return *recent = id;
     id = add_type(trace, like, sizes, strides);
     if (id != RUN_NONE)
         map_put(&ops->types_by_hash, hash, id);
-    return id;
+    return *recent = id;
 }
 
 /* ---- storages ---- */

@@ -134,11 +134,29 @@ static uint32_t place_of_tensor(const struct model *model, uint32_t tensor)
     return place == NO_PLACE ? NO_PLACE : model->parent[place];
 }
 
+/* node._sequence_nr(), with the method of the type: it is looked up once while nodes of
+ * this type run. */
+static PyObject *number_of_node(struct recorder_ops *ops, PyObject *node)
+{
+    struct ops_node_type *known =
+        &ops->node_types[(uintptr_t)Py_TYPE(node) / 64 % OPS_NODE_TYPES];
+
+    if (known->type != Py_TYPE(node)) {
+        Py_CLEAR(known->method);
+        Py_CLEAR(known->type);
+        known->method = PyObject_GetAttr((PyObject *)Py_TYPE(node),
+                                         torch_find()->names[NAME__sequence_nr]);
+        if (!known->method)
+            return NULL;
+        known->type = (PyTypeObject *)Py_NewRef((PyObject *)Py_TYPE(node));
+    }
+    return PyObject_CallFunctionObjArgs(known->method, node, NULL);
+}
+
 static void cause_of_node(struct recorder_ops *ops, PyObject *node,
                           struct trace_op_given *given)
 {
-    PyObject *number =
-        PyObject_CallMethodObjArgs(node, torch_find()->names[NAME__sequence_nr], NULL);
+    PyObject *number = number_of_node(ops, node);
     unsigned long long sequence = number ? PyLong_AsUnsignedLongLong(number) : 0;
     struct ops_origin origin;
 

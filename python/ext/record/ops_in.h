@@ -64,6 +64,13 @@ enum ops_node_class {
     OPS_NODE_AFTER, /* made after its operation: a write to a slice */
 };
 
+/* A type of nodes of autograd and its method _sequence_nr; both held. */
+struct ops_node_type {
+    PyTypeObject *type;
+    PyObject *method;
+};
+#define OPS_NODE_TYPES 32u
+
 struct ops_thread {
     struct ops_origins origins;
     uint32_t optimizing; /* step() calls under way */
@@ -102,6 +109,7 @@ struct recorder_ops {
     bool compiled; /* compiled code ran in backward */
     uint64_t
         ambiguous; /* backward operations whose node several threads could have made */
+    struct ops_node_type node_types[OPS_NODE_TYPES]; /* by address */
     struct arena arena;
     struct map attributes;     /* hash of arguments -> value id */
     struct ops_tensors *spare; /* free lists of tensors: one per operation under way */
