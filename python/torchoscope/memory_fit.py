@@ -1,13 +1,13 @@
 """The memory of a step at any batch size, from two measured ones. For memory().
 
 What is alive during one operation grows linearly with the batch, the peak does not: at
-another batch size another operation has it. So if both steps ran the same operations, the
-line of each operation is drawn, and the highest one counts; else those of the phases."""
+another batch size another operation has it. So if both steps ran the same operations,
+the line of each is drawn and the highest one counts; else those of the phases."""
 
 
 def fitted_peak(known, batch):
-    """(bytes, number of the operation) at a batch size. `known`: two batch sizes in order,
-    with their Recording.memory()."""
+    """(bytes, number of the operation) at a batch size. `known`: two batch sizes in
+    order, with their Recording.memory()."""
     (low, a), (high, b) = known.items()
     weight = (batch - low) / (high - low)
     if len(a["live_bytes"]) == len(b["live_bytes"]):
@@ -26,8 +26,8 @@ def fitted_peak(known, batch):
 
 
 def fitted_figures(known, batch):
-    """The figures of Recording.memory() for a batch size; what the peak consists of is not
-    known."""
+    """The figures of Recording.memory() for a batch size; what the peak consists of is
+    not known."""
     if len(known) == 1 or batch in known:
         return known[batch] if batch in known else next(iter(known.values()))
     (low, a), (high, b) = known.items()

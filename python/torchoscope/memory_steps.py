@@ -1,5 +1,5 @@
-"""Steps of a copy of a model, and the memory that they take: with fake tensors, which have
-shapes but no elements, or with real ones. For memory()."""
+"""Steps of a copy of a model, and the memory that they take: with fake tensors, which
+have shapes but no elements, or with real ones. For memory()."""
 
 import contextlib
 import copy
@@ -19,8 +19,8 @@ class CannotPredict(Exception):
 
 
 class Batches:
-    """The arguments of a model with another batch size: all tensors that have the size of
-    the first one along `dim` get it."""
+    """The arguments of a model with another batch size: all tensors that have the size
+    of the first one along `dim` get it."""
 
     def __init__(self, args, kwargs, dim):
         self._given, self._dim = (args, kwargs), dim
@@ -31,7 +31,7 @@ class Batches:
         return -tensor.dim() <= self._dim < tensor.dim()
 
     def make(self, size, convert):
-        """(args, kwargs) with this batch size; convert(tensor, shape) makes a tensor."""
+        """(args, kwargs) with this batch size; convert(tensor, shape) makes tensors."""
 
         def change(tensor):
             shape = list(tensor.shape)
@@ -107,8 +107,8 @@ class Steps:
         return self._dtype if floating else tensor.dtype
 
     def _copy(self, model):
-        """A copy of the model. Its parameters and buffers are put in deepcopy's memo, so
-        that nothing is copied twice and ties stay."""
+        """A copy of the model. Its parameters and buffers are put in deepcopy's memo,
+        so that nothing is copied twice and ties stay."""
         memo = {}
         for _, module in modules_of(model):
             own = [*module._parameters.values(), *module._buffers.values()]
@@ -145,9 +145,8 @@ class Steps:
         """An optimizer of the same class and options for the copy."""
         groups = []
         for group in optimizer.param_groups:
-            params = [
-                self._copies[id(one)] for one in group["params"] if id(one) in self._copies
-            ]
+            own = [one for one in group["params"] if id(one) in self._copies]
+            params = [self._copies[id(one)] for one in own]
             if params:
                 groups.append({**group, "params": params})
         if not groups:
@@ -166,7 +165,8 @@ class Steps:
 
     def run(self, size=None, checkpointed=()):
         """A recording of one step with this batch size; an earlier one, which makes the
-        state of the optimizer, is not recorded. `checkpointed`: modules of self.model."""
+        state of the optimizer, is not recorded. `checkpointed`: modules of
+        self.model."""
         with contextlib.ExitStack() as stack:
             stack.enter_context(self._world())
             stack.enter_context(_without_warnings())
@@ -210,8 +210,8 @@ class Steps:
                 self._optimizer.step()
 
     def cache(self, size):
-        """Bytes of keys and values that a pass of a language model returns, and its tokens;
-        None if it returns none."""
+        """Bytes of keys and values that a pass of a language model returns, and the
+        shape of its tokens; None if it returns none."""
         with contextlib.ExitStack() as stack:
             stack.enter_context(self._world())
             stack.enter_context(_without_warnings())
@@ -293,7 +293,8 @@ def _cached(cache):
     transformers."""
     layers = getattr(cache, "layers", None)
     if layers is not None:
-        cache = [(getattr(one, "keys", None), getattr(one, "values", None)) for one in layers]
+        names = ("keys", "values")
+        cache = [getattr(one, name, None) for one in layers for name in names]
     elif hasattr(cache, "key_cache"):
         cache = [cache.key_cache, cache.value_cache]
     return tensors_in(cache)

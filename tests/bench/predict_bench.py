@@ -39,7 +39,7 @@ MODELS = {
 
 
 def main():
-    table = bench.Table("memory(): distance from the profiler's peak, Adam, second step")
+    table = bench.Table("memory(): distance from the profiler's peak, with Adam")
     for name, (make, inputs) in MODELS.items():
         try:
             model = make()

@@ -30,7 +30,8 @@ HAS_TRANSFORMERS = "gpt2" in ARCHITECTURES
 
 
 class Storages(TorchDispatchMode):
-    """Adds up the storages of all tensors that operations return, until they are freed."""
+    """Adds up the storages of all tensors that operations return, until they are
+    freed."""
 
     def __init__(self, tensors):
         super().__init__()
@@ -128,8 +129,9 @@ class Accuracy(unittest.TestCase):
                 found = torchoscope.memory(model, *given, batch=64, batch_dim=dim)
                 real = dispatched(model, repeated(given, 64, dim))
                 self.assertAlmostEqual(found.peak / real, 1, delta=0.1)
-                self.assertEqual(found.source == "fitted", name in self.FITTED)
-                self.assertEqual("fake tensors cannot" in str(found), name in self.FITTED)
+                fitted = name in self.FITTED
+                self.assertEqual(found.source == "fitted", fitted)
+                self.assertEqual("fake tensors cannot" in str(found), fitted)
 
     def test_the_profiler_of_torch_agrees(self):
         for name in ("resnet", "vit", "encoder", "gpt2", "llama"):
@@ -147,7 +149,7 @@ class Accuracy(unittest.TestCase):
         one = ARCHITECTURES["resnet"]
         found = torchoscope.memory(one.make_model(), *one.make_inputs(), measure=True)
         self.assertAlmostEqual(found.peak / found.measured, 1, delta=0.01)
-        self.assertRegex(str(found), r"measured +\S+  with real tensors; the prediction is")
+        self.assertRegex(str(found), r"measured +\S+  with real tensors; the pred")
 
     def test_dynamic_depth_is_fitted_and_says_so(self):
         one = ARCHITECTURES["dynamic"]
@@ -192,7 +194,7 @@ class Optimizers(unittest.TestCase):
         self.assertEqual(self.units(optimizer="Adam")[0], 19)
         self.assertEqual(self.units(optimizer="sgd")[1].optimizer, 0)
         self.assertEqual(self.units(optimizer=None)[0], 8)
-        with self.assertRaisesRegex(ValueError, "torch.optim has no 'adamx', but .*adamw"):
+        with self.assertRaisesRegex(ValueError, "has no 'adamx', but .*adamw"):
             self.units(optimizer="adamx")
 
     def test_foreach_is_assumed_for_accelerators(self):
@@ -291,7 +293,7 @@ class Batch(unittest.TestCase):
             ({"margin": 1}, "margin must be"),
             ({"limit": "lots"}, "not a size"),
             ({"dtype": "float99"}, "torch has no dtype"),
-            ({"batch": 2, "batch_dim": 5}, "no tensor among the inputs has a dimension 5"),
+            ({"batch": 2, "batch_dim": 5}, "no tensor among .* has a dimension 5"),
         ):
             with self.subTest(options), self.assertRaisesRegex(ValueError, text):
                 torchoscope.memory(net, (2, 2), **options)
@@ -343,18 +345,21 @@ class Figures(unittest.TestCase):
 
     def test_inference(self):
         found = torchoscope.memory(blocks(), (64, 64), training=False)
-        self.assertEqual((found.gradients, found.optimizer, found.activations), (0, 0, 0))
+        absent = found.gradients, found.optimizer, found.activations
+        self.assertEqual(absent, (0, 0, 0))
         self.assertIn("inference", found.heading)
 
     def test_loss(self):
         given = {"loss": lambda result: result.exp().mean()}
         found = torchoscope.memory(nn.Linear(8, 8), (64, 8), **given)
-        self.assertGreater(found.peak, torchoscope.memory(nn.Linear(8, 8), (64, 8)).peak)
+        plain = torchoscope.memory(nn.Linear(8, 8), (64, 8))
+        self.assertGreater(found.peak, plain.peak)
         self.assertEqual(found.loss, "given by the caller")
 
     def test_a_model_on_the_meta_device(self):
         with torch.device("meta"):
-            net = nn.Sequential(nn.Linear(1 << 15, 1 << 15), nn.Linear(1 << 15, 1 << 15))
+            layers = [nn.Linear(1 << 15, 1 << 15) for _ in range(2)]
+            net = nn.Sequential(*layers)
         found = torchoscope.memory(net, (1, 1 << 15), limit="80GB")
         self.assertEqual(found.parameters, 2 * 4 * ((1 << 30) + (1 << 15)))
 
@@ -442,7 +447,8 @@ class Shown(unittest.TestCase):
     def test_text_json_and_notebook(self):
         found = torchoscope.memory(blocks(), (8, 64), limit="64MB")
         text = str(found)
-        for word in ("parameters", "gradients", "optimizer state", "activations", "peak"):
+        words = ("parameters", "gradients", "optimizer state", "activations", "peak")
+        for word in words:
             self.assertRegex(text, rf"(?m)^{word} ")
         self.assertIn("RSS", text)
         self.assertIn("the allocator of an accelerator", text)
