@@ -1,5 +1,6 @@
 /* Panels 5 and 6: of a recording. */
 #include "base/test.h"
+#include "explorer/alarms_in.h"
 #include "explorer/panels_in.h"
 #include "run/sample_run.h"
 #include "session/sample_session.h"
@@ -172,5 +173,43 @@ TEST(without_a_recording_panels_5_and_6_say_so_in_one_line)
     CHECK(says(&s, PANEL_FLOW, "no recording"));
     CHECK_INT(s.lines.n, 1);
     CHECK(!act(&s, ACT_ENTER));
+    scene_end(&s);
+}
+
+TEST(performance_shows_the_memory_of_a_run_with_operations)
+{
+    struct scene s;
+
+    scene_begin(&s, session_of_run(sample_ops(), NULL));
+    go(&s, "a");
+    CHECK(says(&s, PANEL_PERFORMANCE, "saved         16B"));
+    CHECK(says(&s, PANEL_PERFORMANCE, "44% of all that is saved for backward"));
+    CHECK(says(&s, PANEL_PERFORMANCE, "132B of tensors at net.py:5 mm()"));
+    CHECK(says(&s, PANEL_PERFORMANCE, "saved for backward 36B"));
+    scene_end(&s);
+}
+
+TEST(parameters_that_were_cut_off_are_alarms)
+{
+    struct no_gradient list[] = {
+        {.tensor = 0, .op = 4, .why = NO_GRADIENT_DETACHED},
+        {.tensor = 1, .op = RUN_NONE, .why = NO_GRADIENT_INTACT},
+    };
+    struct no_gradients all = {.at = list, .n = 2};
+    struct scene s;
+
+    scene_begin(&s, session_of_run(sample_ops(), NULL));
+    CHECK(!explorer_next_alarm(&s.explorer)); /* the one that it has is only a note */
+    s.explorer.show.no_gradients = &all;
+    CHECK(alarms_find(&s.explorer, NULL) == 0);
+    CHECK_INT(s.explorer.alarms.n, 1);
+    CHECK(explorer_next_alarm(&s.explorer));
+    CHECK_STR(
+        buf_cstr(&s.explorer.message),
+        "✗ a.weight gets no gradient: net.py:13 detach() in Net cut the path   1 of "
+        "1");
+    CHECK_INT(explorer_place(&s.explorer),
+              place_find(s.session->model, STR("a.weight")));
+    CHECK(says(&s, PANEL_DETAILS, "✗ gradient"));
     scene_end(&s);
 }
