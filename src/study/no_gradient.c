@@ -35,7 +35,7 @@ struct gradient_scan {
     struct fate *inside; /* by value without gradient, in a region without autograd: its
                             fate if the region's result has one (a custom function) */
     struct fate *of;     /* by tensor */
-    bool any_backward, raised, any_region;
+    bool any_backward, any_gradient, raised, any_region;
 };
 
 const char *no_gradient_name(enum no_gradient_why why)
@@ -87,7 +87,7 @@ static void scan_backward(struct gradient_scan *scan, const struct run_op *op)
     if (op->cause < scan->ops->n_ops)
         scan->caused[op->cause] = true;
     if (op->gradient < scan->model->n_tensors)
-        scan->has[op->gradient] = true;
+        scan->has[op->gradient] = scan->any_gradient = true;
     if (begins_backward(scan->run, op))
         for (uint32_t at = 0; (io = op_next(scan->run, op, OP_IN, &at));)
             scan->leads[io->value] = true;
@@ -118,7 +118,8 @@ static void scan_ops(struct gradient_scan *scan)
         else if (is_forward(op))
             scan_forward(scan, i);
     }
-    for (uint32_t i = 0; i < scan->run->n_params; i++)
+    /* Those that were measured may be older than the recording. */
+    for (uint32_t i = 0; i < scan->run->n_params && !scan->any_gradient; i++)
         if (scan->run->params[i].gradient)
             scan->has[scan->run->params[i].tensor] = true;
     for (uint32_t i = 0; i < scan->ops->n_storages; i++) {
@@ -319,6 +320,17 @@ static bool is_wanted(const struct gradient_scan *scan, uint32_t i)
            tensor->place != NO_PLACE && !scan->has[i];
 }
 
+/* Did the model take part at all? If torch.func computes with copies of its parameters,
+ * nobody reads or changes those. */
+static bool takes_part(const struct gradient_scan *scan)
+{
+    for (uint32_t i = 0; i < scan->model->n_tensors; i++)
+        if (scan->model->tensors[i].role == ROLE_PARAMETER &&
+            (scan->has[i] || scan->of[i].rank != FATE_NONE))
+            return true;
+    return false;
+}
+
 static struct no_gradient describe(const struct gradient_scan *scan, uint32_t tensor)
 {
     struct fate fate = scan->of[tensor];
@@ -355,6 +367,8 @@ static int list_parameters(const struct gradient_scan *scan, struct no_gradients
     for (uint32_t i = 0; i < model->n_tensors; i++)
         if (model->tensors[i].storage < model->n_storages)
             sharers[model->tensors[i].storage]++;
+    if (!takes_part(scan))
+        return 0;
     for (uint32_t i = 0; i < model->n_tensors; i++) {
         if (!is_wanted(scan, i))
             continue;

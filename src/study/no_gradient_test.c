@@ -306,3 +306,18 @@ TEST(a_chain_of_ten_thousand_operations_has_a_reason)
     end(&g, from, false);
     check_one(&g, NO_GRADIENT_DETACHED, 10000);
 }
+
+TEST(a_model_that_takes_no_part_has_no_reasons)
+{
+    struct gradient_scene g;
+    uint32_t loss;
+
+    begin(&g);
+    loss = memory(&g);
+    add(&g, (struct scene_op){"neg", .reads = {{g.x, true}}, .makes = {loss}});
+    add(&g, (struct scene_op){"neg", .phase = BACK, .cause = 1, .reads = {{loss}}});
+    op_scene_finish(&g.s);
+    CHECK(no_gradients_of(&g.all, g.s.run, &g.s.arena, NULL) == 0);
+    CHECK_INT(g.all.n, 0);
+    op_scene_end(&g.s);
+}

@@ -250,6 +250,59 @@ class NoAlarm(unittest.TestCase):
 
         self.assertEqual(why(Net())[0], {})
 
+    def names(self, net, step):
+        with torchoscope.record(net, ops=True) as recording:
+            step()
+        found = recording.json["run"]["no_gradient"]
+        return {one["name"]: one["why"] for one in found}
+
+    def test_unusual_layers(self):
+        normed = nn.utils.parametrizations
+        x, ids = torch.randn(3, 4), torch.randint(0, 10, (3,))
+        nets = [
+            (nn.Sequential(nn.Embedding(10, 4, sparse=True), nn.Linear(4, 2)), ids),
+            (normed.weight_norm(nn.Linear(4, 4)), x),
+            (normed.spectral_norm(nn.Linear(4, 4)), x),
+        ]
+        for net, given in nets:
+            with self.subTest(net):
+                self.assertEqual(self.names(net, lambda: net(given).sum().backward()), {})
+
+    def test_torch_func_computes_with_copies(self):
+        net, x = nn.Linear(4, 2), torch.randn(3, 4)
+        own = {name: one.detach() for name, one in net.named_parameters()}
+        call = torch.func.functional_call
+
+        def step():
+            torch.func.grad(lambda params: call(net, params, (x,)).sum())(own)
+
+        self.assertEqual(self.names(net, step), {})
+
+    def test_gradients_from_before_do_not_count(self):
+        net = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2))
+        x = torch.randn(3, 4)
+        net(x).sum().backward()
+        found = self.names(net, lambda: net[0](x).sum().backward())
+        self.assertEqual(found, {"1.weight": "not_read", "1.bias": "not_read"})
+
+    def test_a_result_that_is_written_into_another_tensor(self):
+        net, x = nn.Linear(4, 4), torch.randn(3, 4)
+
+        def step():
+            out = torch.zeros(3, 8)
+            out[:, :4] = net(x)
+            out[:, 4:] = 1
+            out.sum().backward()
+
+        self.assertEqual(self.names(net, step), {})
+
+        def cut():
+            out = torch.zeros(3, 4)
+            out[:, :4] = net(x).detach()
+            (out * net.bias).sum().backward()
+
+        self.assertEqual(self.names(net, cut), {"weight": "detached"})
+
 
 if __name__ == "__main__":
     unittest.main()
