@@ -23,6 +23,7 @@ import torchoscope
 from torchoscope.memory_steps import map_tensors, tensors_in
 from torchoscope.traces import loss_of
 
+CUT = {"a.weight", "a.bias"}
 HAS_TRANSFORMERS = "gpt2" in ARCHITECTURES
 
 
@@ -484,6 +485,33 @@ class Recorded(unittest.TestCase):
             {one["name"]: one["saved_bytes"] for one in found["modules"]}[""],
             found["saved_bytes"] - found["saved_outside_bytes"],
         )
+
+    def test_a_file_has_the_same(self):
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a, self.b = nn.Linear(8, 8), nn.Linear(8, 8)
+
+            def forward(self, x):
+                return self.b(self.a(x).detach())
+
+        recording = torchoscope.trace(Net(), (4, 8))
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "net.scope")
+            recording.save(path)
+            again = torchoscope.open(path)
+            self.assertEqual(again.memory(), recording.memory())
+            run = again.json["run"]
+            self.assertEqual(
+                run["no_gradient"], recording.json["run"]["no_gradient"]
+            )
+            self.assertEqual({one["name"] for one in run["no_gradient"]}, CUT)
+            done = scope.run("info", path)
+            self.assertEqual(done.returncode, 1, "a parameter that was cut off")
+            text = done.stdout.decode()
+        self.assertRegex(text, r"(?m)^peak +\S+ of tensors at ")
+        self.assertRegex(text, r"(?m)^saved +\S+ for backward")
+        self.assertRegex(text, r"get no gradient: .*detach\(\) in Net cut the path")
 
     def test_a_recording_without_operations_has_none(self):
         net = nn.Linear(2, 2)

@@ -266,7 +266,8 @@ class NoAlarm(unittest.TestCase):
         ]
         for net, given in nets:
             with self.subTest(net):
-                self.assertEqual(self.names(net, lambda: net(given).sum().backward()), {})
+                found = self.names(net, lambda: net(given).sum().backward())
+                self.assertEqual(found, {})
 
     def test_torch_func_computes_with_copies(self):
         net, x = nn.Linear(4, 2), torch.randn(3, 4)
