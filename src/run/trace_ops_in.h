@@ -43,7 +43,8 @@ struct trace_ops {
     struct op_extent *extents; /* by type */
     uint32_t n_types, types_room, extents_room;
     struct map types_by_hash;
-    uint32_t recent[4]; /* types, by their rank: the next tensor is often like the last */
+    uint32_t
+        recent[4]; /* types, by their rank: the next tensor is often like the last */
     struct run_op_value *values;
     uint32_t n_values, values_room;
     struct map values_by_key;
