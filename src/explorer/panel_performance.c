@@ -99,7 +99,7 @@ static void run_lines(struct lines *to, struct explorer *explorer,
                       const struct panel_room *room)
 {
     const struct facts_look look = {
-        .width = room->width, .indent = 2 + NAME_CELLS, .panel = true};
+        .width = room->width, .indent = 2 + NAME_CELLS, .panel = true, .margin = 2};
     struct facts measured = {0};
 
     slowest_lines(to, &own->slowest, room->width);

@@ -321,7 +321,8 @@ static void fact_lines(struct lines *to, const struct facts *facts,
     const struct fact_part *part = &facts->parts[fact->first];
     unsigned indent = fact->label ? look->indent : SENTENCE_INDENT;
 
-    lines_text(to, COLOUR_NONE, look->panel ? " " : "");
+    if (look->panel)
+        lines_pad(to, look->margin ? look->margin : 1);
     if (fact->label) {
         lines_text(to, label_role(fact, look), fact->label);
         lines_pad(to, indent);

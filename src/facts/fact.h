@@ -119,6 +119,7 @@ struct facts_look {
     unsigned width;  /* of a line; 0: no limit */
     unsigned indent; /* cells before a value */
     bool panel;      /* add a margin, dim the labels, cut overlong words */
+    unsigned margin; /* of a panel; 0: one cell */
 };
 void facts_lines(struct lines *to, const struct facts *facts,
                  const struct facts_look *look);
