@@ -2,6 +2,7 @@
 without recording, and nothing raises."""
 
 import copy
+import resource
 import threading
 import unittest
 import warnings
@@ -699,6 +700,56 @@ class ModesAndThreadsTest(OddCase):
         recording = self.same(make)
         self.assertEqual({op.phase for op in recording.ops("")}, {"forward", "backward"})
         self.assertTrue(recording.ops(phase="optimizer"))
+
+
+def resident_bytes():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
+
+
+class ManyOperationsTest(OddCase):
+    def test_beyond_the_limit_memory_is_flat(self):
+        limit, more, memory = 1 << 18, 100_000, {}
+
+        def forward(self, x):
+            x = self.lin(x)
+            for i in range(limit + 2 * more - 2):
+                x = x.add(float(i))  # other arguments each time
+                if i in (limit + more, limit + 2 * more - 3):
+                    memory[i] = resident_bytes()
+            return x
+
+        model, x = Calls(forward), torch.ones(1, 4)
+        with torchoscope.record(model, ops=True) as recording, torch.no_grad():
+            model(x)
+        ops = recording.ops()
+        self.assertEqual((len(ops), ops.lost), (limit, 2 * more))
+        text = f"only the first {limit} operations are kept one by one; {2 * more} more"
+        self.gap(recording, text)
+        first, last = memory.values()
+        self.assertLess(last - first, 4 << 20)
+
+    def test_generating_text(self):
+        try:
+            from transformers import GPT2Config, GPT2LMHeadModel
+        except ImportError:
+            self.skipTest("no transformers")
+
+        def make():
+            small = {"n_layer": 2, "n_head": 2, "n_embd": 16, "vocab_size": 50}
+            special = {"bos_token_id": 0, "eos_token_id": None, "pad_token_id": 0}
+            model = GPT2LMHeadModel(GPT2Config(**small, **special)).eval()
+            ids = torch.arange(6).view(1, 6)
+            options = {"max_new_tokens": 64, "do_sample": True, "use_cache": True}
+            return model, lambda: model.generate(ids, **options)
+
+        recording = self.same(make)
+        self.assertEqual(recording.ops().lost, 0)
+        attention = recording.ops(name="aten::_scaled_dot_product_flash_attention_for_cpu")
+        self.assertEqual(len(attention), 2 * 64)
+        # The cache grows by one token each time.
+        lengths = [op.inputs[1].shape[2] for op in attention.filter("transformer.h.0")]
+        self.assertEqual(lengths, list(range(6, 70)))
 
 
 if __name__ == "__main__":
