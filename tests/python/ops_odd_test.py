@@ -551,17 +551,18 @@ class KindsOfOperationsTest(OddCase):
 
 class ModesAndThreadsTest(OddCase):
     def test_modes_of_the_user(self):
-        def make(stop):
-            model = nn.Linear(4, 4)
+        def make():
+            # Its input has two gradients, which the recording adds up too.
+            model = nn.Sequential(nn.Linear(4, 4), Calls(lambda self, x: self.lin(x) + x))
 
             def go():
                 with Counts() as counts:
                     model(torch.ones(2, 4)).sum().backward()
-                return [model.weight.grad, counts.names]
+                return [model[0].weight.grad, counts.names]
 
             return model, go
 
-        recording = self.same(lambda: make(False))
+        recording = self.same(make)
         self.assertIn("aten::addmm", self.names(recording))
         model = nn.Linear(4, 4)
         with Counts() as counts, torchoscope.record(model, ops=True) as recording:

@@ -77,6 +77,31 @@ static PyObject *without_graph(PyObject *gradient)
     return PyObject_CallMethodObjArgs(gradient, torch_find()->names[NAME_detach], NULL);
 }
 
+static bool is_plain(PyObject *tensor)
+{
+    return Py_TYPE(tensor) == torch_find()->tensor;
+}
+
+/* a + b, which the modes of the user do not see. */
+static PyObject *add_unseen(PyObject *a, PyObject *b)
+{
+    const struct torch *torch = torch_find();
+    bool plain = is_plain(a) && is_plain(b) && torch->no_dispatch;
+    PyObject *off = plain ? PyObject_CallNoArgs(torch->no_dispatch) : NULL;
+    PyObject *entered = off ? PyObject_CallMethod(off, "__enter__", NULL) : NULL;
+    PyObject *total, *left;
+
+    ext_swallow();
+    total = PyObject_CallMethodObjArgs(a, torch->names[NAME_add], b, NULL);
+    if (entered) {
+        left = PyObject_CallMethod(off, "__exit__", "OOO", Py_None, Py_None, Py_None);
+        Py_XDECREF(left);
+    }
+    Py_XDECREF(entered);
+    Py_XDECREF(off);
+    return total;
+}
+
 void sum_begin(struct sum *sum, PyObject *gradient)
 {
     sum->total = without_graph(gradient);
@@ -97,8 +122,7 @@ void sum_add(struct grads *grads, struct recorder *recorder,
         grads->waiting = sum;
     }
     if (part && sum->total) {
-        total = PyObject_CallMethodObjArgs(sum->total, torch_find()->names[NAME_add],
-                                           part, NULL);
+        total = add_unseen(sum->total, part);
         if (!total)
             recorder_failed(recorder);
         Py_DECREF(sum->total);

@@ -77,6 +77,7 @@ static void find_functions(struct torch *torch)
     }
     torch->graph_task = attribute(torch->c, "_current_graph_task_id");
     torch->sequence_nr = attribute(autograd, "_get_sequence_nr");
+    torch->no_dispatch = attribute(torch->c, "_DisableTorchDispatch");
     torch->current_node = attribute(torch->c, "_current_autograd_node");
     torch->accumulate = attribute(nodes, "AccumulateGrad");
     torch->transpose = attribute(nodes, "TBackward0");

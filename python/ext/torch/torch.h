@@ -129,6 +129,7 @@ struct torch {
     PyObject *any_autocast;        /* torch._C._is_any_autocast_enabled */
     PyObject *autocast[2];         /* fallback: CUDA's, the CPU's */
     PyObject *graph_task;          /* torch._C._current_graph_task_id */
+    PyObject *no_dispatch;         /* torch._C._DisableTorchDispatch */
     PyObject *sequence_nr;         /* torch._C._autograd._get_sequence_nr */
     PyObject *current_node;        /* torch._C._current_autograd_node */
     PyObject *accumulate;          /* node type that ends at a leaf */
