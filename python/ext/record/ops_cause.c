@@ -134,23 +134,33 @@ static uint32_t place_of_tensor(const struct model *model, uint32_t tensor)
     return place == NO_PLACE ? NO_PLACE : model->parent[place];
 }
 
-/* node._sequence_nr(), with the method of the type: it is looked up once while nodes of
- * this type run. */
+struct ops_node_type *ops_node_type(struct recorder_ops *ops, PyObject *node)
+{
+    PyTypeObject *type = Py_TYPE(node);
+    struct ops_node_type *known =
+        &ops->node_types[(uintptr_t)type / 64 % OPS_NODE_TYPES];
+
+    if (PyType_GetFlags(type) & Py_TPFLAGS_HEAPTYPE)
+        return NULL;
+    if (known->type != type) {
+        Py_XDECREF(known->method);
+        *known = (struct ops_node_type){.type = type};
+        known->method =
+            PyObject_GetAttr((PyObject *)type, torch_find()->names[NAME__sequence_nr]);
+        ext_swallow();
+    }
+    return known;
+}
+
+/* node._sequence_nr() */
 static PyObject *number_of_node(struct recorder_ops *ops, PyObject *node)
 {
-    struct ops_node_type *known =
-        &ops->node_types[(uintptr_t)Py_TYPE(node) / 64 % OPS_NODE_TYPES];
+    const struct ops_node_type *known = ops_node_type(ops, node);
 
-    if (known->type != Py_TYPE(node)) {
-        Py_CLEAR(known->method);
-        Py_CLEAR(known->type);
-        known->method = PyObject_GetAttr((PyObject *)Py_TYPE(node),
-                                         torch_find()->names[NAME__sequence_nr]);
-        if (!known->method)
-            return NULL;
-        known->type = (PyTypeObject *)Py_NewRef((PyObject *)Py_TYPE(node));
-    }
-    return PyObject_CallFunctionObjArgs(known->method, node, NULL);
+    if (known && known->method)
+        return PyObject_CallFunctionObjArgs(known->method, node, NULL);
+    return PyObject_CallMethodObjArgs(node, torch_find()->names[NAME__sequence_nr],
+                                      NULL);
 }
 
 static void cause_of_node(struct recorder_ops *ops, PyObject *node,

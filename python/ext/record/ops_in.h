@@ -64,10 +64,13 @@ enum ops_node_class {
     OPS_NODE_AFTER, /* made after its operation: a write to a slice */
 };
 
-/* A type of nodes of autograd and its method _sequence_nr; both held. */
+/* What is known of a class of nodes of autograd. Only of torch's own, which are never
+ * freed. */
 struct ops_node_type {
     PyTypeObject *type;
-    PyObject *method;
+    PyObject *method; /* _sequence_nr, held */
+    bool looked;      /* its class is known */
+    enum ops_node_class class;
 };
 #define OPS_NODE_TYPES 32u
 
@@ -104,8 +107,6 @@ struct recorder_ops {
     uint32_t n_threads, threads_room;
     struct ops_origins *retired; /* of threads that ended */
     uint32_t n_retired, retired_room;
-    const void *node_type; /* the class of the last node; only compared */
-    enum ops_node_class node_class;
     bool compiled; /* compiled code ran in backward */
     uint64_t
         ambiguous; /* backward operations whose node several threads could have made */
@@ -144,6 +145,8 @@ bool ops_look(struct recorder_ops *ops, PyObject *tensor, struct trace_op_tensor
 
 /* ---- ops_cause.c ---- */
 struct ops_thread *ops_thread(struct recorder_ops *ops, uint32_t number);
+/* What is known of a node's class; NULL: it may be freed. */
+struct ops_node_type *ops_node_type(struct recorder_ops *ops, PyObject *node);
 /* Fills phase, flags, thread, call, place, line, cause and gradient. */
 void ops_cause(struct recorder_ops *ops, struct stack *stack,
                struct trace_op_given *given);

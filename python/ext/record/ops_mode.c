@@ -634,10 +634,8 @@ void ops_free(struct recorder_ops *ops)
     for (uint32_t i = 0; i < ops->n_threads; i++)
         Py_XDECREF(ops->threads[i].leave);
     ops_origins_free(ops);
-    for (uint32_t i = 0; i < OPS_NODE_TYPES; i++) {
+    for (uint32_t i = 0; i < OPS_NODE_TYPES; i++)
         Py_XDECREF(ops->node_types[i].method);
-        Py_XDECREF((PyObject *)ops->node_types[i].type);
-    }
     Py_XDECREF(ops->describe);
     Py_XDECREF(ops->run);
     Py_XDECREF(ops->enter);

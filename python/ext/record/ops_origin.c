@@ -201,27 +201,30 @@ static bool choose(struct recorder_ops *ops, uint64_t node, const char *name,
     return found > 0;
 }
 
-/* What is special about a node's class. Neighbours are often of the same. */
+/* What is special about a node's class. */
 static enum ops_node_class look_at_class(struct recorder_ops *ops, PyObject *node)
 {
+    struct ops_node_type *known = ops_node_type(ops, node);
+    enum ops_node_class class = OPS_NODE_PLAIN;
     char text[TORCH_CLASS_NAME];
 
-    if (ops->node_type == Py_TYPE(node))
-        return ops->node_class;
+    if (known && known->looked)
+        return known->class;
     torch_class_name(node, text);
-    ops->node_type = Py_TYPE(node);
-    ops->node_class = OPS_NODE_PLAIN;
     if (strcmp(text, "CopySlices") == 0) {
-        ops->node_class = OPS_NODE_AFTER;
+        class = OPS_NODE_AFTER;
     } else if (strcmp(text, "CompiledFunctionBackward") == 0) {
         if (!ops->compiled && ops->recorder->trace)
             trace_gap(ops->recorder->trace, RUN_GAP_COMPILED, NO_OBJECT,
                       "Compiled code ran in backward: the operators that it calls are "
                       "recorded, its own kernels are not.");
         ops->compiled = true;
-        ops->node_type = NULL; /* torch makes such classes anew */
     }
-    return ops->node_class;
+    if (known) {
+        known->looked = true;
+        known->class = class;
+    }
+    return class;
 }
 
 bool ops_find_origin(struct recorder_ops *ops, PyObject *node, uint64_t sequence,
