@@ -314,8 +314,10 @@ TEST(a_model_that_takes_no_part_has_no_reasons)
 
     begin(&g);
     loss = memory(&g);
-    add(&g, (struct scene_op){"neg", .reads = {{g.x, true}}, .makes = {loss}});
-    add(&g, (struct scene_op){"neg", .phase = BACK, .cause = 1, .reads = {{loss}}});
+    add(&g, (struct scene_op){"neg", .reads = {{.storage = g.x, .grad = true}},
+                              .makes = {loss}});
+    add(&g, (struct scene_op){"neg", .phase = BACK, .cause = 1,
+                              .reads = {{.storage = loss}}});
     op_scene_finish(&g.s);
     CHECK(no_gradients_of(&g.all, g.s.run, &g.s.arena, NULL) == 0);
     CHECK_INT(g.all.n, 0);
