@@ -9,6 +9,7 @@ more. torchlens runs the forward itself, so it is compared with a bare forward.
 """
 
 import contextlib
+import gc
 import io
 import os
 import subprocess
@@ -105,7 +106,7 @@ def with_our_tree(step):
 
 
 class Torchlens:
-    """It runs the model itself, and keeps what it needs for its graph."""
+    """It runs the model itself, and keeps a copy of each result."""
 
     def __init__(self, model):
         import torchlens
@@ -120,7 +121,7 @@ class Torchlens:
 
     def run(self, given):
         with contextlib.redirect_stdout(io.StringIO()):
-            found = self.record(self.model, given, save_raw_activations=False)
+            found = self.record(self.model, given, default_op=True)
         if found is None:
             raise bench.NotRun("it recorded nothing")
 
@@ -169,17 +170,20 @@ def after_the_step(step, table):
     """From the end of the step to the tree, JSON and FLOPs, with the end of the block."""
     ours, theirs, shares = [], [], []
     for _ in range(ROUNDS + 1):
+        gc.collect()  # what others left behind
         with record(step.model, ops=True) as recording:
             step()
             began = CLOCK()
         read_all(recording)
         ours.append(CLOCK() - began)
         shares.append(recording.cost["share"])
+        gc.collect()
         with profiler() as profile:
             step()
             began = CLOCK()
         profile.key_averages(group_by_input_shape=True).table()
         theirs.append(CLOCK() - began)
+        del profile
     table.line("then to tree, JSON and FLOPs", ours[1:], bench.seconds_text, 0.1)
     table.line("then to torch.profiler's table", theirs[1:], bench.seconds_text)
     table.line("share inside us, as it tells", shares[1:], record_bench.as_share)
