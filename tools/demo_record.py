@@ -76,10 +76,11 @@ def main(path):
     torch.set_num_threads(1)  # too small for more: they would wait for one another
     model = ResNet()
     pictures, classes = torch.randn(1, 3, 64, 64), torch.tensor([3])
-    with torchoscope.state_guard(model):
-        step(model, pictures, classes)  # the first step pays for torch's own start
     # Operations show what happens between modules: the + of a residual block.
     ops = hasattr(torch._C, "_current_autograd_node")  # torch 2.1 and later
+    # The first step pays for torch's start and for ours.
+    with torchoscope.state_guard(model), torchoscope.record(model, ops=ops):
+        step(model, pictures, classes)
     with torchoscope.record(model, ops=ops) as recording:
         step(model, pictures, classes)
     Path(path).parent.mkdir(parents=True, exist_ok=True)
