@@ -103,7 +103,7 @@ void ops_optimizer(struct recorder_ops *ops, bool begins)
     }
 }
 
-/* Is a step() under way? One that raised told nobody that it ended. */
+/* Is a step() under way? No hook reports the end of one that raised. */
 static bool is_optimizing(struct ops_thread *thread)
 {
     if (thread->optimizing && !frame_runs(thread->step))

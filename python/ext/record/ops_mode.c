@@ -255,7 +255,7 @@ static void tell_replay(struct op_visit *visit, uint32_t op, PyObject *result)
         recorder_failed(visit->ops->recorder);
 }
 
-/* What we do from here on is not recorded, by no recording. */
+/* No recording sees what we do from here on. */
 static void busy_begin(struct op_visit *visit)
 {
     visit->stack->busy = true;
@@ -410,7 +410,7 @@ static PyObject *record_op(struct op_visit *visit)
 
 /* ---- the type ---- */
 
-/* The state of a mode stands behind that of its base class. */
+/* The state of a mode is stored behind that of its base class. */
 struct mode_state {
     struct recorder_ops *ops;
     PyObject *recorder; /* the instance's dict holds it */
