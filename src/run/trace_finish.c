@@ -34,7 +34,7 @@ static int copy_strings(struct finish *f)
     return 0;
 }
 
-static void *copy(struct run *run, const void *from, size_t n, size_t item)
+void *trace_copy(struct run *run, const void *from, size_t n, size_t item)
 {
     void *to = arena_array(&run->arena, n + 1, item);
 
@@ -49,8 +49,8 @@ static int copy_plain(struct finish *f)
     const struct values *from = &f->trace->plain;
     struct values *to = &f->run->plain;
 
-    to->at = copy(f->run, from->at, from->n, sizeof *to->at);
-    to->items = copy(f->run, from->items, from->n_items, sizeof *to->items);
+    to->at = trace_copy(f->run, from->at, from->n, sizeof *to->at);
+    to->items = trace_copy(f->run, from->items, from->n_items, sizeof *to->items);
     if (!to->at || !to->items)
         return -1;
     to->n = to->room = from->n;
@@ -65,10 +65,11 @@ static int copy_tables(struct finish *f)
     struct str name = arena_str(&run->arena, str_of(trace->model->path));
 
     run->name = name.at;
-    run->devices = copy(run, trace->devices, trace->n_devices, sizeof *run->devices);
-    run->facts = copy(run, trace->facts, trace->n_facts, sizeof *run->facts);
-    run->params = copy(run, trace->params, trace->n_params, sizeof *run->params);
-    run->kept = copy(run, trace->kept, trace->n_kept, sizeof *run->kept);
+    run->devices =
+        trace_copy(run, trace->devices, trace->n_devices, sizeof *run->devices);
+    run->facts = trace_copy(run, trace->facts, trace->n_facts, sizeof *run->facts);
+    run->params = trace_copy(run, trace->params, trace->n_params, sizeof *run->params);
+    run->kept = trace_copy(run, trace->kept, trace->n_kept, sizeof *run->kept);
     if (!run->name || !run->devices || !run->facts || !run->params || !run->kept)
         return -1;
     run->n_devices = trace->n_devices;
@@ -88,7 +89,7 @@ static int copy_values(struct finish *f)
 
     for (uint32_t i = 0; i < trace->n_lights; i++)
         more += trace->lights[i].n_ios;
-    run->values = copy(run, trace->values, trace->n_values, sizeof *run->values);
+    run->values = trace_copy(run, trace->values, trace->n_values, sizeof *run->values);
     run->stats =
         arena_array(&run->arena, trace->n_values + more + 1, sizeof *run->stats);
     if (!run->values || !run->stats)

@@ -202,6 +202,10 @@ struct trace {
     uint64_t lost_calls, lost_values, lost_ios, lost_gaps, lost_kept;
 };
 
+/* trace_finish.c: a copy of n items in the arena of a run, with room for one more; NULL:
+ * out of memory. */
+void *trace_copy(struct run *run, const void *from, size_t n, size_t item);
+
 /* trace_value.c: drops values without references, if there are many. */
 void trace_sweep(struct trace *trace);
 

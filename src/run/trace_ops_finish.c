@@ -73,15 +73,6 @@ int64_t trace_op_flops(struct trace *trace, const struct trace_op_given *given)
 
 /* ---- the run ---- */
 
-static void *copy(struct run *run, const void *from, size_t n, size_t item)
-{
-    void *to = arena_array(&run->arena, n + 1, item);
-
-    if (to && n)
-        memcpy(to, from, n * item);
-    return to;
-}
-
 static int compare_totals(const void *a, const void *b)
 {
     const struct run_op_total *one = a, *other = b;
@@ -141,7 +132,8 @@ int trace_ops_finish(const struct trace *trace, struct run *run,
         return -1;
 #define COPY(list)                                                                     \
     (to->n_##list = from->n_##list,                                                    \
-     (to->list = copy(run, from->list, from->n_##list, sizeof *to->list)) != NULL)
+     (to->list = trace_copy(run, from->list, from->n_##list, sizeof *to->list)) !=     \
+         NULL)
     if (!COPY(kinds) || !COPY(args) || !COPY(types) || !COPY(values) ||
         !COPY(sources) || !COPY(ops) || !COPY(ios) || !COPY(totals) ||
         copy_storages(from, run, to) < 0 || copy_stats(from, run, to) < 0)

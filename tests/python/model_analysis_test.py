@@ -156,7 +156,7 @@ class TheDocument(TemporaryFolder):
         (self.folder / "my_model.py").write_text(self.model)
 
     def run_command(self):
-        """Runs the command of the document as it stands there."""
+        """Runs the command exactly as the document has it."""
         example = self.blocks("bash")[2]
         words = example.split()
         self.assertEqual(words[0], "tt-model-analysis")

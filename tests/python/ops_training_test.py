@@ -142,7 +142,7 @@ class TrainingTest(CleanCase):
 
 
 class Stops(nn.Module):
-    """Raises where it is told to."""
+    """Raises `error` in the middle of forward."""
 
     def __init__(self):
         super().__init__()

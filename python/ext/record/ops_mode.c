@@ -207,20 +207,19 @@ struct op_visit {
     PyObject *func, *args, *kwargs;
     struct trace_op_given given;
     struct ops_tensors tensors;
-    uint64_t began_ns, own_ns;
+    uint64_t began_ns;
 };
 
 /* Statistics of the results, if they are wanted. */
 static void measure_results(struct op_visit *visit, PyObject *result)
 {
     struct recorder_ops *ops = visit->ops;
-    PyObject *single[1] = {result};
     Py_ssize_t n = PyTuple_Check(result) ? PyTuple_Size(result) : 1;
 
     if (visit->kind->flags & (OP_VIEW | OP_MAKES))
         return;
     for (Py_ssize_t i = 0; i < n && ops->recorder->trace; i++) {
-        PyObject *one = PyTuple_Check(result) ? PyTuple_GetItem(result, i) : single[0];
+        PyObject *one = PyTuple_Check(result) ? PyTuple_GetItem(result, i) : result;
         struct live_tensor look;
         struct stats stats;
 
@@ -504,8 +503,8 @@ static PyObject *make_type(void)
     return type;
 }
 
-/* The type is made when torch is there; torch keeps it, by an attribute of its module of
- * modes. */
+/* The type is made when it is first needed, since its base is torch's, and kept as an
+ * attribute of torchoscope._core. */
 static PyObject *mode_type(void)
 {
     PyObject *module = PyImport_ImportModule("torchoscope._core");
