@@ -1,4 +1,5 @@
-/* torchoscope ops: the operations that a recorded run used. A live model is run and
+/* torchoscope ops: the operations that a recorded run used, or that the code of a file
+ * has. A live model is run and
  * recorded by Python (cli/python.h, python/torchoscope/shell.py), which then calls this
  * command for the recording. */
 #include <stdint.h>
@@ -11,6 +12,7 @@
 #include "cli/speak.h"
 #include "export/export.h"
 #include "facts/ops_table.h"
+#include "study/program_use.h"
 #include "text/text.h"
 
 struct ops_options {
@@ -24,7 +26,7 @@ struct ops_options {
 
 static const struct option options_table[] = {
     {"sort", 's', OPTION_TEXT, "time|count|flops|memory|name|first", AT(sort),
-     "in this order; default: time, the largest first"},
+     "in this order; default: time, the largest first; of a file: count"},
     {"top", 'n', OPTION_COUNT, "N", AT(top), "the first N only"},
     {"phase", 0, OPTION_TEXT, "forward|backward|recompute|optimizer", AT(phase),
      "operations of this phase only"},
@@ -108,6 +110,7 @@ static int write_text(struct ops_job *job, struct err *err)
 {
     const struct run *run = job->session->run;
     struct op_use_table table = {.run = run,
+                                 .model = job->session->model,
                                  .uses = &job->uses,
                                  .top = job->options->top,
                                  .width = job->cli->columns,
@@ -121,7 +124,10 @@ static int write_text(struct ops_job *job, struct err *err)
         write_refused(job);
         return 0;
     }
-    ops_table_sums(&sums, run, &job->uses, job->phases);
+    if (run)
+        ops_table_sums(&sums, run, &job->uses, job->phases);
+    else
+        ops_program_sums(&sums, job->session->model, &job->uses);
     speak_text(job->cli, &sums, COLOUR_NONE);
     buf_release(&sums);
     return 0;
@@ -144,6 +150,38 @@ static int write_all(struct ops_job *job, struct err *err)
     return export_ops_json(&json, job->session, &uses, err);
 }
 
+/* Options that need a run are refused for a file. */
+static int check_options(const struct ops_job *job, struct err *err)
+{
+    const char *sort = job->options->sort, *path = job->session->model->path;
+
+    if (job->options->phase)
+        return err_set(err, ERR_USAGE, "%s was not run: it has no phases", path);
+    if (sort && order_of(sort) != OP_USE_COUNT && order_of(sort) != OP_USE_NAME &&
+        order_of(sort) != OP_USE_FIRST)
+        return err_set(err, ERR_USAGE,
+                       "%s was not run: sort by count, name or first use", path);
+    return 0;
+}
+
+/* The operations used by the recording, or in the code of the file, in order. */
+static int find_uses(struct ops_job *job, struct err *err)
+{
+    const struct run *run = job->session->run;
+    const char *sort = job->options->sort;
+
+    if (export_has_ops(job->session, err) < 0)
+        return -1;
+    if (!run && (check_options(job, err) < 0 ||
+                 program_use_of(&job->uses, job->session->model, &job->arena, err) < 0))
+        return -1;
+    if (run && op_use_of(&job->uses, run, OP_USE_BY_OVERLOAD, job->phases, &job->arena,
+                         err) < 0)
+        return -1;
+    op_use_sort(&job->uses, order_of(run || sort ? sort : "count"));
+    return 0;
+}
+
 static int ops_file(struct ops_job *job, const char *path, struct err *err)
 {
     job->phases = phases_of(job->options->phase);
@@ -151,11 +189,8 @@ static int ops_file(struct ops_job *job, const char *path, struct err *err)
         ops_allowed_read(&job->allowed, job->options->allow, &job->arena, err) < 0)
         return -1;
     job->session = session_open(path, &job->cli->work, err);
-    if (!job->session || export_has_ops(job->session, err) < 0 ||
-        op_use_of(&job->uses, job->session->run, OP_USE_BY_OVERLOAD, job->phases,
-                  &job->arena, err) < 0)
+    if (!job->session || find_uses(job, err) < 0)
         return -1;
-    op_use_sort(&job->uses, order_of(job->options->sort));
     job->n_used = job->uses.n;
     if (job->options->allow)
         refuse(job);
@@ -210,9 +245,10 @@ static int ops_run(int argc, char **argv)
 const struct command ops_command = {
     .name = "ops",
     .summary = "list the operations of a recording: count, time, FLOPs, memory",
-    .usage = "RECORDING|TARGET [OPTION]...",
+    .usage = "RECORDING|FILE|TARGET [OPTION]...",
     .details =
         "A recording has operations if it was made with record(model, ops=True).\n"
+        "Of a TorchScript file, those in its code are counted: nothing is run.\n"
         "The list of --allow-ops has one name per line: add, aten::add or add.Tensor;\n"
         "# begins a comment.\n" ABOUT_LIVE_TARGET,
     .options = options_table,

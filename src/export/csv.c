@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/base.h"
+#include "facts/ops_table.h"
 #include "run/op_table.h"
 #include "text/escape.h"
 
@@ -387,6 +388,28 @@ static void add_use(struct csv_table *table, const struct op_use *use,
     out_text(table->out, "\r\n");
 }
 
+/* Of a file: what only a run has stays empty. */
+static void add_program_use(struct csv_table *table, const struct op_use *use)
+{
+    const struct program_op *op = &table->model->program->ops[use->first];
+    struct buf line = BUF_INIT;
+
+    table->first = true;
+    add_text(table, use->name);
+    add_nothing(table, 1);
+    add_field(table, str_of(op_family_name(op_family_of(use->name))));
+    add_u64(table, use->sum.count);
+    add_nothing(table, 3);
+    add_u64(table, 0);
+    add_nothing(table, 1);
+    add_path(table, use->place);
+    ops_program_line(&line, table->model, op->file, op->line);
+    add_text(table, buf_span(&line));
+    add_u64(table, use->first);
+    out_text(table->out, "\r\n");
+    buf_release(&line);
+}
+
 void export_ops_csv(struct out *out, const struct session *session,
                     const struct op_use_list *uses)
 {
@@ -395,7 +418,10 @@ void export_ops_csv(struct out *out, const struct session *session,
     out_text(out, "name,overload,family,count,ns,share,flops,counted,new_bytes,module,"
                   "line,id\r\n");
     for (uint32_t i = 0; i < uses->n; i++)
-        add_use(&table, &uses->at[i], &uses->sum);
+        if (session->run)
+            add_use(&table, &uses->at[i], &uses->sum);
+        else
+            add_program_use(&table, &uses->at[i]);
     buf_release(&table.text);
     buf_release(&table.field);
 }

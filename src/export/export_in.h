@@ -128,6 +128,10 @@ struct str document_op_arg(const struct run *run, const struct run_op *op,
 /* A number, or null for RUN_NONE. */
 void export_number(struct json *json, const char *key, uint32_t number);
 
+/* The document "ops" of a file with a program: json_program.c. */
+int export_script_json(struct json *json, const struct session *session,
+                       const struct op_use_list *uses, struct err *err);
+
 /* ---- two recordings: json_divergence.c ---- */
 
 struct divergence;

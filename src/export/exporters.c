@@ -6,6 +6,7 @@
 #include "base/base.h"
 #include "base/whole_file.h"
 #include "export/export.h"
+#include "study/program_use.h"
 
 static int export_text(struct out *out, struct session *session,
                        const struct export_wanted *wanted, struct err *err)
@@ -38,7 +39,7 @@ static int export_json(struct out *out, struct session *session,
     return 0;
 }
 
-/* The operations of a recording. */
+/* The operations of a recording, or of a file that has a program. */
 static int export_ops(struct out *out, struct session *session,
                       const struct export_wanted *wanted, struct err *err)
 {
@@ -52,8 +53,9 @@ static int export_ops(struct out *out, struct session *session,
         return -1;
     arena_init(&arena, 0);
     json_init_text(&json, out);
-    status =
-        op_use_of(&uses, session->run, OP_USE_BY_OVERLOAD, OP_PHASES_ALL, &arena, err);
+    status = session->run ? op_use_of(&uses, session->run, OP_USE_BY_OVERLOAD,
+                                      OP_PHASES_ALL, &arena, err)
+                          : program_use_of(&uses, session->model, &arena, err);
     if (status == 0)
         status = export_ops_json(&json, session, &uses, err);
     arena_release(&arena);

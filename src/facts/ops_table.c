@@ -34,6 +34,23 @@ void ops_table_name(struct buf *to, const struct op_use *use)
     }
 }
 
+/* Where an operation of a file is first. */
+static void program_first(struct buf *to, const struct model *model,
+                          const struct op_use *use)
+{
+    const struct program_op *op = &model->program->ops[use->first];
+    struct buf text = BUF_INIT;
+
+    place_path(model, use->place, &text);
+    escape_terminal(to, text.len > 0 ? buf_span(&text) : STR("(root)"));
+    buf_clear(&text);
+    if (ops_program_line(&text, model, op->file, op->line)) {
+        buf_char(to, ' ');
+        escape_terminal(to, buf_span(&text));
+    }
+    buf_release(&text);
+}
+
 void ops_table_first(struct buf *to, const struct run *run, const struct op_use *use)
 {
     struct buf path = BUF_INIT;
@@ -60,14 +77,20 @@ static void add_flops(struct buf *to, const struct op_sum *sum)
         buf_char(to, '-');
 }
 
+static enum op_family family_of(const struct op_use_table *table,
+                                const struct op_use *use)
+{
+    if (!table->run)
+        return op_family_of(use->name);
+    return (enum op_family)table->run->ops->kinds[use->kind].family;
+}
+
 static void add_cell(struct buf *to, const struct op_use_table *table,
                      const struct op_use *use, enum use_column column)
 {
-    const struct run_ops *ops = table->run->ops;
-
     switch (column) {
     case FAMILY:
-        buf_text(to, op_family_name((enum op_family)ops->kinds[use->kind].family));
+        buf_text(to, op_family_name(family_of(table, use)));
         break;
     case COUNT:
         text_commas(to, use->sum.count);
@@ -89,7 +112,10 @@ static void add_cell(struct buf *to, const struct op_use_table *table,
         text_bytes(to, use->sum.new_bytes);
         break;
     case FIRST:
-        ops_table_first(to, table->run, use);
+        if (table->run)
+            ops_table_first(to, table->run, use);
+        else
+            program_first(to, table->model, use);
         break;
     case COLUMNS:
         break;
@@ -104,6 +130,8 @@ struct ops_lines {
     uint32_t n;
     struct table_layout layout;
     struct layout_column columns[COLUMNS];
+    enum use_column which[COLUMNS];
+    unsigned n_columns;
     struct buf text;
     uint32_t *ends; /* of each text: for each row its name, then the columns */
 };
@@ -130,18 +158,26 @@ static size_t end_text(struct ops_lines *lines, size_t i, struct buf *text)
 static void make_row(struct ops_lines *lines, uint32_t row)
 {
     const struct op_use *use = &lines->table->uses->at[row];
-    size_t first = (size_t)row * (COLUMNS + 1), cells;
+    size_t first = (size_t)row * (lines->n_columns + 1), cells;
     struct buf text = BUF_INIT;
 
     ops_table_name(&text, use);
     cells = end_text(lines, first, &text);
     if (cells > lines->layout.label)
         lines->layout.label = (unsigned)cells;
-    for (unsigned c = 0; c < COLUMNS; c++) {
-        add_cell(&text, lines->table, use, (enum use_column)c);
+    for (unsigned c = 0; c < lines->n_columns; c++) {
+        add_cell(&text, lines->table, use, lines->which[c]);
         layout_widen(&lines->columns[c], end_text(lines, first + 1 + c, &text));
     }
     buf_release(&text);
+}
+
+/* A file has no times and no memory. */
+static void choose_columns(struct ops_lines *lines)
+{
+    for (int c = 0; c < COLUMNS; c++)
+        if (lines->table->run || (c != TIME && c != SHARE && c != MEMORY))
+            lines->which[lines->n_columns++] = (enum use_column)c;
 }
 
 static void make_rows(struct ops_lines *lines)
@@ -149,9 +185,9 @@ static void make_rows(struct ops_lines *lines)
     struct table_layout *layout = &lines->layout;
 
     layout->at = lines->columns;
-    for (unsigned c = 0; c < COLUMNS; c++)
-        layout_widen(layout_add(layout, &ops_columns[c]),
-                     strlen(ops_columns[c].header));
+    for (unsigned c = 0; c < lines->n_columns; c++)
+        layout_widen(layout_add(layout, &ops_columns[lines->which[c]]),
+                     strlen(ops_columns[lines->which[c]].header));
     for (uint32_t i = 0; i < lines->n; i++)
         make_row(lines, i);
     if (layout->label < layout->least_label)
@@ -163,12 +199,12 @@ static void make_rows(struct ops_lines *lines)
 
 static void add_row(struct buf *line, const struct ops_lines *lines, uint32_t row)
 {
-    size_t first = (size_t)row * (COLUMNS + 1), label = lines->layout.label;
+    size_t first = (size_t)row * (lines->n_columns + 1), label = lines->layout.label;
     struct buf text = BUF_INIT;
 
     figure_cut(&text, FIGURE_TEXT, text_at(lines, first), label, lines->table->ascii);
     text_pad(line, buf_span(&text), label);
-    for (unsigned c = 0; c < COLUMNS; c++)
+    for (unsigned c = 0; c < lines->n_columns; c++)
         layout_put(line, &lines->layout, c, text_at(lines, first + 1 + c), COLOUR_NONE);
     buf_release(&text);
 }
@@ -186,7 +222,9 @@ int ops_table_text(struct out *out, const struct op_use_table *table, struct err
                                          .isolate = table->isolate}};
     struct buf line = BUF_INIT;
 
-    lines.ends = malloc(((size_t)lines.n * (COLUMNS + 1) + 1) * sizeof *lines.ends);
+    choose_columns(&lines);
+    lines.ends =
+        malloc(((size_t)lines.n * (lines.n_columns + 1) + 1) * sizeof *lines.ends);
     if (!lines.ends)
         return err_set(err, ERR_LIMIT, "no memory left for the table");
     make_rows(&lines);

@@ -7,7 +7,8 @@
 #include "study/op_use.h"
 
 struct op_use_table {
-    const struct run *run;
+    const struct run *run;          /* NULL: the operations of a file */
+    const struct model *model;      /* its program; not used if there is a run */
     const struct op_use_list *uses; /* by name and overload, in output order */
     uint32_t top;                   /* only the first rows; UINT32_MAX: all */
     unsigned width;                 /* in cells; 0: no limit */
@@ -21,6 +22,15 @@ int ops_table_text(struct out *out, const struct op_use_table *table, struct err
 void ops_table_name(struct buf *to, const struct op_use *use);
 /* "layer1.0 net.py:41", escaped: where an operation ran first. */
 void ops_table_first(struct buf *to, const struct run *run, const struct op_use *use);
+
+/* "__torch__/net.py:41", raw: a line of a program. False: unknown, and nothing is added.
+ */
+bool ops_program_line(struct buf *to, const struct model *model, uint32_t file,
+                      uint32_t line);
+/* The sums of a program, a line each: how many operations, and what the counts do not
+ * say: loops, branches, what was not understood. */
+void ops_program_sums(struct buf *to, const struct model *model,
+                      const struct op_use_list *uses);
 
 /* The sums, a line each: how many operations, their time, memory and FLOPs by phase, and
  * how much of the work the FLOPs cover. */

@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "base/test.h"
+#include "model/build.h"
 #include "run/sample_run.h"
+#include "study/program_use.h"
 
 struct scene {
     struct run *run;
@@ -109,4 +111,69 @@ TEST(matrix_operations_without_flops_are_said)
               "999 of 2,000 operations have a FLOPs formula; 1 of 1,000 matrix "
               "operations has none");
     buf_release(&text);
+}
+
+/* conv2d in a loop, relu in a branch that is not taken, and code that is unclear. */
+static const struct model *program_model(void)
+{
+    struct build build;
+    const struct model *model;
+    uint32_t file, regions[3];
+    static const struct program_region kinds[] = {
+        {.kind = PROGRAM_LOOP, .taken = -1, .parent = PROGRAM_NONE},
+        {.kind = PROGRAM_IF, .taken = 0, .parent = PROGRAM_NONE},
+        {.kind = PROGRAM_UNCLEAR, .taken = -1, .parent = PROGRAM_NONE, .line = 9},
+    };
+    static const char *const names[] = {"aten::conv2d", "aten::relu"};
+
+    CHECK(build_init(&build, "m.pt", 0, NULL, NULL) == 0 && build_program(&build));
+    file = build_string(&build, STR("code/__torch__.py"));
+    for (int i = 0; i < 3; i++)
+        regions[i] = build_program_region(&build, &kinds[i]);
+    build.program->regions[2].file = file;
+    build.program->regions[2].text = build_string(&build, STR("x = \033?"));
+    build.program->method = build_string(&build, STR("forward"));
+    for (uint32_t i = 0; i < 2; i++)
+        build_program_op(
+            &build,
+            &(struct program_op){.name = build_string(&build, str_of(names[i])),
+                                 .region = regions[i],
+                                 .file = file,
+                                 .line = 5 + i},
+            NULL);
+    model = build_finish(&build, NULL);
+    build_release(&build);
+    CHECK(model);
+    return model;
+}
+
+TEST(operations_of_a_file_have_no_times_and_say_what_they_depend_on)
+{
+    const struct model *model = program_model();
+    struct scene s = {.text = BUF_INIT};
+    struct op_use_table wanted = {
+        .model = model, .uses = &s.uses, .top = UINT32_MAX, .width = 0};
+    struct out out;
+
+    arena_init(&s.arena, 0);
+    CHECK(program_use_of(&s.uses, model, &s.arena, NULL) == 0);
+    out_init_buf(&out, &s.text);
+    CHECK(ops_table_text(&out, &wanted, NULL) == 0 && out_release(&out) == 0);
+    CHECK_STR(buf_cstr(&s.text),
+              "name          family      count  FLOPs  first\n"
+              "aten::conv2d  conv            1      -  (root) __torch__.py:5\n"
+              "aten::relu    activation      1      -  (root) __torch__.py:6\n");
+    buf_clear(&s.text);
+    ops_program_sums(&s.text, model, &s.uses);
+    CHECK_STR(
+        buf_cstr(&s.text),
+        "2 operations of 2 kinds in the code of forward; it was not run: no times, "
+        "memory or FLOPs\n"
+        "1 operation is in a loop: counted once, but run in every turn\n"
+        "1 operation depends on a condition; 1 is in a branch that is not taken as "
+        "the file stands\n"
+        "1 place in the code is not understood: __torch__.py:9: x = \\x1b?\n");
+    buf_release(&s.text);
+    arena_release(&s.arena);
+    model_free(model);
 }

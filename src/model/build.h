@@ -35,6 +35,8 @@ struct build {
      * are marked `guessed`, have arguments (in, out, kernel_size), and are shown with a
      * ~. Also finds buffers by their names and wrappers (module., _orig_mod.). */
     bool guess;
+    struct program *program; /* the model's, while it is being built */
+    size_t program_most;     /* it may grow until the model's arena has this size */
 };
 
 /* Begin a model. `path` is what the user gave, `limit` the memory that the model (and,
@@ -81,6 +83,8 @@ uint32_t build_dotted(struct build *build, uint32_t parent, struct str dotted,
 void build_set_kind(struct build *build, uint32_t node, enum place_kind kind);
 void build_set_flags(struct build *build, uint32_t node, unsigned flags); /* adds */
 void build_set_object(struct build *build, uint32_t node, uint32_t object);
+enum place_kind build_kind(const struct build *build, uint32_t node);
+unsigned build_flags(const struct build *build, uint32_t node);
 /* The full name of a node, as place_path() will give it; its tensor, or NO_OBJECT. */
 void build_path(const struct build *build, uint32_t node, struct buf *to);
 uint32_t build_tensor_at(const struct build *build, uint32_t node);
@@ -142,5 +146,28 @@ uint32_t build_pickle_global(struct build *build, struct str name, uint32_t modu
 bool build_pickle_count(struct build *build, uint32_t global_index,
                         enum pickle_act act);
 void build_pickle_event(struct build *build, const struct pickle_event *event);
+
+/* The program of the model, see program.h. Begin it once the tree is complete; places
+ * are nodes until build_finish(). It may take a quarter of the memory that is left, so
+ * that a large program never makes the rest of the model partial: then, the functions
+ * return PROGRAM_NONE and set program->cut. NULL: no memory left for a program. */
+struct program *build_program(struct build *build);
+/* The model has no program after all. */
+void build_program_drop(struct build *build);
+/* Is there no memory left for the program? Also to be asked before interning strings and
+ * values for it. */
+bool build_program_full(struct build *build);
+uint32_t build_program_value(struct build *build, const struct program_value *value);
+/* Adds an operation with the ios before it: op->io is set, n_in and n_out count them. */
+uint32_t build_program_op(struct build *build, const struct program_op *op,
+                          const struct program_io *ios);
+/* The same for a call; its ios may be set later. */
+uint32_t build_program_call(struct build *build, const struct program_call *call);
+int build_program_call_ios(struct build *build, uint32_t call,
+                           const struct program_io *ios, uint32_t n_in, uint32_t n_out);
+uint32_t build_program_region(struct build *build, const struct program_region *region);
+/* Sets the sources of a PROGRAM_MERGE. */
+int build_program_sources(struct build *build, uint32_t value, const uint32_t *sources,
+                          uint32_t n);
 
 #endif

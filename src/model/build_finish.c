@@ -77,6 +77,7 @@ static int order_nodes(struct build *build)
     for (i = 0; i < log->n_events; i++)
         if (log->events[i].place < n)
             log->events[i].place = place_of[log->events[i].place];
+    build_program_places(build, place_of, n);
     return 0;
 }
 

@@ -4,6 +4,7 @@
  *   build_nodes.c   the tree: adding nodes, finding them by name
  *   build_finish.c  freezing
  *   build_guess.c   layers of a state_dict, guessed from names and shapes
+ *   build_program.c what the file computes
  *   build_order.c   numbered siblings in the order of their numbers
  *   build_tensor.c  tensors: checks, shapes, ties */
 #ifndef MODEL_BUILD_IN_H
@@ -31,6 +32,9 @@ struct object *build_object_at(struct model *model, uint32_t place);
 /* Guess layers, roles and wrappers of a model whose places are numbered. If memory runs
  * out, the model keeps the guesses made so far. */
 void build_guess_layers(struct model *model);
+
+/* Nodes of the program become places. */
+void build_program_places(struct build *build, const uint32_t *place_of, uint32_t n);
 
 /* Sorts numbered siblings below dotted names; see build_order.c. */
 void build_sort_siblings(struct build *build);

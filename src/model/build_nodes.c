@@ -234,6 +234,16 @@ void build_set_flags(struct build *build, uint32_t node, unsigned flags)
     build->nodes[node].flags |= (uint8_t)flags;
 }
 
+enum place_kind build_kind(const struct build *build, uint32_t node)
+{
+    return (enum place_kind)build->nodes[node].kind;
+}
+
+unsigned build_flags(const struct build *build, uint32_t node)
+{
+    return build->nodes[node].flags;
+}
+
 void build_set_object(struct build *build, uint32_t node, uint32_t object)
 {
     build->model->object[node] = object;

@@ -89,6 +89,27 @@ static int copy_arrays(struct model *to)
                : 0;
 }
 
+static int copy_program(struct model *to)
+{
+    struct program *program;
+
+    if (!to->program)
+        return 0;
+    program = arena_alloc(&to->arena, sizeof *program);
+    if (!program)
+        return -1;
+    *program = *to->program;
+    to->program = program;
+    return AGAIN(program->ops, program->n_ops) < 0 ||
+                   AGAIN(program->calls, program->n_calls) < 0 ||
+                   AGAIN(program->regions, program->n_regions) < 0 ||
+                   AGAIN(program->values, program->n_values) < 0 ||
+                   AGAIN(program->ios, program->n_ios) < 0 ||
+                   AGAIN(program->sources, program->n_sources) < 0
+               ? -1
+               : 0;
+}
+
 static int fill(struct model *to, const struct model *from)
 {
     to->path = arena_str(&to->arena, str_of(from->path)).at;
@@ -98,7 +119,8 @@ static int fill(struct model *to, const struct model *from)
         return -1;
     if (copy_strings(to, from) < 0 || copy_values(to) < 0 || copy_places(to) < 0)
         return -1;
-    return copy_arrays(to) < 0 || copy_findings(to) < 0 ? -1 : 0;
+    return copy_arrays(to) < 0 || copy_findings(to) < 0 || copy_program(to) < 0 ? -1
+                                                                                : 0;
 }
 
 const struct model *model_copy(const struct model *model)

@@ -6,7 +6,7 @@
  *   build.h       building a model: used by readers and live modules
  *   value.h       plain values, interned      dtype.h    element types
  *   source.h      access to bytes and code    finding.h  problems found by a reader
- *   pickle_log.h  what a pickle would do
+ *   pickle_log.h  what a pickle would do      program.h  what a file computes
  *
  * A *place* is a position in the tree; an *object* is what is there. Tied modules and
  * tensors have several places and one object. Places are numbered in pre-order: the
@@ -26,6 +26,7 @@
 #include "model/dtype.h"
 #include "model/finding.h"
 #include "model/pickle_log.h"
+#include "model/program.h"
 #include "model/source.h"
 #include "model/value.h"
 
@@ -200,6 +201,7 @@ struct model {
     bool live;    /* built from live objects, not from a file */
     bool partial; /* parts of the file could not be read */
     struct pickle_log pickle;
+    const struct program *program; /* NULL: the file does not say what it computes */
 
     struct source *source; /* owned; NULL: values are not available */
     const char *no_values; /* a constant: why the format has no values; or NULL */

@@ -8,6 +8,7 @@
 #include "export/export.h"
 #include "read/read.h"
 #include "session/session.h"
+#include "study/program_use.h"
 
 /* Tensors with more elements are not digested one by one: a tensor may validly repeat
  * one element 2^40 times, which only statistics handle efficiently. */
@@ -66,6 +67,24 @@ static void look_at_numbers(struct session *session)
     free(all);
 }
 
+/* Write the operations, if the file has some. */
+static void write_program(struct out *out, const struct session *session)
+{
+    struct op_use_list uses;
+    struct arena arena;
+    struct json json;
+
+    if (!session->model->program)
+        return;
+    arena_init(&arena, 0);
+    if (program_use_of(&uses, session->model, &arena, NULL) == 0) {
+        json_init_text(&json, out);
+        (void)export_ops_json(&json, session, &uses, NULL);
+        export_ops_csv(out, session, &uses);
+    }
+    arena_release(&arena);
+}
+
 /* Write every document and discard the output. */
 static void write_everything(const struct session *session)
 {
@@ -80,6 +99,7 @@ static void write_everything(const struct session *session)
     json_init_text(&json, &out);
     export_info_json(&json, session);
     export_stats_csv(&out, session, all);
+    write_program(&out, session);
     (void)out_release(&out);
     close(fd);
 }

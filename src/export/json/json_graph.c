@@ -1,7 +1,10 @@
 /* The graph of a run: nodes, and the values that go from one to another. */
 #include "export/export_in.h"
 
+#include <math.h>
+
 #include "run/op_table.h"
+#include "study/grad_paths.h"
 #include "study/op_graph.h"
 
 static void write_number(struct json *json, const char *key, uint32_t number)
@@ -122,7 +125,16 @@ static void write_node(struct document *doc, const struct op_graph *graph, uint3
 
 /* ---- edges ---- */
 
-static void write_edge(struct document *doc, const struct op_graph *graph, uint32_t i)
+static void write_norm(struct json *json, const char *key, double norm)
+{
+    if (isnan(norm))
+        json_null(json, key);
+    else
+        json_real(json, key, norm);
+}
+
+static void write_edge(struct document *doc, const struct op_graph *graph, uint32_t i,
+                       const struct grad_edge *gradient)
 {
     const struct op_graph_edge *edge = &graph->edges[i];
 
@@ -131,8 +143,30 @@ static void write_edge(struct document *doc, const struct op_graph *graph, uint3
     json_u64(doc->json, "target", edge->target);
     json_u64(doc->json, "value", edge->value);
     write_shape(doc, graph, edge->value);
+    write_norm(doc->json, "gradient_l2", gradient->l2);
+    write_norm(doc->json, "gradient_share", gradient->share);
     export_flag(doc->json, "loose", edge->loose);
     json_object_end(doc->json);
+}
+
+/* Without memory for them, gradients are unknown. */
+static void write_edges(struct document *doc, const struct op_graph *graph)
+{
+    static const struct grad_edge unknown = {NAN, NAN};
+    struct grad_edge *edges = NULL;
+    struct grad_paths paths;
+    struct err err = {0};
+    struct arena arena;
+
+    arena_init(&arena, 0);
+    if (grad_paths_make(&paths, doc->run, &arena, &err) < 0 ||
+        grad_paths_edges(&edges, &paths, graph, &arena, &err) < 0)
+        edges = NULL;
+    json_array(doc->json, "edges");
+    for (uint32_t i = 0; i < graph->n_edges; i++)
+        write_edge(doc, graph, i, edges ? &edges[i] : &unknown);
+    json_array_end(doc->json);
+    arena_release(&arena);
 }
 
 /* ---- the document ---- */
@@ -175,10 +209,7 @@ void export_graph(struct json *json, const struct run *run,
     for (uint32_t i = 0; i < graph->n_nodes; i++)
         write_node(&doc, graph, i);
     json_array_end(json);
-    json_array(json, "edges");
-    for (uint32_t i = 0; i < graph->n_edges; i++)
-        write_edge(&doc, graph, i);
-    json_array_end(json);
+    write_edges(&doc, graph);
     write_ids(json, "inputs", graph, is_input);
     write_ids(json, "outputs", graph, is_output);
     json_object_end(json);

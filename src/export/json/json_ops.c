@@ -6,12 +6,13 @@
 
 int export_has_ops(const struct session *session, struct err *err)
 {
-    if (session->run && session->run->ops)
+    if (session->run ? session->run->ops != NULL : session->model->program != NULL)
         return 0;
     if (!session->run)
         return err_set(err, ERR_UNSUPPORTED,
-                       "%s: operations are known of recordings only; record the model "
-                       "in Python with torchoscope.record(model, ops=True)",
+                       "%s: this file does not say what it computes; operations are "
+                       "known of TorchScript archives and of recordings, made in "
+                       "Python with torchoscope.record(model, ops=True)",
                        session->model->path);
     if (session->run->ops_damaged)
         return err_set(err, ERR_FORMAT,
@@ -119,11 +120,14 @@ static void write_edges(struct document *doc, struct op_walk *walk)
 int export_ops_json(struct json *json, const struct session *session,
                     const struct op_use_list *uses, struct err *err)
 {
-    const struct run_ops *ops = session->run->ops;
+    const struct run_ops *ops;
     struct document doc;
     struct op_walk walk;
     struct arena arena;
 
+    if (!session->run)
+        return export_script_json(json, session, uses, err);
+    ops = session->run->ops;
     arena_init(&arena, 0);
     if (op_walk_init(&walk, ops, &arena) < 0) {
         arena_err(&arena, "the data flow", err);

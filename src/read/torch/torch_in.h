@@ -4,7 +4,7 @@
  * One reader for each container:
  *   torch_zip.c      since 1.6: data.pkl and one zip entry for each storage
  *   torchscript.c    torch.jit.save(): the same with code/, which torchscript_code.c
- *                    reads
+ *                    reads; script_*.c follow it: script_machine_in.h
  *   torch_legacy.c   before 1.6: five pickles, then the storages
  *   torch_tar.c      0.1: a tar archive
  *   bare_pickle.c    pickle.dump(): no storages of its own

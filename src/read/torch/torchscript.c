@@ -3,10 +3,12 @@
  * the same program as bytecode.pkl. The tree and its tensors come from data.pkl; the
  * classes, their constant arguments and the source from code/. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
 #include "read/file/input_in.h"
+#include "read/torch/script_program_in.h"
 #include "read/torch/torch_fold_in.h"
 #include "read/torch/torch_records_in.h"
 #include "read/torch/torchscript_code_in.h"
@@ -16,6 +18,10 @@ struct script {
     struct build *build;
     struct script_code code;
     struct torch_records records; /* data/ */
+    struct script_object {
+        uint32_t node, class; /* index in code.classes */
+    } * objects;
+    uint32_t n_objects, objects_room;
 };
 
 static uint32_t script_storage(void *user, const struct pickle *pickle,
@@ -71,6 +77,16 @@ static uint32_t join_dicts(struct build *build, uint32_t first, uint32_t second)
     return value_make(values, VALUE_DICT, STR(""), items, a + b);
 }
 
+static void note_class(struct script *self, uint32_t node,
+                       const struct script_class *class)
+{
+    if (arena_room(&self->build->scratch, &self->objects, self->n_objects,
+                   &self->objects_room, sizeof *self->objects) < 0)
+        return;
+    self->objects[self->n_objects++] = (struct script_object){
+        .node = node, .class = (uint32_t)(class - self->code.classes)};
+}
+
 static bool flat_object(void *user, uint32_t place, struct str class_name)
 {
     struct script *self = user;
@@ -83,6 +99,7 @@ static bool flat_object(void *user, uint32_t place, struct str class_name)
     object->class_id = id;
     if (!class)
         return true;
+    note_class(self, place, class);
     args = join_dicts(self->build, class->constants, object->args);
     if (args != VALUE_ID_FAILED)
         object->args = args;
@@ -168,6 +185,23 @@ static void read_bytecode(struct script *self)
                value_int(values, (int64_t)pickle_count(&pickle, pickle.result) - 1));
 }
 
+/* What forward() computes. A file inside another one has no program of its own. */
+static void read_program(struct script *self)
+{
+    struct build *build = self->build;
+    uint32_t *class_of;
+
+    if (self->input->inner || build_spent(build))
+        return;
+    class_of = calloc(build->n_nodes, sizeof *class_of);
+    if (!class_of)
+        return;
+    for (uint32_t i = 0; i < self->n_objects; i++)
+        class_of[self->objects[i].node] = self->objects[i].class + 1;
+    script_program(build, &self->code, self->input->node, class_of);
+    free(class_of);
+}
+
 static int torchscript_read(struct input *input, struct build *build, struct err *err)
 {
     struct script self = {.input = input, .build = build};
@@ -192,6 +226,7 @@ static int torchscript_read(struct input *input, struct build *build, struct err
     keep_code(&self);
     read_constants(&self);
     read_bytecode(&self);
+    read_program(&self);
     torch_records_finish(&self.records);
     return 0;
 }

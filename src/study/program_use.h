@@ -1,0 +1,25 @@
+/* program_use.h - the operations in the program of a model file (model/program.h), added
+ * up by name as those of a run are (op_use.h). Nothing ran: a count is how often the
+ * operation is in the code, times and memory are 0, FLOPs unknown. */
+#ifndef STUDY_PROGRAM_USE_H
+#define STUDY_PROGRAM_USE_H
+
+#include "model/model.h"
+#include "study/op_use.h"
+
+/* A row for each name, in the order of first use; in the arena. `kind` is RUN_NONE,
+ * `line` 0 and `first` an index in program->ops. The model has a program. */
+int program_use_of(struct op_use_list *ret_list, const struct model *model,
+                   struct arena *arena, struct err *err);
+
+/* What the counts do not say. */
+struct program_sum {
+    uint32_t in_loops;  /* operations that run once per turn of a loop */
+    uint32_t in_ifs;    /* operations that depend on a condition */
+    uint32_t not_taken; /* of these: in a branch that is not taken as the file stands */
+    uint32_t unclear;   /* places in the code that are not understood */
+    uint32_t first_unclear; /* region, or PROGRAM_NONE */
+};
+struct program_sum program_sums(const struct program *program);
+
+#endif
