@@ -376,7 +376,8 @@ def wrap_compiled(modules):
 def _wrap(module, inner):
     entry = _Wrapped()
     entry.module, entry.inner, entry.uses = weakref.ref(module), inner, 0
-    entry.call = _wrapper(entry.module, inner)
+    make = _plain_call if _compiles_nothing(module) else _wrapper
+    entry.call = make(entry.module, inner)
     _wrapped[id(module)] = entry
     _hub.rare = True
     module.__dict__["_compiled_call_impl"] = entry.call
@@ -422,6 +423,38 @@ def _wrapper(reference, inner):
             frames.pop()
 
     return compiled_call
+
+
+def _compiles_nothing(module):
+    """Does torch run this module as plain Python though it was compiled in place? It
+    compiles no code of its own layers, so only code of the user's below them counts:
+    a class, a hook, a function in place of forward()."""
+    rules = sys.modules.get("torch._dynamo.trace_rules")
+    try:
+        return all(
+            rules.check(one.forward)
+            and "forward" not in one.__dict__
+            and not any(getattr(one, name, None) for name in _HOOKS)
+            for one in module.modules()
+        )
+    except Exception:  # another version of torch
+        return False
+
+
+_HOOKS = "_forward_hooks _forward_pre_hooks _backward_hooks _backward_pre_hooks".split()
+
+
+def _plain_call(reference, inner):
+    """Calls a module that torch does not compile without the compiler, which would make
+    nothing of our hooks."""
+
+    def plain_call(*args, **kwargs):
+        module = reference()
+        if _is_compiling() or module is None:
+            return inner(*args, **kwargs)
+        return module._call_impl(*args, **kwargs)
+
+    return plain_call
 
 
 def is_ours(call):

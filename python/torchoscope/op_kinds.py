@@ -172,6 +172,12 @@ def written_arguments(func):
     }
 
 
+def is_empty(func):
+    """Does it return memory that no kernel has written?"""
+    name = func._schema.name if hasattr(func, "_schema") else ""
+    return name.startswith(("aten::empty", "aten::new_empty"))
+
+
 def _flags(func, schema, writes):
     flags = WRITES if writes else 0
     returned = [one.alias_info for one in schema.returns]
@@ -179,8 +185,8 @@ def _flags(func, schema, writes):
         flags |= VIEW
     if torch.Tag.nondeterministic_seeded in getattr(func, "tags", ()):
         flags |= RANDOM
-    space, _, name = schema.name.partition("::")
-    if name.startswith(("empty", "new_empty")) and space == "aten":
+    space = schema.name.partition("::")[0]
+    if is_empty(func):
         flags |= MAKES
     if schema.name == "aten::detach":
         flags |= DETACHES

@@ -9,7 +9,7 @@ import random
 
 import torch
 
-from torchoscope.op_kinds import written_arguments
+from torchoscope.op_kinds import is_empty, written_arguments
 
 _AGAIN = ("forward",)
 
@@ -29,10 +29,13 @@ class Kept:
     `storages` has, by number, a copy of each storage that was read before an operation
     returned it. `ops` has, by number, (func, args, kwargs, values, random state, modes):
     in `args` and `kwargs` a Slot stands for each tensor, `values` has the numbers of the
-    values read, returned and written, in that order."""
+    values read, returned and written, in that order. `unseen` has, by number, a copy of
+    each value that an operation returned uninitialised and something else filled
+    (pad_packed_sequence does that with lengths)."""
 
     def __init__(self):
         self.storages, self.ops, self._state = {}, {}, None
+        self.unseen, self._blank = {}, set()
 
     def storage(self, number, storage):
         self.storages[number] = storage.clone()
@@ -46,11 +49,27 @@ class Kept:
 
     def op(self, number, func, args, kwargs, result, values):
         state, self._state = self._state, None
+        if self._blank and hasattr(func, "_schema"):
+            self._keep_unseen(func, args, kwargs, values)
+        if is_empty(func):
+            self._blank.update(values[_count(args, kwargs) :])
         given = iter(values)
         args = tuple(_template(one, given) for one in args)
         kwargs = {key: _template(one, given) for key, one in (kwargs or {}).items()}
         modes = torch.is_grad_enabled(), torch.is_inference_mode_enabled()
         self.ops[number] = func, args, kwargs, values, state, modes
+
+    def _keep_unseen(self, func, args, kwargs, values):
+        """Copies uninitialised values that are read, not written."""
+        given, writes = iter(values), written_arguments(func)
+        places = [one.name for one in func._schema.arguments]
+        named = [(places.index(key), one) for key, one in (kwargs or {}).items()]
+        for position, argument in [*enumerate(args), *named]:
+            for tensor in tensors_in(argument):
+                value = next(given)
+                if value in self._blank and position not in writes:
+                    self._blank.discard(value)
+                    self.unseen[value] = _copy(tensor)
 
 
 def _template(given, values):
@@ -76,6 +95,10 @@ def tensors_in(result):
     elif isinstance(result, (list, tuple)):
         for one in result:
             yield from tensors_in(one)
+
+
+def _count(args, kwargs):
+    return sum(1 for _ in tensors_in([*args, *(kwargs or {}).values()]))
 
 
 class Replay:
@@ -145,6 +168,8 @@ class Replay:
 
     def _tensor(self, number):
         """A tensor with the content of a value."""
+        if number in self._kept.unseen:
+            return self._kept.unseen[number]
         if number in self.values:
             return self.values[number]
         value = self._known[number]

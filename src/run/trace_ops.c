@@ -238,6 +238,11 @@ void trace_op_role(struct trace *trace, uint32_t storage, enum op_storage_role r
     of->tensor = tensor;
 }
 
+bool trace_op_detached(const struct trace *trace, uint32_t storage)
+{
+    return storage < trace->ops->n_storages && trace->ops->storages[storage].detached;
+}
+
 void trace_op_touched(struct trace *trace, uint32_t storage)
 {
     struct op_memory *memory;
@@ -513,22 +518,52 @@ void trace_op_stats(struct trace *trace, uint32_t value, const struct stats *sta
  * is entered beside the first one. Those who read it without a gradient read this. */
 #define HAS_DETACHED 0x80 /* in flags of the first one */
 
+/* The value beside this one that detach() returned; this one if there is none. */
+static uint32_t detached_or(const struct trace_ops *ops, uint32_t id)
+{
+    const struct run_op_value *first = &ops->values[id];
+    uint32_t detached;
+    uint64_t key;
+
+    if (!(first->flags & HAS_DETACHED))
+        return id;
+    detached = find_value(ops, first->storage, first->write | OP_DETACHED_WRITE,
+                          first->type, first->offset, &key);
+    return detached != RUN_NONE ? detached : id;
+}
+
+/* Was it made with gradients? Then it is not a leaf of autograd. */
+static bool has_graph(const struct trace_ops *ops, uint32_t id)
+{
+    uint32_t maker = ops->values[id].producer;
+    const struct run_op *op = maker < ops->n_ops ? &ops->ops[maker] : NULL;
+
+    for (uint32_t i = 0; op && op->flags & OP_GRAD_MODE && i < op->n_ios; i++) {
+        const struct run_op_io *io = &ops->ios[op->ios + i];
+
+        if (io->kind == OP_IN && io->flags & OP_VALUE_GRAD)
+            return true;
+    }
+    return false;
+}
+
+/* A leaf that was made with gradients is what detach() returned. */
+static uint32_t leaf_value(const struct trace_ops *ops, uint32_t id)
+{
+    return has_graph(ops, id) ? detached_or(ops, id) : id;
+}
+
 static uint32_t read_value(struct trace_ops *ops, const struct trace_op_tensor *tensor)
 {
     uint32_t id = current_value(ops, tensor->type, tensor->storage, tensor->offset);
 
     if (id == RUN_NONE)
         return id;
-    if (ops->values[id].flags & HAS_DETACHED && tensor->flags & OP_VALUE_NO_GRAD) {
-        const struct run_op_value *first = &ops->values[id];
-        uint64_t key;
-        uint32_t detached =
-            find_value(ops, first->storage, first->write | OP_DETACHED_WRITE,
-                       first->type, first->offset, &key);
-
-        id = detached != RUN_NONE ? detached : id;
-    }
-    ops->values[id].flags |= tensor->flags;
+    if (tensor->flags & OP_VALUE_NO_GRAD)
+        id = detached_or(ops, id);
+    else if (tensor->flags & TRACE_OP_LEAF)
+        id = leaf_value(ops, id);
+    ops->values[id].flags |= tensor->flags & OP_VALUE_FLAGS;
     if (tensor->storage < ops->n_storages)
         ops->storages[tensor->storage].fresh = false;
     if (ops->values[id].producer < ops->n_ops &&
@@ -543,6 +578,7 @@ static uint32_t detached_value(struct trace_ops *ops, uint32_t first, bool *ret_
     const struct run_op_value value = ops->values[first];
 
     ops->values[first].flags |= HAS_DETACHED;
+    ops->storages[value.storage].detached = true;
     return value_of(ops, value.storage, value.write | OP_DETACHED_WRITE, value.type,
                     value.offset, ret_new);
 }
@@ -612,11 +648,12 @@ static void add_io(struct trace_ops *ops, struct run_op *op,
 {
     if (value == RUN_NONE || op->n_ios == UINT16_MAX || !ROOM(ops, ios))
         return;
-    ops->ios[ops->n_ios++] = (struct run_op_io){.value = value,
-                                                .arg = tensor->arg,
-                                                .item = tensor->item,
-                                                .kind = tensor->kind,
-                                                .flags = tensor->flags};
+    ops->ios[ops->n_ios++] =
+        (struct run_op_io){.value = value,
+                           .arg = tensor->arg,
+                           .item = tensor->item,
+                           .kind = tensor->kind,
+                           .flags = tensor->flags & OP_VALUE_FLAGS};
     op->n_ios++;
 }
 
@@ -688,6 +725,25 @@ static void count_new_bytes(struct trace_ops *ops, struct run_op *op,
             op->new_bytes += ops->storages[tensor->storage].storage.bytes;
         ops->storages[tensor->storage].fresh = false;
     }
+}
+
+bool trace_op_made(struct trace *trace, const struct trace_op_tensor *leaf,
+                   struct trace_op_given *to)
+{
+    struct trace_ops *ops = trace->ops;
+    uint32_t id = trace_op_value(trace, leaf->type, leaf->storage, leaf->offset);
+    uint32_t maker;
+
+    if (id == RUN_NONE)
+        return false;
+    maker = ops->values[leaf_value(ops, id)].producer;
+    if (maker >= ops->n_ops)
+        return false;
+    to->call = ops->ops[maker].call;
+    to->serial = ops->serials[maker];
+    to->place = ops->ops[maker].place;
+    to->line = ops->ops[maker].line;
+    return true;
 }
 
 uint32_t trace_op_next(const struct trace *trace)

@@ -32,6 +32,9 @@ uint32_t trace_op_storage(struct trace *trace, uint64_t bytes, uint16_t device,
 void trace_op_died(struct trace *trace, uint32_t storage);
 void trace_op_role(struct trace *trace, uint32_t storage, enum op_storage_role role,
                    uint32_t tensor);
+/* Did detach() return a tensor in this storage? Then a tensor in it that requires a
+ * gradient may be that one, after requires_grad_(). */
+bool trace_op_detached(const struct trace *trace, uint32_t storage);
 /* Something that is not an operation wrote to the storage: its values are new. */
 void trace_op_touched(struct trace *trace, uint32_t storage);
 
@@ -40,10 +43,15 @@ struct trace_op_tensor {
     uint32_t type, storage; /* storage may be RUN_NONE */
     uint64_t offset;
     uint16_t arg, item;
-    uint8_t kind;  /* enum op_io_kind; OP_WRITTEN: the argument that was written to, as
+    uint8_t kind; /* enum op_io_kind; OP_WRITTEN: the argument that was written to, as
                      it is after the operation */
-    uint8_t flags; /* OP_VALUE_GRAD or OP_VALUE_NO_GRAD of an argument; of a result 0 */
+    uint8_t
+        flags; /* OP_VALUE_GRAD (perhaps with TRACE_OP_LEAF) or OP_VALUE_NO_GRAD of an
+                      argument; of a result 0 */
 };
+/* It requires a gradient and no operation with gradients made it. Asked for only if
+ * trace_op_detached(). */
+#define TRACE_OP_LEAF 0x40
 
 struct trace_op_given {
     uint32_t kind, attributes;
@@ -69,6 +77,10 @@ uint32_t trace_op_next(const struct trace *trace);
  * of a module. RUN_NONE: unknown. */
 uint32_t trace_op_value(struct trace *trace, uint32_t type, uint32_t storage,
                         uint64_t offset);
+/* Gives `to` the call, place and line of the operation that made a tensor which autograd
+ * treats as a leaf. False: no recorded operation did. */
+bool trace_op_made(struct trace *trace, const struct trace_op_tensor *leaf,
+                   struct trace_op_given *to);
 /* The statistics of a value. */
 void trace_op_stats(struct trace *trace, uint32_t value, const struct stats *stats);
 

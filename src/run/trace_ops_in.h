@@ -30,6 +30,7 @@ struct op_memory {
     uint32_t newest; /* in ops->writes, or RUN_NONE */
     bool fresh;      /* no operation used it yet */
     bool valued;     /* it has values */
+    bool detached;   /* some of them are results of detach() */
 };
 
 struct trace_ops {

@@ -105,6 +105,91 @@ TEST(a_detached_value_has_its_own_producer)
     run_free(run);
 }
 
+static uint32_t type_of_row(struct trace *trace)
+{
+    return trace_op_type(trace,
+                         &(struct run_op_type){.dtype = DTYPE_FLOAT32, .rank = 1},
+                         (const int64_t[]){4}, (const int64_t[]){1});
+}
+
+TEST(a_leaf_belongs_to_the_operation_that_made_it)
+{
+    struct trace *trace = begin(0);
+    struct trace_op_tensor made = {.type = type_of_row(trace),
+                                   .storage = storage(trace, 16),
+                                   .item = OP_NO_ITEM,
+                                   .kind = OP_OUT};
+    struct trace_op_tensor input = made;
+    struct trace_op_given op = {.kind = plain_kind(trace, "aten::mul", 0),
+                                .call = RUN_NONE,
+                                .place = 2,
+                                .line = 7,
+                                .cause = RUN_NONE,
+                                .gradient = RUN_NONE,
+                                .tensors = &made,
+                                .n_tensors = 1};
+    struct trace_op_given found = {.place = NO_PLACE, .cause = RUN_NONE};
+    uint32_t value;
+
+    input.storage = storage(trace, 16);
+    CHECK_INT(trace_op(trace, &op, &value), 0);
+    CHECK(!trace_op_made(trace, &input, &found));
+    CHECK_INT(found.place, NO_PLACE);
+    CHECK(trace_op_made(trace, &made, &found));
+    CHECK_INT(found.place, 2);
+    CHECK_INT(found.line, 7);
+    CHECK_INT(found.call, RUN_NONE);
+    CHECK_INT(found.cause, RUN_NONE);
+    trace_free(trace);
+}
+
+/* An operation that reads a tensor and returns one; the value that it read. */
+static uint32_t step(struct trace *trace, uint32_t kind, struct trace_op_tensor in,
+                     uint8_t flags, struct trace_op_tensor out)
+{
+    struct trace_op_tensor tensors[2] = {in, out};
+    struct trace_op_given op = {.kind = kind,
+                                .flags = OP_GRAD_MODE,
+                                .call = RUN_NONE,
+                                .place = NO_PLACE,
+                                .cause = RUN_NONE,
+                                .gradient = RUN_NONE,
+                                .tensors = tensors,
+                                .n_tensors = 2};
+    uint32_t values[2];
+
+    tensors[0].kind = OP_IN;
+    tensors[0].flags = flags;
+    CHECK(trace_op(trace, &op, values) != RUN_NONE);
+    return values[0];
+}
+
+TEST(a_leaf_that_was_made_with_gradients_is_what_detach_returned)
+{
+    struct trace *trace = begin(0);
+    struct trace_op_tensor x = {.type = type_of_row(trace),
+                                .storage = storage(trace, 16),
+                                .item = OP_NO_ITEM,
+                                .kind = OP_OUT};
+    struct trace_op_tensor y = x, z = x;
+    uint32_t mul = plain_kind(trace, "aten::mul", 0), as_leaf, plain;
+    uint32_t detach = plain_kind(trace, "aten::detach", OP_VIEW | OP_DETACHES);
+    struct run *run;
+
+    y.storage = storage(trace, 16);
+    z.storage = storage(trace, 16);
+    step(trace, mul, x, OP_VALUE_GRAD, y);
+    CHECK(!trace_op_detached(trace, y.storage));
+    step(trace, detach, y, OP_VALUE_GRAD, y);
+    CHECK(trace_op_detached(trace, y.storage));
+    as_leaf = step(trace, mul, y, OP_VALUE_GRAD | TRACE_OP_LEAF, z);
+    plain = step(trace, mul, y, OP_VALUE_GRAD, z);
+    run = trace_finish(trace, 0, 0);
+    CHECK_STR(made_by(run, as_leaf), "1 ");
+    CHECK_STR(made_by(run, plain), "0 ");
+    run_free(run);
+}
+
 TEST(a_partly_written_tensor_consists_of_several_results)
 {
     struct trace *trace = begin(0);

@@ -197,19 +197,20 @@ static struct fate fate_of(const struct gradient_scan *scan, uint32_t number,
 {
     const struct run_op *op = &scan->ops->ops[number];
     struct fate carried = {0}, other = {.rank = FATE_LOOSE, .op = number};
+    bool detaches = scan->ops->kinds[op->kind].flags & OP_DETACHES;
     const struct run_op_io *io;
 
     /* Autograd detaches results that it saves: that is not a use. */
-    if (scan->ops->kinds[op->kind].flags & OP_DETACHES)
+    if (detaches)
         other.rank = FATE_NONE;
     *ret_carried = false;
     *ret_leads = scan->caused[number];
     for (uint32_t at = 0; (io = next_result(scan, op, &at));) {
         *ret_leads |= scan->leads[io->value];
-        if (scan->read[io->value] & OP_VALUE_GRAD) {
+        if (scan->read[io->value] & OP_VALUE_GRAD && !detaches) {
             *ret_carried = true;
             carried = better(carried, scan->fates[io->value]);
-        } else if (scan->read[io->value] & OP_VALUE_NO_GRAD) {
+        } else if (scan->read[io->value]) { /* also x.detach().requires_grad_() */
             other = better(other, cut_fate(scan, number, io->value));
         } else if (scan->leads[io->value]) { /* the loss itself */
             other = better(other, (struct fate){.rank = FATE_INTACT, .op = number});

@@ -267,6 +267,8 @@ void op_use_sort(struct op_use_list *list, enum op_use_order order)
 {
     for (uint32_t i = 0; i < list->n; i++)
         list->at[i].key = sort_key(&list->at[i], order);
+    if (list->n == 0)
+        return; /* qsort() must not be given NULL */
     qsort(list->at, list->n, sizeof *list->at,
           order == OP_USE_NAME ? compare_names : compare_keys);
 }

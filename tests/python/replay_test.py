@@ -197,6 +197,21 @@ def t5():
     return hf.T5ForConditionalGeneration(config), {"input_ids": ids, "labels": ids}
 
 
+class Packed(nn.Module):
+    """pad_packed_sequence() fills the lengths that it returns without an operation."""
+
+    def __init__(self):
+        super().__init__()
+        self.gru = nn.GRU(6, 5, batch_first=True)
+
+    def forward(self, x, lengths):
+        pack = nn.utils.rnn.pack_padded_sequence
+        packed = pack(x, lengths, batch_first=True, enforce_sorted=False)
+        result, _ = self.gru(packed)
+        result, lengths = nn.utils.rnn.pad_packed_sequence(result, batch_first=True)
+        return result.sum(1) / lengths[:, None]
+
+
 def modules():
     """name: (model, inputs)"""
     x = torch.randn(4, 6)
@@ -208,6 +223,7 @@ def modules():
     yield "recursive", Recursive(), (torch.randn(2, 4),)
     yield "lstm", nn.LSTM(6, 5, 2, dropout=0.3, bidirectional=True), (x.view(2, 2, 6),)
     yield "gru", nn.GRU(6, 5, batch_first=True), (x.view(2, 2, 6),)
+    yield "packed", Packed(), (x.view(2, 2, 6), torch.tensor([1, 2]))
     attention = nn.MultiheadAttention(6, 2, dropout=0.1)
     yield "attention", attention, (x, x, x)
     layer = nn.TransformerEncoderLayer(6, 2, 12, batch_first=True)

@@ -80,6 +80,14 @@ static bool is_recomputing(void)
     return frame;
 }
 
+/* Does backward() make the gradient that it begins with? That of a loss is a one. */
+static bool is_seed(const struct ops_kind *kind)
+{
+    PyObject *frame = kind && kind->seeds ? (PyObject *)PyEval_GetFrame() : NULL;
+
+    return frame && is_file_of_torch(frame, "autograd/__init__.py");
+}
+
 /* ---- optimizers ---- */
 
 void ops_optimizer(struct recorder_ops *ops, bool begins)
@@ -113,18 +121,6 @@ static bool is_optimizing(struct ops_thread *thread)
 
 /* ---- backward ---- */
 
-/* The parameter that an AccumulateGrad node belongs to. */
-static uint32_t accumulated(struct recorder_ops *ops, PyObject *node)
-{
-    PyObject *variable = PyObject_GetAttrString(node, "variable");
-    uint32_t tensor =
-        variable ? live_tensor_number(ops->recorder->live, variable) : NO_OBJECT;
-
-    ext_swallow();
-    Py_XDECREF(variable);
-    return tensor == NO_OBJECT ? RUN_NONE : tensor;
-}
-
 /* The place of a parameter's module. */
 static uint32_t place_of_tensor(const struct model *model, uint32_t tensor)
 {
@@ -132,6 +128,27 @@ static uint32_t place_of_tensor(const struct model *model, uint32_t tensor)
         tensor < model->n_tensors ? model->tensors[tensor].place : NO_PLACE;
 
     return place == NO_PLACE ? NO_PLACE : model->parent[place];
+}
+
+/* The end of a gradient's path, an AccumulateGrad node: it belongs to the module of its
+ * parameter. Of any other tensor it belongs to what made it: a model that asks for the
+ * gradient of an activation, the arguments of a checkpoint. An input belongs to nobody. */
+static void cause_of_leaf(struct recorder_ops *ops, PyObject *node,
+                          struct trace_op_given *given)
+{
+    PyObject *variable = PyObject_GetAttrString(node, "variable");
+    struct trace_op_tensor leaf = {.kind = OP_IN};
+    uint32_t tensor =
+        variable ? live_tensor_number(ops->recorder->live, variable) : NO_OBJECT;
+
+    if (tensor != NO_OBJECT) {
+        given->gradient = tensor;
+        given->place = place_of_tensor(ops->recorder->model, tensor);
+    } else if (variable && tensor_is(variable) && ops_look(ops, variable, &leaf)) {
+        trace_op_made(ops->recorder->trace, &leaf, given);
+    }
+    ext_swallow();
+    Py_XDECREF(variable);
 }
 
 struct ops_node_type *ops_node_type(struct recorder_ops *ops, PyObject *node)
@@ -193,13 +210,10 @@ static void backward_cause(struct recorder_ops *ops, struct trace_op_given *give
     ext_swallow();
     given->phase = OP_BACKWARD;
     if (node && node != Py_None) {
-        if ((PyObject *)Py_TYPE(node) == torch->accumulate) {
-            given->gradient = accumulated(ops, node);
-            if (given->gradient != RUN_NONE)
-                given->place = place_of_tensor(ops->recorder->model, given->gradient);
-        } else {
+        if ((PyObject *)Py_TYPE(node) == torch->accumulate)
+            cause_of_leaf(ops, node, given);
+        else
             cause_of_node(ops, node, given);
-        }
     }
     Py_XDECREF(node);
 }
@@ -207,7 +221,7 @@ static void backward_cause(struct recorder_ops *ops, struct trace_op_given *give
 /* ---- both ---- */
 
 void ops_cause(struct recorder_ops *ops, struct stack *stack,
-               struct trace_op_given *given)
+               const struct ops_kind *kind, struct trace_op_given *given)
 {
     struct recorder *recorder = ops->recorder;
     const struct recorder_frame *top = stack->n ? &stack->frames[stack->n - 1] : NULL;
@@ -234,6 +248,8 @@ void ops_cause(struct recorder_ops *ops, struct stack *stack,
         given->phase = OP_RECOMPUTE;
     } else if (!top && thread && is_optimizing(thread)) {
         given->phase = OP_OPTIMIZER;
+    } else if (is_seed(kind)) {
+        given->phase = OP_BACKWARD;
     }
     /* Without gradients too: forward of an autograd.Function has none. */
     given->sequence = ops_sequence();

@@ -16,6 +16,7 @@ struct ops_kind {
     PyObject *formula; /* the user's, for FLOPs; or NULL */
     uint32_t number;
     uint8_t flags; /* enum op_kind_flag */
+    bool seeds;    /* backward() makes its first gradient with it: ones_like */
     uint32_t n_args;
     uint64_t writes;    /* bit i: it writes to argument i */
     int training;       /* writes only if this argument is true; -1: always */
@@ -147,9 +148,10 @@ bool ops_look(struct recorder_ops *ops, PyObject *tensor, struct trace_op_tensor
 struct ops_thread *ops_thread(struct recorder_ops *ops, uint32_t number);
 /* What is known of a node's class; NULL: it may be freed. */
 struct ops_node_type *ops_node_type(struct recorder_ops *ops, PyObject *node);
-/* Fills phase, flags, thread, call, place, line, cause and gradient. */
+/* Fills phase, flags, thread, call, place, line, cause and gradient of an operation of
+ * this kind (NULL: none). */
 void ops_cause(struct recorder_ops *ops, struct stack *stack,
-               struct trace_op_given *given);
+               const struct ops_kind *kind, struct trace_op_given *given);
 /* The number of the next node of autograd on this thread, or OPS_NO_SEQUENCE. */
 uint64_t ops_sequence(void);
 

@@ -175,6 +175,7 @@ static bool fill_kind(struct recorder_ops *ops, struct ops_kind *kind, PyObject 
     kind->n_args = (uint32_t)PyTuple_Size(kind->names);
     if (!trace || !fill_defaults(kind, trace_values(trace), defaults))
         return false;
+    kind->seeds = strcmp(name, "aten::ones_like") == 0;
     kind->number = trace_kind(trace, kind, name, overload);
     return kind->number != RUN_NONE;
 }

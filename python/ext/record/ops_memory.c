@@ -278,6 +278,15 @@ static uint32_t type_of(struct recorder_ops *ops, PyObject *tensor,
     return trace_op_type(trace, &like, look->shape, strided ? look->strides : NULL);
 }
 
+/* Perhaps x.detach().requires_grad_(). */
+static bool is_detached_leaf(struct recorder_ops *ops, PyObject *tensor,
+                             const struct live_tensor *look, uint32_t storage)
+{
+    return trace_op_detached(ops->recorder->trace, storage) &&
+           look->flags & LIVE_EXACT && Py_TYPE(tensor) != torch_find()->parameter &&
+           torch_flag(tensor, NAME_is_leaf);
+}
+
 bool ops_look(struct recorder_ops *ops, PyObject *tensor, struct trace_op_tensor *to)
 {
     struct live_tensor look;
@@ -305,6 +314,8 @@ bool ops_look(struct recorder_ops *ops, PyObject *tensor, struct trace_op_tensor
     if (index == UINT32_MAX)
         return true;
     to->storage = ops->storages[index].number;
+    if (look.flags & LIVE_GRAD && is_detached_leaf(ops, tensor, &look, to->storage))
+        to->flags |= TRACE_OP_LEAF;
     to->offset = offset_of(ops, tensor, &look, index, element);
     return true;
 }

@@ -187,7 +187,7 @@ void ops_region(struct recorder_ops *ops, const char *name, PyObject *args,
         ops->region = trace_op_kind(trace, name, "", NULL, 0, OP_REGION);
     if (stack && ops->region != RUN_NONE) {
         given.kind = ops->region;
-        ops_cause(ops, stack, &given);
+        ops_cause(ops, stack, NULL, &given);
         walk_region(ops, &tensors, args, kwargs, NULL);
         walk_region(ops, &tensors, NULL, NULL, result);
         given.tensors = tensors.at;
@@ -210,13 +210,27 @@ struct op_visit {
     uint64_t began_ns;
 };
 
+/* Is it a view of a part of a gradient, such as what each argument of a cat gets? Other
+ * views have the statistics of what they show. */
+static bool is_part_of_gradient(const struct op_visit *visit, PyObject *result)
+{
+    PyObject *whole =
+        PyTuple_Size(visit->args) > 0 ? PyTuple_GetItem(visit->args, 0) : NULL;
+    struct live_tensor part, of;
+
+    return visit->given.phase == OP_BACKWARD && whole && tensor_is(whole) &&
+           tensor_is(result) && tensor_look(whole, &of) && tensor_look(result, &part) &&
+           part.numel < of.numel;
+}
+
 /* Statistics of the results, if they are wanted. */
 static void measure_results(struct op_visit *visit, PyObject *result)
 {
     struct recorder_ops *ops = visit->ops;
     Py_ssize_t n = PyTuple_Check(result) ? PyTuple_Size(result) : 1;
 
-    if (visit->kind->flags & (OP_VIEW | OP_MAKES))
+    if (visit->kind->flags & OP_MAKES ||
+        (visit->kind->flags & OP_VIEW && !is_part_of_gradient(visit, result)))
         return;
     for (Py_ssize_t i = 0; i < n && ops->recorder->trace; i++) {
         PyObject *one = PyTuple_Check(result) ? PyTuple_GetItem(result, i) : result;
@@ -287,7 +301,7 @@ static bool visit_begin(struct op_visit *visit)
     }
     visit->tensors = take_tensors(ops);
     visit->given.kind = visit->kind->number;
-    ops_cause(ops, visit->stack, &visit->given);
+    ops_cause(ops, visit->stack, visit->kind, &visit->given);
     ops->reading = true;
     if (visit->kind->flags & OP_REGION)
         walk_region(ops, &visit->tensors, visit->args, visit->kwargs, NULL);
