@@ -1,30 +1,37 @@
 """explore(): show an object in the terminal, in a notebook or as text."""
 
+import functools
 import os
 import sys
 
 from torchoscope import _core, terminal
 from torchoscope import open as open_file
 from torchoscope.differences import Diff
+from torchoscope.keywords import takes_inputs
 from torchoscope.shown import Shown, terminal_width
 
 
-def explore(thing, *inputs, warmup=None, kwargs=None, **more):
+_FILES = (str, os.PathLike, dict, list, tuple)  # what open() takes
+
+
+def _is_run(thing):
+    return not isinstance(thing, _FILES) and not _shows_itself(thing)
+
+
+@functools.partial(takes_inputs, is_run=_is_run)
+def explore(thing, *inputs, warmup=None, kwargs=None):
     """Show a model (after one pass with `inputs`, see summary()), a recording, a
     summary, a diff, a state_dict or a file: in the terminal explorer, until the user
     leaves it; in a notebook as HTML; without a terminal as text on standard output."""
     error = live = again = None
-    if isinstance(thing, (str, os.PathLike, dict, list, tuple)):
+    if isinstance(thing, _FILES):
         thing = open_file(thing)
     if not _shows_itself(thing):
-        from torchoscope.inputs import forward_keywords
         from torchoscope.summaries import look
 
-        options = {"warmup": warmup}
-        keywords = forward_keywords(explore, thing, kwargs, more, options)
-        live, again = thing, _recorder(thing, inputs, keywords, warmup)
-        thing, error = look(thing, inputs, keywords, warmup=warmup)
-    elif inputs or kwargs or more:
+        live, again = thing, _recorder(thing, inputs, kwargs, warmup)
+        thing, error = look(thing, inputs, kwargs, warmup=warmup)
+    elif inputs or kwargs:
         raise TypeError(f"{type(thing).__name__} is not run: it takes no inputs")
     if in_notebook():
         _display(thing)

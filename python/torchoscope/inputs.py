@@ -6,7 +6,6 @@ not change the user's random state.
 """
 
 import copy
-import inspect
 import re
 import types
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from collections.abc import Mapping
 import torch
 
 from torchoscope.defaults import Shape, candidates
+from torchoscope.keywords import forward_parameters
 from torchoscope.restore import roots_of
 
 _TEXT = re.compile(r"\s*(\d+(?:\s*[x×]\s*\d+)*)\s*(?::\s*(?:torch\.)?(\w+))?\s*")
@@ -152,30 +152,6 @@ class Inputs:
         return f"{word} {', '.join(texts)}{end}"
 
 
-def forward_keywords(function, model, kwargs, more, options):
-    """The keyword arguments of forward: those in `kwargs`, and those in `more` that are no
-    options of `function`. `options` are the options with the values that they have.
-
-    A keyword that could be meant for both is refused, unless `kwargs` is given."""
-    if kwargs is not None and not isinstance(kwargs, Mapping):
-        kind = type(kwargs).__name__
-        raise TypeError(f"kwargs must be a dict of forward's arguments, not {kind}")
-    if kwargs is None:
-        known = _parameters(model)
-        defaults = inspect.signature(function).parameters
-        for name, value in options.items():
-            if name in known and value is not defaults[name].default:
-                raise TypeError(
-                    f"{name} is an option of {function.__name__}() and an argument of "
-                    f"{type(model).__name__}.forward(): pass kwargs={{{name!r}: ...}} for "
-                    f"forward, or kwargs={{}} if the option is meant"
-                )
-    twice = (kwargs or {}).keys() & more.keys()
-    if twice:
-        raise TypeError(f"{sorted(twice)[0]} is given twice: in kwargs and as a keyword")
-    return {**(kwargs or {}), **more}
-
-
 def vocabulary(model):
     """The size of the smallest embedding of the model; 0 if there is none."""
     modules = (one for root in roots_of(model).values() for one in root.modules())
@@ -225,18 +201,9 @@ def _shapes(given):
     return given
 
 
-def _parameters(model):
-    """The parameters of forward by name, without self; {} if unknown."""
-    call = model.forward if isinstance(model, torch.nn.Module) else model
-    try:
-        return inspect.signature(call).parameters
-    except (TypeError, ValueError):
-        return {}
-
-
 def takes_keywords(model, names):
     """Does forward have arguments of all these names?"""
-    known = _parameters(model)
+    known = forward_parameters(model)
     if any(one.kind is one.VAR_KEYWORD for one in known.values()):
         return all(isinstance(name, str) for name in names)
     return bool(known) and all(name in known for name in names)
@@ -246,7 +213,7 @@ def _typed(model, args, kwargs):
     """For transformers, sets the dtype of token ids and masks by argument name."""
     if not hasattr(model, "main_input_name"):
         return args, kwargs
-    names = list(_parameters(model))
+    names = list(forward_parameters(model))
     for name, one in [*zip(names, args), *kwargs.items()]:
         if isinstance(one, Shape) and one.dtype is None:
             if name.endswith(("_ids", "_mask")):

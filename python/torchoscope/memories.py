@@ -6,7 +6,8 @@ import types
 
 import torch
 
-from torchoscope.inputs import Inputs, forward_keywords
+from torchoscope.inputs import Inputs
+from torchoscope.keywords import takes_inputs
 from torchoscope.memory_fit import fitted_figures, fitted_peak
 from torchoscope.memory_result import Memory
 from torchoscope.memory_steps import (
@@ -28,6 +29,7 @@ MOST_BLOCKS = 3  # classes of blocks that are tried under checkpointing
 HIDDEN = {"aten::mkldnn_rnn_layer": "only running it tells the size of its workspace"}
 
 
+@takes_inputs
 def memory(
     model,
     *inputs,
@@ -42,7 +44,6 @@ def memory(
     limit=None,
     margin=0.1,
     measure=False,
-    **more,
 ):
     """Predict the tensor memory of a training step of `model`, without running it, and
     return a Memory; str() is the table. The model is not changed.
@@ -66,8 +67,6 @@ def memory(
     measure    also run a step of a copy with real tensors, and compare
 
     docs/python.md has the details."""
-    options = {name: value for name, value in locals().items() if name in _OPTIONS}
-    keywords = forward_keywords(memory, model, kwargs, more, options)
     wanted = _wanted(model, dtype, training, optimizer, loss, device)
     if limit is not None:
         limit = _limit(limit)
@@ -75,18 +74,12 @@ def memory(
         raise ValueError(f"margin must be at least 0 and below 1, not {margin!r}")
     if batch is not None and (type(batch) is not int or batch < 1):
         raise ValueError(f"batch must be 1 or more, not {batch!r}")
-    given = Inputs(model, inputs, keywords)
+    given = Inputs(model, inputs, kwargs)
     if given.is_empty:
         name = type(model).__name__
         raise TypeError(f"memory() needs inputs for {name}: pass a tensor or a shape")
     prediction = _Prediction(model, given, batch, batch_dim, wanted)
     return prediction.make(limit, margin, measure)
-
-
-_OPTIONS = (
-    *("batch", "batch_dim", "dtype", "training", "optimizer", "loss", "device"),
-    *("limit", "margin", "measure"),
-)
 
 
 def _wanted(model, dtype, training, optimizer, loss, device):

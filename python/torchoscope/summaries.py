@@ -8,7 +8,8 @@ from typing import NamedTuple
 import torch
 
 from torchoscope import _core, op_kinds
-from torchoscope.inputs import Inputs, forward_keywords
+from torchoscope.inputs import Inputs
+from torchoscope.keywords import takes_inputs
 from torchoscope.recorder import record
 from torchoscope.recording import Recording
 from torchoscope.restore import Attributes, modules_of, state_guard
@@ -19,6 +20,7 @@ OUTSIDE_A_TERMINAL = 120  # cells
 WARM_UP_BELOW = 1.0  # seconds: a model that takes longer runs once
 
 
+@takes_inputs
 def summary(
     model,
     *inputs,
@@ -29,7 +31,6 @@ def summary(
     width=None,
     warmup=None,
     kwargs=None,
-    **more,
 ):
     """Run `model` once and return a Summary; the model is left as it was.
 
@@ -44,9 +45,7 @@ def summary(
 
     docs/python.md has the details."""
     view = {"depth": depth, "columns": columns, "width": width}
-    options = {**view, "mode": mode, "backward": backward, "warmup": warmup}
-    keywords = forward_keywords(summary, model, kwargs, more, options)
-    found, error = look(model, inputs, keywords, mode, backward, view, warmup=warmup)
+    found, error = look(model, inputs, kwargs, mode, backward, view, warmup=warmup)
     if error is None:
         return found
     try:

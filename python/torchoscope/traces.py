@@ -4,11 +4,13 @@ import contextlib
 
 import torch
 
-from torchoscope.inputs import Inputs, forward_keywords
+from torchoscope.inputs import Inputs
+from torchoscope.keywords import takes_inputs
 from torchoscope.recorder import record
 from torchoscope.restore import state_guard
 
 
+@takes_inputs
 def trace(
     model,
     *inputs,
@@ -18,7 +20,6 @@ def trace(
     mode="full",
     ops=True,
     keep=None,
-    **more,
 ):
     """Run `model` once, forward and backward, and return a Recording with every operation.
     The model is left as it was: gradients, buffers, random state, train or eval mode.
@@ -35,9 +36,7 @@ def trace(
 
     If the model raises, so does trace(); the error's attribute `recording` has what was
     recorded up to there. docs/python.md has the details."""
-    options = {"backward": backward, "loss": loss, "mode": mode, "ops": ops, "keep": keep}
-    keywords = forward_keywords(trace, model, kwargs, more, options)
-    given = Inputs(model, inputs, keywords)
+    given = Inputs(model, inputs, kwargs)
     if given.is_empty:
         name = type(model).__name__
         raise TypeError(f"trace() needs inputs for {name}: pass a tensor or a shape")

@@ -1,5 +1,6 @@
 """trace(): its options, its inputs, its loss, and what it leaves as it was."""
 
+import inspect
 import unittest
 
 try:
@@ -25,7 +26,7 @@ class Named(nn.Module):
         super().__init__()
         self.lin = nn.Linear(4, 4)
 
-    def forward(self, x, mode=None, loss=None, scale=1.0):
+    def forward(self, x, mode=None, loss=None, warmup=None, scale=1.0):
         return self.lin(x) * (scale if mode is None else -scale)
 
 
@@ -77,17 +78,41 @@ class InputsTest(unittest.TestCase):
 
     def test_double_meanings_are_refused(self):
         model = Named()
-        calls = {
-            "trace": lambda: trace(model, self.x, mode="other"),
-            "trace ": lambda: trace(model, self.x, loss=torch.sum),
-            "summary": lambda: torchoscope.summary(model, self.x, mode="other"),
-        }
-        for name, call in calls.items():
-            option = "loss" if name == "trace " else "mode"
-            name = name.strip()
+        calls = [
+            ("trace", {"mode": "other"}),
+            ("trace", {"loss": torch.sum}),
+            ("summary", {"mode": "other"}),
+            ("memory", {"loss": torch.sum}),
+            # The default of the option: forward may be meant all the same.
+            ("trace", {"mode": "full"}),
+            ("trace", {"loss": None}),
+            ("summary", {"mode": "full"}),
+            ("memory", {"loss": None}),
+            ("explore", {"warmup": None}),
+        ]
+        for name, given in calls:
+            function = getattr(torchoscope, name)
+            (option,) = given
             text = rf"{option} is an option of {name}\(\) and an argument of Named.forward"
-            with self.subTest(name), self.assertRaisesRegex(TypeError, text):
-                call()
+            text += rf"\(\): pass kwargs={{'{option}': \.\.\.}} for forward"
+            with self.subTest(name, **given):
+                with self.assertRaisesRegex(TypeError, text):
+                    function(model, self.x, **given)
+
+    def test_with_kwargs_an_option_is_an_option(self):
+        model = Named()
+        for kwargs in ({}, {"mode": None}, {"scale": 1.0}):
+            recording = trace(model, self.x, mode="full", loss=None, kwargs=kwargs)
+            self.assertEqual(self.scales(recording), [1.0])
+
+    def test_signatures_show_the_options(self):
+        text = str(inspect.signature(trace))
+        self.assertTrue(text.startswith("(model, *inputs, kwargs=None, backward=True"), text)
+        self.assertTrue(text.endswith("keep=None, **more)"), text)
+        self.assertEqual(trace.__name__, "trace")
+        self.assertEqual(len(trace(model=Named(), x=self.x).calls()), 2)
+        with self.assertRaisesRegex(TypeError, "missing 1 required positional"):
+            trace()
 
     def test_other_mistakes(self):
         model, linear = Named(), nn.Linear(4, 4)

@@ -35,6 +35,20 @@ static bool take_count(PyObject *value, const char *name, uint32_t *to)
     return true;
 }
 
+static bool take_real(PyObject *value, const char *name, double *to)
+{
+    double number = PyFloat_AsDouble(value);
+
+    if (PyErr_Occurred())
+        return false;
+    if (!(number >= 0 && number <= 1e9)) {
+        PyErr_Format(PyExc_ValueError, "%s is a number from 0, not %R", name, value);
+        return false;
+    }
+    *to = number;
+    return true;
+}
+
 static bool take_text(PyObject *value, const struct option *option, const char **to)
 {
     struct err err = {0};
@@ -68,6 +82,8 @@ static bool take(PyObject *value, const struct option *option, const char *name,
         return true;
     if (option->kind == OPTION_COUNT)
         return take_count(value, name, at);
+    if (option->kind == OPTION_REAL)
+        return take_real(value, name, at);
     if (option->kind == OPTION_MAYBE && value == Py_True) {
         *(const char **)at = "";
         return true;
@@ -75,11 +91,10 @@ static bool take(PyObject *value, const struct option *option, const char *name,
     return take_text(value, option, at);
 }
 
-PyObject *keywords_take(PyObject *kwargs, unsigned groups, void *to)
+PyObject *keywords_take_options(PyObject *kwargs, const struct option *options,
+                                size_t n, void *to)
 {
     PyObject *rest = kwargs ? PyDict_Copy(kwargs) : PyDict_New();
-    struct option options[SETTINGS_MOST];
-    size_t n = settings_options(groups, options);
 
     for (size_t i = 0; rest && i < n; i++) {
         PyObject *value;
@@ -92,6 +107,14 @@ PyObject *keywords_take(PyObject *kwargs, unsigned groups, void *to)
             Py_CLEAR(rest);
     }
     return rest;
+}
+
+PyObject *keywords_take(PyObject *kwargs, unsigned groups, void *to)
+{
+    struct option options[SETTINGS_MOST];
+    size_t n = settings_options(groups, options);
+
+    return keywords_take_options(kwargs, options, n, to);
 }
 
 /* ---- to Python ---- */

@@ -12,6 +12,9 @@
  * None means not given. Returns the other keywords as a new dict; NULL: an exception is
  * set, TypeError or ValueError. */
 PyObject *keywords_take(PyObject *kwargs, unsigned groups, void *to);
+/* The same for the options of a table, stored in its struct. */
+PyObject *keywords_take_options(PyObject *kwargs, const struct option *options,
+                                size_t n, void *to);
 
 /* The settings of `groups` that were given, as a new dict. */
 PyObject *keywords_dict(unsigned groups, const void *from);
