@@ -5,6 +5,7 @@
 
 #include "base/base.h"
 #include "compare/diff_rows_in.h"
+#include "compare/divergence_text.h"
 #include "session/pair.h"
 #include "text/text.h"
 
@@ -217,7 +218,39 @@ static void largest_cell(struct figure *to, const struct show *show,
         figure_real(to, by->max_abs);
 }
 
-const struct column diff_columns[] = {
+/* "~  3 of 4, the first": the first result that differs is here or below. */
+static void results_cell(struct figure *to, const struct show *show,
+                         const struct row *row)
+{
+    const struct divergence_sum *sum = pair_results(show->pair, row->place);
+
+    if (!sum)
+        return;
+    to->role = sum->first ? COLOUR_WARNING : sum->beyond ? COLOUR_NONE : COLOUR_DIM;
+    buf_text(to->text, sum->beyond ? "~  " : "=  ");
+    text_commas(to->text, sum->beyond);
+    buf_text(to->text, " of ");
+    text_commas(to->text, sum->results);
+    if (sum->first)
+        buf_text(to->text, ", the first");
+}
+
+static void apart_cell(struct figure *to, const struct show *show,
+                       const struct row *row)
+{
+    const struct divergence_sum *sum = pair_results(show->pair, row->place);
+
+    if (sum && sum->beyond > 0)
+        divergence_distance(to->text, sum->farthest);
+}
+
+/* Two recordings show the first ones, two models the last ones. */
+static const struct column columns[] = {
+    {"results", "   results that differ", NULL,
+     "= ~: how many results differ, and where the first one is", FIGURE_TEXT, false, 10,
+     0, results_cell},
+    {"apart", "apart", NULL, "the largest distance of two results, by their RMS",
+     FIGURE_REAL, true, 5, SORT_DELTA, apart_cell},
     {"differ", "   tensors that differ", NULL, "= ~ ≠ + -: how many tensors differ",
      FIGURE_TEXT, false, 9, 0, differ_cell},
     {"left", "left", NULL, "the left one's shape, dtype or parameters", FIGURE_SHAPE,
@@ -230,7 +263,13 @@ const struct column diff_columns[] = {
     {"max", "max |Δ|", NULL, "the largest difference of two values", FIGURE_REAL, true,
      3, 0, largest_cell},
 };
-const size_t n_diff_columns = COUNT_OF(diff_columns);
+#define RESULT_COLUMNS 2
+
+const struct column *diff_columns(const struct pair *pair, size_t *ret_n)
+{
+    *ret_n = COUNT_OF(columns) - RESULT_COLUMNS;
+    return pair_has_results(pair) ? columns : columns + RESULT_COLUMNS;
+}
 
 /* ---- the label ---- */
 
@@ -401,12 +440,19 @@ void diff_status(struct buf *to, const struct show *show, const struct row *row)
     const struct diff *diff = diff_of(show);
     const struct diff_sums *sums = &node_of(show, row)->sums;
     const struct compared *by = compared_at(diff, row->place);
+    const struct divergence_sum *results = pair_results(show->pair, row->place);
 
     if (row->place == 0)
         add_root(to, diff);
     else
         diff_write_node(to, diff, row->place);
     buf_text(to, "   ");
+    if (results) {
+        text_commas(to, results->beyond);
+        buf_text(to, " of ");
+        text_plural(to, results->results, "result differs", "results differ");
+        buf_text(to, "   ");
+    }
     if (node_of(show, row)->pair != DIFF_NONE) {
         const struct diff_pair *pair = &diff->pairs[node_of(show, row)->pair];
 
@@ -457,7 +503,7 @@ void diff_facts(struct buf *to, const struct show *show, uint32_t node)
     const struct compared *by = compared_at(diff, node);
     struct row row = {.place = node};
 
-    column_figure(to, &diff_columns[0], show, &row);
+    column_figure(to, &columns[RESULT_COLUMNS], show, &row);
     if (by && by->different > 0) {
         buf_text(to, "   rel Δ ");
         diff_relative(to, by);

@@ -5,7 +5,12 @@
  *   name            tensors that differ     left     right   rel Δ  max |Δ|
  *   ▾ (both)        ~  191 of 320          25.6M     23.5M
  *   ├   conv1       =  0 of 1
- *   ├ ▸ layer4      ~  60 of 60                               4.1%  0.01718 */
+ *   ├ ▸ layer4      ~  60 of 60                               4.1%  0.01718
+ *
+ * Of two recordings whose results were compared:
+ *   name            results that differ        apart     tensors that differ
+ *   ├   conv1       =  0 of 1                            =  0 of 1
+ *   ├ ▸ layer1      ~  3 of 4, the first         0.2     =  0 of 2 */
 #ifndef COMPARE_DIFF_VIEW_H
 #define COMPARE_DIFF_VIEW_H
 
@@ -16,8 +21,7 @@
 
 /* The columns of a pair's rows, in place of labels.h's table: always all of them, in
  * this order. Their ranks say which go first where there is little room. */
-extern const struct column diff_columns[];
-extern const size_t n_diff_columns;
+const struct column *diff_columns(const struct pair *pair, size_t *ret_n);
 
 /* Show these two models; NULL: one model again. */
 void diff_show(struct show *show, const struct pair *pair);

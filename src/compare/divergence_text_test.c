@@ -72,6 +72,44 @@ static void check_says(const struct buf *text, const char *part)
         test_fail(__FILE__, __LINE__, "\"%s\" is not in:\n%s", part, buf_cstr(text));
 }
 
+/* The cells of a row of the tree, with bars between. */
+static const char *row_of(struct buf *text, const struct pair *pair, const char *name)
+{
+    struct show show = {.session = pair->right, .model = pair->right->model};
+    struct row row = {.count = 1, .above = NO_ROW};
+    size_t n;
+    const struct column *columns = diff_columns(pair, &n);
+
+    diff_show(&show, pair);
+    while (row.place < pair->diff.n_nodes &&
+           !str_is(pair->diff.nodes[row.place].name, name))
+        row.place++;
+    CHECK(row.place < pair->diff.n_nodes);
+    buf_clear(text);
+    for (size_t i = 0; i < 3; i++) {
+        buf_text(text, i > 0 ? "|" : "");
+        column_figure(text, &columns[i], &show, &row);
+    }
+    return buf_cstr(text);
+}
+
+TEST(rows_of_the_tree_say_which_results_differ)
+{
+    struct pair *pair = pair_with(2, 3.5);
+    struct buf text = BUF_INIT;
+
+    CHECK_STR(row_of(&text, pair, ""), "~  1 of 3, the first|0.14|=  0 of 3");
+    CHECK_STR(row_of(&text, pair, "a"), "=  0 of 1||=  0 of 2");
+    pair_close(pair);
+    pair = pair_with(2.5, 3);
+    CHECK_STR(row_of(&text, pair, "a"), "~  1 of 1, the first|0.2|=  0 of 2");
+    pair_close(pair);
+    pair = pair_with(2, 3);
+    CHECK_STR(row_of(&text, pair, "a"), "=  0 of 1||=  0 of 2");
+    pair_close(pair);
+    buf_release(&text);
+}
+
 TEST(recordings_that_agree_are_equal_and_say_so)
 {
     struct pair *pair = pair_with(2, 3.000003);

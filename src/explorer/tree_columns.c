@@ -213,17 +213,19 @@ static void add_labels(struct tree_layout *layout, const struct explorer *explor
 
 /* A pair shows all columns of its table, in order; on a wide screen their positions
  * do not depend on the rows. */
-static void add_diff(struct tree_layout *layout)
+static void add_diff(struct tree_layout *layout, const struct pair *pair)
 {
-    static const uint8_t least[] = {25, 12, 12, 8, 9};
+    static const uint8_t least[2][5] = {{25, 12, 12, 8, 9}, {24, 10, 22, 8, 8}};
+    size_t n;
+    const struct column *columns = diff_columns(pair, &n);
 
-    for (size_t i = 0; i < n_diff_columns && i < LABELS_MOST; i++) {
-        bool wide = i < COUNT_OF(least) && layout->table.width >= DIFF_WIDE;
+    for (size_t i = 0; i < n && i < LABELS_MOST; i++) {
+        bool wide = i < COUNT_OF(least[0]) && layout->table.width >= DIFF_WIDE;
 
-        add(layout, &diff_columns[i], 0, diff_columns[i].rank);
+        add(layout, &columns[i], 0, columns[i].rank);
         layout->more[i].slot = (uint8_t)i;
         layout->more[i].grows = true;
-        layout->more[i].least = wide ? least[i] : 0;
+        layout->more[i].least = wide ? least[pair_has_results(pair)][i] : 0;
     }
 }
 
@@ -404,7 +406,7 @@ void tree_layout_make(struct tree_layout *layout, struct explorer *explorer,
     layout->end =
         rows->n - layout->top < layout->rows ? rows->n : layout->top + layout->rows;
     if (explorer->show.pair)
-        add_diff(layout);
+        add_diff(layout, explorer->show.pair);
     else if (!explorer->labels.flowing)
         add_labels(layout, explorer, room);
     layout->cells =

@@ -129,7 +129,8 @@ struct writer {
     const struct model *model;
     struct str class_name; /* short */
     uint32_t args;
-    bool some; /* something was written */
+    bool some;              /* something was written */
+    struct args_list *list; /* words are wanted; else NULL */
 };
 
 static bool get(const struct writer *w, struct str key, uint32_t *ret_value)
@@ -146,11 +147,37 @@ static bool get(const struct writer *w, struct str key, uint32_t *ret_value)
     return false;
 }
 
+static void end_word(struct args_list *list)
+{
+    if (list->n < ARGS_WORDS)
+        list->ends[list->n++] = (uint32_t)list->text.len;
+    else
+        list->text.len = list->ends[ARGS_WORDS - 1];
+}
+
 static void add_comma(struct writer *w)
 {
-    if (w->some)
+    if (w->some && w->list)
+        end_word(w->list);
+    else if (w->some)
         buf_text(w->to, ", ");
     w->some = true;
+}
+
+/* "stride=", as a word "stride "; what is simply true needs no value. */
+static bool add_key(struct writer *w, struct str key, uint32_t value)
+{
+    const struct value *v = value_at(&w->model->values, value);
+
+    if (w->list && str_is(key, "padding"))
+        key = STR("pad");
+    if (w->list && str_is(key, "inplace"))
+        key = STR("in place");
+    escape_terminal(w->to, key);
+    if (w->list && v->kind == VALUE_BOOL && v->integer)
+        return false;
+    buf_char(w->to, w->list ? ' ' : '=');
+    return true;
 }
 
 /* The number of dimensions of the class's window: 2 for MaxPool2d. */
@@ -290,12 +317,20 @@ static void add_named(struct writer *w, struct str item)
     if (!get(w, key, &value) || is_usual(w, value, str_from(item, (size_t)equals + 1)))
         return;
     add_comma(w);
-    buf_str(w->to, key);
-    buf_char(w->to, '=');
+    if (!add_key(w, key, value))
+        return;
     if (number_at(w->model, value, 0, &number) && is_all(w->model, value, number))
         buf_printf(w->to, "%" PRId64, number); /* (2, 2) is 2 */
     else
         value_show(w->to, w->model, value, MOST_BYTES);
+}
+
+/* Among words, what is not the case says nothing either. */
+static bool is_plain_no(const struct writer *w, uint32_t id)
+{
+    const struct value *value = value_at(&w->model->values, id);
+
+    return w->list && value->kind == VALUE_BOOL && !value->integer;
 }
 
 /* Is a value worth showing in a row? Configurations are too large, None and "" carry no
@@ -316,6 +351,18 @@ static bool is_telling(const struct values *values, uint32_t id)
     }
 }
 
+/* Does an argument only say which layer of the model it is? */
+static bool is_layer_number(const struct values *values, uint32_t key, uint32_t value)
+{
+    static const char *const names[] = {"layer_idx",    "layer_index", "layer_id",
+                                        "layer_number", "block_idx",   "block_id"};
+
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (str_is(value_text(values, key), names[i]))
+            return value_at(values, value)->kind == VALUE_INT;
+    return false;
+}
+
 static void add_all(struct writer *w)
 {
     const struct values *values = &w->model->values;
@@ -324,40 +371,76 @@ static void add_all(struct writer *w)
     size_t begin = w->to->len;
 
     for (uint32_t i = 0; dict->kind == VALUE_DICT && i + 1 < dict->n; i += 2) {
-        if (!is_telling(values, items[i + 1]))
+        if (!is_telling(values, items[i + 1]) || is_plain_no(w, items[i + 1]))
+            continue;
+        if (w->list && is_layer_number(values, items[i], items[i + 1]))
             continue;
         add_comma(w);
         if (w->to->len >= begin + MOST_TEXT) {
             buf_text(w->to, "…");
             break;
         }
-        escape_terminal(w->to, value_text(values, items[i]));
-        buf_char(w->to, '=');
-        value_show(w->to, w->model, items[i + 1], MOST_OTHER);
+        if (add_key(w, value_text(values, items[i]), items[i + 1]))
+            value_show(w->to, w->model, items[i + 1], MOST_OTHER);
     }
+}
+
+static void write_args(struct writer *w, const struct object *object)
+{
+    const struct form *form = NULL;
+    struct str name = STR(""), rest, item;
+
+    if (object->class_id != NO_CLASS)
+        name = model_string(w->model, w->model->classes[object->class_id].name);
+    w->class_name = class_short(name);
+    if (object->guessed || is_torch(name))
+        form = find_form(w->class_name, object->guessed);
+    if (!form) {
+        add_all(w);
+        return;
+    }
+    rest = str_of(form->first);
+    /* Among words the window comes first. */
+    if (w->list && str_ends(rest, STR(" kernel_size"))) {
+        add_first(w, STR("kernel_size"));
+        rest = str_head(rest, rest.len - strlen(" kernel_size"));
+    }
+    while (rest.len > 0 && str_split(&rest, ' ', &item))
+        add_first(w, item);
+    rest = str_of(form->then);
+    while (rest.len > 0 && str_split(&rest, ' ', &item))
+        add_named(w, item);
 }
 
 void args_show(struct buf *to, const struct model *model, const struct object *object)
 {
     struct writer w = {.to = to, .model = model, .args = object->args};
-    const struct form *form = NULL;
-    struct str name = STR(""), rest, item;
 
-    if (object->class_id != NO_CLASS)
-        name = model_string(model, model->classes[object->class_id].name);
-    w.class_name = class_short(name);
-    if (object->guessed || is_torch(name))
-        form = find_form(w.class_name, object->guessed);
-    if (!form) {
-        add_all(&w);
-        return;
-    }
-    rest = str_of(form->first);
-    while (rest.len > 0 && str_split(&rest, ' ', &item))
-        add_first(&w, item);
-    rest = str_of(form->then);
-    while (rest.len > 0 && str_split(&rest, ' ', &item))
-        add_named(&w, item);
+    write_args(&w, object);
+}
+
+uint64_t args_hash(const struct model *model, const struct object *object)
+{
+    const struct values *values = &model->values;
+    const struct value *dict = value_at(values, object->args);
+    const uint32_t *items = value_items(values, object->args);
+    uint64_t hash = dict->kind;
+
+    for (uint32_t i = 0; dict->kind == VALUE_DICT && i + 1 < dict->n; i += 2)
+        if (!is_layer_number(values, items[i], items[i + 1]))
+            hash = hash_mix(hash_mix(hash, items[i]), items[i + 1]);
+    return hash;
+}
+
+void args_words(struct args_list *list, const struct model *model,
+                const struct object *object)
+{
+    struct writer w = {
+        .to = &list->text, .model = model, .args = object->args, .list = list};
+
+    write_args(&w, object);
+    if (w.some)
+        end_word(list);
 }
 
 void args_repr(struct buf *to, const struct model *model, const struct object *object)

@@ -85,3 +85,36 @@ TEST(values_look_like_python)
     buf_release(&text);
     sample_release(&s);
 }
+
+static void check_words(const char *class_name, const char *args, const char *expected)
+{
+    struct sample s;
+    struct args_list list = {0};
+    struct buf text = BUF_INIT;
+    uint32_t begin = 0;
+
+    sample_begin(&s, "x.pt");
+    sample_module(&s, 0, "m", class_name, args);
+    sample_finish(&s);
+    args_words(&list, s.model, place_object(s.model, 1));
+    for (uint32_t i = 0; i < list.n; begin = list.ends[i++]) {
+        buf_str(&text, str_from(str_head(buf_span(&list.text), list.ends[i]), begin));
+        buf_char(&text, '|');
+    }
+    CHECK_STR(buf_cstr(&text), expected);
+    buf_release(&text);
+    buf_release(&list.text);
+    sample_release(&s);
+}
+
+TEST(words_for_pictures_begin_with_the_window_and_leave_out_what_is_false)
+{
+    check_words("torch.nn.modules.conv.Conv2d",
+                "in_channels=3 out_channels=64 kernel_size=3,3 stride=2,2 padding=0,0 "
+                "dilation=1,1 groups=1",
+                "3×3|3→64|stride 2|pad 0|");
+    check_words("torch.nn.modules.activation.ReLU", "inplace=True", "in place|");
+    check_words("x.Block", "heads=4 causal=True cached=False", "heads 4|causal|");
+    check_words("x.Many", "a=1 b=2 c=3 d=4 e=5 f=6 g=7 h=8",
+                "a 1|b 2|c 3|d 4|e 5|f 6|g 7|h 8|");
+}

@@ -69,6 +69,11 @@ struct str outline_name(const struct outline *outline, uint32_t at)
 bool outline_differs(const struct outline *outline, uint32_t at)
 {
     const struct diff *diff = outline->diff;
+    const struct divergence_sum *results;
 
-    return diff && diff_count_different(diff, &diff->nodes[at].sums) > 0;
+    if (!diff)
+        return false;
+    results = pair_results(outline->show->pair, at);
+    return diff_count_different(diff, &diff->nodes[at].sums) > 0 ||
+           (results && results->beyond > 0);
 }

@@ -139,10 +139,25 @@ static int find_zeros(double *column, const struct outline *outline,
     return 0;
 }
 
+/* Of two recordings, how far their results are apart. */
+static void find_distances(double *column, const struct outline *outline)
+{
+    for (uint32_t i = 0; i < outline->n; i++) {
+        const struct divergence_sum *sum = pair_results(outline->show->pair, i);
+
+        if (sum)
+            column[i] = sum->farthest;
+    }
+}
+
 static void find_deltas(double *column, const struct outline *outline)
 {
     const struct diff *diff = outline->diff;
 
+    if (pair_has_results(outline->show->pair)) {
+        find_distances(column, outline);
+        return;
+    }
     for (uint32_t i = 0; i < outline->n; i++) {
         const struct diff_node *node = &diff->nodes[i];
         const struct compared *by = node->pair == DIFF_NONE

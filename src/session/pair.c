@@ -34,6 +34,15 @@ bool pair_has_results(const struct pair *pair)
            (pair->divergence->first != RUN_NONE || divergence_agrees(pair->divergence));
 }
 
+const struct divergence_sum *pair_results(const struct pair *pair, uint32_t node)
+{
+    const struct divergence_sum *sum =
+        pair_has_results(pair) ? divergence_at(pair->divergence, &pair->diff, node)
+                               : NULL;
+
+    return sum && sum->results > 0 ? sum : NULL;
+}
+
 bool pair_equal(const struct pair *pair)
 {
     return pair_has_results(pair) ? divergence_agrees(pair->divergence)

@@ -34,6 +34,8 @@ struct pair *pair_on(struct session *left, struct session *right,
 bool pair_equal(const struct pair *pair);
 /* Were results compared? */
 bool pair_has_results(const struct pair *pair);
+/* The results at and below a node of the diff; NULL: none could be compared. */
+const struct divergence_sum *pair_results(const struct pair *pair, uint32_t node);
 void pair_close(struct pair *pair); /* NULL is allowed */
 
 #endif

@@ -114,7 +114,8 @@ static int find_later(struct diverging *d)
 static int compare_all(struct diverging *d)
 {
     if (link_values(d) < 0 || diverging_calls(d) < 0 || diverging_ops(d) < 0 ||
-        diverging_list(d) < 0 || compare_results(d) < 0 || diverging_begins(d) < 0)
+        diverging_list(d) < 0 || compare_results(d) < 0 || diverging_begins(d) < 0 ||
+        diverging_sums(d) < 0)
         return -1;
     return find_later(d);
 }

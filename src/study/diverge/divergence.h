@@ -8,6 +8,7 @@
  *   divergence_calls.c   which calls belong together
  *   divergence_ops.c     which operations belong together
  *   divergence_values.c  the difference of two values, the tolerance
+ *   divergence_places.c  what was compared at and below each place
  *   sequence.h           a common subsequence of two long sequences
  *
  * Calls are matched by name (the diff of both models knows prefixes and renamings), the
@@ -118,6 +119,13 @@ struct divergence_matched {
 };
 uint32_t divergence_pairs(const struct divergence_matched *matched);
 
+/* What was compared at and below a place. */
+struct divergence_sum {
+    uint32_t results, beyond;
+    double farthest; /* the largest distance of those beyond the tolerance; 0: none */
+    bool first;      /* the first result beyond the tolerance is among them */
+};
+
 struct divergence {
     const struct run *run[2];
     struct divergence_result *results; /* in the order in which they were made */
@@ -132,10 +140,12 @@ struct divergence {
                            statistics */
     uint32_t unmeasured; /* results that belong together but have no numbers */
     struct divergence_matched calls, ops;
-    uint32_t *call_match[2]; /* by call: the call of the other side, or RUN_NONE */
-    uint32_t *op_match[2];   /* by op; NULL: not both have operations */
-    uint32_t merged[2];      /* calls that were merged: not compared */
-    uint64_t lost[2];        /* operations that were not kept */
+    struct divergence_sum *sums; /* by place on the left; results outside the model
+                                    count for the root */
+    uint32_t *call_match[2];     /* by call: the call of the other side, or RUN_NONE */
+    uint32_t *op_match[2];       /* by op; NULL: not both have operations */
+    uint32_t merged[2];          /* calls that were merged: not compared */
+    uint64_t lost[2];            /* operations that were not kept */
     /* Private: by value of an operation, the value of the other side; the same value
      * among those of modules; or RUN_NONE. */
     uint32_t *value_match[2], *module_value[2];
@@ -159,6 +169,10 @@ int divergence_make(struct divergence *divergence, const struct run *left,
 struct divergence_input *divergence_inputs(const struct divergence *divergence,
                                            uint32_t result, struct arena *arena,
                                            uint32_t *ret_n);
+
+/* What was compared at and below a node of the diff; NULL: it is only on the right. */
+const struct divergence_sum *divergence_at(const struct divergence *divergence,
+                                           const struct diff *diff, uint32_t node);
 
 /* The next call or operation from `from` on that has no match on this side, or RUN_NONE;
  * recomputations are left out. */

@@ -27,6 +27,8 @@ int diverging_ops(struct diverging *d);
 int diverging_list(struct diverging *d);
 /* Say of each result beyond the tolerance whether an error begins there. */
 int diverging_begins(struct diverging *d);
+/* Sum up by place. */
+int diverging_sums(struct diverging *d);
 
 /* Do two operations have the same name, one of them perhaps in place? */
 bool diverging_same_name(const struct divergence *divergence, uint32_t left,

@@ -165,6 +165,28 @@ TEST(the_first_result_beyond_the_tolerance_is_found_and_its_inputs)
     drop(&both);
 }
 
+TEST(results_are_summed_up_by_place)
+{
+    static const double left[] = {1, 2, 3, 4, 5}, right[] = {1, 2, 3, 4.4, 9};
+    struct compared_runs both;
+    const struct divergence_sum *root, *m2;
+
+    compare(&both, run_chain(chain("m", 4, "M"), left, 4),
+            run_chain(chain("m", 4, "M"), right, 4), 0);
+    root = divergence_at(&both.divergence, &both.diff, 0);
+    CHECK_INT(root->results, both.divergence.n_results);
+    CHECK_INT(root->beyond, both.divergence.beyond);
+    CHECK(root->first);
+    CHECK_INT(both.divergence.sums[2].beyond, 0); /* m1 */
+    CHECK(!both.divergence.sums[2].first);
+    m2 = &both.divergence.sums[3];
+    CHECK_INT(m2->results, 1);
+    CHECK_INT(m2->beyond, 1);
+    CHECK(m2->first && m2->farthest > 0.05 && m2->farthest < root->farthest);
+    CHECK(!both.divergence.sums[4].first);
+    drop(&both);
+}
+
 TEST(a_tolerance_can_be_given)
 {
     static const double left[] = {1, 2, 3}, right[] = {1, 2.1, 5};
