@@ -49,12 +49,21 @@ int graph_edge(struct op_graph_walk *walk, struct op_graph_edge edge)
     return 0;
 }
 
-bool graph_is_pass(const struct run_call *call)
+bool graph_is_pass(const struct op_graph_walk *walk, uint32_t number)
 {
+    const struct run_call *call = &walk->run->calls[number];
+
+    if (walk->inside)
+        return number == walk->within;
     return call->parent == RUN_NONE && !(call->flags & RUN_RECOMPUTED);
 }
 
 /* ---- nodes that ran ---- */
+
+static bool is_inside(const struct op_graph_walk *walk, uint32_t call)
+{
+    return !walk->inside || (call < walk->run->n_calls && walk->inside[call]);
+}
 
 /* Marks the calls that are nodes with 0: those that call no other module. */
 static void find_leaves(struct op_graph_walk *walk)
@@ -62,7 +71,8 @@ static void find_leaves(struct op_graph_walk *walk)
     const struct run *run = walk->run;
 
     for (uint32_t i = 0; i < run->n_calls; i++)
-        walk->call_node[i] = run->calls[i].flags & RUN_RECOMPUTED ? NO_NODE : 0;
+        walk->call_node[i] =
+            run->calls[i].flags & RUN_RECOMPUTED || !is_inside(walk, i) ? NO_NODE : 0;
     for (uint32_t i = 0; i < run->n_calls; i++)
         if (run->calls[i].parent < run->n_calls)
             walk->call_node[run->calls[i].parent] = NO_NODE;
@@ -139,7 +149,7 @@ static int add_ops(struct op_graph_walk *walk, const struct op_graph_wanted *wan
         const struct run_op *op = &ops->ops[i];
 
         walk->op_node[i] = NO_NODE;
-        if (!is_wanted(wanted, op))
+        if (!is_wanted(wanted, op) || !is_inside(walk, op->call))
             continue;
         for (; lifted && call < walk->run->n_calls &&
                walk->run->calls[call].start_ns <= op->start_ns;
@@ -242,29 +252,47 @@ static int begin(struct op_graph_walk *walk)
                                                                                 : -1;
 }
 
+/* Marks the calls inside the one that the graph is limited to: they come after it. */
+static int find_inside(struct op_graph_walk *walk)
+{
+    const struct run *run = walk->run;
+
+    walk->inside = arena_array(&walk->scratch, (size_t)run->n_calls + 1, sizeof(bool));
+    if (!walk->inside)
+        return -1;
+    walk->inside[walk->within] = true;
+    for (uint32_t i = walk->within + 1; i < run->n_calls; i++)
+        walk->inside[i] =
+            run->calls[i].parent < i && walk->inside[run->calls[i].parent];
+    return 0;
+}
+
 static int fill(struct op_graph_walk *walk, const struct op_graph_wanted *wanted)
 {
-    if (begin(walk) < 0)
+    if (begin(walk) < 0 || (walk->within != RUN_NONE && find_inside(walk) < 0))
         return -1;
     find_leaves(walk);
     if (!walk->graph->exact)
         return add_calls(walk) < 0 ? -1 : graph_by_calls(walk);
     if (add_ops(walk, wanted) < 0 || graph_by_ops(walk) < 0)
         return -1;
-    return wanted->level == OP_GRAPH_MODULES ? drop_detached(walk) : 0;
+    return wanted->level == OP_GRAPH_MODULES || walk->inside ? drop_detached(walk) : 0;
 }
 
 int op_graph_make(struct op_graph *ret_graph, const struct run *run,
                   struct op_graph_wanted wanted, struct arena *arena, struct err *err)
 {
     struct op_graph graph = {.level = wanted.level, .exact = run->ops != NULL};
-    struct op_graph_walk walk = {.graph = &graph, .run = run, .arena = arena};
+    struct op_graph_walk walk = {
+        .graph = &graph, .run = run, .arena = arena, .within = wanted.within - 1};
     int status;
 
     if (wanted.level == OP_GRAPH_OPS && !run->ops)
         return err_set(err, ERR_UNSUPPORTED,
                        "this recording has no operations: record them with "
                        "record(model, ops=True) or trace(model, ...)");
+    if (wanted.within > run->n_calls)
+        return err_set(err, ERR_USAGE, "the recording has no call %u", walk.within);
     status = fill(&walk, &wanted);
     arena_release(&walk.scratch);
     if (status < 0)

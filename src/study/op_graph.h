@@ -6,8 +6,11 @@
  * these calls are nodes of their own (the `+` of a residual block). Only forward
  * operations count there, and the parameters of a module belong to its calls.
  *
- * A detach whose result nothing in that graph reads is left out: autograd detaches what
- * it saves for backward.
+ * A detach whose result nothing in that graph reads is left out there, and in the graph
+ * of one call: autograd detaches what it saves for backward.
+ *
+ * A view that several operations take of one tensor is one value, and its producer is the
+ * first of them. In the graph of one call it comes from the one that took it last.
  *
  * A call without operations that returns what it was given (Identity, Dropout in eval
  * mode) is the source of that value from then on.
@@ -73,6 +76,8 @@ struct op_graph {
 struct op_graph_wanted {
     enum op_graph_level level;
     unsigned phases; /* bits 1 << enum op_phase, at the level of operations; 0: all */
+    uint32_t within; /* 1 + a call: only what ran inside it. Its arguments and results
+                        are then the inputs and outputs; 0: everything */
 };
 
 /* Linear in operations, calls and edges; no recursion. Allocates in the arena. Fails if

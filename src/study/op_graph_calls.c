@@ -116,7 +116,7 @@ int graph_by_calls(struct op_graph_walk *walk)
     uint32_t pass = RUN_NONE;
 
     for (uint32_t i = 0; i < run->n_calls; i++) {
-        if (graph_is_pass(&run->calls[i])) {
+        if (graph_is_pass(walk, i)) {
             if (pass != RUN_NONE && end_pass(walk, pass) < 0)
                 return -1;
             pass = i;

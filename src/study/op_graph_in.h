@@ -29,14 +29,16 @@ struct op_graph_walk {
     uint32_t *followed; /* by value: the number of the reading that followed it last, so
                            that values with common sources cost no more */
     uint32_t readings;
+    uint32_t within; /* only what ran inside this call; RUN_NONE: everything */
+    bool *inside;    /* by call: it is that call or inside it; NULL: all are */
 };
 
 /* A new node; NO_NODE: out of memory. */
 uint32_t graph_node(struct op_graph_walk *walk, struct op_graph_node node);
 /* A new edge, unless there is an equal one or it would lead back. -1: out of memory. */
 int graph_edge(struct op_graph_walk *walk, struct op_graph_edge edge);
-/* Is it the outermost call of a pass, and no recomputation? */
-bool graph_is_pass(const struct run_call *call);
+/* Is it the outermost call of a pass, and no recomputation? Or the one call asked for. */
+bool graph_is_pass(const struct op_graph_walk *walk, uint32_t call);
 
 int graph_by_ops(struct op_graph_walk *walk);
 int graph_by_calls(struct op_graph_walk *walk);

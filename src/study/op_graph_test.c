@@ -1,6 +1,7 @@
 #include "study/op_graph.h"
 
 #include "base/test.h"
+#include "run/sample_block.h"
 #include "run/sample_run.h"
 
 struct drawn {
@@ -195,5 +196,77 @@ TEST(a_tensor_that_was_written_in_parts_has_an_edge_from_each_writer)
     drawn = draw(trace_finish(trace, 1, 0), OP_GRAPH_OPS, 0);
     CHECK(has_edge(&drawn.graph, 1, 3) && has_edge(&drawn.graph, 2, 3));
     CHECK(!has_edge(&drawn.graph, 0, 3));
+    drop(&drawn);
+}
+
+/* An operation in the open call, of float32 matrices. */
+static void op_in_call(struct trace *trace, uint32_t kind, uint32_t from, uint32_t to,
+                       int64_t rows)
+{
+    const struct run_op_type like = {.dtype = DTYPE_FLOAT32, .rank = 2};
+    const int64_t before[] = {rows, 8 / rows}, after[] = {4, 2};
+    struct trace_op_tensor tensors[] = {
+        {.type = trace_op_type(trace, &like, before, NULL),
+         .storage = from,
+         .item = OP_NO_ITEM,
+         .kind = OP_IN},
+        {.type = trace_op_type(trace, &like, after, NULL),
+         .storage = to,
+         .item = OP_NO_ITEM,
+         .kind = OP_OUT}};
+    struct trace_op_given given = {.kind = kind,
+                                   .cause = RUN_NONE,
+                                   .gradient = RUN_NONE,
+                                   .flops = OP_NO_FLOPS,
+                                   .tensors = tensors,
+                                   .n_tensors = 2};
+    uint32_t values[2];
+
+    given.call = trace_open_call(trace, 0, &given.serial, &given.place);
+    CHECK(trace_op(trace, &given, values) != RUN_NONE);
+}
+
+TEST(in_one_call_a_view_that_is_taken_twice_comes_from_who_took_it_last)
+{
+    struct trace *trace = begin();
+    uint32_t view = trace_op_kind(trace, "aten::t", "", NULL, 0, OP_VIEW);
+    uint32_t relu = trace_op_kind(trace, "aten::relu", "", NULL, 0, 0);
+    uint32_t at = storage(trace), call = trace_begin(trace, 0, SAMPLE_NET, 0, 0, 1);
+    struct op_graph_wanted wanted = {.level = OP_GRAPH_OPS, .within = call + 1};
+    struct drawn drawn;
+
+    for (uint32_t i = 0; i < 2; i++) {
+        op_in_call(trace, view, at, at, 2);
+        op_in_call(trace, relu, at, storage(trace), 4);
+    }
+    trace_end(trace, 0, call, 0, 9);
+    drawn.run = trace_finish(trace, 1, 0);
+    arena_init(&drawn.arena, 0);
+    CHECK_INT(op_graph_make(&drawn.graph, drawn.run, wanted, &drawn.arena, NULL), 0);
+    CHECK(has_edge(&drawn.graph, 0, 1) && has_edge(&drawn.graph, 2, 3));
+    CHECK(!has_edge(&drawn.graph, 0, 3));
+    drop(&drawn);
+}
+
+TEST(the_graph_of_one_call_has_its_own_inputs_and_outputs)
+{
+    struct drawn drawn = {.run = sample_block((struct sample_block_wanted){0})};
+    const struct run *run = drawn.run;
+    struct op_graph_wanted wanted = {.level = OP_GRAPH_MODULES};
+    struct err err = {0};
+    uint32_t block = run_first_call(run, BLOCK_BLOCK);
+
+    arena_init(&drawn.arena, 0);
+    wanted.within = block + 1;
+    CHECK_INT(op_graph_make(&drawn.graph, run, wanted, &drawn.arena, &err), 0);
+    CHECK_INT(count_kind(&drawn.graph, OP_GRAPH_INPUT), 1);
+    CHECK_INT(count_kind(&drawn.graph, OP_GRAPH_OUTPUT), 1);
+    CHECK_INT(count_kind(&drawn.graph, OP_GRAPH_CALL), 5);
+    CHECK_INT(count_kind(&drawn.graph, OP_GRAPH_OP), 1);
+    for (uint32_t i = 0; i < drawn.graph.n_nodes; i++)
+        if (drawn.graph.nodes[i].kind == OP_GRAPH_CALL)
+            CHECK(run->calls[drawn.graph.nodes[i].call].parent == block);
+    wanted.within = run->n_calls + 1;
+    CHECK_INT(op_graph_make(&drawn.graph, run, wanted, &drawn.arena, &err), -1);
     drop(&drawn);
 }

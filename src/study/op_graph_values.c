@@ -69,6 +69,15 @@ static int push(struct op_graph_walk *walk, uint32_t value)
     return 0;
 }
 
+/* Is it an argument of the call that the graph is limited to? It may have a producer,
+ * outside of the graph. */
+static bool find_given(const struct op_graph_walk *walk, uint32_t value,
+                       uint32_t *ret_node)
+{
+    return walk->inside && map_find(&walk->others, value, ret_node) &&
+           walk->graph->nodes[*ret_node].kind == OP_GRAPH_INPUT;
+}
+
 /* An edge from the maker of `part`, of which `value` consists, to the reader. */
 static int add_part(struct op_graph_walk *walk, uint32_t part, uint32_t value,
                     uint32_t target)
@@ -76,7 +85,8 @@ static int add_part(struct op_graph_walk *walk, uint32_t part, uint32_t value,
     const struct run_op_value *of = value_at_op(walk, part);
     uint32_t source = NO_NODE;
 
-    if (!map_find(&walk->makers, part, &source) && of->producer != RUN_NONE)
+    if (!map_find(&walk->makers, part, &source) && !find_given(walk, part, &source) &&
+        of->producer != RUN_NONE)
         source = walk->op_node[of->producer];
     if (source == NO_NODE && of->producer == RUN_NONE && of->n_sources > 0) {
         for (uint32_t i = of->n_sources; i > 0; i--)
@@ -118,11 +128,14 @@ static uint32_t value_of_io(const struct run *run, const struct run_io *io)
 
 /* ---- passes ---- */
 
-/* Marks the operation that made an argument of a pass; false: none did. */
+/* Marks the operation that made an argument of a pass; false: none did, or what ran
+ * before the pass is not in the graph. */
 static bool mark_maker(struct op_graph_walk *walk, uint32_t value)
 {
     const struct run_op_value *of = value_at_op(walk, value);
 
+    if (walk->inside)
+        return false;
     if (of->producer != RUN_NONE && walk->op_node[of->producer] != NO_NODE)
         walk->graph->nodes[walk->op_node[of->producer]].given = true;
     return of->producer != RUN_NONE || of->n_sources > 0;
@@ -181,7 +194,7 @@ static int each_pass(struct op_graph_walk *walk,
                      int (*add)(struct op_graph_walk *walk, uint32_t call))
 {
     for (uint32_t i = 0; i < walk->run->n_calls; i++)
-        if (graph_is_pass(&walk->run->calls[i]) && add(walk, i) < 0)
+        if (graph_is_pass(walk, i) && add(walk, i) < 0)
             return -1;
     return 0;
 }
@@ -258,6 +271,34 @@ static int read_inputs(struct op_graph_walk *walk, uint32_t op)
     return 0;
 }
 
+static bool reads(const struct run *run, const struct run_op *op, uint32_t value)
+{
+    const struct run_op_io *io;
+
+    for (uint32_t at = 0; (io = op_next(run, op, OP_IN, &at));)
+        if (io->value == value)
+            return true;
+    return false;
+}
+
+/* A view that was taken before is the same value, but those who read it from now on got
+ * it here: each decoder layer transposes the memory for itself. A view that changes
+ * nothing does not count. */
+static int take_again(struct op_graph_walk *walk, uint32_t op)
+{
+    const struct run_op *of = &walk->run->ops->ops[op];
+    const struct run_op_io *io;
+
+    if (!(walk->run->ops->kinds[of->kind].flags & OP_VIEW))
+        return 0;
+    for (uint32_t at = 0; (io = op_next(walk->run, of, OP_OUT, &at));)
+        if (value_at_op(walk, io->value)->producer != op &&
+            !reads(walk->run, of, io->value) &&
+            map_put(&walk->makers, io->value, walk->op_node[op]) < 0)
+            return -1;
+    return 0;
+}
+
 int graph_by_ops(struct op_graph_walk *walk)
 {
     const struct run_ops *ops = walk->run->ops;
@@ -271,7 +312,7 @@ int graph_by_ops(struct op_graph_walk *walk)
         if (walk->op_node[i] == NO_NODE)
             continue;
         if ((lifted && pass_on_until(walk, &call, ops->ops[i].start_ns) < 0) ||
-            read_inputs(walk, i) < 0)
+            read_inputs(walk, i) < 0 || (walk->inside && take_again(walk, i) < 0))
             return -1;
     }
     if (lifted && pass_on_until(walk, &call, UINT64_MAX) < 0)
