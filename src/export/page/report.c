@@ -1,7 +1,6 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "base/sha256.h"
 #include "export/page/page_in.h"
 #include "export/page/report_in.h"
 #include "export/page/report_text.h"
@@ -14,13 +13,6 @@
 
 #define MOST_SHARES 5   /* parts of a bar; the last one is the rest */
 #define DOMINATES   0.7 /* of the whole: such a part is replaced by its own parts */
-
-static const char logo[] =
-    "<svg width=\"18\" height=\"18\" viewBox=\"0 0 16 16\" aria-hidden=\"true\">"
-    "<circle cx=\"8\" cy=\"8\" r=\"7\" fill=\"none\" stroke=\"var(--accent)\" "
-    "stroke-width=\"1.75\"/>"
-    "<path d=\"M3.2 10.6C5.6 10.6 6 4.6 8 4.6S10.4 10.6 12.8 10.6\" fill=\"none\" "
-    "stroke=\"var(--text)\" stroke-width=\"1.5\" stroke-linecap=\"round\"/></svg>";
 
 void report_html(struct out *out, struct str text)
 {
@@ -46,23 +38,6 @@ void report_put(struct report *r)
 
 /* --- Head and title */
 
-/* The hash that makes the Content-Security-Policy allow only this script. */
-static void write_hash(struct report *r)
-{
-    struct sha256 sha;
-    char hex[65];
-    uint8_t bytes[32] = {0};
-
-    sha256_init(&sha);
-    sha256_add(&sha, report_js, strlen(report_js));
-    sha256_hex(&sha, hex);
-    for (size_t i = 0; i < 64; i++)
-        bytes[i / 2] = (uint8_t)(bytes[i / 2] << 4 |
-                                 (hex[i] <= '9' ? hex[i] - '0' : hex[i] - 'a' + 10));
-    page_base64(&r->spare, bytes, sizeof(bytes));
-    report_put(r);
-}
-
 static void write_head(struct report *r)
 {
     struct out *out = r->out;
@@ -74,7 +49,8 @@ static void write_head(struct report *r)
     out_text(out, "><head><meta charset=\"utf-8\">"
                   "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
                   "'none'; style-src 'unsafe-inline'; script-src 'sha256-");
-    write_hash(r);
+    page_script_hash(&r->spare, report_js);
+    report_put(r);
     out_text(out, "'; base-uri 'none'; form-action 'none'\">"
                   "<meta name=\"viewport\" content=\"width=device-width\">\n<title>");
     page_title(&r->spare, &r->show, r->wanted->title);
@@ -96,7 +72,7 @@ static void write_top(struct report *r)
     out_printf(r->out,
                "<body><main><header><div class=\"brand\">%storchoscope "
                "<span>report</span></div><h1>",
-               logo);
+               page_logo);
     page_title(&r->spare, &r->show, r->wanted->title);
     put_spare(r);
     out_text(r->out, "</h1><p class=\"dim\">");

@@ -28,6 +28,7 @@ enum report_cell {
     CELL_OUT,
     CELL_CALLS,
     CELL_TIME,
+    CELL_FLOPS,
     CELL_NAN,
     CELL_COUNT,
     CELL_BYTES,
@@ -65,8 +66,6 @@ struct report {
 
 /* Text that escape_terminal() has been applied to, as HTML. */
 void report_html(struct out *out, struct str text);
-/* A text as a JSON string that an HTML parser cannot take for markup. */
-void report_json(struct out *out, struct str text);
 /* Write `spare`, which is HTML or JSON already, and clear it. */
 void report_put(struct report *report);
 

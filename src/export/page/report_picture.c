@@ -22,7 +22,7 @@
 
 /* Which part of a value is drawn, and at what size. N×C×H×W: the C planes of the
  * first item. */
-struct picture {
+struct kept_picture {
     const struct run *run;
     uint32_t kept;
     enum dtype dtype;
@@ -39,14 +39,15 @@ static uint32_t at_most(uint64_t n, uint32_t most)
     return n < most ? (uint32_t)n : most;
 }
 
-static void picture_init(struct picture *p, const struct run *run, uint32_t value)
+static void kept_picture_init(struct kept_picture *p, const struct run *run,
+                              uint32_t value)
 {
     const struct run_value *v = &run->values[value];
     const int64_t *shape = run->dims + v->shape;
     int rank = v->rank;
     uint32_t side;
 
-    *p = (struct picture){.run = run, .kept = v->kept, .dtype = v->dtype};
+    *p = (struct kept_picture){.run = run, .kept = v->kept, .dtype = v->dtype};
     p->columns = rank > 0 ? (uint64_t)shape[rank - 1] : 1;
     p->rows = rank > 1 ? (uint64_t)shape[rank - 2] : 1;
     p->planes = rank > 3 ? (uint64_t)shape[rank - 3] : 1;
@@ -75,7 +76,7 @@ static bool can_draw(const struct run *run, uint32_t value)
 /* --- Reading */
 
 /* Add `n` values of a row, from `column` on, to the points of that row. */
-static void add_values(struct picture *p, const double *values, size_t n,
+static void add_values(struct kept_picture *p, const double *values, size_t n,
                        uint64_t plane, uint64_t row, uint64_t column)
 {
     uint64_t y = row * p->height / p->rows;
@@ -89,7 +90,8 @@ static void add_values(struct picture *p, const double *values, size_t n,
         p->grid[row][column + i] = values[i];
 }
 
-static int read_row(struct picture *p, uint64_t plane, uint64_t row, struct err *err)
+static int read_row(struct kept_picture *p, uint64_t plane, uint64_t row,
+                    struct err *err)
 {
     uint16_t size = dtype_info(p->dtype)->bytes;
     uint8_t bytes[WINDOW * 16];
@@ -119,7 +121,7 @@ static uint64_t share_of(uint64_t n, uint32_t m, uint32_t i)
 }
 
 /* Sums become means. */
-static void finish_points(struct picture *p)
+static void finish_points(struct kept_picture *p)
 {
     for (uint64_t plane = 0; plane < p->shown; plane++)
         for (uint32_t y = 0; y < p->height; y++)
@@ -133,7 +135,7 @@ static void finish_points(struct picture *p)
             }
 }
 
-static int picture_read(struct picture *p, struct err *err)
+static int picture_read(struct kept_picture *p, struct err *err)
 {
     p->points = calloc((size_t)p->shown * p->height * p->width, sizeof *p->points);
     if (!p->points)
@@ -156,7 +158,7 @@ static uint8_t point_code(double value, double most)
 }
 
 /* "first 64 of 256 channels, item 1 of 8, 112×112 averaged to 64×64" */
-static void add_note(struct buf *to, const struct picture *p,
+static void add_note(struct buf *to, const struct kept_picture *p,
                      const struct run_value *value)
 {
     uint64_t part = p->planes * p->rows * p->columns;
@@ -195,7 +197,7 @@ static void add_grid_value(struct buf *to, double value)
     buf_text(to, isfinite(value) ? "\"" : "\"]");
 }
 
-static void add_grid(struct buf *to, const struct picture *p)
+static void add_grid(struct buf *to, const struct kept_picture *p)
 {
     uint32_t down = at_most(p->rows, GRID), across = at_most(p->columns, GRID);
 
@@ -212,7 +214,7 @@ static void add_grid(struct buf *to, const struct picture *p)
 }
 
 /* One byte per point, as base64. */
-static void add_points(struct buf *to, const struct picture *p)
+static void add_points(struct buf *to, const struct kept_picture *p)
 {
     struct buf codes = BUF_INIT;
 
@@ -223,7 +225,7 @@ static void add_points(struct buf *to, const struct picture *p)
 }
 
 /* Nothing here comes from a file, so nothing is escaped. */
-static void add_picture(struct buf *to, const struct picture *p,
+static void add_picture(struct buf *to, const struct kept_picture *p,
                         const struct run_value *value)
 {
     buf_printf(to, "{\"n\":%" PRIu64 ",\"height\":%" PRIu32 ",\"width\":%" PRIu32,
@@ -244,7 +246,7 @@ uint32_t report_picture(struct report *r, uint32_t value)
 {
     const struct run_value *v = &r->run->values[value];
     struct err err = {0};
-    struct picture p;
+    struct kept_picture p;
     uint32_t number = UINT32_MAX;
     uint64_t size;
 
@@ -252,7 +254,7 @@ uint32_t report_picture(struct report *r, uint32_t value)
         return UINT32_MAX;
     if (r->picture_of[v->kept])
         return r->picture_of[v->kept] - 1;
-    picture_init(&p, r->run, value);
+    kept_picture_init(&p, r->run, value);
     size = p.shown * p.height * p.width * 4 / 3;
     if (r->pictures.len + size > MOST_BYTES) {
         r->left_out++;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "export/page/page_in.h"
 #include "export/page/report_in.h"
 #include "facts/run_text.h"
 #include "rows/repeats.h"
@@ -38,7 +39,7 @@ static const char *const cell_ids[REPORT_CELLS] = {
     [CELL_BYTES] = "bytes",     [CELL_DEVICE] = "device",
     [CELL_IN] = "in",           [CELL_SELF] = "self",
     [CELL_AVERAGE] = "average", [CELL_BACKWARD] = "backward",
-    [CELL_OUT_MEM] = "out_mem",
+    [CELL_OUT_MEM] = "out_mem", [CELL_FLOPS] = "flops",
 };
 
 static void find_cells(struct report *r)
@@ -92,9 +93,18 @@ static const struct report_column run_columns[] = {
     {CELL_PARAMS, true, true},  {CELL_MEMORY, false, false}, {CELL_OUT, false, false},
     {CELL_CALLS, false, false}, {CELL_TIME, true, true},
 };
+/* Of a recording with operations. */
+static const struct report_column op_columns[] = {
+    {CELL_PARAMS, true, true},  {CELL_MEMORY, false, false}, {CELL_OUT, false, false},
+    {CELL_CALLS, false, false}, {CELL_FLOPS, false, false},  {CELL_TIME, true, true},
+};
 
 static const struct report_column *choose_columns(const struct report *r, size_t *ret_n)
 {
+    if (r->show.activity && r->show.ops) {
+        *ret_n = COUNT_OF(op_columns);
+        return op_columns;
+    }
     *ret_n = r->show.activity ? COUNT_OF(run_columns) : COUNT_OF(file_columns);
     return r->show.activity ? run_columns : file_columns;
 }
@@ -307,28 +317,6 @@ static int put_rows(struct report *r, struct err *err)
 
 /* --- All the data */
 
-static bool is_plain(unsigned char c)
-{
-    return c >= 0x20 && c != '<' && c != '>' && c != '&' && c != '"' && c != '\\';
-}
-
-void report_json(struct out *out, struct str text)
-{
-    size_t plain = 0;
-
-    out_char(out, '"');
-    for (size_t i = 0; i < text.len; i++) {
-        if (is_plain((unsigned char)text.at[i]))
-            continue;
-        out_add(out, text.at + plain, i - plain);
-        out_printf(out, "\\u%04x", (unsigned char)text.at[i]);
-        plain = i + 1;
-    }
-    if (plain < text.len)
-        out_add(out, text.at + plain, text.len - plain);
-    out_char(out, '"');
-}
-
 static void put_head(struct report *r)
 {
     size_t n;
@@ -363,7 +351,7 @@ int report_data(struct report *r, struct err *err)
     out_text(r->out, "],\n\"texts\":[");
     for (uint32_t i = 0; i < r->texts.n; i++) {
         out_text(r->out, i > 0 ? "," : "");
-        report_json(r->out, intern_str(&r->texts, i));
+        page_json(r->out, intern_str(&r->texts, i));
     }
     out_text(r->out, "],\n\"pictures\":[");
     out_str(r->out, buf_span(&r->pictures));

@@ -84,6 +84,10 @@ TEST(a_recording_with_operations_says_where_the_flops_go)
               "multiply-add is two FLOPs; only matrix work is counted.</p>"));
     CHECK(has(&page, "<div><b>350.5K</b><span>FLOPs forward by 4 of 16 operations, all "
                      "matrix work</span></div>"));
+    CHECK(has(&page, "class=\"c-flops num wide\" "));
+    CHECK(has(&page, ">FLOPs</th>"));
+    CHECK(has(&page, "<td class=\"num wide\">147.5K</td>"));
+    CHECK(has(&page, "{\"id\":\"flops\",\"number\":1,\"bar\":0,\"whole\":350"));
     buf_release(&page);
     page = page_of(session_of_run(
         sample_block((struct sample_block_wanted){.uncounted = true}), NULL));
