@@ -5,6 +5,7 @@
  *   number.h   counts, bytes, times, shares, shapes, reals
  *   escape.h   make names safe for terminals, CSV, HTML
  *   width.h    width of text in cells; cutting, padding, wrapping
+ *   font.h     width of drawn text; cutting
  *   glyph.h    symbols and their ASCII twins
  *   lines.h    text as lines of spans, each with a role
  *   colour.h   roles and their colours

@@ -1,0 +1,248 @@
+/* order_chains.c - chains: boxes that feed one another and share a column, so that the
+ * lines between them are straight. The main chain is the longest way through the group;
+ * it leaves at the axis if anything does. */
+#include <stdlib.h>
+
+#include "layout/order_in.h"
+
+/* The highest of several candidates, the first of equal ones. */
+struct order_best {
+    int64_t height;
+    uint32_t end;
+};
+
+static void consider(struct order_best *best, int64_t height, uint32_t end)
+{
+    if (best->end == PLAN_NONE || height > best->height)
+        *best = (struct order_best){height, end};
+}
+
+static int64_t end_height(const struct ordering *o, uint32_t end)
+{
+    uint32_t to = target_node(o, &o->plan->ends[end]);
+
+    if (to != o->out)
+        return o->nodes[to].height;
+    return o->plan->ends[end].slot == 0 ? ORDER_LEAVES_MAIN : ORDER_LEAVES;
+}
+
+/* May the line lead down a chain? Only the line at the axis of OUT is straight, and only
+ * the main chain has column 0. */
+static bool may_link(const struct ordering *o, uint32_t from, uint32_t end, bool main)
+{
+    uint32_t to = target_node(o, &o->plan->ends[end]);
+
+    if (leads_back(o, from, to) || o->nodes[to].prev != PLAN_NONE)
+        return false;
+    if (to == o->out)
+        return main && o->plan->ends[end].slot == 0;
+    return o->nodes[to].rank > o->nodes[from].rank;
+}
+
+/* The end by which a chain goes on from a node, or PLAN_NONE: the highest. Of equal ones
+ * the first, but with three and more candidates the one nearest to their middle: k of q,
+ * k, v. Called twice: first to count the candidates, then to choose. */
+static uint32_t scan_ends(const struct ordering *o, uint32_t from, bool main,
+                          uint32_t *n)
+{
+    const struct order_node *node = &o->nodes[from];
+    int64_t middle = *n > 2 ? *n / 2 : 0;
+    struct order_best best = {0, PLAN_NONE};
+
+    *n = 0;
+    for (uint32_t k = 0; k < node->n_nets; k++) {
+        const struct plan_net *net = &o->plan->nets[o->exits[node->nets + k]];
+
+        /* From outside, only what comes at the axis can go straight on. */
+        if (from == o->in && net->slot != 0)
+            continue;
+        for (uint32_t e = net->ends; e < net->ends + net->n_ends; e++)
+            if (may_link(o, from, e, main)) {
+                int64_t off = llabs((int64_t)(*n)++ - middle);
+
+                consider(&best, end_height(o, e) * ((int64_t)1 << 26) - off, e);
+            }
+    }
+    return best.end;
+}
+
+static uint32_t best_end(const struct ordering *o, uint32_t from, bool main)
+{
+    uint32_t n = 0, end = scan_ends(o, from, main, &n);
+
+    return n > 2 ? scan_ends(o, from, main, &n) : end;
+}
+
+static void link_nodes(struct ordering *o, uint32_t from, uint32_t end)
+{
+    uint32_t to = target_node(o, &o->plan->ends[end]);
+
+    o->nodes[from].next = to;
+    o->nodes[from].link = end;
+    o->nodes[to].prev = from;
+}
+
+/* Follows the longest way from IN, or from the first of the highest nodes. */
+static void main_chain(struct ordering *o)
+{
+    uint32_t at = o->in, end;
+
+    if (best_end(o, o->in, true) == PLAN_NONE) {
+        at = 0;
+        for (uint32_t i = 1; i < o->n; i++)
+            if (o->nodes[i].height > o->nodes[at].height)
+                at = i;
+    }
+    o->nodes[o->in].chain = o->nodes[o->out].chain = o->nodes[at].chain = 0;
+    while (at != o->out && (end = best_end(o, at, true)) != PLAN_NONE) {
+        link_nodes(o, at, end);
+        at = o->nodes[at].next;
+        o->nodes[at].chain = 0;
+    }
+}
+
+/* Does a value cross the border at the axis without being part of the main chain? */
+static void look_at_border(struct ordering *o)
+{
+    const struct order_node *in = &o->nodes[o->in], *out = &o->nodes[o->out];
+
+    for (uint32_t k = 0; k < in->n_nets; k++) {
+        int32_t slot = o->plan->nets[o->exits[in->nets + k]].slot;
+
+        o->in_axis |= slot == 0 && in->next == PLAN_NONE;
+        if (abs(slot) > o->in_reach)
+            o->in_reach = abs(slot);
+    }
+    for (uint32_t k = 0; k < out->n_ends; k++) {
+        int32_t slot = o->plan->ends[o->entries[out->ends + k]].slot;
+
+        o->out_axis |= slot == 0 && out->prev == PLAN_NONE;
+        if (abs(slot) > o->out_reach)
+            o->out_reach = abs(slot);
+    }
+}
+
+/* The predecessor that a node without a chain should continue: the lowest one, among
+ * those that want it (`wish`) or, on the second try, among those right above it. */
+static uint32_t best_pred(const struct ordering *o, uint32_t to, const uint32_t *wish)
+{
+    const struct order_node *node = &o->nodes[to];
+    struct order_best best = {0, PLAN_NONE};
+
+    for (uint32_t k = 0; k < node->n_ends; k++) {
+        uint32_t end = o->entries[node->ends + k];
+        uint32_t from = source_node(o, &o->plan->nets[o->plan->ends[end].net]);
+
+        if (from == o->in || o->nodes[from].next != PLAN_NONE ||
+            !may_link(o, from, end, false))
+            continue;
+        if (wish ? wish[from] == end : o->nodes[from].rank + 1 == node->rank)
+            consider(&best, o->nodes[from].rank, end);
+    }
+    return best.end;
+}
+
+static int side_chains(struct ordering *o)
+{
+    uint32_t *wish = order_array(o, o->n, sizeof(*wish));
+
+    if (!wish)
+        return -1;
+    for (uint32_t i = 0; i < o->n; i++)
+        wish[i] = o->nodes[i].next == PLAN_NONE ? best_end(o, i, false) : PLAN_NONE;
+    for (int try = 0; try < 2; try++)
+        for (uint32_t i = 0; i < o->n; i++) {
+            uint32_t end;
+
+            if (o->nodes[i].prev != PLAN_NONE || o->nodes[i].chain == 0)
+                continue;
+            end = best_pred(o, i, try == 0 ? wish : NULL);
+            if (end != PLAN_NONE)
+                link_nodes(o, source_node(o, &o->plan->nets[o->plan->ends[end].net]),
+                           end);
+        }
+    return 0;
+}
+
+/* Numbers the chains; chain 0 is the main one. IN and OUT belong to it. */
+static int number_chains(struct ordering *o)
+{
+    o->chain_first = order_array(o, (size_t)o->n + 2, sizeof(*o->chain_first));
+    if (!o->chain_first)
+        return -1;
+    o->n_chains = 1;
+    for (uint32_t i = 0; i < o->n; i++) {
+        if (o->nodes[i].prev != PLAN_NONE || o->nodes[i].chain == 0)
+            continue;
+        o->chain_first[o->n_chains] = i;
+        for (uint32_t at = i; at != PLAN_NONE; at = o->nodes[at].next)
+            o->nodes[at].chain = o->n_chains;
+        o->n_chains++;
+    }
+    return 0;
+}
+
+/* The line that comes down the axis to the first box of a chain: from the lowest source.
+ * In column 0 the axis below IN may be taken by another value. */
+static void enter_chains(struct ordering *o)
+{
+    for (uint32_t i = 0; i < o->n; i++) {
+        struct order_node *node = &o->nodes[i];
+        int32_t lowest = INT32_MIN;
+
+        if (node->prev != PLAN_NONE)
+            continue;
+        for (uint32_t k = 0; k < node->n_ends; k++) {
+            uint32_t end = o->entries[node->ends + k];
+            uint32_t from = source_node(o, &o->plan->nets[o->plan->ends[end].net]);
+            int32_t rank = o->nodes[from].rank;
+
+            if (rank >= node->rank || rank <= lowest)
+                continue;
+            if (node->chain == 0 && rank < 0 && o->in_axis)
+                continue;
+            lowest = rank;
+            node->over = end;
+        }
+    }
+}
+
+/* The net that leaves at the axis: the one that leads on, else the first. The axis of
+ * OUT must stay free for the value that leaves there. */
+static void choose_straight(struct ordering *o)
+{
+    for (uint32_t i = 0; i < o->n; i++) {
+        struct order_node *node = &o->nodes[i];
+
+        if (node->link != PLAN_NONE)
+            node->straight = o->plan->ends[node->link].net;
+        else if (node->n_nets > 0)
+            node->straight = o->exits[node->nets];
+        if (node->chain == 0 && node->next == PLAN_NONE && node->rank == o->rows - 1 &&
+            o->out_axis)
+            node->straight = PLAN_NONE;
+    }
+    for (uint32_t k = 0; k < o->nodes[o->in].n_nets; k++) {
+        uint32_t net = o->exits[o->nodes[o->in].nets + k];
+
+        if (o->plan->nets[net].slot == 0)
+            o->nodes[o->in].straight = net;
+    }
+}
+
+int order_chains(struct ordering *o)
+{
+    for (uint32_t i = 0; i < o->n + 2; i++) {
+        struct order_node *node = &o->nodes[i];
+
+        node->prev = node->next = node->link = node->over = PLAN_NONE;
+        node->straight = node->chain = PLAN_NONE;
+    }
+    main_chain(o);
+    look_at_border(o);
+    if (side_chains(o) < 0 || number_chains(o) < 0)
+        return -1;
+    enter_chains(o);
+    choose_straight(o);
+    return 0;
+}

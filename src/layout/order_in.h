@@ -1,0 +1,103 @@
+/* order_in.h - the state of plan_order() while it arranges one group, and its steps.
+ *
+ * The boxes directly inside the group are *nodes*, in their order. Two more nodes stand
+ * for its border: IN, in row -1, where values come from outside, and OUT, below the last
+ * row, where values leave. Both are in column 0. */
+#ifndef LAYOUT_ORDER_IN_H
+#define LAYOUT_ORDER_IN_H
+
+#include "layout/layout.h"
+
+/* Heights: leaving the group, and leaving it at its axis, counts more than any length. */
+#define ORDER_LEAVES      ((int64_t)1 << 30)
+#define ORDER_LEAVES_MAIN ((int64_t)1 << 31)
+
+struct order_node {
+    uint32_t box;
+    uint32_t nets, n_nets; /* that leave it, in ordering.exits */
+    uint32_t ends, n_ends; /* that enter it, in ordering.entries */
+    int32_t rank, last;
+    int32_t column;
+    int64_t height; /* boxes on the longest way down, more if that leaves the group */
+    uint32_t chain;
+    uint32_t prev, next; /* in its chain */
+    uint32_t link;       /* the end that leads to `next`: a straight line */
+    uint32_t over;       /* the end that comes down the axis to the first of a chain */
+    uint32_t straight;   /* the net that leaves at the axis, slot 0 */
+    bool is_free;        /* depends on nothing: as late as possible */
+    bool sides;          /* lines may enter at its sides */
+};
+
+/* Columns that a horizontal line covers. */
+struct order_cover {
+    int32_t low, high;
+};
+
+struct ordering {
+    struct plan *plan;
+    struct plan_group *group;
+    struct arena *scratch;
+    const uint32_t *local; /* node of a box within its parent */
+
+    struct order_node *nodes;
+    uint32_t n, in, out; /* nodes[n] is IN, nodes[n + 1] is OUT */
+    int32_t rows;
+    uint32_t *exits;   /* nets by source */
+    uint32_t *entries; /* ends by target */
+    uint32_t *row_at;  /* columns with a box in row r, sorted:
+                         row_columns[row_at[r]] up to row_at[r + 1] */
+    int32_t *row_columns;
+    uint32_t n_chains;
+    uint32_t *chain_first;  /* node; chain 0 is the main one */
+    bool in_axis, out_axis; /* a value crosses the border at the axis, but is not part
+                               of the main chain */
+    uint32_t *cover_at;     /* what lines of a channel cover, in `covers` */
+    struct order_cover *covers;
+    int32_t in_reach, out_reach; /* largest slot used at IN and at OUT */
+};
+
+/* A node of the group: the source of a net, the target of an end. */
+static inline uint32_t source_node(const struct ordering *o, const struct plan_net *net)
+{
+    return net->source == net->group ? o->in : o->local[net->source];
+}
+static inline uint32_t target_node(const struct ordering *o, const struct plan_end *end)
+{
+    const struct plan_net *net = &o->plan->nets[end->net];
+
+    return end->target == net->group ? o->out : o->local[end->target];
+}
+
+/* Does the line run against the order of execution? Then it makes no rank. */
+static inline bool leads_back(const struct ordering *o, uint32_t from, uint32_t to)
+{
+    return from != o->in && to != o->out && to <= from;
+}
+
+/* Places across a group, from left to right: slots of columns, then lanes. */
+#define ORDER_LANES ((int64_t)1 << 62)
+static inline int64_t order_place(int32_t column, int32_t slot)
+{
+    return (int64_t)column * ((int64_t)1 << 33) + slot;
+}
+static inline int32_t order_column(int64_t place)
+{
+    return (int32_t)((place + ((int64_t)1 << 32)) >> 33);
+}
+
+/* An array of zeros; `n` may be 0. */
+void *order_array(struct ordering *o, size_t n, size_t item);
+
+/* order_check.c: is the plan consistent? */
+int order_check(const struct plan *plan, struct err *err);
+
+/* The steps, in this order. Each returns -1 if the scratch arena is spent. */
+void order_ranks(struct ordering *o);  /* order_ranks.c */
+int order_chains(struct ordering *o);  /* order_chains.c: chains, straight lines */
+int order_columns(struct ordering *o); /* order_columns.c */
+int order_ways(struct ordering *o);    /* order_ways.c: ways and lanes */
+int order_slots(struct ordering *o);   /* order_slots.c: slots of all lines */
+int order_tracks(struct ordering *o);  /* order_tracks.c */
+int order_extend(struct ordering *o);  /* order_extend.c: `last` */
+
+#endif
