@@ -37,6 +37,7 @@ __all__ = [
     "diff",
     "explore",
     "flops_formula",
+    "graph",
     "memory",
     "open",
     "record",
@@ -52,7 +53,7 @@ _LATER = {"record": "recorder", "state_guard": "restore"}
 _LATER |= {"memory": "memories", "Memory": "memories"}
 _LATER |= {"trace": "traces", "summary": "summaries", "Summary": "summaries"}
 _LATER |= {"explore": "explorer", "Op": "ops", "Ops": "ops", "OpValue": "ops"}
-_LATER |= {"Graph": "graph", "Node": "graph", "Edge": "graph"}
+_LATER |= {"Graph": "graphs", "Node": "graphs", "Edge": "graphs", "graph": "graphs"}
 _LATER |= {"flops_formula": "flops", "register_flops": "flops"}
 
 

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import cached_property
 from types import TracebackType
 from typing import Any, Literal, Self, TypedDict, TypeVar, Unpack, overload
 
@@ -34,6 +35,7 @@ __all__ = [
     "diff",
     "explore",
     "flops_formula",
+    "graph",
     "memory",
     "open",
     "record",
@@ -414,15 +416,31 @@ class Edge(_Row):
     target: int
     value: int
     dtype: str
+    gradient_l2: float | None
+    gradient_share: float | None
     loose: bool | None
     @property
     def shape(self) -> tuple[int, ...]: ...
 
 class Graph:
-    json: dict[str, Any]
-    nodes: list[Node]
-    edges: list[Edge]
-    def __init__(self, document: dict[str, Any]) -> None: ...
+    @cached_property
+    def json(self) -> dict[str, Any]: ...
+    @cached_property
+    def nodes(self) -> list[Node]: ...
+    @cached_property
+    def edges(self) -> list[Edge]: ...
+    def __init__(
+        self,
+        document: dict[str, Any] | Callable[[], dict[str, Any]],
+        core: Any = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> None: ...
+    def picture(self, form: str, **options: Any) -> Any: ...
+    @property
+    def svg(self) -> str: ...
+    @property
+    def html(self) -> str: ...
+    def save(self, path: str | os.PathLike[str], **options: Any) -> None: ...
     @property
     def level(self) -> Literal["ops", "modules"]: ...
     @property
@@ -583,6 +601,25 @@ def trace(
     keep: str | Iterable[str] | Callable[[str], bool] | None = None,
     **more: object,
 ) -> Recording: ...
+def graph(
+    what: object,
+    *inputs: object,
+    kwargs: Mapping[str, object] | None = None,
+    level: Literal["ops", "modules"] = "modules",
+    root: str | None = None,
+    depth: int | None = None,
+    focus: str | None = None,
+    neighbours: int | None = None,
+    to: str | None = None,
+    all: bool = False,
+    color: Literal["family", "params", "time", "memory", "flops", "grad"] | None = None,
+    direction: Literal["tb", "lr"] | None = None,
+    theme: Literal["light", "dark"] | None = None,
+    background: Literal["none", "theme"] | None = None,
+    backward: bool | None = None,
+    loss: Callable[[Any], Any] | None = None,
+    **more: object,
+) -> Graph: ...
 def explore(
     thing: object,
     *inputs: object,

@@ -211,10 +211,11 @@ class Recording(Shown):
 
     def graph(self, level="modules", phase=None):
         """The Graph of operations (level="ops"; of one phase) or of calls of modules and
-        the operations between them (level="modules")."""
-        from torchoscope.graph import Graph
+        the operations between them (level="modules"). Its picture shows forward."""
+        from torchoscope.graphs import Graph
 
-        return Graph(self._now().graph(level, phase))
+        core = self._now()
+        return Graph(core.graph(level, phase), core, {"level": level})
 
     def forward_stats(self, name):
         """The same as module.forward_stats, by module name."""

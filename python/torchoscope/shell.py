@@ -1,5 +1,5 @@
-"""Live models on the command line: explore, summary, record, memory, diff, export and
-ops of model.py::make. src/cli parses the arguments; see docs/python.md, "The shell"."""
+"""Live models on the command line: explore, summary, record, memory, diff, export,
+ops and graph of model.py::make. src/cli parses the arguments; see docs/python.md, "The shell"."""
 
 import contextlib
 import inspect
@@ -264,8 +264,6 @@ def _check_form(form, path):
 
 def _ops(words, options, page):
     """Record one pass, and let the program list the operations of that recording."""
-    import tempfile  # not at the top: the user may have a random.py
-
     target = _one(words, "TARGET")
     if options.get("unique"):
         return _unique(target, options, page)
@@ -274,19 +272,43 @@ def _ops(words, options, page):
     with _quiet_if(page["json"] or page["csv"]):
         model = _model(target)
         recording, error = _trace(model, target, options)
+    return _of_recording("ops", recording, _ops_words(options, page), target, model, error)
+
+
+def _of_recording(command, recording, words, target, model, error):
+    """Let the program run a command for a recording."""
+    import tempfile  # not at the top: the user may have a random.py
+
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, f"{type(model).__name__}.scope")
         with _writing(path):
             recording.save(path)
         sys.stdout.flush()
-        status = _core.main("torchoscope", "ops", path, *_ops_words(options, page))
+        status = _core.main("torchoscope", command, path, *words)
     if error is not None:
         raise _raised(target, model, error)
     return status
 
 
-def _trace(model, target, options):
-    """(Recording with operations, exception of the pass or None)"""
+def _graph(words, options, page):
+    """Record one pass, and let the program draw that recording."""
+    target = _one(words, "TARGET")
+    if page["json"] or page["csv"]:
+        raise Trouble("graph: use -o NAME.json")
+    with _quiet_if(options.get("output") == "-"):
+        model = _model(target)
+        backward = True if options.get("color") == "grad" else None
+        recording, error = _trace(model, target, options, backward)
+    given = []
+    for name, value in options.items():
+        if name not in ("inputs", "train"):
+            given += [f"--{name}"] if value is True else [f"--{name}", str(value)]
+    return _of_recording("graph", recording, given, target, model, error)
+
+
+def _trace(model, target, options, backward=None):
+    """(Recording with operations, exception of the pass or None). With --train also a
+    backward."""
     from torchoscope.inputs import Inputs
     from torchoscope.restore import roots_of
     from torchoscope.traces import trace
@@ -300,7 +322,8 @@ def _trace(model, target, options):
             for root in roots_of(model).values():
                 root.train()
         try:
-            return trace(model, *args, kwargs=kwargs, backward=train), None
+            backward = train if backward is None else backward
+            return trace(model, *args, kwargs=kwargs, backward=backward), None
         except Exception as error:
             if not hasattr(error, "recording"):
                 raise
@@ -341,6 +364,7 @@ _COMMANDS = {
     "diff": _diff,
     "export": _export,
     "ops": _ops,
+    "graph": _graph,
 }
 
 

@@ -352,6 +352,8 @@ static PyMethodDef methods[] = {
     {"text", KEYWORDS(answers_text), "text(**wanted): the tree, as views.h says"},
     {"rows", KEYWORDS(answers_rows), "rows(**wanted): its rows"},
     {"export", KEYWORDS(answers_export), "export(form, **wanted): as a str"},
+    {"picture", KEYWORDS(answers_picture), "picture(form, **options): as bytes"},
+    {"save_picture", KEYWORDS(answers_save_picture), "save_picture(path, **options)"},
     {"write", KEYWORDS(answers_write), "write(path, **wanted): to a file"},
     {"op", answers_op, METH_O, "op(number): an operation, without its tensors"},
     {"op_value", answers_op_value, METH_O, "op_value(number): a value"},

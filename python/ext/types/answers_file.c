@@ -90,3 +90,13 @@ PyObject *answers_write(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     return view(self, args, kwargs, views_write);
 }
+
+PyObject *answers_picture(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    return view(self, args, kwargs, views_picture);
+}
+
+PyObject *answers_save_picture(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    return view(self, args, kwargs, views_save_picture);
+}

@@ -51,6 +51,8 @@ PyObject *answers_write(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *answers_text(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *answers_rows(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *answers_export(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *answers_picture(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *answers_save_picture(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *answers_op(PyObject *self, PyObject *number);
 PyObject *answers_op_value(PyObject *self, PyObject *number);
 PyObject *answers_memory(PyObject *self, PyObject *unused);

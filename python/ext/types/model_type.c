@@ -97,6 +97,16 @@ static PyObject *model_export(PyObject *self, PyObject *args, PyObject *kwargs)
     return views_export(session_now(self), args, kwargs);
 }
 
+static PyObject *model_picture(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    return views_picture(session_now(self), args, kwargs);
+}
+
+static PyObject *model_save_picture(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    return views_save_picture(session_now(self), args, kwargs);
+}
+
 static PyObject *model_write(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     return views_write(session_now(self), args, kwargs);
@@ -256,6 +266,8 @@ static PyMethodDef methods[] = {
     {"text", KEYWORDS(model_text), "text(**wanted): the tree, as views.h says"},
     {"rows", KEYWORDS(model_rows), "rows(**wanted): its rows"},
     {"export", KEYWORDS(model_export), "export(form, **wanted): as a str"},
+    {"picture", KEYWORDS(model_picture), "picture(form, **options): as bytes"},
+    {"save_picture", KEYWORDS(model_save_picture), "save_picture(path, **options)"},
     {"write", KEYWORDS(model_write), "write(path, **wanted): to a file"},
     {"json", model_json, METH_VARARGS, "json(kind): a document as text"},
     {"stats", model_stats, METH_VARARGS, "stats(name): one tensor, measured now"},

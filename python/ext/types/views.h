@@ -5,6 +5,10 @@
  *   export(form, **wanted)  a format of export/exporters.h, as a str
  *   write(path, **wanted)   the same, written to a file atomically; the extension
  *                           selects the format
+ *   picture(form, **options)  the network as a picture (export/picture/question.h), as
+ *                           bytes
+ *   save_picture(path, **options)  the same, written to a file; its suffix selects the
+ *                           form
  *   json(kind)              a document of docs/json.md as a str: "tree", "info", "run"
  * wanted: columns, depth, top, sort, reverse, filter, flat, all, expand, width, ascii,
  * form (overrides the format that the file name implies), colour, closing, totals (a
@@ -31,5 +35,7 @@ PyObject *views_rows(struct session *session, PyObject *args, PyObject *kwargs);
 PyObject *views_write(struct session *session, PyObject *args, PyObject *kwargs);
 PyObject *views_json(struct session *session, PyObject *args, PyObject *kwargs);
 PyObject *views_export(struct session *session, PyObject *args, PyObject *kwargs);
+PyObject *views_picture(struct session *session, PyObject *args, PyObject *kwargs);
+PyObject *views_save_picture(struct session *session, PyObject *args, PyObject *kwargs);
 
 #endif

@@ -1,0 +1,128 @@
+/* views_picture.c - the network as a picture, for Python. */
+#include "base/base.h"
+#include "export/picture/question.h"
+#include "ext/types/keywords.h"
+#include "ext/types/views.h"
+
+/* A picture asked for: into memory, or into a file. */
+struct picture_job {
+    struct session *session;
+    const struct picture_form *form;
+    struct picture_question question;
+    const char *path; /* NULL: into `to` */
+    struct buf to;
+};
+
+static int write_diagram(struct picture_job *job, struct diagram *diagram,
+                         const struct picture_wanted *wanted, struct err *err)
+{
+    struct out out;
+    int status;
+
+    if (job->path)
+        return picture_write(job->form, job->path, diagram, wanted, err);
+    out_init_buf(&out, &job->to);
+    status = job->form->write(&out, diagram, wanted, err);
+    out_release(&out);
+    return status;
+}
+
+static int draw(struct picture_job *job, struct err *err)
+{
+    struct picture_wanted picture;
+    struct graph_wanted wanted;
+    struct diagram diagram;
+    struct arena arena;
+    int status;
+
+    arena_init(&arena, 4 * GIB);
+    status =
+        picture_question_read(&job->question, job->session, &wanted, &picture, err);
+    if (status == 0)
+        status = diagram_make(&diagram, job->session, &wanted, &arena, err);
+    if (status == 0)
+        status = write_diagram(job, &diagram, &picture, err);
+    arena_release(&arena);
+    return status;
+}
+
+/* False: an exception is set. */
+static bool draw_unlocked(struct picture_job *job)
+{
+    struct long_work long_work;
+    struct err err = {0};
+    int status;
+
+    long_work_begin(&long_work, views_lock(job->session));
+    status = draw(job, &err);
+    if (!long_work_end(&long_work))
+        return false;
+    if (status < 0)
+        ext_raise(&err);
+    else if (job->to.bad)
+        PyErr_NoMemory();
+    return status == 0 && !job->to.bad;
+}
+
+/* The keywords that are left are unknown. */
+static bool is_empty(PyObject *rest)
+{
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+
+    if (!PyDict_Next(rest, &at, &key, &value))
+        return true;
+    PyErr_Format(PyExc_TypeError, "there is no option %R of pictures", key);
+    return false;
+}
+
+/* Draws with the options in `kwargs`. False: an exception is set. */
+static bool draw_asked(struct picture_job *job, PyObject *kwargs, const struct err *err)
+{
+    PyObject *rest;
+    bool good;
+
+    if (!job->form) {
+        ext_raise(err);
+        return false;
+    }
+    rest =
+        keywords_take_options(kwargs, picture_options, PICTURE_OPTIONS, &job->question);
+    good = rest && is_empty(rest) && draw_unlocked(job);
+    Py_XDECREF(rest);
+    return good;
+}
+
+PyObject *views_picture(struct session *session, PyObject *args, PyObject *kwargs)
+{
+    struct picture_job job = {.session = session, .question = PICTURE_QUESTION_INIT};
+    PyObject *answer = NULL;
+    struct err err = {0};
+    const char *name;
+
+    if (!PyArg_ParseTuple(args, "s:picture", &name))
+        return NULL;
+    job.form = picture_form_find(str_of(name));
+    if (!job.form)
+        picture_form_of(name, &err);
+    if (draw_asked(&job, kwargs, &err))
+        answer = PyBytes_FromStringAndSize(buf_cstr(&job.to), (Py_ssize_t)job.to.len);
+    buf_release(&job.to);
+    return answer;
+}
+
+PyObject *views_save_picture(struct session *session, PyObject *args, PyObject *kwargs)
+{
+    struct picture_job job = {.session = session, .question = PICTURE_QUESTION_INIT};
+    struct err err = {0};
+    PyObject *path;
+    bool good;
+
+    if (!PyArg_ParseTuple(args, "O&:save_picture", PyUnicode_FSConverter, &path))
+        return NULL;
+    job.path = PyBytes_AsString(path);
+    job.form = picture_form_of(job.path, &err);
+    good = draw_asked(&job, kwargs, &err);
+    Py_DECREF(path);
+    return good ? Py_NewRef(Py_None) : NULL;
+}

@@ -1,0 +1,245 @@
+"""graph(): the graph of a model or a recording, as nodes and edges and as a picture."""
+
+import functools
+import html as escaping
+import os
+from functools import cached_property
+
+from torchoscope.keywords import takes_inputs
+from torchoscope.recording import Recording, Row
+from torchoscope.tables import data_frame
+
+# A page of its own, which cannot reach the notebook around it.
+_FRAME = (
+    '<iframe sandbox="allow-scripts" srcdoc="{}" title="graph of the network" '
+    'style="width:100%;height:640px;border:0"></iframe>'
+)
+
+_NODE = (
+    "id kind name op call module class number phase family line step ns flops ops "
+    "shape dtype"
+)
+
+
+class Node(Row):
+    """An operation, a call of a module, or a tensor that none of them made."""
+
+    __slots__ = ()
+    _known = frozenset(_NODE.split()) - {"class", "shape"}
+
+    @property
+    def class_name(self):
+        """Of a call: the class of its module, without the module's name; else None."""
+        name = self._row.get("class")
+        return None if name is None else name.rpartition(".")[2]
+
+    @property
+    def shape(self):
+        """Of its first result, a tuple; None if it has none."""
+        shape = self._row["shape"]
+        return None if shape is None else tuple(shape)
+
+    def __repr__(self):
+        name = self.name or ("(root)" if self.kind == "call" else "")
+        shape = "" if self.shape is None else f" {list(self.shape)}"
+        return f"<{self.id} {self.kind} {name}".rstrip() + f"{shape}>"
+
+
+class Edge(Row):
+    """A value that one node made and another reads."""
+
+    __slots__ = ()
+    _known = frozenset(
+        "source target value dtype gradient_l2 gradient_share loose".split()
+    )
+
+    @property
+    def shape(self):
+        """Of the value, a tuple."""
+        return tuple(self._row["shape"])
+
+    def __repr__(self):
+        return f"<{self.source} -> {self.target} {list(self.shape)}>"
+
+
+class Graph:
+    """Nodes, and the values that go from one to another. `json` is the document `graph`
+    of docs/json.md, a dict. A notebook shows the picture of it."""
+
+    def __init__(self, document, core=None, options=None):
+        self._document = document  # a dict, or a function that returns it
+        self._core = core  # draws the picture
+        self._options = options or {}
+
+    @cached_property
+    def json(self):
+        """The document `graph` of docs/json.md, a dict."""
+        return self._document() if callable(self._document) else self._document
+
+    @cached_property
+    def nodes(self):
+        """A list of Node."""
+        return [Node(row) for row in self.json["nodes"]]
+
+    @cached_property
+    def edges(self):
+        """A list of Edge."""
+        return [Edge(row) for row in self.json["edges"]]
+
+    def picture(self, form, **options):
+        """The picture in a form: "svg", "png", "pdf", "html", "dot", "mmd" or "json"; bytes
+        for png and pdf, else a str. The options are those of graph()."""
+        if self._core is None:
+            raise ValueError("this graph was made from a document: it cannot be drawn")
+        data = self._core.picture(form, **{**self._options, **options})
+        return data if form.lower() in ("png", "pdf") else data.decode()
+
+    @property
+    def svg(self):
+        """The picture as SVG, a str."""
+        return self.picture("svg")
+
+    @property
+    def html(self):
+        """The interactive picture, a self-contained HTML page, a str."""
+        return self.picture("html")
+
+    def save(self, path, **options):
+        """Write the picture. The suffix of the path selects the form:
+
+        .svg .png .pdf .html .dot .mmd .json
+        """
+        if self._core is None:
+            raise ValueError("this graph was made from a document: it cannot be drawn")
+        self._core.save_picture(os.fspath(path), **{**self._options, **options})
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        if self._core is None:
+            return {"text/plain": repr(self)}
+        frame = _FRAME.format(escaping.escape(self.html))
+        return {"text/plain": repr(self), "text/html": frame, "image/svg+xml": self.svg}
+
+    def __reduce__(self):
+        return Graph, (self.json,)
+
+    @property
+    def level(self):
+        """ "ops" or "modules"."""
+        return self.json["level"]
+
+    @property
+    def exact(self):
+        """Whether edges come from recorded operations."""
+        return self.json["exact"]
+
+    @property
+    def why(self):
+        """Why the graph is not exact; None if it is."""
+        return self.json.get("exact_why")
+
+    @property
+    def inputs(self):
+        """The nodes of the tensors that a pass was given, or of the operations that
+        made them before it."""
+        return [self.nodes[number] for number in self.json["inputs"]]
+
+    @property
+    def outputs(self):
+        """The nodes of the tensors that a pass returned."""
+        return [self.nodes[number] for number in self.json["outputs"]]
+
+    def to_networkx(self):
+        """A networkx.MultiDiGraph. Nodes are ids; the members of nodes and edges are
+        their attributes, and `value` is the key of an edge."""
+        try:
+            import networkx
+        except ImportError as error:
+            text = "to_networkx() needs networkx, which is not installed"
+            text += ": pip install networkx"
+            raise ImportError(text, name="networkx") from error
+        graph = networkx.MultiDiGraph(level=self.level, exact=self.exact)
+        for row in self.json["nodes"]:
+            graph.add_node(row["id"], **{k: v for k, v in row.items() if k != "id"})
+        for row in self.json["edges"]:
+            ends = row["source"], row["target"]
+            members = {k: v for k, v in row.items() if k not in ("source", "target")}
+            graph.add_edge(*ends, key=row["value"], **members)
+        return graph
+
+    def to_pandas(self, table="edges"):
+        """A pandas.DataFrame of the "edges" or the "nodes"."""
+        if table not in ("edges", "nodes"):
+            raise ValueError(f"table must be edges or nodes, not {table!r}")
+        return data_frame(self.json[table])
+
+    def __repr__(self):
+        counts = f"{len(self.nodes)} nodes, {len(self.edges)} edges"
+        how = "" if self.exact else ", not exact"
+        return f"<torchoscope.Graph of {self.level}: {counts}{how}>"
+
+
+def _is_model(what):
+    paths = isinstance(what, (str, os.PathLike, Recording))
+    return not paths and hasattr(what, "forward")
+
+
+@functools.partial(takes_inputs, is_run=_is_model)
+def graph(
+    what,
+    *inputs,
+    kwargs=None,
+    level="modules",
+    root=None,
+    depth=None,
+    focus=None,
+    neighbours=None,
+    to=None,
+    all=False,
+    color=None,
+    direction=None,
+    theme=None,
+    background=None,
+    backward=None,
+    loss=None,
+):
+    """The Graph of a model or a recording, which draws itself.
+
+    what      a model, which is run once with `inputs` as trace() does; a Recording or
+              its path
+    kwargs    keyword arguments of forward; other keywords go to forward too, unless they
+              are options of graph()
+    level     "modules", or "ops": every operation
+    root      only what is inside this module
+    depth     how many levels are open at first; by default until 40 boxes show
+    focus     only this module and what is `neighbours` (1) lines away from it, or with
+              `to` what is on a path to that module
+    all       do not fold repeated blocks and chains of views
+    color     "family", "params", "time", "memory", "flops" or "grad"
+    direction "tb", top to bottom, or "lr"
+    theme     "light" or "dark"; background="none" is transparent
+    backward, loss   as for trace(); by default only if color is "grad"
+
+    docs/python.md has the details."""
+    look = {
+        **{"level": level, "root": root, "depth": depth, "focus": focus},
+        **{"neighbours": neighbours, "to": to, "all": all, "color": color},
+        **{"direction": direction, "theme": theme, "background": background},
+    }
+    if isinstance(what, (str, os.PathLike)):
+        from torchoscope import open as open_file
+
+        what = open_file(what)
+    if _is_model(what):
+        what = _traced(what, inputs, kwargs, backward, loss, color)
+    elif inputs or kwargs:
+        raise TypeError(f"graph(): a {type(what).__name__} is not run: it takes no inputs")
+    core = what._now()
+    return Graph(lambda: core.graph(level), core, look)
+
+
+def _traced(model, inputs, kwargs, backward, loss, color):
+    from torchoscope.traces import trace
+
+    if backward is None:
+        backward = loss is not None or color == "grad"
+    return trace(model, *inputs, kwargs=kwargs, backward=backward, loss=loss)

@@ -1,0 +1,91 @@
+
+/* --- draw_lines.js: paths of lines, and lines and labels as SVG elements. */
+
+const TIP = 1, HEAD = 7; // of arrows: from the box, length
+
+/** A line with round corners, except where another one leaves it. */
+function linePath(points, start, stop) {
+    let d = `M${points[start]} ${points[start + 1]}`;
+    for (let p = start + 2; p < stop - 2; p += 2) {
+        const x = points[p], y = points[p + 1];
+        const radius = scene.isSplit(x, y) ? 0
+            : Math.min(7, distance(points, p, p - 2) / 2,
+                distance(points, p, p + 2) / 2);
+        d += `L${towards(points, p, p - 2, radius)}`;
+        if (radius) d += `Q${x} ${y} ${towards(points, p, p + 2, radius)}`;
+    }
+    const last = stop - 2;
+    return d + `L${towards(points, last, last - 2,
+        Math.min(TIP + HEAD - 1, distance(points, last, last - 2)))}`;
+}
+
+/** A point `by` from p on the way to q. */
+function towards(points, p, q, by) {
+    return `${points[p] + Math.sign(points[q] - points[p]) * by} ` +
+        `${points[p + 1] + Math.sign(points[q + 1] - points[p + 1]) * by}`;
+}
+
+/** The filled arrowhead at the end of a line. */
+function arrowPath(points, stop) {
+    const dx = Math.sign(points[stop - 2] - points[stop - 4]);
+    const dy = Math.sign(points[stop - 1] - points[stop - 3]);
+    const x = points[stop - 2] - TIP * dx, y = points[stop - 1] - TIP * dy;
+    return `M${x} ${y}L${x - HEAD * dx - 3.2 * dy} ${y - HEAD * dy - 3.2 * dx}` +
+        `L${x - HEAD * dx + 3.2 * dy} ${y - HEAD * dy + 3.2 * dx}z`;
+}
+
+/** Two bars across the middle of the last piece: the gradient does not go on. */
+function detachedPath(points, stop) {
+    const x = (points[stop - 2] + points[stop - 4]) / 2;
+    const y = (points[stop - 1] + points[stop - 3]) / 2;
+    return points[stop - 2] === points[stop - 4]
+        ? `M${x - 7} ${y - 2}h14M${x - 7} ${y + 2}h14`
+        : `M${x - 2} ${y - 7}v14M${x + 2} ${y - 7}v14`;
+}
+
+function drawLine(i) {
+    const {own, ownStart, nets, from, to} = scene.lines, n = nets[i];
+    const bad = net.bad[n] ? ' bad' : '';
+    const ids = {'data-from': idOf(from[i]), 'data-to': idOf(to[i])};
+    (scene.crossings.get(i) ?? []).forEach(drawCasing);
+    const edge = shape('path', `edge${bad}`, {...ids,
+        d: linePath(own, ownStart[i], ownStart[i + 1])}, layers.edges);
+    edge.style.setProperty('--w', WIDTHS[net.width[n]]);
+    const arrow = shape('path', `arrow${bad}`, {...ids,
+        d: arrowPath(own, ownStart[i + 1])}, layers.edges);
+    if (end.detached[scene.lines.ends[i]])
+        shape('path', 'detached', {d: detachedPath(own, ownStart[i + 1])},
+            layers.edges);
+    scene.edges.push([edge, arrow]);
+}
+
+/** The ground under a line that crosses another. */
+function drawCasing({x, y, upright, group: around}) {
+    const d = upright ? `M${x} ${y - 5}v10` : `M${x - 5} ${y}h10`;
+    shape('path', 'casing', {d}, layers.edges).style.setProperty('--fill',
+        groundOf(around));
+}
+
+/** The colour inside a group. */
+function groundOf(b) {
+    return b === scene.root ? 'var(--surface)' : `var(--g${Math.min(3, depthOf(b))})`;
+}
+
+/** A dot where lines of one net part. */
+function drawDots() {
+    for (const {x, y, net: n} of scene.splits)
+        shape('circle', net.bad[n] ? 'dot bad' : 'dot', {cx: x, cy: y, r: 2.6},
+            layers.edges);
+}
+
+function drawLabel(label) {
+    const ground = groundOf(net.group[label.net]), {x, y} = label;
+    const add = (text, at, className) => {
+        const element = shape('text', className, {x, y: at}, layers.labels);
+        element.style.setProperty('--fill', ground);
+        element.textContent = text;
+    };
+    if (label.slash) shape('path', 'slash', {d: label.slash}, layers.labels);
+    add(label.text, y + 11, `edge-label${label.strong ? ' strong' : ''}`);
+    if (label.more) add(label.more, y + 25, 'edge-label');
+}

@@ -1,0 +1,222 @@
+
+/* --- draw_svg.js: up to 2,000 nodes as SVG elements, with the classes of docs/svg.md.
+       Shapes and lines are made once for a scene; texts again when the zoom asks for
+       others, and only where they are seen. */
+
+const SVG = 'http://www.w3.org/2000/svg';
+
+let svg, world, layers; // layers: groups, edges, titles, nodes, labels, marks
+let drawn; // elements by box: {group, texts, at: zoom for which they were dressed}
+let litLines = [], litBoxes = [];
+
+function shape(tag, className, attributes, parent) {
+    const element = document.createElementNS(SVG, tag);
+    if (className) element.setAttribute('class', className);
+    for (const name in attributes) element.setAttribute(name, attributes[name]);
+    if (parent) parent.append(element);
+    return element;
+}
+
+function makeSvg() {
+    svg = shape('svg', 'graph', {'aria-hidden': 'false'});
+    world = shape('g', 'world', {}, svg);
+    stage.prepend(svg);
+}
+
+function drawScene() {
+    world.replaceChildren();
+    layers = {};
+    drawn = new Map();
+    litLines = [];
+    litBoxes = [];
+    svg.classList.remove('dim');
+    if (scene.painted) return;
+    for (const name of ['groups', 'edges', 'titles', 'nodes', 'labels', 'marks'])
+        layers[name] = shape('g', name, {}, world);
+    scene.frames.forEach(drawFrame);
+    scene.edges = [];
+    for (let i = 0; i < scene.lines.n; i++) drawLine(i);
+    drawDots();
+    scene.nodes.forEach(drawNode);
+    scene.labels.forEach(drawLabel);
+}
+
+/* --- Frames */
+
+/** A rectangle whose upper corners are round. */
+function bandPath(x, y, w, h) {
+    const r = 8;
+    return `M${x} ${y + h}v${r - h}a${r} ${r} 0 0 1 ${r} ${-r}h${w - 2 * r}` +
+        `a${r} ${r} 0 0 1 ${r} ${r}v${h - r}z`;
+}
+
+function drawFrame(b) {
+    const depth = Math.min(3, depthOf(b));
+    const frame = shape('g', 'group', {'data-id': idOf(b)}, layers.groups);
+    frame.style.setProperty('--fill', `var(--g${depth})`);
+    shape('rect', 'frame', {x: box.x[b], y: box.y[b], width: box.w[b],
+        height: box.h[b], rx: 8}, frame);
+    const title = shape('g', 'title', {id: `b${b}`, 'data-id': idOf(b), 'data-box': b,
+        role: 'img', 'aria-label': fullName(b)}, layers.titles);
+    title.style.setProperty('--fill', `var(--g${depth + 1})`);
+    drawn.set(b, {frame, group: title, title: true, at: 0});
+}
+
+function dressTitle(b, one, zoom) {
+    const x = box.x[b], y = box.y[b], band = bandHeight(zoom);
+    const size = levelOf(zoom) > 2 ? 1 : HELD / 12 / zoom;
+    one.group.replaceChildren();
+    shape('path', 'band', {d: bandPath(x, y, box.w[b], band)}, one.group);
+    const texts = titleTexts(b, zoom);
+    if (!texts.length) return;
+    shape('path', 'chevron', {d: `M${x + 10} ${y + band / 2 - 2 * size}` +
+        `l${4.5 * size} ${4.5 * size}l${4.5 * size} ${-4.5 * size}`}, one.group);
+    texts.forEach((text) => drawText(text, one.group));
+}
+
+/* --- Nodes */
+
+const ROLES = {text: 'name', text2: 'detail', text3: 'value'};
+
+function drawText(text, parent) {
+    const element = shape('text', ROLES[text.role] + (text.bold ? ' bold' : ''),
+        {x: text.x, y: text.y, 'font-size': text.size}, parent);
+    if (text.anchor) element.setAttribute('text-anchor', text.anchor);
+    element.textContent = text.text;
+}
+
+const barPath = (x, y, h) =>
+    `M${x + 4} ${y}h1v${h}h-1a4 4 0 0 1 -4 -4v${8 - h}a4 4 0 0 1 4 -4z`;
+
+function drawNode(b) {
+    const x = box.x[b], y = box.y[b], w = box.w[b], h = heightOf(b), form = shapeOf(b);
+    const kind = data.kinds[box.kind[b]];
+    const node = shape('g', `node ${kind}`, {id: `b${b}`, 'data-id': idOf(b),
+        'data-kind': kind, 'data-name': textOf(box.full, b), 'data-box': b, role: 'img',
+        'aria-label': fullName(b)}, layers.nodes);
+    const round = form === 'box' ? 4 : h / 2;
+    for (const by of hasSheets(b) ? [6, 3, 0] : [0])
+        shape('rect', by ? 'shape sheet' : 'shape box', {x: x + by, y: y + by, width: w,
+            height: h, rx: round}, node);
+    if (form === 'box') shape('path', 'bar', {d: barPath(x, y, h)}, node);
+    if (form === 'circle') drawSign(b, node);
+    if (hasChevron(b))
+        shape('path', 'chevron', {d: `M${x + 13} ${y + 9.5}l4.5 4.5l-4.5 4.5`}, node);
+    const texts = shape('g', 'texts', {}, node);
+    drawn.set(b, {group: node, texts, at: 0});
+    colourNode(b, node);
+    if (alarmWord(b)) drawPill(b, alarmWord(b));
+    if (box.change[b]) drawChange(b);
+}
+
+function colourNode(b, node) {
+    const {fill, solid, bar, stroke, width, dash} = coloursOf(b);
+    node.style.setProperty('--fill', `var(--${fill})`);
+    node.style.setProperty('--solid', `var(--${solid})`);
+    node.style.setProperty('--bar', bar ? `var(--${bar})` : 'none');
+    node.style.setProperty('--stroke', `var(--${stroke})`);
+    node.style.setProperty('--width', width);
+    node.style.setProperty('--dash', dash || 'none');
+}
+
+/** Plus and times are paths, other signs text. */
+function drawSign(b, node) {
+    const x = box.x[b] + box.w[b] / 2, y = box.y[b] + box.h[b] / 2;
+    const name = textOf(box.name, b);
+    const path = {'+': 'm-5 0h10m-5 -5v10', '\u00d7': 'm-4 -4l8 8m0 -8l-8 8'}[name];
+    if (path) shape('path', 'sign', {d: `M${x} ${y}${path}`}, node);
+    else drawText({text: name, x, y: y + 4, anchor: 'middle', size: 12, bold: true,
+        role: 'text'}, node);
+}
+
+/** A triangle and a word on the top left corner, held at the size of the screen. */
+function drawPill(b, word) {
+    const pill = shape('g', 'held alarm', {'data-x': box.x[b], 'data-y': box.y[b]},
+        layers.marks);
+    shape('rect', '', {x: -6, y: -13, width: 20 + textWidth(word, 11, true) * 1.15,
+        height: 17, rx: 8.5}, pill);
+    shape('path', '', {d: ALARM_SIGN}, pill);
+    shape('text', '', {x: 12, y: -0.5}, pill).textContent = word;
+}
+
+const ALARM_SIGN = 'M5 -9.5l4.6 8h-9.2z';
+const CHANGE_SIGNS = ['', 'M-3.5 0h7M0 -3.5v7', 'M-3.5 0h7',
+    'M-3.5 0Q-1.75 -3.4 0 0Q1.75 3.4 3.5 0'];
+
+/** +, - or ~ on a disc at the top right corner. */
+function drawChange(b) {
+    const mark = shape('g', 'held change', {'data-x': box.x[b] + box.w[b] - 2,
+        'data-y': box.y[b]}, layers.marks);
+    mark.style.setProperty('--fill', `var(--${CHANGES[box.change[b]]})`);
+    shape('circle', '', {r: 7.5}, mark);
+    shape('path', '', {d: CHANGE_SIGNS[box.change[b]]}, mark);
+}
+
+/* --- Each frame of the screen */
+
+/** Texts of what is seen, if they were made for another zoom. */
+function dressVisible() {
+    const zoom = view.zoom, key = levelOf(zoom) > 2 ? 1 : zoom;
+    const area = visibleArea();
+    for (const b of scene.frames) {
+        const one = drawn.get(b);
+        if (one.at === key || box.y[b] > area.bottom || box.y[b] + 40 < area.top)
+            continue;
+        dressTitle(b, one, zoom);
+        one.at = key;
+    }
+    eachInGrid(scene.nodeGrid, scene.nodes.length, area, (i) => {
+        const b = scene.nodes[i], one = drawn.get(b);
+        if (one.at === key) return;
+        one.texts.replaceChildren();
+        textsOf(b, zoom).forEach((text) => drawText(text, one.texts));
+        one.at = key;
+    });
+}
+
+function paintSvg() {
+    const {x, y, zoom} = view, level = levelOf(zoom);
+    world.setAttribute('transform',
+        `translate(${-x * zoom} ${-y * zoom}) scale(${zoom})`);
+    for (let i = 0; i < 5; i++) svg.classList.toggle(`l${i}`, i === level);
+    dressVisible();
+    for (const mark of layers.marks.querySelectorAll('.held'))
+        mark.setAttribute('transform',
+            `translate(${mark.dataset.x} ${mark.dataset.y})` +
+            `scale(${Math.max(1, 1 / zoom)})`);
+}
+
+/** Forget all texts: the colour changed, and with it values and fills. */
+function redressSvg() {
+    if (scene.painted) return;
+    for (const [b, one] of drawn) {
+        one.at = 0;
+        if (!one.title) colourNode(b, one.group);
+    }
+}
+
+/* --- Highlight: lines and neighbours of a box keep their colour */
+
+function lightSvg(lit) {
+    const mark = (on) => litLines.forEach((i) =>
+        scene.edges[i].forEach((one) => one.classList.toggle('lit', on)));
+    mark(false);
+    litBoxes.forEach((b) => drawn.get(b)?.group.classList.remove('lit'));
+    litLines = lit ? [...lit.lines] : [];
+    litBoxes = lit ? [...lit.boxes] : [];
+    mark(true);
+    litBoxes.forEach((b) => drawn.get(b)?.group.classList.add('lit'));
+    svg.classList.toggle('dim', Boolean(lit));
+}
+
+/** Rings of the selected and the focused box, and the matches of the search. */
+function ringSvg(rings) {
+    layers.marks.querySelectorAll('.ring').forEach((one) => one.remove());
+    for (const {b, className, out} of rings) {
+        const by = out / view.zoom, round = shapeOf(b) === 'box' ? 4 : box.h[b] / 2;
+        shape('rect', `ring ${className}`, {x: box.x[b] - by, y: box.y[b] - by,
+            width: box.w[b] + 2 * by, rx: (isOpen(b) ? 8 : round) + by,
+            height: (isOpen(b) ? bandHeight(view.zoom) : box.h[b]) + 2 * by},
+        layers.marks);
+    }
+}

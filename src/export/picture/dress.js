@@ -1,0 +1,236 @@
+
+/* --- dress.js: how a box looks at a zoom: shape, colours, texts (look: levels of
+       detail). Shared by the SVG and the canvas. */
+
+const BAND = 24; // height of a frame's title
+const HELD = 11; // px: the smallest text
+const INSET = 12, RIGHT = 9; // of texts
+const CHEVRON = 13; // between the inset and the name: a chevron
+const FONT = 'Arial,"Liberation Sans",Arimo,Helvetica,sans-serif';
+const WIDTHS = [1.25, 2, 2.75, 3.5]; // of lines, by size of tensor
+
+let colour = 'family'; // or the name of a metric
+let heat = null; // {metric, most, log, step: by box}
+
+/** 4: everything; 3: changed shapes only; 2: names only; 1: solid, titles; 0: far. */
+function levelOf(zoom) {
+    return zoom >= 1 ? 4 : zoom >= 0.9 ? 3 : zoom >= 0.5 ? 2 : zoom >= 0.25 ? 1 : 0;
+}
+
+/** A title's band keeps a height on the screen, as far as the frame has room. */
+const bandHeight = (zoom) => Math.max(BAND, Math.min(40, 15 / zoom));
+
+/* --- Widths of texts */
+
+const measurer = document.createElement('canvas').getContext('2d');
+const known = new Map(); // at 100 px
+
+function textWidth(text, size, bold) {
+    const key = (bold ? '*' : ' ') + text;
+    let width = known.get(key);
+    if (width === undefined) {
+        measurer.font = `${bold ? 'bold ' : ''}100px ${FONT}`;
+        width = measurer.measureText(text).width / 100;
+        if (known.size > 50000) known.clear();
+        known.set(key, width);
+    }
+    return width * size;
+}
+
+/** The text without its middle, so that it fits; empty: not even a few letters do. */
+function cutMiddle(text, room, size, bold) {
+    if (textWidth(text, size, bold) <= room) return text;
+    const letters = [...text];
+    for (let keep = letters.length - 1; keep >= 3; keep--) {
+        const head = Math.ceil(keep / 2);
+        const cut = letters.slice(0, head).join('') + '\u2026' +
+            letters.slice(letters.length - (keep - head)).join('');
+        if (textWidth(cut, size, bold) <= room) return cut;
+    }
+    return '';
+}
+
+/* --- Colours */
+
+const isHot = (b) => box.kind[b] !== KIND_VIEW && box.kind[b] !== KIND_INPUT &&
+    box.kind[b] !== KIND_OUTPUT && heat.values[b] >= 0;
+
+/** The value in the corner: that of the heat, else parameters; empty: none. */
+function valueText(b) {
+    const kind = box.kind[b], metric = heat ? heat.metric : 'params';
+    if (kind === KIND_VIEW || kind === KIND_INPUT || kind === KIND_OUTPUT ||
+        has(b, SIGN)) return '';
+    if (!heat && !(box.params[b] > 0) && !has(b, SHARED)) return '';
+    return textOf(box[`${metric}Text`], b);
+}
+
+/** In a frame's title, times also have their share. */
+function frameValue(b) {
+    const text = valueText(b), metric = data.metrics.find((one) => one.name === 'time');
+    if (!heat || heat.metric !== 'time' || !text || !(metric?.total > 0)) return text;
+    return `${text}, ${Math.round(100 * box.time[b] / metric.total)}% of run`;
+}
+
+/** Steps of the shown nodes by a metric: the square root of their share of the largest,
+    or the logarithm if the largest is far above the median. As in heat.c. */
+function makeHeat() {
+    heat = null;
+    if (colour === 'family') return;
+    heat = {metric: colour, values: box[colour], most: 0, least: 0, log: false};
+    const all = scene.nodes.filter(isHot).map((b) => heat.values[b]);
+    all.sort((a, b) => a - b);
+    if (!all.length) return;
+    const middle = all[all.length >> 1];
+    heat.most = all[all.length - 1];
+    heat.least = all.find((value) => value > 0) ?? heat.most;
+    heat.log = middle > 0 && heat.least < heat.most && heat.most / middle > 1000;
+}
+
+/** 0 to 8; NONE: not measured. */
+function heatStep(b) {
+    if (!isHot(b)) return NONE;
+    const value = heat.values[b];
+    if (!(heat.most > 0) || !(value > 0)) return 0;
+    const share = !heat.log ? Math.sqrt(value / heat.most)
+        : value <= heat.least ? 0
+            : Math.log(value / heat.least) / Math.log(heat.most / heat.least);
+    return share >= 1 ? 8 : Math.round(share * 8);
+}
+
+const CHANGES = ['', 'good', 'warn', 'accent']; // as in enum diagram_change
+
+function fillOf(b) {
+    const family = data.families[box.family[b]];
+    if (box.shape[b] === PILL) return 't-view';
+    if (has(b, NOT_CALLED)) return 'surface';
+    if (box.shape[b] === ENDS) return 'sunken';
+    if (heat) return heatStep(b) === NONE ? 'surface' : `heat-${heatStep(b)}`;
+    return family && !has(b, REGION) ? `t-${family}` : 'sunken';
+}
+
+/** Names of colours: the ground, the solid box of far zooms, the bar, the outline. */
+function coloursOf(b) {
+    const family = data.families[box.family[b]], fill = fillOf(b);
+    const plain = !family || box.shape[b] === ENDS || has(b, REGION | NOT_CALLED);
+    const bar = heat || plain || shapeOf(b) !== 'box' ? '' : `f-${family}`;
+    const solid = heat ? fill : plain ? 'line2' : `f-${family}`;
+    let stroke = box.shape[b] === PILL ? 'f-view' : 'nodeline', width = 1;
+    const dash = box.shape[b] === PILL ? '3 2.5' : has(b, NOT_CALLED) ? '1.5 2' : '';
+    if (box.change[b]) [stroke, width] = [CHANGES[box.change[b]], 1.75];
+    if (has(b, CARRIES) && !has(b, MADE)) [stroke, width] = ['alarm', 1.75];
+    return {fill, solid, bar, stroke, width, dash};
+}
+
+/** The word of an alarm's pill; empty: none. */
+const alarmWord = (b) => (has(b, RAISED) ? 'raised' : has(b, MADE) ? 'NaN' : '');
+
+/** circle, pill or box. */
+function shapeOf(b) {
+    const form = box.shape[b];
+    return form === CIRCLE ? 'circle' : form === PILL || form === ENDS ? 'pill' : 'box';
+}
+
+/* --- Texts */
+
+const isWide = (b) => box.shape[b] === TALL; // two lines
+const hasSheets = (b) => box.same[b] > 1 && isWide(b); // it stands for repeats
+const hasChevron = (b) => isGroup(b) && isWide(b);
+const SHEETS = 6; // what the sheets behind a repeat add to its height
+const heightOf = (b) => box.h[b] - (hasSheets(b) ? SHEETS : 0);
+
+/** Texts of a node: [{text, x, y, anchor, size, bold, role}], in the graph's units. */
+function textsOf(b, zoom) {
+    const level = levelOf(zoom), shape = shapeOf(b);
+    if (level < 2) return [];
+    if (shape === 'circle') return [];
+    const name = textOf(box.name, b), x = box.x[b], y = box.y[b];
+    const w = box.w[b], h = heightOf(b), dim = box.shape[b] === PILL;
+    const left = INSET + (hasChevron(b) ? CHEVRON : 0);
+    if (level === 2) {
+        const size = HELD / zoom, room = w - (shape === 'pill' ? 12 : left + 4);
+        const cut = cutMiddle(name, room, size, !dim);
+        const middle = y + h / 2 + size * 0.36;
+        if (shape === 'pill')
+            return [{text: cut, x: x + w / 2, y: middle, anchor: 'middle', size,
+                bold: !dim, role: dim ? 'text3' : 'text'}];
+        return [{text: cut, x: x + left, y: middle, size, bold: true, role: 'text'}];
+    }
+    return shape === 'pill' ? pillTexts(b, name, dim) : boxTexts(b, name, left);
+}
+
+/** Texts one after the other: [text, size, bold, role, space before]. */
+function inRow(runs, x, y) {
+    const list = [];
+    for (const [text, size, bold, role, gap] of runs) {
+        if (!text) continue;
+        if (list.length) x += gap;
+        list.push({text, x, y, size, bold, role});
+        x += textWidth(text, size, bold);
+    }
+    return {list, right: x};
+}
+
+function pillTexts(b, name, dim) {
+    const role = dim ? 'text3' : 'text2', y = box.y[b] + box.h[b] / 2 + 4;
+    const runs = [[name, dim ? 11 : 12, !dim, dim ? 'text3' : 'text', 0],
+        [textOf(box.detail, b), 11, false, role, dim ? 5 : 7],
+        [textOf(box.callsText, b), 11, false, 'text3', 5]];
+    const {right} = inRow(runs, 0, y);
+    return inRow(runs, box.x[b] + (box.w[b] - right) / 2, y).list;
+}
+
+function boxTexts(b, name, left) {
+    const x = box.x[b], y = box.y[b], wide = isWide(b);
+    const line = wide ? y + 18 : y + box.h[b] / 2 + 4;
+    const hot = heat && heatStep(b) !== NONE, role = hot ? 'text' : 'text2';
+    const detail = textOf(box.detail, b), value = valueText(b);
+    const {list, right} = inRow([
+        [name, 12, true, has(b, NOT_CALLED) ? 'text3' : 'text', 0],
+        [wide ? '' : detail, 11, false, role, 6],
+        [textOf(box.callsText, b), 11, false, hot ? 'text' : 'text3', 5]],
+    x + left, line);
+    if (detail && wide)
+        list.push({text: detail, x: x + INSET, y: y + 34, size: 11, bold: false, role});
+    const end = x + box.w[b] - RIGHT;
+    if (value && right + 6 + textWidth(value, 11, false) <= end + 1)
+        list.push({text: value, x: end, y: line, anchor: 'end', size: 11, bold: false,
+            role: hot ? 'text' : 'text3'});
+    return list;
+}
+
+/** Texts of an open frame's title. */
+function titleTexts(b, zoom) {
+    const level = levelOf(zoom), band = bandHeight(zoom);
+    const right = box.x[b] + box.w[b] - 10;
+    const size = level > 2 ? 12 : HELD / zoom, x = box.x[b] + 10 + 15 * size / 12;
+    if (band * zoom < HELD || right <= x) return [];
+    const y = box.y[b] + band / 2 + size * 0.34, name = textOf(group.name, groupOf[b]);
+    const cut = cutMiddle(name, right + 6 - x, size, true);
+    if (!cut || (level === 0 && cut !== name)) return [];
+    const full = level > 2, value = full ? frameValue(b) : '';
+    const valueRoom = value ? textWidth(value, 11, false) + 8 : 0;
+    const runs = [[cut, size, true, 'text', 0]];
+    const detail = full ? textOf(group.detail, groupOf[b]) : '';
+    const used = x + textWidth(cut, size, true);
+    if (used + 6 + textWidth(detail, 11, false) + valueRoom <= right)
+        runs.push([detail, 11, false, 'text2', 6]);
+    const {list} = inRow(runs, x, y);
+    if (value && used + valueRoom <= right)
+        list.push({text: value, x: right, y, anchor: 'end', size: 11, bold: false,
+            role: 'text2'});
+    return list;
+}
+
+/** Of a frame, from 1: how many frames are around it, and itself. */
+function depthOf(b) {
+    let depth = 1;
+    for (let at = box.parent[b]; at !== scene.root; at = box.parent[at]) depth++;
+    return depth;
+}
+
+/** What a screen reader says and the tooltip's first line: the drawn texts, uncut. */
+function fullName(b) {
+    const words = textOf(box.words, b).split('\n').filter(Boolean);
+    const open = isOpen(b) ? ', open' : isGroup(b) ? ', folded' : '';
+    return [textOf(box.full, b), ...words].join(' ') + open;
+}

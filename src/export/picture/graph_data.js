@@ -1,0 +1,144 @@
+'use strict';
+/* The script of a graph's page: these files joined into one, in this order.
+     graph_data.js    the numbers and texts of all boxes, as html.c wrote them
+     place.js, place_labels.js, place_lines.js   coordinates of what is shown: the
+                      twin of plan_place() and plan_route() in src/layout
+     scene.js         what is shown, found by position; trunks.js shared parts of lines
+     dress.js         shapes, colours and texts of a box at a zoom
+     draw_svg.js, draw_lines.js   up to 2,000 boxes; draw_canvas.js more
+     view.js          pan and zoom; fold.js open, fold, go in and up
+     tips.js, search.js, minimap.js, legend.js
+     keys.js, mouse.js, graph_page.js   what the reader does; the start
+   Names and texts come from models: they are set with textContent, never as HTML. */
+
+const FLAG_OPEN = 1, FLAG_SIDE = 2, FLAG_STRETCH = 4; // as in layout.h
+const KIND_VIEW = 2, KIND_INPUT = 3, KIND_OUTPUT = 4; // as in graph.h
+const SIGN = 1, MADE = 2, CARRIES = 4, REGION = 8, SHARED = 32; // as in graph.h
+const NOT_CALLED = 64, RAISED = 128;
+const TALL = 0, FLAT = 1, PILL = 2, ENDS = 3, CIRCLE = 4; // as in picture_in.h
+const NONE = -1;
+
+let data;
+let box, net, end, group; // columns: typed arrays by box, net, end, group
+let groupOf; // by box: its group; NONE: a leaf
+let lanes, tracks; // as in struct plan
+
+/* --- Columns: the difference to the number before, in digits of 5 bits, the lowest
+       first, 32 is set if more follow; the lowest bit of all is the sign. "Minus zero"
+       begins a run: the count of zeros follows. */
+
+const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
+
+const digitOf = new Uint8Array(128);
+for (let i = 0; i < 64; i++) digitOf[DIGITS.charCodeAt(i)] = i;
+
+function decode(text, n) {
+    const column = new Int32Array(n);
+    let value = 0, from = 0;
+    const read = () => {
+        let more = 32, number = 0;
+        for (let shift = 0; more; shift += 5) {
+            const code = digitOf[text.charCodeAt(from++)];
+            number |= (code & 31) << shift;
+            more = code & 32;
+        }
+        return number;
+    };
+    for (let i = 0; i < n;) {
+        const number = read();
+        if (number === 1) {
+            const stop = i + read();
+            column.fill(value, i, stop);
+            i = stop;
+            continue;
+        }
+        value += number & 1 ? -(number >>> 1) : number >>> 1;
+        column[i++] = value;
+    }
+    return column;
+}
+
+/** All columns of a table; those that are no text (numbers of metrics) stay. */
+function decodeTable(table) {
+    const columns = {n: table.n};
+    for (const [name, column] of Object.entries(table))
+        if (name !== 'n')
+            columns[name] = typeof column === 'string' ? decode(column, table.n)
+                : column;
+    return columns;
+}
+
+/** Parents from the sizes of subtrees. */
+function findParents() {
+    box.parent = new Int32Array(box.n).fill(NONE);
+    box.end = new Int32Array(box.n);
+    const stack = [];
+    for (let i = 0; i < box.n; i++) {
+        box.end[i] = i + box.size[i];
+        while (stack.length && box.end[stack[stack.length - 1]] <= i) stack.pop();
+        if (stack.length) box.parent[i] = stack[stack.length - 1];
+        if (box.size[i] > 1) stack.push(i);
+    }
+}
+
+/** What follows from the columns: where a table's parts begin, and who points back. */
+function linkTables() {
+    groupOf = new Int32Array(box.n).fill(NONE);
+    net.group = new Int32Array(net.n);
+    net.ends = new Int32Array(net.n);
+    net.inner = new Int32Array(net.n).fill(NONE);
+    net.outer = new Int32Array(net.n).fill(NONE);
+    end.net = new Int32Array(end.n);
+    for (const name of ['channels', 'nets', 'lanes'])
+        group[name] = new Int32Array(group.n);
+    let channel = 0, first = 0, lane = 0, at = 0;
+    for (let g = 0; g < group.n; g++) {
+        groupOf[group.box[g]] = g;
+        group.channels[g] = channel;
+        group.nets[g] = first;
+        group.lanes[g] = lane;
+        net.group.fill(group.box[g], first, first + group.nNets[g]);
+        channel += group.rows[g] + 1;
+        first += group.nNets[g];
+        lane += group.nLanes[g];
+    }
+    for (let i = 0; i < net.n; i++) {
+        net.ends[i] = at;
+        end.net.fill(i, at, at + net.nEnds[i]);
+        at += net.nEnds[i];
+    }
+    for (let e = 0; e < end.n; e++) {
+        if (end.inner[e] !== NONE) net.outer[end.inner[e]] = e;
+        if (end.outer[e] !== NONE) net.inner[end.outer[e]] = e;
+    }
+}
+
+function readData() {
+    data = JSON.parse(document.getElementById('data').textContent);
+    box = decodeTable(data.boxes);
+    net = decodeTable(data.nets);
+    end = decodeTable(data.ends);
+    group = decodeTable(data.groups);
+    tracks = decode(data.tracks.text, data.tracks.n);
+    lanes = decode(data.lanes.text, data.lanes.n);
+    for (let i = 0; i < box.n; i++) box.last[i] += box.rank[i]; // it was the difference
+    findParents();
+    linkTables();
+    if (data.sideways) turnSizes();
+}
+
+/* --- Boxes */
+
+const textOf = (column, i) => data.texts[column[i]];
+const isGroup = (i) => box.size[i] > 1;
+const idOf = (i) => data.ids[i];
+const has = (i, flag) => (box.marks[i] & flag) !== 0;
+
+/** The boxes directly inside. */
+function inside(i) {
+    const list = [];
+    for (let at = i + 1; at < box.end[i]; at = box.end[at]) list.push(at);
+    return list;
+}
+
+const contains = (outer, i) => outer <= i && i < box.end[outer];

@@ -1,0 +1,74 @@
+
+/* --- legend.js: the strip below: what the colours and lines mean. */
+
+let legend, colourMenu;
+
+function swatch(name, fill, bar, dashed) {
+    const entry = make('span', 'entry'), sign = make('i', dashed ? 'sw dashed' : 'sw');
+    sign.style.setProperty('--fill', `var(--${fill})`);
+    sign.style.setProperty('--bar', bar ? `var(--${bar})` : 'transparent');
+    entry.append(sign, name);
+    return entry;
+}
+
+/** Families of shown nodes, in the order of the table. */
+function familyEntries() {
+    const present = new Set(scene.nodes
+        .filter((b) => box.kind[b] !== KIND_INPUT && box.kind[b] !== KIND_OUTPUT)
+        .map((b) => box.family[b]));
+    return data.families.map((family, i) => [family, i])
+        .filter(([family, i]) => family && present.has(i))
+        .map(([family, i]) => swatch(data.familyNames[i], `t-${family}`,
+            family === 'view' ? '' : `f-${family}`, family === 'view'));
+}
+
+/** Quantity, steps, the largest value and how the steps are spaced. */
+function heatEntries() {
+    const metric = data.metrics.find((one) => one.name === heat.metric);
+    const ramp = make('span', 'ramp');
+    for (let i = 0; i < 9; i++) {
+        const step = make('i');
+        step.style.background = `var(--heat-${i})`;
+        ramp.append(step);
+    }
+    const most = scene.nodes.find((b) => heat.values[b] === heat.most);
+    const largest = most === undefined ? '\u2013'
+        : textOf(box[`${heat.metric}Text`], most);
+    const how = heat.log ? 'logarithmic steps' : 'square-root steps';
+    const entry = make('span', 'entry');
+    entry.append(make('b', '', metric.title), ' ', heat.log ? '' : '0', ramp, largest);
+    return [entry, make('span', 'entry', `${how}; total ${metric.totalText}`)];
+}
+
+function drawLegend() {
+    const entries = heat ? heatEntries() : familyEntries();
+    if (scene.lines.nets.some((n) => net.bad[n])) {
+        const entry = make('span', 'entry bad');
+        entry.append(make('i', 'stroke'), 'carries NaN or Inf');
+        entries.push(entry);
+    }
+    if (scene.nodes.some(hasSheets))
+        entries.push(make('span', 'entry', 'stacked: equal blocks, folded into one'));
+    legend.replaceChildren(...entries);
+}
+
+function makeColourMenu() {
+    const label = make('label', 'menu', 'Colour');
+    colourMenu = make('select');
+    for (const [value, title] of [['family', 'op family'],
+        ...data.metrics.map((one) => [one.name, one.title])]) {
+        const option = make('option', '', title);
+        option.value = value;
+        colourMenu.append(option);
+    }
+    colourMenu.value = colour;
+    colourMenu.onchange = () => {
+        colour = colourMenu.value;
+        makeHeat();
+        redressSvg();
+        drawLegend();
+        paintLater();
+    };
+    label.append(colourMenu);
+    return label;
+}

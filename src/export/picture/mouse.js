@@ -1,0 +1,130 @@
+
+/* --- mouse.js: pointers: hover, click, drag, wheel, two fingers. */
+
+const SLOP = 4; // px: a press that moves less is a click
+
+const pointers = new Map(); // that are down: {x, y}
+let pressed = null; // {x, y, moved}
+let pinch = 0; // distance of two fingers
+
+/** Where on the stage. */
+function position(event) {
+    const rect = stage.getBoundingClientRect();
+    return {x: event.clientX - rect.left, y: event.clientY - rect.top};
+}
+
+function boxUnder(event) {
+    const at = position(event), point = toGraph(at.x, at.y);
+    return boxAt(point.x, point.y);
+}
+
+/** On the chevron of a folded box? */
+function onChevron(b, at) {
+    const point = toGraph(at.x, at.y);
+    return point.x - box.x[b] < INSET + CHEVRON && shapeOf(b) === 'box';
+}
+
+const isControl = (event) => event.target.closest('.tip,.corner,.help');
+
+function pointerDown(event) {
+    if (isControl(event) || event.button > 0) return;
+    const at = position(event);
+    pointers.set(event.pointerId, at);
+    stage.setPointerCapture(event.pointerId);
+    pressed = pointers.size === 1 ? {...at, moved: false} : null;
+    pinch = 0;
+}
+
+function pointerMove(event) {
+    const at = position(event), before = pointers.get(event.pointerId);
+    if (!before) {
+        if (!isControl(event)) hover(boxUnder(event));
+        return;
+    }
+    pointers.set(event.pointerId, at);
+    if (pointers.size === 2) {
+        movePinch();
+        return;
+    }
+    if (!pressed) return;
+    if (!pressed.moved && Math.hypot(at.x - pressed.x, at.y - pressed.y) < SLOP) return;
+    if (!pressed.moved) {
+        pressed.moved = true;
+        hover(NONE);
+        hideTip();
+        stage.classList.add('drag');
+    }
+    panBy(before.x - at.x, before.y - at.y);
+}
+
+function movePinch() {
+    const [a, b] = [...pointers.values()], now = Math.hypot(a.x - b.x, a.y - b.y);
+    if (pinch > 0) zoomAt(now / pinch, (a.x + b.x) / 2, (a.y + b.y) / 2);
+    pinch = now;
+}
+
+function pointerUp(event) {
+    if (!pointers.delete(event.pointerId)) return;
+    stage.classList.remove('drag');
+    const click = pressed && !pressed.moved;
+    pressed = null;
+    pinch = 0;
+    if (click) clicked(event);
+    else saveState();
+}
+
+function clicked(event) {
+    const b = boxUnder(event), at = position(event);
+    stage.focus({preventScroll: true});
+    setCurrent(b, false);
+    if (b === NONE) {
+        selected = NONE;
+        hideTip();
+    } else if (isOpen(b)) toggle(b, at);
+    else if (isGroup(b) && (onChevron(b, at) || box.shape[b] === PILL)) toggle(b, at);
+}
+
+function doubleClicked(event) {
+    if (isControl(event)) return;
+    const b = boxUnder(event);
+    if (b !== NONE && isGroup(b) && !isOpen(b) && !onChevron(b, position(event))) {
+        hideTip();
+        goIn(b);
+    }
+}
+
+function hover(b) {
+    const pointer = b !== NONE && (isOpen(b) || isGroup(b)) ? 'pointer' : '';
+    stage.style.cursor = pointer;
+    if (b === hovered) return;
+    hovered = b;
+    tipLater(b);
+    relight();
+}
+
+/** Wheel: zoom about the pointer; a touchpad's sideways part and Shift pan. */
+function wheel(event) {
+    if (isControl(event)) return;
+    event.preventDefault();
+    const at = position(event), unit = event.deltaMode === 1 ? 16 : 1;
+    hideTip();
+    if (event.shiftKey) panBy((event.deltaY + event.deltaX) * unit, 0);
+    else {
+        if (event.deltaX) panBy(event.deltaX * unit, 0);
+        if (event.deltaY) {
+            const by = Math.max(-200, Math.min(200, event.deltaY * unit));
+            zoomAt(Math.exp(-by * (event.ctrlKey ? 0.01 : 0.002)), at.x, at.y);
+        }
+    }
+    saveState();
+}
+
+function listenToPointers() {
+    stage.addEventListener('pointerdown', pointerDown);
+    stage.addEventListener('pointermove', pointerMove);
+    stage.addEventListener('pointerup', pointerUp);
+    stage.addEventListener('pointercancel', pointerUp);
+    stage.addEventListener('pointerleave', () => hover(NONE));
+    stage.addEventListener('dblclick', doubleClicked);
+    stage.addEventListener('wheel', wheel, {passive: false});
+}

@@ -1,0 +1,188 @@
+
+/* --- scene.js: what is shown: frames of open groups, nodes (closed boxes) and lines,
+       and a grid that finds them by position. Coordinates are those of place.js. */
+
+const CELL = 1024; // of the grid
+const LONG = 64; // cells: longer lines are tested one by one
+const MANY = 2000; // nodes: above, they are painted on a canvas
+
+let scene = null;
+
+/** Shown boxes below `root`: frames in pre-order, and nodes. */
+function listShown(root) {
+    const frames = [], nodes = [];
+    for (let i = root + 1; i < box.end[root];) {
+        const open = isOpen(i);
+        (open ? frames : nodes).push(i);
+        i = open ? i + 1 : box.end[i];
+    }
+    return {frames, nodes};
+}
+
+/** Lines by columns; the points of line i are from start[i] to start[i + 1]. */
+function listLines(root, frames) {
+    const from = [], to = [], nets = [], ends = [], start = [0], points = [];
+    for (const owner of [root, ...frames]) {
+        const g = groupOf[owner], first = group.nets[g];
+        for (let n = first; n < first + group.nNets[g]; n++)
+            for (let e = net.ends[n]; e < net.ends[n] + net.nEnds[n]; e++) {
+                const route = arrives(e, root) ? findRoute(e, root, points) : null;
+                if (!route) continue;
+                from.push(route.from);
+                to.push(route.to);
+                nets.push(end.net[route.firstEnd]);
+                ends.push(e);
+                start.push(points.length);
+            }
+    }
+    return {n: from.length, from, to, nets, ends, start,
+        points: Int32Array.from(points)};
+}
+
+/** Labels that are shown, each once. */
+function listLabels(lines) {
+    const seen = new Set(), labels = [];
+    for (let i = 0; i < lines.n; i++) {
+        const n = lines.nets[i], e = lines.ends[i];
+        if (!seen.has(n) && net.labelWidth[n] > 0) {
+            seen.add(n);
+            labels.push(labelOf(n));
+        }
+        if (end.labelWidth[e] > 0)
+            labels.push({x: end.labelX[e], y: end.labelY[e], net: n,
+                text: textOf(end.label, e), strong: false});
+    }
+    return labels;
+}
+
+/** Several tensors also have a slash through their line. */
+function labelOf(n) {
+    const x = net.labelX[n], y = net.labelY[n], high = net.labelHeight[n];
+    const several = net.tensors[n] > 1;
+    const at = data.sideways ? [x + 6, y + high + 6] : [x - 6, y + high / 2 + 1];
+    return {x, y, net: n, text: textOf(net.label, n), more: textOf(net.second, n),
+        strong: net.changed[n] === 1 || several,
+        slash: several ? `M${at[0] - 5} ${at[1] + 3}l10 -6` : ''};
+}
+
+/* --- Finding by position */
+
+function makeGrid(width, height) {
+    const across = Math.floor(width / CELL) + 1, down = Math.floor(height / CELL) + 1;
+    return {across, down, cells: new Map(), long: []};
+}
+
+function addToGrid(grid, i, left, top, right, bottom) {
+    const x1 = Math.max(0, Math.floor(left / CELL));
+    const y1 = Math.max(0, Math.floor(top / CELL));
+    const x2 = Math.floor(right / CELL), y2 = Math.floor(bottom / CELL);
+    if ((x2 - x1 + 1) * (y2 - y1 + 1) > LONG) {
+        grid.long.push(i);
+        return;
+    }
+    for (let y = y1; y <= y2; y++)
+        for (let x = x1; x <= x2; x++) {
+            const key = y * grid.across + x, list = grid.cells.get(key);
+            if (list) list.push(i);
+            else grid.cells.set(key, [i]);
+        }
+}
+
+/** Calls visit(i) once for everything in a cell that the area touches. */
+function eachInGrid(grid, count, area, visit) {
+    const x1 = Math.max(0, Math.floor(area.left / CELL));
+    const y1 = Math.max(0, Math.floor(area.top / CELL));
+    const x2 = Math.min(grid.across - 1, Math.floor(area.right / CELL));
+    const y2 = Math.min(grid.down - 1, Math.floor(area.bottom / CELL));
+    if ((x2 - x1 + 1) * (y2 - y1 + 1) * 2 > grid.cells.size) {
+        for (let i = 0; i < count; i++) visit(i);
+        return;
+    }
+    const seen = new Set();
+    for (let y = y1; y <= y2; y++)
+        for (let x = x1; x <= x2; x++)
+            for (const i of grid.cells.get(y * grid.across + x) ?? [])
+                if (!seen.has(i)) {
+                    seen.add(i);
+                    visit(i);
+                }
+    for (const i of grid.long) visit(i);
+}
+
+function indexScene() {
+    const {nodes, lines, width, height} = scene;
+    scene.nodeGrid = makeGrid(width, height);
+    nodes.forEach((b, i) => addToGrid(scene.nodeGrid, i, box.x[b], box.y[b],
+        box.x[b] + box.w[b], box.y[b] + box.h[b]));
+    scene.lineGrid = makeGrid(width, height);
+    scene.bounds = new Int32Array(lines.n * 4);
+    for (let i = 0; i < lines.n; i++) {
+        let left = Infinity, top = Infinity, right = -Infinity, bottom = -Infinity;
+        for (let p = lines.start[i]; p < lines.start[i + 1]; p += 2) {
+            left = Math.min(left, lines.points[p]);
+            right = Math.max(right, lines.points[p]);
+            top = Math.min(top, lines.points[p + 1]);
+            bottom = Math.max(bottom, lines.points[p + 1]);
+        }
+        scene.bounds.set([left, top, right, bottom], i * 4);
+        addToGrid(scene.lineGrid, i, left, top, right, bottom);
+    }
+}
+
+/** Lines by the boxes that they touch, for highlighting and arrow keys. */
+function linkLines() {
+    const {lines} = scene;
+    scene.linesOf = new Map();
+    const add = (b, i) => {
+        const list = scene.linesOf.get(b);
+        if (list) list.push(i);
+        else scene.linesOf.set(b, [i]);
+    };
+    for (let i = 0; i < lines.n; i++) {
+        add(lines.from[i], i);
+        if (lines.to[i] !== lines.from[i]) add(lines.to[i], i);
+    }
+}
+
+function makeScene(root) {
+    const size = placeAll(root), {frames, nodes} = listShown(root);
+    const lines = listLines(root, frames);
+    scene = {root, ...size, frames, nodes, lines, labels: listLabels(lines)};
+    scene.index = new Map(nodes.map((b, i) => [b, i]));
+    scene.painted = nodes.length > MANY;
+    scene.marked = nodes.filter((b) => alarmWord(b) || box.change[b]);
+    cutTrunks();
+    findCrossings();
+    indexScene();
+    linkLines();
+}
+
+/** A shown box, or the nearest closed group around it; NONE: outside of the root. */
+function shownFor(i) {
+    if (i === scene.root || !contains(scene.root, i)) return NONE;
+    let found = i;
+    for (let at = box.parent[i]; at !== scene.root; at = box.parent[at])
+        if (!isOpen(at)) found = at;
+    return found;
+}
+
+/** The node or the frame's title at a point of the graph; NONE: the ground. */
+function boxAt(x, y) {
+    const area = {left: x, right: x, top: y, bottom: y};
+    let found = NONE;
+    eachInGrid(scene.nodeGrid, scene.nodes.length, area, (i) => {
+        const b = scene.nodes[i];
+        if (x >= box.x[b] && x <= box.x[b] + box.w[b] &&
+            y >= box.y[b] && y <= box.y[b] + box.h[b]) found = b;
+    });
+    return found !== NONE ? found : titleAt(x, y);
+}
+
+function titleAt(x, y) {
+    let found = NONE;
+    const band = bandHeight(view.zoom);
+    for (const b of scene.frames)
+        if (x >= box.x[b] && x <= box.x[b] + box.w[b] &&
+            y >= box.y[b] && y <= box.y[b] + band) found = b;
+    return found;
+}

@@ -1,0 +1,136 @@
+
+/* --- tips.js: what is known about a box, beside it, after a short while. */
+
+const TIP_MS = 120;
+
+let tip, tipTimer = 0, tipBox = NONE;
+
+function make(tag, className, text) {
+    const element = document.createElement(tag);
+    if (className) element.className = className;
+    if (text !== undefined) element.textContent = text;
+    return element;
+}
+
+/** Nets of the box's group that end at it, or start from it. */
+function netsOf(b, incoming) {
+    const g = groupOf[box.parent[b]], list = [];
+    for (let n = group.nets[g]; n < group.nets[g] + group.nNets[g]; n++) {
+        if (!incoming) {
+            if (net.source[n] === b) list.push(n);
+            continue;
+        }
+        for (let e = net.ends[n]; e < net.ends[n] + net.nEnds[n]; e++)
+            if (end.target[e] === b) {
+                list.push(n);
+                break;
+            }
+    }
+    return list;
+}
+
+function tensorTexts(b, incoming) {
+    return netsOf(b, incoming).slice(0, 8).map((n) => {
+        const shape = textOf(net.more, n) || textOf(net.label, n);
+        const bytes = incoming ? '' : textOf(net.bytes, n);
+        return [`${shape} ${textOf(net.dtype, n)}`.trim(), bytes].filter(Boolean)
+            .join(', ');
+    }).filter(Boolean);
+}
+
+/** Arguments: "stride 2" is key and value, "3" has a dash as its key. */
+function argumentRows(b) {
+    return textOf(box.words, b).split('\n').slice(1).filter(Boolean).map((word) => {
+        const space = word.indexOf(' ');
+        return space > 0 ? [word.slice(0, space), word.slice(space + 1)]
+            : ['\u2013', word];
+    });
+}
+
+/** "4% of forward" for times; other values alone. */
+function metricRow(metric, b) {
+    const text = textOf(box[`${metric.name}Text`], b);
+    const value = box[metric.name][b];
+    if (!text || value < 0) return null;
+    const share = metric.name === 'time' && metric.total > 0
+        ? ` ${Math.round(100 * value / metric.total)}% of forward` : '';
+    return [metric.title, text + share];
+}
+
+function tipRows(b) {
+    const rows = [];
+    tensorTexts(b, true).forEach((text) => rows.push(['in', text]));
+    tensorTexts(b, false).forEach((text) => rows.push(['out', text]));
+    rows.push(...argumentRows(b));
+    for (const metric of data.metrics) {
+        const row = metricRow(metric, b);
+        if (row) rows.push(row);
+    }
+    if (box.calls[b] > 1) rows.push(['call', `${box.number[b]} of ${box.calls[b]}`]);
+    if (box.ops[b] > 1) rows.push(['operations', String(box.ops[b])]);
+    if (textOf(box.line, b)) rows.push(['source', textOf(box.line, b)]);
+    rows.push(['path', idOf(b)]);
+    return rows;
+}
+
+const NOTES = [[MADE, 'NaN or Inf was made here first'],
+    [CARRIES, 'carries NaN or Inf that was made elsewhere'],
+    [RAISED, 'raised an exception'], [NOT_CALLED, 'not called']];
+
+function fillTip(b) {
+    const head = make('p', 'head'), list = make('dl');
+    head.append(make('b', '', textOf(box.full, b)), ' ',
+        textOf(box.words, b).split('\n')[0]);
+    for (const [key, value] of tipRows(b))
+        list.append(make('dt', '', key), make('dd', '', value));
+    tip.replaceChildren(head, list);
+    for (const [flag, note] of NOTES)
+        if (has(b, flag)) tip.append(make('p', 'note', note));
+    if (isGroup(b)) {
+        const open = isOpen(b) ? 'z folds it' : 'z opens it here, Enter goes in';
+        tip.append(make('p', 'hint', open));
+    }
+}
+
+/** Beside the box: right of it, or left, or wherever there is room. */
+function placeTip(b) {
+    const at = toStage(box.x[b], box.y[b]), width = tip.offsetWidth;
+    const right = at.x + box.w[b] * view.zoom + 12;
+    let x = right;
+    if (x + width > stageWidth()) x = at.x - width - 12;
+    if (x < 4) x = Math.max(4, Math.min(stageWidth() - width - 4, at.x));
+    const below = x < right && x > at.x - width;
+    const band = (isOpen(b) ? BAND : box.h[b]) * view.zoom;
+    const y = below ? at.y + band + 8 : at.y;
+    tip.style.left = `${x}px`;
+    const lowest = stageHeight() - tip.offsetHeight - 4;
+    tip.style.top = `${Math.max(4, Math.min(lowest, y))}px`;
+}
+
+function showTip(b) {
+    tipBox = b;
+    fillTip(b);
+    tip.hidden = false;
+    placeTip(b);
+}
+
+function tipLater(b) {
+    clearTimeout(tipTimer);
+    if (b === tipBox) return;
+    tipTimer = setTimeout(() => (b === NONE ? hideTip() : showTip(b)), TIP_MS);
+}
+
+function hideTip() {
+    clearTimeout(tipTimer);
+    tipBox = NONE;
+    tip.hidden = true;
+}
+
+function makeTip() {
+    tip = make('div', 'tip');
+    tip.setAttribute('role', 'tooltip');
+    tip.hidden = true;
+    tip.onpointerenter = () => clearTimeout(tipTimer);
+    tip.onpointerleave = () => tipLater(NONE);
+    stage.append(tip);
+}

@@ -1,0 +1,133 @@
+
+/* --- view.js: pan and zoom. A point of the graph lies at (point - view) * zoom on the
+       stage. Drawing waits for the next frame of the screen. */
+
+const LEAST = 0.0005, MOST = 4; // zoom
+const MARGIN = 24; // px around what is fitted
+const MOVE_MS = 120;
+
+const view = {x: 0, y: 0, zoom: 1};
+let stage; // the element that shows the graph
+let wanted = 0; // the frame that will draw
+let moving = 0; // the frame of a motion
+
+const stageWidth = () => stage.clientWidth, stageHeight = () => stage.clientHeight;
+const still = () => matchMedia('(prefers-reduced-motion:reduce)').matches;
+
+function paintLater() {
+    if (!wanted)
+        wanted = requestAnimationFrame(() => {
+            wanted = 0;
+            paint();
+        });
+}
+
+/** The part of the graph that the stage shows. */
+function visibleArea() {
+    return {left: view.x, top: view.y, right: view.x + stageWidth() / view.zoom,
+        bottom: view.y + stageHeight() / view.zoom};
+}
+
+const toGraph = (x, y) => ({x: view.x + x / view.zoom, y: view.y + y / view.zoom});
+const toStage = (x, y) => ({x: (x - view.x) * view.zoom, y: (y - view.y) * view.zoom});
+
+/** Keep some of the graph on the stage. */
+function holdView() {
+    const wide = stageWidth() / view.zoom, high = stageHeight() / view.zoom;
+    const keepX = Math.min(scene.width, wide) / 4;
+    const keepY = Math.min(scene.height, high) / 4;
+    view.x = Math.max(keepX - wide, Math.min(scene.width - keepX, view.x));
+    view.y = Math.max(keepY - high, Math.min(scene.height - keepY, view.y));
+}
+
+function panBy(dx, dy) {
+    stopMoving();
+    view.x += dx / view.zoom;
+    view.y += dy / view.zoom;
+    holdView();
+    paintLater();
+}
+
+const holdZoom = (zoom) => Math.max(LEAST, Math.min(MOST, zoom));
+
+/** Zoom about a point of the stage. */
+function zoomAt(factor, x, y) {
+    stopMoving();
+    const zoom = holdZoom(view.zoom * factor), about = toGraph(x, y);
+    view.zoom = zoom;
+    view.x = about.x - x / zoom;
+    view.y = about.y - y / zoom;
+    holdView();
+    paintLater();
+}
+
+const zoomMiddle = (factor) => zoomAt(factor, stageWidth() / 2, stageHeight() / 2);
+
+/* --- Motion */
+
+function stopMoving() {
+    cancelAnimationFrame(moving);
+    moving = 0;
+}
+
+/** Move to a view, the zoom evenly by its logarithm. */
+function moveTo(to) {
+    stopMoving();
+    if (still()) {
+        Object.assign(view, to);
+        paintLater();
+        return;
+    }
+    const from = {...view}, begin = performance.now();
+    const middle = (one) => ({x: one.x + stageWidth() / 2 / one.zoom,
+        y: one.y + stageHeight() / 2 / one.zoom});
+    const a = middle(from), b = middle(to);
+    const step = (now) => {
+        const t = Math.max(0, Math.min(1, (now - begin) / MOVE_MS));
+        const part = 1 - (1 - t) ** 3;
+        view.zoom = from.zoom * (to.zoom / from.zoom) ** part;
+        view.x = a.x + (b.x - a.x) * part - stageWidth() / 2 / view.zoom;
+        view.y = a.y + (b.y - a.y) * part - stageHeight() / 2 / view.zoom;
+        if (t === 1) Object.assign(view, to);
+        moving = t < 1 ? requestAnimationFrame(step) : 0;
+        paint();
+    };
+    moving = requestAnimationFrame(step);
+}
+
+/** A view with a part of the graph in its middle. */
+function viewOf(left, top, width, height, zoom) {
+    return {zoom, x: left + width / 2 - stageWidth() / 2 / zoom,
+        y: top + height / 2 - stageHeight() / 2 / zoom};
+}
+
+function fitZoom() {
+    return holdZoom(Math.min(1, (stageWidth() - 2 * MARGIN) / scene.width,
+        (stageHeight() - 2 * MARGIN) / scene.height));
+}
+
+function fit() {
+    moveTo(viewOf(0, 0, scene.width, scene.height, fitZoom()));
+}
+
+/** At first: readable, from the top, unless everything fits. */
+function startView() {
+    const whole = fitZoom();
+    if (whole >= 0.9) return viewOf(0, 0, scene.width, scene.height, whole);
+    const zoom = Math.max(0.5, Math.min(1, (stageWidth() - MARGIN) / scene.width));
+    return {...viewOf(0, 0, scene.width, scene.height, zoom), y: 0};
+}
+
+/** Bring a box into view; its top left corner if it is larger than the stage. */
+function reveal(b, centre) {
+    const area = visibleArea(), pad = 40 / view.zoom;
+    const w = box.w[b], h = isOpen(b) ? bandHeight(view.zoom) : box.h[b];
+    const x = box.x[b], y = box.y[b];
+    const seen = x >= area.left + pad && x + w <= area.right - pad &&
+        y >= area.top + pad && y + h <= area.bottom - pad;
+    if (seen && !centre) return;
+    const zoom = centre ? Math.max(view.zoom, 0.9) : view.zoom;
+    const to = viewOf(x, y, w, h, zoom);
+    if (w * zoom > stageWidth()) to.x = x - MARGIN / zoom;
+    moveTo(to);
+}

@@ -1,0 +1,211 @@
+#include <math.h>
+
+#include "graph/parts_in.h"
+#include "text/number.h"
+
+const char *diagram_kind_name(enum diagram_kind kind)
+{
+    static const char *const names[DIAGRAM_KINDS] = {"module", "op",     "view",
+                                                     "input",  "output", "repeat"};
+
+    return kind < DIAGRAM_KINDS ? names[kind] : "";
+}
+
+const char *diagram_metric_name(enum diagram_metric metric)
+{
+    static const char *const names[DIAGRAM_METRICS + 1] = {
+        "params", "time", "memory", "flops", "gradient", "family"};
+
+    return metric <= DIAGRAM_METRICS ? names[metric] : "";
+}
+
+const char *graph_level_name(enum graph_level level)
+{
+    return level == GRAPH_OPS ? "ops" : "modules";
+}
+
+/* ---- values ---- */
+
+static void write_value(struct buf *to, double value, enum diagram_metric metric)
+{
+    uint64_t whole = value < 1.8e19 ? (uint64_t)value : UINT64_MAX;
+
+    switch (metric) {
+    case DIAGRAM_PARAMS:
+        text_count(to, whole);
+        break;
+    case DIAGRAM_TIME:
+        text_time(to, value / 1e9);
+        break;
+    case DIAGRAM_MEMORY:
+        text_bytes(to, whole);
+        break;
+    case DIAGRAM_FLOPS:
+        text_flops(to, whole);
+        break;
+    default:
+        text_real(to, value);
+    }
+}
+
+void diagram_value(struct buf *to, const struct diagram *diagram, uint32_t box,
+                   enum diagram_metric metric)
+{
+    const struct diagram_box *of = &diagram->boxes[box];
+    double value;
+
+    if (metric >= DIAGRAM_METRICS)
+        metric = DIAGRAM_PARAMS;
+    value = of->metric[metric];
+    if (metric == DIAGRAM_PARAMS && of->flags & DIAGRAM_SHARED) {
+        buf_text(to, "shared");
+        return;
+    }
+    if (metric == DIAGRAM_PARAMS && (isnan(value) || value <= 0))
+        return;
+    if (isnan(value)) {
+        buf_text(to, "–");
+        return;
+    }
+    if (metric == DIAGRAM_PARAMS && of->flags & DIAGRAM_TIED)
+        buf_char(to, '(');
+    write_value(to, value, metric);
+    if (metric == DIAGRAM_PARAMS && of->flags & DIAGRAM_TIED)
+        buf_char(to, ')');
+}
+
+/* ---- making ---- */
+
+static uint8_t plan_flags(const struct diagram_box *box)
+{
+    if (box->kind == DIAGRAM_INPUT)
+        return PLAN_EARLY;
+    if (box->flags & DIAGRAM_SIGN)
+        return PLAN_SIDE;
+    return box->kind == DIAGRAM_MODULE || box->kind == DIAGRAM_REPEAT ? PLAN_STRETCH
+                                                                      : 0;
+}
+
+static int fill_boxes(struct diagram *diagram, const struct parts *parts)
+{
+    size_t n = (size_t)parts->n_boxes;
+
+    diagram->boxes = arena_array(parts->arena, n, sizeof *diagram->boxes);
+    diagram->plan.boxes = arena_array(parts->arena, n, sizeof *diagram->plan.boxes);
+    if (!diagram->boxes || !diagram->plan.boxes)
+        return -1;
+    diagram->plan.n_boxes = parts->n_boxes;
+    for (uint32_t i = 0; i < parts->n_boxes; i++) {
+        struct diagram_box *box = &diagram->boxes[i];
+
+        *box = parts->at[parts->part_of[i]].box;
+        diagram->plan.boxes[i].parent = parts->up[i];
+        diagram->plan.boxes[i].end = parts->end[i];
+        diagram->plan.boxes[i].flags = i > 0 ? plan_flags(box) : 0;
+        for (int m = 0; m < DIAGRAM_METRICS; m++)
+            diagram->has[m] |= i > 0 && !isnan(box->metric[m]) &&
+                               (m != DIAGRAM_PARAMS || box->metric[m] > 0);
+    }
+    diagram->words = parts->words;
+    diagram->n_words = parts->n_words;
+    return 0;
+}
+
+static uint32_t find_frame(const struct parts *parts)
+{
+    for (uint32_t i = 1; i < parts->n_boxes; i++)
+        if (parts->at[parts->part_of[i]].frame)
+            return i;
+    return PLAN_NONE;
+}
+
+/* A file may give two places the same name. */
+static int unique_ids(struct parts *parts)
+{
+    struct name_map ids;
+    uint32_t index;
+
+    name_map_init(&ids, parts->scratch);
+    for (uint32_t i = 1; i < parts->n_boxes; i++) {
+        struct diagram_box *box = &parts->at[parts->part_of[i]].box;
+        int added = name_map_add(&ids, box->id, &index);
+
+        if (added == 0) {
+            box->id = parts_printf(parts, "%.*s~%u", STR_ARG(box->id), i);
+            added = name_map_add(&ids, box->id, &index);
+        }
+        if (added < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int spent(const struct parts *parts, struct err *err)
+{
+    return arena_err(parts->scratch->spent ? parts->scratch : parts->arena, "the graph",
+                     err);
+}
+
+static int shape_tree(struct parts *parts, const struct session *session,
+                      const struct graph_wanted *wanted, struct err *err)
+{
+    tree_link(parts);
+    if (tree_merge(parts) < 0 || tree_contents(parts) < 0)
+        return spent(parts, err);
+    if (focus_apply(parts, session, wanted, err) < 0)
+        return -1;
+    if ((!wanted->all && tree_chains(parts) < 0) || tree_number(parts) < 0 ||
+        (!wanted->all && repeats_fold(parts) < 0) || unique_ids(parts) < 0)
+        return spent(parts, err);
+    return 0;
+}
+
+static void set_about(struct diagram *diagram, const struct parts_about *about)
+{
+    diagram->path = about->path;
+    diagram->n_path = about->n_path;
+    diagram->facts = about->facts;
+    diagram->note = about->note;
+    diagram->flops_ops = about->flops_ops;
+    diagram->flops_of = about->flops_of;
+    memcpy(diagram->total, about->total, sizeof diagram->total);
+}
+
+static int make(struct diagram *diagram, struct parts *parts, struct err *err)
+{
+    struct parts_about about = {0};
+
+    if (parts_from_run(parts, &about, diagram->session, &diagram->wanted, err) < 0)
+        return -1;
+    set_about(diagram, &about);
+    if (shape_tree(parts, diagram->session, &diagram->wanted, err) < 0)
+        return -1;
+    if (fill_boxes(diagram, parts) < 0 || nets_make(diagram, parts) < 0 ||
+        opening_choose(diagram, parts->scratch, find_frame(parts)) < 0)
+        return spent(parts, err);
+    return 0;
+}
+
+int diagram_make(struct diagram *ret_diagram, const struct session *session,
+                 const struct graph_wanted *wanted, struct arena *arena,
+                 struct err *err)
+{
+    struct diagram diagram = {.session = session, .wanted = *wanted};
+    struct arena scratch;
+    struct parts parts;
+    int status;
+
+    if (!session->run)
+        return err_set_about(
+            err, ERR_UNSUPPORTED, session->model->path ? session->model->path : "model",
+            ": a state_dict has no graph: it holds tensors, not code. Draw the model's "
+            "code instead: torchoscope graph model.py::make -i 1x3x224x224");
+    arena_init(&scratch, 0);
+    parts_init(&parts, arena, &scratch);
+    status = make(&diagram, &parts, err);
+    arena_release(&scratch);
+    if (status < 0)
+        return -1;
+    *ret_diagram = diagram;
+    return 0;
+}

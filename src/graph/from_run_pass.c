@@ -1,0 +1,187 @@
+/* Which call of a recording is drawn. */
+#include "graph/from_run_in.h"
+
+#include <inttypes.h>
+
+#define DEPTH_MOST 4096
+
+static bool is_pass(const struct run_call *call)
+{
+    return call->parent == RUN_NONE && !(call->flags & RUN_RECOMPUTED);
+}
+
+/* How good a pass is for a picture: a whole one before one that raised, one of the whole
+ * model before one of a part, one with operations before one that was merged. */
+static unsigned quality(const struct run *run, const uint32_t *n_ops, uint32_t pass)
+{
+    const struct run_call *call = &run->calls[pass];
+    unsigned good = 0;
+
+    good |= n_ops[pass] > 0 ? 8u : 0u;
+    good |= call->flags & RUN_LIGHT ? 0u : 4u;
+    good |= call->flags & (RUN_RAISED | RUN_ABORTED) ? 0u : 2u;
+    good |= call->place == 0 ? 1u : 0u;
+    return good;
+}
+
+static uint32_t *count_ops(const struct run *run, struct arena *arena)
+{
+    size_t n = (size_t)run->n_calls + 1;
+    uint32_t *n_ops = arena_array(arena, n, sizeof *n_ops);
+
+    if (!n_ops)
+        return NULL;
+    for (uint32_t i = 0; run->ops && i < run->ops->n_ops; i++)
+        if (run->ops->ops[i].phase == OP_FORWARD &&
+            run->ops->ops[i].call < run->n_calls)
+            n_ops[run->ops->ops[i].call]++;
+    for (uint32_t i = run->n_calls; i-- > 0;)
+        if (run->calls[i].parent < i)
+            n_ops[run->calls[i].parent] += n_ops[i];
+    return n_ops;
+}
+
+static uint32_t best_pass(const struct run *run, const uint32_t *n_ops)
+{
+    uint32_t best = RUN_NONE;
+
+    for (uint32_t i = 0; i < run->n_calls; i++)
+        if (is_pass(&run->calls[i]) &&
+            (best == RUN_NONE || quality(run, n_ops, i) >= quality(run, n_ops, best)))
+            best = i;
+    return best;
+}
+
+static uint32_t find_pass(const struct run *run, uint32_t number)
+{
+    for (uint32_t i = 0; i < run->n_calls; i++)
+        if (is_pass(&run->calls[i]) && number-- == 0)
+            return i;
+    return RUN_NONE;
+}
+
+/* The newest call at a place in the pass; of its module, if it was called elsewhere. */
+static uint32_t call_at(const struct from_run *from, uint32_t place)
+{
+    const struct run *run = from->run;
+    uint32_t object = from->model->object[place], there = RUN_NONE, other = RUN_NONE;
+
+    for (uint32_t i = from->pass; i < run->n_calls; i++) {
+        if (!from->inside[i] || run->calls[i].flags & RUN_RECOMPUTED)
+            continue;
+        if (run->calls[i].place == place)
+            there = i;
+        if (from->model->kind[place] == PLACE_MODULE && run->calls[i].object == object)
+            other = i;
+    }
+    return there != RUN_NONE ? there : other;
+}
+
+static void mark_inside(struct from_run *from, uint32_t call)
+{
+    const struct run_call *calls = from->run->calls;
+
+    for (uint32_t i = 0; i < from->run->n_calls; i++)
+        from->inside[i] = i == call || (i > call && calls[i].parent < i &&
+                                        from->inside[calls[i].parent]);
+}
+
+/* The number of each call among those of its module, within the pass. */
+static int count_calls(struct from_run *from)
+{
+    struct arena *scratch = from->parts->scratch;
+    const struct run *run = from->run;
+
+    from->number = arena_array(scratch, (size_t)run->n_calls + 1, sizeof(uint32_t));
+    from->n_numbers =
+        arena_array(scratch, (size_t)from->model->n_objects + 1, sizeof(uint32_t));
+    if (!from->number || !from->n_numbers)
+        return -1;
+    for (uint32_t i = from->pass; i < run->n_calls; i++)
+        if (from->inside[i] && !(run->calls[i].flags & RUN_RECOMPUTED) &&
+            run->calls[i].object < from->model->n_objects)
+            from->number[i] = ++from->n_numbers[run->calls[i].object];
+    return 0;
+}
+
+/* Does the drawn call call no other module? */
+static bool is_leaf(const struct from_run *from)
+{
+    for (uint32_t i = from->call + 1; i < from->run->n_calls; i++)
+        if (from->inside[i])
+            return false;
+    return true;
+}
+
+static int not_called(const struct from_run *from, uint32_t place, struct err *err)
+{
+    struct str class_name = class_short(place_class(from->model, place));
+    struct buf path = BUF_INIT;
+
+    place_path(from->model, place, &path);
+    if (place < from->show.activity->n &&
+        from->show.activity->at[place].flags & ACTIVITY_CONTAINER)
+        err_set(
+            err, ERR_NOT_FOUND,
+            "%s is a %.*s, which is never called; name a module inside or around it",
+            buf_cstr(&path), STR_ARG(class_name));
+    else
+        err_set(err, ERR_NOT_FOUND, "%s was not called in this pass of the recording",
+                buf_cstr(&path));
+    buf_release(&path);
+    return -1;
+}
+
+/* Python could not nest calls like this; a file may say so. */
+static int check_depth(const struct from_run *from, struct err *err)
+{
+    const struct run *run = from->run;
+    uint32_t *depth =
+        arena_array(from->parts->scratch, (size_t)run->n_calls + 1, sizeof *depth);
+
+    if (!depth)
+        return arena_err(from->parts->scratch, "the graph", err);
+    for (uint32_t i = from->call + 1; i < run->n_calls; i++) {
+        if (!from->inside[i])
+            continue;
+        depth[i] = depth[run->calls[i].parent] + 1;
+        if (depth[i] > DEPTH_MOST)
+            return err_set(err, ERR_LIMIT,
+                           "calls are nested more than %d deep: too deep to be drawn",
+                           DEPTH_MOST);
+    }
+    return 0;
+}
+
+int from_run_choose(struct from_run *from, struct err *err)
+{
+    const struct run *run = from->run;
+    struct arena *scratch = from->parts->scratch;
+    uint32_t *n_ops = count_ops(run, scratch), root = from->wanted->root;
+
+    from->inside = arena_array(scratch, (size_t)run->n_calls + 1, sizeof(bool));
+    if (!n_ops || !from->inside)
+        return arena_err(scratch, "the graph", err);
+    from->pass = from->wanted->pass == GRAPH_AUTO ? best_pass(run, n_ops)
+                                                  : find_pass(run, from->wanted->pass);
+    if (from->pass == RUN_NONE && from->wanted->pass != GRAPH_AUTO)
+        return err_set(err, ERR_NOT_FOUND, "the recording has no pass %" PRIu32,
+                       from->wanted->pass);
+    if (from->pass == RUN_NONE)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "%s: the model was not called in this recording, so there is "
+                       "nothing to draw; call it inside record()",
+                       from->model->path ? from->model->path : "recording");
+    mark_inside(from, from->pass);
+    if (count_calls(from) < 0)
+        return arena_err(scratch, "the graph", err);
+    if (root >= from->model->n_places)
+        return err_set(err, ERR_NOT_FOUND, "the model has no place %" PRIu32, root);
+    from->call = root == 0 ? from->pass : call_at(from, root);
+    if (from->call == RUN_NONE)
+        return not_called(from, root, err);
+    mark_inside(from, from->call);
+    from->framed = run->calls[from->call].place != 0 ||
+                   (from->wanted->level == GRAPH_MODULES && is_leaf(from));
+    return check_depth(from, err);
+}

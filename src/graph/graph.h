@@ -1,0 +1,170 @@
+/* graph.h - a network as boxes and lines, for one question: which level (modules,
+ * operations), which part of the model, how deep. The answer is a *diagram*: a tree of
+ * boxes, what each says, and the nets between them in the form that layout/ arranges. It
+ * is the only source of all pictures: SVG, PDF, PNG, HTML, DOT, Mermaid, terminal.
+ *
+ * Boxes are calls of modules, operations, chains of views, inputs and outputs. The boxes
+ * inside a module's call are its group. Further groups: equal siblings in sequence (a
+ * repeat: "2 × Bottleneck") and chains of views ("4 views"). A diagram holds everything
+ * below its root; which groups are open at first is part of it.
+ *
+ *   graph.h      diagrams and questions
+ *   parts_in.h   how one is made: a front end enters parts, the rest shapes them
+ *
+ * Rules (look.md sections 4 to 6): every call is a box of its own; parameters and their
+ * own views belong to the operation that reads them; a module that runs exactly one
+ * operation is that operation's box, under the module's name; a group with a single
+ * child merges with it ("head.0"); repeats fold only if class, arguments, shapes and
+ * wiring are equal. A repeat of three or more blocks holds the first block and the
+ * others as a repeat of their own; a container of nothing but one repeat is that repeat,
+ * under the container's name and place. */
+#ifndef GRAPH_GRAPH_H
+#define GRAPH_GRAPH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "layout/layout.h"
+#include "run/run.h"
+#include "session/session.h"
+#include "study/family.h"
+
+enum graph_level { GRAPH_MODULES, GRAPH_OPS };
+
+/* What the value in a box's corner and its heat show. */
+enum diagram_metric {
+    DIAGRAM_PARAMS,
+    DIAGRAM_TIME,     /* ns, inclusive, forward */
+    DIAGRAM_MEMORY,   /* bytes that were allocated inside it */
+    DIAGRAM_FLOPS,    /* of the operations that have a formula */
+    DIAGRAM_GRADIENT, /* norm of the gradients of its parameters */
+    DIAGRAM_METRICS
+};
+#define DIAGRAM_FAMILY                                                                 \
+    DIAGRAM_METRICS /* a choice of colour: by family, values are params */
+
+#define GRAPH_BOXES 40 /* shown at first, at most */
+#define GRAPH_AUTO  UINT32_MAX
+
+struct graph_wanted {
+    enum graph_level level;
+    uint32_t root;  /* a place of the model; 0: all of it */
+    uint32_t depth; /* groups open down to this depth; GRAPH_AUTO: until GRAPH_BOXES
+                           boxes show */
+    uint32_t focus; /* a place: only it and its neighbours; NO_PLACE: everything */
+    uint32_t neighbours; /* how many lines away; 0 counts as 1 */
+    uint32_t to;   /* a place: only what lies on a path from `focus` to it; NO_PLACE */
+    uint32_t pass; /* which pass of the recording; GRAPH_AUTO: the newest complete */
+    bool all;      /* do not fold repeats and chains of views */
+};
+#define GRAPH_WANTED                                                                   \
+    {                                                                                  \
+        .depth = GRAPH_AUTO, .focus = NO_PLACE, .to = NO_PLACE, .pass = GRAPH_AUTO     \
+    }
+
+/* What a box is; the value of data-kind in SVG. */
+enum diagram_kind {
+    DIAGRAM_MODULE, /* a call of a module */
+    DIAGRAM_OP,
+    DIAGRAM_VIEW,  /* an operation that moves no data, or a chain of them */
+    DIAGRAM_INPUT, /* a tensor from outside: an argument of the root, or another one */
+    DIAGRAM_OUTPUT,
+    DIAGRAM_REPEAT, /* equal siblings in sequence */
+    DIAGRAM_KINDS
+};
+const char *diagram_kind_name(enum diagram_kind kind); /* "module" */
+const char *diagram_metric_name(
+    enum diagram_metric metric); /* "params"; DIAGRAM_FAMILY: "family" */
+const char *graph_level_name(enum graph_level level); /* "modules", "ops" */
+
+enum diagram_flag {
+    DIAGRAM_SIGN = 1,    /* add or mul of two tensors: a circle; its name is + or × */
+    DIAGRAM_MADE = 2,    /* the first NaN or Inf was made here */
+    DIAGRAM_CARRIES = 4, /* its results have NaN or Inf that came from elsewhere */
+    DIAGRAM_REGION = 8,  /* cannot be seen into: compiled, fused, scripted */
+    DIAGRAM_TIED = 16,   /* its parameters are counted elsewhere: value in brackets */
+    DIAGRAM_SHARED = 32, /* a later call of a module: the value is the word "shared" */
+    DIAGRAM_NOT_CALLED = 64,
+    DIAGRAM_RAISED = 128,
+};
+
+/* In a picture of two graphs. */
+enum diagram_change { DIAGRAM_SAME, DIAGRAM_ADDED, DIAGRAM_REMOVED, DIAGRAM_CHANGED };
+
+struct diagram_box {
+    uint8_t kind;   /* enum diagram_kind */
+    uint8_t family; /* enum family; FAMILY_NONE: a container */
+    uint8_t change; /* enum diagram_change */
+    uint16_t flags; /* enum diagram_flag */
+    struct str id;  /* unique and stable: "layer1.0.relu", "layer1.0.relu#2" (its second
+                       call), "op:57", "in:x", "out:0", "layer1.1…2" */
+    struct str name; /* in its parent: "conv1", "0", "1…2"; of an operation "addmm" */
+    uint32_t words,
+        n_words; /* in diagram->words: "Conv2d", "3×3", "64→64", "stride 2"; the
+                                last ones are dropped first */
+    uint32_t number, n_calls; /* call `number` (from 1) of n_calls; 1 of 1: not shown */
+    uint32_t n_same;          /* of a repeat: how many; else 1 */
+    uint32_t n_ops;  /* operations inside it, itself included; without operations: 0 */
+    uint32_t place;  /* or NO_PLACE */
+    uint32_t call;   /* or RUN_NONE */
+    uint32_t op;     /* or RUN_NONE; of a chain: the first */
+    struct str line; /* "net.py:41"; or empty */
+    double metric[DIAGRAM_METRICS]; /* NAN: unknown */
+};
+
+struct diagram_net {
+    struct str label; /* the shape, "1×64×56×56", or "3 tensors"; empty: none */
+    struct str more; /* for a second line or a tooltip: the shapes of several tensors */
+    struct str dtype; /* "float32"; empty if several */
+    bool changed;     /* the source changed the shape: the label is strong */
+    bool not_finite;  /* it carries NaN or Inf */
+    uint32_t n_tensors;
+    uint64_t bytes; /* the line is the wider the more */
+};
+
+struct diagram_end {
+    struct str label; /* only if it differs from the net's: one of several results */
+    double share;     /* of the gradient's norm where a sum joins paths, 0 to 1; NAN */
+    bool detached;    /* the value goes on, its gradient does not */
+};
+
+struct diagram {
+    const struct session *session;
+    struct graph_wanted wanted;
+    struct plan plan; /* box i of the plan is boxes[i], and so on; box 0 is the
+                                root, a group without a frame that holds inputs, the
+                                module's boxes and outputs; its call and place are
+                                those of what is drawn. Sizes are the caller's */
+    struct diagram_box *boxes;
+    struct diagram_net *nets;
+    struct diagram_end *ends;
+    struct str *words;
+    uint32_t n_words;
+    struct str *path; /* of the root: "ResNet-50", "layer1", "0" */
+    uint32_t n_path;
+    struct str
+        facts; /* "Bottleneck · 75.0K parameters · 11 module calls and 1 operation" */
+    struct str
+        note; /* what is missing: "lines show only what calls returned ..."; empty */
+    uint32_t n_shown;                /* boxes that show at first, without frames */
+    uint64_t total[DIAGRAM_METRICS]; /* of the root; the params are unique ones */
+    bool has[DIAGRAM_METRICS];       /* some box has it */
+    uint32_t flops_ops, flops_of;    /* "8.2G FLOPs by 54 of 175 ops" */
+};
+
+/* Makes the diagram of a session with a recording, or with a program in its file; all in the
+ * arena. Another session (a state_dict) fails with ERR_UNSUPPORTED and a sentence that
+ * says how to get a graph from the model's code. */
+int diagram_make(struct diagram *ret_diagram, const struct session *session,
+                 const struct graph_wanted *wanted, struct arena *arena,
+                 struct err *err);
+
+/* The value of a metric as people read it: "25.6M", "1.52ms"; "–" if unknown; in brackets
+ * if tied, "shared" for later calls. Nothing for a box without parameters. */
+void diagram_value(struct buf *to, const struct diagram *diagram, uint32_t box,
+                   enum diagram_metric metric);
+
+#endif

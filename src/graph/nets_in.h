@@ -1,0 +1,52 @@
+/* nets_in.h - nets and ends while they are made. */
+#ifndef GRAPH_NETS_IN_H
+#define GRAPH_NETS_IN_H
+
+#include "graph/parts_in.h"
+
+/* Values that go from one box to the same set of boxes: they share all their lines. */
+struct signal {
+    uint32_t source;
+    uint32_t links, n_targets; /* in nets->links, those of its first value */
+    uint32_t values, n_values; /* in nets->signal_values */
+};
+
+struct new_net {
+    uint32_t group, source, inner, outer;
+    uint32_t first, last, n_ends; /* a list of ends */
+    uint32_t signal;              /* the only one; PLAN_NONE: several */
+    uint32_t source_signals;      /* of the net of a leaf: its first signal */
+};
+
+struct new_end {
+    uint32_t net, target, inner, outer, next;
+    uint32_t signal; /* the only one; PLAN_NONE: several */
+    uint32_t n_signals;
+};
+
+struct nets {
+    const struct parts *parts;
+    struct diagram *diagram;
+    struct box_link *links; /* by source, value, target */
+    uint32_t n_links;
+    struct signal *signals;
+    uint32_t n_signals, signals_room;
+    uint32_t *signal_values;
+    uint32_t n_signal_values, signal_values_room;
+    struct new_net *nets;
+    uint32_t n_nets, nets_room;
+    struct new_end *ends;
+    uint32_t n_ends, ends_room;
+
+    /* By box, valid if the stamp beside it is the current one. */
+    uint32_t *around;      /* 1 + the box that it is around */
+    uint32_t *up, *up_for; /* the net that brings the signal up into the group */
+    uint32_t *in, *in_for; /* the net that brings it into the group from outside */
+    uint32_t *leaf_end;    /* the newest end at a box without boxes inside */
+    uint32_t *first_value; /* the first value that it reads; PART_NONE */
+};
+
+/* What nets and ends say, once the plan is made; new_of[i] is the new net of net i. */
+int nets_words(struct nets *nets, const uint32_t *new_of, const uint32_t *new_end_of);
+
+#endif

@@ -1,0 +1,342 @@
+/* Equal siblings in sequence fold into one group. Equal means: the same classes,
+ * arguments, shapes and lines inside, by a hash made from the inside out; and the same
+ * lines from outside: each reads the one before it, or what all of them read. Values,
+ * names at the top and call numbers may differ.
+ *
+ * A repeat of blocks holds its first block and, as a repeat of its own, the others: so
+ * one block can be looked into without showing all. */
+#include <math.h>
+
+#include "graph/parts_in.h"
+
+#define LEAST_BLOCKS 2 /* equal siblings with parts inside */
+#define LEAST_LEAVES 3
+
+struct repeats_of {
+    struct parts *parts;
+    struct box_link *links; /* by target */
+    uint32_t n_links;
+    uint32_t *links_at; /* by box: its first link; one more at the end */
+    uint64_t *hash;     /* by box: what it is, without its name */
+    uint64_t *lines;    /* by box: the lines between boxes inside it */
+    struct map met;     /* private: for comparing the first two of a sequence */
+};
+
+/* ---- hashes ---- */
+
+static uint64_t value_hash(const struct parts *parts, uint32_t value)
+{
+    const struct part_value *of = &parts->values[value];
+
+    return hash_mix(str_hash(of->shape), str_hash(of->dtype));
+}
+
+static bool contains(const struct parts *parts, uint32_t box, uint32_t inner)
+{
+    return box <= inner && inner < parts->end[box];
+}
+
+static void add_lines(struct repeats_of *of)
+{
+    const struct parts *parts = of->parts;
+
+    for (uint32_t i = 0; i < of->n_links; i++) {
+        const struct box_link *link = &of->links[i];
+        uint32_t group = parts->up[link->target];
+
+        while (!contains(parts, group, link->source))
+            group = parts->up[group];
+        /* A sum, as the order of links in a group does not matter. */
+        of->lines[group] +=
+            hash_mix(hash_mix(hash_u64(link->source - group), link->target - group),
+                     value_hash(parts, link->value));
+    }
+}
+
+static uint64_t own_hash(const struct parts *parts, const struct graph_part *part)
+{
+    const struct diagram_box *box = &part->box;
+    uint64_t hash = hash_mix(box->kind, box->family);
+
+    hash = hash_mix(hash, box->flags & (DIAGRAM_SIGN | DIAGRAM_REGION));
+    if (part->same)
+        return hash_mix(hash, part->same);
+    for (uint32_t i = 0; i < box->n_words; i++)
+        hash = hash_mix(hash, str_hash(parts->words[box->words + i]));
+    return hash;
+}
+
+static void make_hashes(struct repeats_of *of)
+{
+    const struct parts *parts = of->parts;
+
+    add_lines(of);
+    for (uint32_t i = parts->n_boxes; i-- > 1;) {
+        const struct graph_part *part = &parts->at[parts->part_of[i]];
+        uint64_t *up = &of->hash[parts->up[i]];
+
+        of->hash[i] =
+            hash_mix(hash_mix(of->hash[i], of->lines[i]), own_hash(parts, part));
+        *up = hash_mix(*up, hash_mix(of->hash[i], str_hash(part->box.name)));
+    }
+}
+
+/* ---- lines from outside ---- */
+
+/* The next link into a box from outside, from *at on; false: there is none. */
+static bool next_link(const struct repeats_of *of, uint32_t box, uint32_t *at)
+{
+    uint32_t end = of->links_at[of->parts->end[box]];
+
+    while (*at < end && contains(of->parts, box, of->links[*at].source))
+        (*at)++;
+    return *at < end;
+}
+
+/* Is `a`, read by the first of a sequence, always what the second one reads from the
+ * same part of the first? */
+static bool stands_for(struct repeats_of *of, uint32_t inner, uint32_t a)
+{
+    uint32_t before;
+
+    if (map_find(&of->met, inner, &before))
+        return before == a;
+    return map_put(&of->met, inner, a) == 0;
+}
+
+/* Do two links, into the same part of siblings a and b, come from the same? `before` is
+ * the one before a; PART_NONE: a is the first. */
+static bool same_source(struct repeats_of *of, uint32_t before, uint32_t a,
+                        const struct box_link *x, const struct box_link *y)
+{
+    const struct parts *parts = of->parts;
+    bool chained = contains(parts, a, y->source);
+
+    if (!chained)
+        return x->source == y->source;
+    if (before == PART_NONE)
+        return stands_for(of, y->source - a, x->source);
+    return contains(parts, before, x->source) && x->source - before == y->source - a;
+}
+
+static bool same_wiring(struct repeats_of *of, uint32_t before, uint32_t a, uint32_t b)
+{
+    const struct parts *parts = of->parts;
+    uint32_t i = of->links_at[a], j = of->links_at[b];
+
+    if (before == PART_NONE)
+        map_init(&of->met, parts->scratch);
+    for (;; i++, j++) {
+        bool more = next_link(of, a, &i);
+
+        if (more != next_link(of, b, &j))
+            return false;
+        if (!more)
+            return true;
+        if (of->links[i].target - a != of->links[j].target - b ||
+            value_hash(parts, of->links[i].value) !=
+                value_hash(parts, of->links[j].value) ||
+            !same_source(of, before, a, &of->links[i], &of->links[j]))
+            return false;
+    }
+}
+
+/* ---- sequences ---- */
+
+static bool may_repeat(const struct parts *parts, uint32_t box)
+{
+    const struct graph_part *part = &parts->at[parts->part_of[box]];
+
+    return part->box.kind == DIAGRAM_MODULE && !part->frame;
+}
+
+/* The number of equal siblings from `box` on; `last` is the end of their parent. */
+static uint32_t count_equal(struct repeats_of *of, uint32_t box, uint32_t last)
+{
+    const struct parts *parts = of->parts;
+    uint32_t n = 1, before = PART_NONE, next = parts->end[box];
+
+    while (may_repeat(parts, box) && next < last && may_repeat(parts, next) &&
+           of->hash[next] == of->hash[box] && next - box == parts->end[next] - next &&
+           same_wiring(of, before, box, next)) {
+        before = box;
+        box = next;
+        next = parts->end[box];
+        n++;
+    }
+    return n;
+}
+
+/* "h.0" and "h.11": "h.0…11". */
+static struct str joined(struct parts *parts, struct str first, struct str last)
+{
+    size_t same = 0;
+
+    if (str_eq(first, last))
+        return first;
+    while (same < first.len && same < last.len && first.at[same] == last.at[same])
+        same++;
+    while (same > 0 && ((first.at[same - 1] >= '0' && first.at[same - 1] <= '9') ||
+                        (first.at[same - 1] & 0x80)))
+        same--;
+    last = str_from(last, same);
+    return parts_printf(parts, "%.*s…%.*s", STR_ARG(first), STR_ARG(last));
+}
+
+static void add_box(struct diagram_box *to, const struct diagram_box *box)
+{
+    for (int i = 0; i < DIAGRAM_METRICS; i++) {
+        double sum = isnan(to->metric[i]) ? 0 : to->metric[i];
+
+        if (isnan(box->metric[i]))
+            continue;
+        to->metric[i] =
+            i == DIAGRAM_GRADIENT ? hypot(sum, box->metric[i]) : sum + box->metric[i];
+    }
+    to->n_ops += box->n_ops;
+    to->flags |= box->flags & (DIAGRAM_MADE | DIAGRAM_CARRIES | DIAGRAM_RAISED);
+}
+
+static int repeat_words(struct parts *parts, uint32_t group, uint32_t first, uint32_t n)
+{
+    uint32_t n_words = parts->at[first].box.n_words;
+    struct str class_name = parts_words_at(parts, first, 0);
+
+    if (parts_word(parts, group,
+                   parts_printf(parts, "%u × %.*s", n, STR_ARG(class_name))) < 0)
+        return -1;
+    for (uint32_t i = 1; i < n_words; i++)
+        if (parts_word(parts, group, parts_words_at(parts, first, i)) < 0)
+            return -1;
+    return 0;
+}
+
+/* A repeat that stands for n siblings; what is inside it is not set. PART_NONE: out of
+ * memory. */
+static uint32_t make_repeat(struct parts *parts, const uint32_t *members, uint32_t n)
+{
+    const uint32_t first = members[0], last = members[n - 1];
+    uint32_t group = parts_add(parts, DIAGRAM_REPEAT, parts->at[first].parent);
+    const struct diagram_box *from, *to;
+    struct diagram_box *box;
+
+    if (group == PART_NONE)
+        return PART_NONE;
+    from = &parts->at[first].box;
+    to = &parts->at[last].box;
+    box = &parts->at[group].box;
+    box->family = from->family;
+    box->line = from->line;
+    box->n_same = n;
+    box->name = joined(parts, from->name, to->name);
+    box->id = joined(parts, from->id, to->id);
+    for (uint32_t i = 0; i < n; i++)
+        add_box(box, &parts->at[members[i]].box);
+    return repeat_words(parts, group, first, n) < 0 ? PART_NONE : group;
+}
+
+static void put_inside(struct parts *parts, uint32_t group, uint32_t part)
+{
+    parts->at[part].parent = group;
+    tree_append(parts, group, part);
+}
+
+/* The group that stands for the members, with them inside; PART_NONE: out of memory. */
+static uint32_t fold_members(struct parts *parts, const uint32_t *members, uint32_t n)
+{
+    bool blocks = parts->at[members[0]].first != PART_NONE && n > 2;
+    uint32_t group = make_repeat(parts, members, n), rest = group;
+
+    if (group != PART_NONE && blocks)
+        rest = make_repeat(parts, members + 1, n - 1);
+    if (group == PART_NONE || rest == PART_NONE)
+        return PART_NONE;
+    put_inside(parts, group, members[0]);
+    if (blocks)
+        put_inside(parts, group, rest);
+    for (uint32_t i = 1; i < n; i++)
+        put_inside(parts, rest, members[i]);
+    return group;
+}
+
+/* A container that holds nothing but one repeat stands for it: "layer1", "Sequential",
+ * "2 × BasicBlock". */
+static void take_repeat(struct parts *parts, uint32_t group)
+{
+    struct graph_part *container = &parts->at[group], *repeat;
+    uint32_t first = container->first;
+
+    if (group == PART_ROOT || container->frame || container->n_inside != 1 ||
+        container->box.kind != DIAGRAM_MODULE)
+        return;
+    repeat = &parts->at[first];
+    if (repeat->box.kind != DIAGRAM_REPEAT)
+        return;
+    container->box.kind = DIAGRAM_REPEAT;
+    container->box.n_same = repeat->box.n_same;
+    container->first = repeat->first;
+    container->last = repeat->last;
+    container->n_inside = repeat->n_inside;
+    for (uint32_t i = repeat->first; i != PART_NONE; i = parts->at[i].next)
+        parts->at[i].parent = group;
+    repeat->dropped = true;
+}
+
+/* Lists the parts inside a group anew, with repeats as groups. */
+static int fold_inside(struct repeats_of *of, uint32_t box, uint32_t *members)
+{
+    struct parts *parts = of->parts;
+    uint32_t group = parts->part_of[box], n;
+
+    tree_empty(parts, group);
+    for (uint32_t i = box + 1; i < parts->end[box];) {
+        uint32_t part = parts->part_of[i];
+        bool leaf = parts->end[i] == i + 1;
+
+        n = count_equal(of, i, parts->end[box]);
+        if (n < (leaf ? LEAST_LEAVES : LEAST_BLOCKS))
+            n = 1;
+        for (uint32_t k = 0; k < n; k++, i = parts->end[i])
+            members[k] = parts->part_of[i];
+        if (n > 1)
+            part = fold_members(parts, members, n);
+        if (part == PART_NONE)
+            return -1;
+        tree_append(parts, group, part);
+    }
+    take_repeat(parts, group);
+    return 0;
+}
+
+static int prepare(struct repeats_of *of)
+{
+    struct parts *parts = of->parts;
+    size_t n = (size_t)parts->n_boxes + 2;
+
+    of->links = parts_box_links(parts, &of->n_links);
+    of->links_at = arena_array(parts->scratch, n, sizeof *of->links_at);
+    of->hash = arena_array(parts->scratch, n, sizeof *of->hash);
+    of->lines = arena_array(parts->scratch, n, sizeof *of->lines);
+    if (!of->links || !of->links_at || !of->hash || !of->lines)
+        return -1;
+    for (uint32_t i = 0; i < of->n_links; i++)
+        of->links_at[of->links[i].target + 1]++;
+    for (uint32_t i = 0; i < parts->n_boxes; i++)
+        of->links_at[i + 1] += of->links_at[i];
+    make_hashes(of);
+    return 0;
+}
+
+int repeats_fold(struct parts *parts)
+{
+    struct repeats_of of = {.parts = parts};
+    uint32_t *members =
+        arena_array(parts->scratch, (size_t)parts->n_boxes + 1, sizeof *members);
+
+    if (!members || prepare(&of) < 0)
+        return -1;
+    for (uint32_t i = 0; i < parts->n_boxes; i++)
+        if (parts->end[i] > i + 1 && fold_inside(&of, i, members) < 0)
+            return -1;
+    return tree_number(parts);
+}

@@ -1,0 +1,271 @@
+/* Places of random graphs:
+ *
+ *     places SEED COUNT BOXES
+ *
+ * writes a line of JSON for each graph: its plan after plan_order(), and what
+ * plan_place() and plan_route() make of it with all groups open and with some of them.
+ * tests/python/place_test.py compares it with place.js. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/test.h"
+#include "layout/sample_graph.h"
+
+#define STATES 3 /* sets of open groups for each graph */
+
+void test_fail(const char *file, int line, const char *format, ...)
+{
+    va_list list;
+
+    fprintf(stderr, "%s:%d: ", file, line);
+    va_start(list, format);
+    vfprintf(stderr, format, list);
+    va_end(list);
+    exit(2);
+}
+
+static void put_list(const char *name, const int64_t *list, size_t n, bool last)
+{
+    printf("\"%s\":[", name);
+    for (size_t i = 0; i < n; i++)
+        printf(i > 0 ? ",%" PRId64 : "%" PRId64, list[i]);
+    printf(last ? "]" : "],");
+}
+
+/* One column: `value` for i = 0 .. n - 1. */
+#define PUT(name, n, value, last)                                                      \
+    do {                                                                               \
+        int64_t *list = calloc((size_t)(n) + 1, sizeof *list);                         \
+        for (uint32_t i = 0; list && i < (n); i++)                                     \
+            list[i] = (value);                                                         \
+        put_list(name, list, n, last);                                                 \
+        free(list);                                                                    \
+    } while (0)
+#define INDEX(number) ((number) == PLAN_NONE ? -1 : (int64_t)(number))
+
+static void put_boxes(const struct plan *plan)
+{
+    uint32_t n = plan->n_boxes;
+
+    printf("\"boxes\":{\"n\":%u,", n);
+    PUT("size", n, plan->boxes[i].end - i, false);
+    PUT("flags", n, plan->boxes[i].flags, false);
+    PUT("width", n, plan->boxes[i].width, false);
+    PUT("height", n, plan->boxes[i].height, false);
+    PUT("gap", n, plan->boxes[i].gap, false);
+    PUT("rank", n, plan->boxes[i].rank, false);
+    PUT("last", n, (int64_t)plan->boxes[i].last - plan->boxes[i].rank, false);
+    PUT("column", n, plan->boxes[i].column, true);
+    printf("},");
+}
+
+static void put_nets(const struct plan *plan)
+{
+    uint32_t n = plan->n_nets;
+
+    printf("\"nets\":{\"n\":%u,", n);
+    PUT("source", n, plan->nets[i].source, false);
+    PUT("nEnds", n, plan->nets[i].n_ends, false);
+    PUT("labelWidth", n, plan->nets[i].label_width, false);
+    PUT("labelHeight", n, plan->nets[i].label_height, false);
+    PUT("slot", n, plan->nets[i].slot, false);
+    PUT("track", n, INDEX(plan->nets[i].track), false);
+    PUT("lane", n, INDEX(plan->nets[i].lane), false);
+    PUT("firstRow", n, INDEX(plan->nets[i].first_row), false);
+    PUT("lastRow", n, INDEX(plan->nets[i].last_row), true);
+    n = plan->n_ends;
+    printf("},\"ends\":{\"n\":%u,", n);
+    PUT("target", n, plan->ends[i].target, false);
+    PUT("inner", n, INDEX(plan->ends[i].inner), false);
+    PUT("outer", n, INDEX(plan->ends[i].outer), false);
+    PUT("labelWidth", n, plan->ends[i].label_width, false);
+    PUT("labelHeight", n, plan->ends[i].label_height, false);
+    PUT("way", n, plan->ends[i].way, false);
+    PUT("slot", n, plan->ends[i].slot, false);
+    PUT("track", n, INDEX(plan->ends[i].track), true);
+    printf("},");
+}
+
+static void put_groups(const struct plan *plan)
+{
+    uint32_t n = plan->n_groups;
+    bool first = true;
+
+    printf("\"groups\":{\"n\":%u,", n);
+    PUT("box", n, plan->groups[i].box, false);
+    PUT("rows", n, plan->groups[i].rows, false);
+    PUT("firstColumn", n, plan->groups[i].first_column, false);
+    PUT("nColumns", n, plan->groups[i].n_columns, false);
+    PUT("nNets", n, plan->groups[i].n_nets, false);
+    PUT("nLanes", n, plan->groups[i].n_lanes, false);
+    PUT("leastWidth", n, plan->boxes[plan->groups[i].box].least_width, false);
+    PUT("leastHeight", n, plan->boxes[plan->groups[i].box].least_height, true);
+    printf("},\"tracks\":[");
+    for (uint32_t g = 0; g < n; g++)
+        for (uint32_t c = 0; c <= plan->groups[g].rows; c++)
+            printf("%s%u", g + c > 0 ? "," : "",
+                   plan->tracks[plan->groups[g].channels + c]);
+    printf("],\"lanes\":[");
+    for (uint32_t g = 0; g < n; g++)
+        for (uint32_t i = 0; i < plan->groups[g].n_lanes; i++, first = false)
+            printf("%s%u", first ? "" : ",", plan->lanes[plan->groups[g].lanes + i]);
+    printf("],");
+}
+
+/* What plan_place() made, and all routes. */
+static int put_places(const struct plan *plan, struct arena *arena, struct err *err)
+{
+    uint32_t n = plan->n_boxes;
+    bool first = true;
+
+    printf("{");
+    PUT("open", n, plan->boxes[i].flags & PLAN_OPEN, false);
+    PUT("x", n, plan->boxes[i].x, false);
+    PUT("y", n, plan->boxes[i].y, false);
+    PUT("w", n, plan->boxes[i].w, false);
+    PUT("h", n, plan->boxes[i].h, false);
+    PUT("netLabelX", plan->n_nets, plan->nets[i].label_x, false);
+    PUT("netLabelY", plan->n_nets, plan->nets[i].label_y, false);
+    PUT("endLabelX", plan->n_ends, plan->ends[i].label_x, false);
+    PUT("endLabelY", plan->n_ends, plan->ends[i].label_y, false);
+    printf("\"lines\":[");
+    for (uint32_t e = 0; e < plan->n_ends; e++) {
+        struct plan_route route = {0};
+
+        if (!plan_arrives(plan, e))
+            continue;
+        if (plan_route(plan, e, arena, &route, err) < 0)
+            return -1;
+        printf("%s[%u,%u,%u,%u", first ? "" : ",", e, route.from, route.to,
+               route.first_end);
+        for (uint32_t p = 0; p < route.n; p++)
+            printf(",%d,%d", route.points[p].x, route.points[p].y);
+        printf("]");
+        first = false;
+    }
+    printf("],\"width\":%d,\"height\":%d}", plan->width, plan->height);
+    return 0;
+}
+
+/* All groups open, then about two thirds and a third of them. */
+static void set_open(struct plan *plan, int state)
+{
+    for (uint32_t i = 1; i < plan->n_boxes; i++) {
+        bool open = state == 0 || (i * 2654435761u >> 16) % 3 >= (uint32_t)state;
+
+        plan->boxes[i].flags &= (uint8_t)~PLAN_OPEN;
+        if (open && plan->boxes[i].end > i + 1)
+            plan->boxes[i].flags |= PLAN_OPEN;
+    }
+}
+
+/* --- Random graphs */
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return *state >> 33;
+}
+
+/* Boxes in pre-order: groups up to four deep, leaves, signs. */
+static void add_boxes(struct sample_graph *graph, uint64_t *state, uint32_t n)
+{
+    uint32_t around[5] = {0}, depth = 0;
+
+    while (graph->plan.n_boxes <= n) {
+        uint32_t dice = next_random(state) % 10;
+        uint8_t flags = dice == 0 ? PLAN_SIDE : PLAN_STRETCH;
+        uint32_t box = sample_box(graph, around[depth], flags);
+
+        graph->plan.boxes[box].width += 4 * (int32_t)(next_random(state) % 20);
+        if (dice >= 8 && depth < 4)
+            around[++depth] = box;
+        else if (dice >= 6 && depth > 0 &&
+                 graph->plan.boxes[around[depth]].end > around[depth] + 1)
+            depth--;
+    }
+}
+
+static bool is_leaf(const struct plan *plan, uint32_t box)
+{
+    return plan->boxes[box].end == box + 1;
+}
+
+/* Every leaf reads one of the last few, some read from far away or lead back. */
+static void add_lines(struct sample_graph *graph, uint64_t *state)
+{
+    uint32_t n = graph->plan.n_boxes;
+    uint32_t *value = calloc(n, sizeof *value);
+
+    for (uint32_t i = 1; value && i < n; i++)
+        value[i] = sample_value(graph);
+    for (uint32_t i = 2; value && i < n; i++) {
+        uint32_t lines = next_random(state) % 4 == 0 ? 2 : 1;
+
+        for (; is_leaf(&graph->plan, i) && lines > 0; lines--) {
+            uint32_t far = next_random(state) % 6 == 0 ? n : 4;
+            uint32_t from =
+                1 + (i + n - 2 - next_random(state) % far % (n - 1)) % (n - 1);
+
+            if (from != i && is_leaf(&graph->plan, from))
+                sample_line(graph, value[from], from, i);
+        }
+    }
+    free(value);
+}
+
+static void make_graph(struct sample_graph *graph, uint64_t seed, uint32_t n)
+{
+    uint64_t state = seed * 2862933555777941757u + 3037000493u;
+
+    sample_init(graph);
+    add_boxes(graph, &state, n);
+    add_lines(graph, &state);
+    sample_finish(graph, seed % 3 == 0 ? 0 : 70, seed % 4 == 0 ? 40 : 0);
+}
+
+static int put_graph(uint64_t seed, uint32_t n, struct err *err)
+{
+    struct sample_graph graph;
+    struct plan *plan = &graph.plan;
+    int status;
+
+    make_graph(&graph, seed, n);
+    status = plan_order(plan, &graph.arena, err);
+    if (status == 0) {
+        printf("{");
+        put_boxes(plan);
+        put_nets(plan);
+        put_groups(plan);
+        printf("\"states\":[");
+    }
+    for (int state = 0; status == 0 && state < STATES; state++) {
+        printf(state > 0 ? "," : "");
+        set_open(plan, state);
+        status = plan_place(plan, &plan_pixels, &graph.arena, err);
+        if (status == 0)
+            status = put_places(plan, &graph.arena, err);
+    }
+    printf("]}\n");
+    sample_release(&graph);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct err err = {0};
+    int status = 0;
+
+    if (argc != 4) {
+        fprintf(stderr, "places SEED COUNT BOXES\n");
+        return 2;
+    }
+    for (unsigned long i = 0; i < strtoul(argv[2], NULL, 10) && status == 0; i++)
+        status = put_graph(strtoull(argv[1], NULL, 10) + i,
+                           (uint32_t)strtoul(argv[3], NULL, 10), &err);
+    if (status < 0)
+        fprintf(stderr, "places: %s\n", err.text);
+    return status < 0;
+}
