@@ -13,8 +13,8 @@ const char *diagram_kind_name(enum diagram_kind kind)
 
 const char *diagram_metric_name(enum diagram_metric metric)
 {
-    static const char *const names[DIAGRAM_METRICS + 1] = {
-        "params", "time", "memory", "flops", "gradient", "family"};
+    static const char *const names[DIAGRAM_METRICS + 1] = {"params", "time", "memory",
+                                                           "flops",  "grad", "family"};
 
     return metric <= DIAGRAM_METRICS ? names[metric] : "";
 }
@@ -183,7 +183,7 @@ static int make(struct diagram *diagram, struct parts *parts, struct err *err)
     if (fill_boxes(diagram, parts) < 0 || nets_make(diagram, parts) < 0 ||
         opening_choose(diagram, parts->scratch, find_frame(parts)) < 0)
         return spent(parts, err);
-    return 0;
+    return gradients_fill(diagram, parts->scratch, err);
 }
 
 int diagram_make(struct diagram *ret_diagram, const struct session *session,

@@ -98,7 +98,7 @@ struct str from_run_dtype(const struct from_run *from, uint32_t value)
 
 uint32_t from_run_value(struct from_run *from, uint32_t value)
 {
-    struct part_value of = {0};
+    struct part_value of = {.recorded = value};
     struct looks looks;
     uint32_t found;
 

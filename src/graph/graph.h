@@ -122,13 +122,18 @@ struct diagram_net {
     bool changed;     /* the source changed the shape: the label is strong */
     bool not_finite;  /* it carries NaN or Inf */
     uint32_t n_tensors;
-    uint64_t bytes; /* the line is the wider the more */
+    uint64_t bytes;  /* the line is the wider the more */
+    double gradient; /* norm of the gradient of its only tensor; NAN: unknown */
 };
 
 struct diagram_end {
     struct str label; /* only if it differs from the net's: one of several results */
-    double share;     /* of the gradient's norm where a sum joins paths, 0 to 1; NAN */
-    bool detached;    /* the value goes on, its gradient does not */
+    uint32_t value;   /* of a recording: its only tensor, as in an edge of
+                         study/op_graph.h; RUN_NONE */
+    double gradient;  /* norm of the part of the gradient that comes back here; NAN */
+    double share;  /* of it in the sum of the readers' norms, 0 to 1; NAN: unknown, or
+                         the only reader */
+    bool detached; /* the value goes on, its gradient does not */
 };
 
 struct diagram {

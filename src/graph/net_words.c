@@ -88,6 +88,7 @@ static void say_net(struct nets *nets, const struct new_net *net,
     const uint32_t *list = net_values(nets, net, &n);
 
     to->n_tensors = n;
+    to->gradient = NAN;
     to->dtype = values[list[0]].dtype;
     for (uint32_t i = 0; i < n; i++) {
         to->bytes += values[list[i]].bytes;
@@ -109,12 +110,16 @@ static void say_end(struct nets *nets, const struct new_end *end,
 {
     const struct new_net *net = &nets->nets[end->net];
 
-    to->share = NAN;
+    to->share = to->gradient = NAN;
+    to->value = RUN_NONE;
     if (end->signal != PLAN_NONE) {
         const struct signal *signal = &nets->signals[end->signal];
+        const struct part_value *value =
+            &nets->parts->values[nets->signal_values[signal->values]];
 
-        to->detached =
-            nets->parts->values[nets->signal_values[signal->values]].detached;
+        to->detached = value->detached;
+        if (signal->n_values == 1)
+            to->value = value->recorded;
     }
     if (net->signal != PLAN_NONE || end->target == net->group || is_silent(nets, net))
         return;

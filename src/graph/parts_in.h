@@ -18,6 +18,7 @@
  *   focus.c          only a neighbourhood, or what lies between two places
  *   nets.c           links become nets and ends
  *   net_words.c      what nets and ends say
+ *   gradients.c      which part of a gradient comes back along each line
  *   opening.c        which groups are open at first
  *   diagram.c        all of it, and the names and texts of a diagram */
 #ifndef GRAPH_PARTS_IN_H
@@ -47,7 +48,8 @@ struct part_value {
     struct str shape, dtype;
     uint64_t bytes;
     bool not_finite;
-    bool detached; /* its source does not pass gradients on */
+    bool detached;     /* its source does not pass gradients on */
+    uint32_t recorded; /* as in an edge of study/op_graph.h; RUN_NONE */
 };
 
 struct part_link {
@@ -139,6 +141,8 @@ int focus_apply(struct parts *parts, const struct session *session,
 
 /* Nets and ends from links. */
 int nets_make(struct diagram *diagram, const struct parts *parts);
+/* Norms of gradients of nets and ends, from a recording with backward. */
+int gradients_fill(struct diagram *diagram, struct arena *scratch, struct err *err);
 /* Opens groups and counts what is shown; `frame` is the box of the call that is drawn, or
  * PLAN_NONE. */
 int opening_choose(struct diagram *diagram, struct arena *scratch, uint32_t frame);

@@ -309,10 +309,13 @@ static int begin(struct grad_walk *walk, struct grad_parts *parts)
 /* With create_graph a value of a backward may be used as anything later. */
 static bool has_double_backward(const struct grad_walk *walk)
 {
-    for (uint32_t i = 0; i < walk->ops->n_ops; i++)
-        if (walk->ops->ops[i].phase == OP_BACKWARD &&
-            walk->ops->ops[i].flags & OP_GRAD_MODE)
+    for (uint32_t i = 0; i < walk->ops->n_ops; i++) {
+        const struct run_op *op = &walk->ops->ops[i];
+
+        if (op->phase == OP_BACKWARD && op->flags & OP_GRAD_MODE &&
+            !grad_is_seed(walk, op))
             return true;
+    }
     return false;
 }
 

@@ -52,6 +52,8 @@ double grad_norm(const struct run *run, uint32_t stats);
 
 /* grad_paths_uses.c */
 int grad_find_uses(struct grad_walk *walk);
+/* Does it make the first gradient of a backward? That belongs to no forward operation. */
+bool grad_is_seed(const struct grad_walk *walk, const struct run_op *op);
 struct grad_use *grad_find_use(const struct grad_paths *paths, uint32_t value,
                                uint32_t op);
 uint32_t grad_count_uses(const struct grad_paths *paths, uint32_t value);

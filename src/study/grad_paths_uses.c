@@ -45,6 +45,12 @@ static void look_at_backward(struct grad_walk *walk, struct grad_seen *seen,
             walk->paths->hidden[io->value] = true;
 }
 
+bool grad_is_seed(const struct grad_walk *walk, const struct run_op *op)
+{
+    return walk->kinds[op->kind] == GRAD_SEED && op->cause == RUN_NONE &&
+           op->phase != OP_RECOMPUTE;
+}
+
 static void look(struct grad_walk *walk, struct grad_seen *seen)
 {
     const struct run_ops *ops = walk->ops;
@@ -55,15 +61,15 @@ static void look(struct grad_walk *walk, struct grad_seen *seen)
         uint32_t at = 0;
         const struct run_op_io *io;
 
-        if (op->phase == OP_BACKWARD) {
-            walk->paths->any = true;
-            look_at_backward(walk, seen, op);
-        } else if (op->phase == OP_RECOMPUTE) {
-            seen->functions = true;
-        } else if (walk->kinds[op->kind] == GRAD_SEED) {
+        walk->paths->any |= op->phase == OP_BACKWARD;
+        if (grad_is_seed(walk, op)) {
             io = op_next(walk->run, op, OP_IN, &at);
             if (io)
                 walk->paths->hidden[io->value] = true;
+        } else if (op->phase == OP_BACKWARD) {
+            look_at_backward(walk, seen, op);
+        } else if (op->phase == OP_RECOMPUTE) {
+            seen->functions = true;
         }
     }
     /* Who reads the whole reads its parts. */

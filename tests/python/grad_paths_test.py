@@ -241,6 +241,27 @@ class SmallModels(unittest.TestCase):
         self.assertEqual(edges["0 unused"].gradient_l2, 0)
         self.assertEqual(edges["0 unused"].gradient_share, 0)
 
+    def test_a_picture_has_shares_and_norms_beside_its_lines(self):
+        torch.manual_seed(1)
+        model, x = Residual(), torch.randn(2, 3, 4, 4)
+        results = []
+        hook = model.stem.register_forward_hook(lambda *call: results.append(call[2]))
+        fork.begin()
+        y = model(x)
+        results[0].retain_grad()
+        y.square().sum().backward()
+        hook.remove()
+        norms = fork.norms()
+        main, skip = norms["0 conv"], norms["0 aten::add"]
+        recording = record(model, (x,), lambda y: y.square().sum(), "stats")
+        svg = recording.graph().svg
+        share = 100 * skip / (main + skip)
+        self.assertIn(f">skip {share:.0f}%<", svg)
+        self.assertIn(f">{100 - share:.0f}%<", svg)
+        self.assertNotIn(">grad ", svg)
+        colored = recording.graph().picture("svg", color="grad")
+        self.assertIn(f">grad {results[0].grad.norm().item():.4g}<", colored)
+
     def test_without_operations_calls_have_norms_and_no_shares(self):
         torch.manual_seed(1)
         model, x = Residual(), torch.randn(2, 3, 4, 4)

@@ -90,7 +90,7 @@ class Pictures(unittest.TestCase):
             self.assertIn("librsvg2-2", str(error))
             self.skipTest("librsvg is not installed")
         self.assertTrue(data.startswith(b"\x89PNG"))
-        with self.assertRaisesRegex(torchoscope.Error, "32767"):
+        with self.assertRaisesRegex(ValueError, "32767"):
             graph.picture("png", scale=1000)
 
     def test_the_program_draws_what_python_draws(self):

@@ -594,8 +594,10 @@ class Graphs(unittest.TestCase):
         self.assertEqual((document["torchoscope"], document["kind"]), (1, "graph"))
         for at, node in enumerate(document["nodes"]):
             self.assertEqual(node["id"], at)
+        known = {"source", "target", "value", "shape", "dtype"}
+        known |= {"gradient_l2", "gradient_share"}
         for edge in document["edges"]:
-            self.assertEqual(set(edge), {"source", "target", "value", "shape", "dtype"})
+            self.assertEqual(set(edge), known)
 
 
 if __name__ == "__main__":

@@ -287,12 +287,12 @@ static void draw_net_label(struct canvas *canvas, const struct picture *picture,
 {
     const struct plan_net *net = &picture->diagram->plan.nets[n];
     const struct diagram_net *what = &picture->diagram->nets[n];
-    bool strong = what->changed || what->n_tensors > 1;
 
     if (what->n_tensors > 1 && picture->diagram->plan.ends[net->ends].n_points > 1)
         draw_slash(canvas, picture, n);
     draw_label(canvas, picture, net->label_x, net->label_y + 11,
-               picture->labels[n].text, strong ? "text" : "text3", net->group);
+               picture->labels[n].text, picture->labels[n].strong ? "text" : "text3",
+               net->group);
     draw_label(canvas, picture, net->label_x, net->label_y + 25,
                picture->labels[n].more, "text3", net->group);
 }

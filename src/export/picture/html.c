@@ -66,12 +66,14 @@ static void put_body(struct html *html)
 int picture_html(struct out *out, struct diagram *diagram,
                  const struct picture_wanted *wanted, struct err *err)
 {
+    struct picture_wanted page = *wanted;
     struct picture picture;
     struct html html = {
         .out = out, .picture = &picture, .diagram = diagram, .plan = &diagram->plan};
     int status;
 
-    if (picture_init(&picture, diagram, wanted, err) < 0)
+    page.shapes = true; /* the reader may choose other colours */
+    if (picture_init(&picture, diagram, &page, err) < 0)
         return -1;
     arena_init(&html.arena, 0);
     put_head(&html);

@@ -4,6 +4,7 @@
 #include "export/picture/picture_in.h"
 #include "text/escape.h"
 #include "text/font.h"
+#include "text/number.h"
 
 #define TEXT_SIZE  11
 #define SPARE      1.15
@@ -36,6 +37,13 @@ static struct str label_text(struct picture *picture, struct str raw, double mos
     return picture_keep(picture, tmp);
 }
 
+/* In a picture of gradients a line has the norm of its gradient instead of its shape. */
+static bool has_gradient(const struct picture *picture, uint32_t n)
+{
+    return picture->wanted->color == DIAGRAM_GRADIENT && !picture->wanted->shapes &&
+           !isnan(picture->diagram->nets[n].gradient);
+}
+
 /* Does the box at this end say its shape itself? */
 static bool says_shape(const struct diagram *diagram, uint32_t box)
 {
@@ -45,26 +53,45 @@ static bool says_shape(const struct diagram *diagram, uint32_t box)
            (at->kind == DIAGRAM_VIEW && at->n_words > 0);
 }
 
-/* The label of a line belongs to its outermost piece; a piece that only leads into a
- * group or out of it has none. */
-static bool has_label(const struct diagram *diagram, uint32_t n)
+/* Does a net end at a box inside its group? One that only leads out has its label there. */
+static bool ends_inside(const struct diagram *diagram, uint32_t n, bool at_output)
 {
     const struct plan_net *net = &diagram->plan.nets[n];
-    const struct diagram_net *what = &diagram->nets[n];
-    bool needed = false;
 
-    if (what->label.len == 0 || net->source == net->group ||
-        says_shape(diagram, net->source))
-        return false;
     for (uint32_t e = net->ends; e < net->ends + net->n_ends; e++) {
         uint32_t target = diagram->plan.ends[e].target;
 
-        needed |= target != net->group && diagram->boxes[target].kind != DIAGRAM_OUTPUT;
+        if (target != net->group &&
+            (at_output || diagram->boxes[target].kind != DIAGRAM_OUTPUT))
+            return true;
     }
-    if (!needed)
+    return false;
+}
+
+/* The label of a line belongs to its outermost piece; a piece that only leads into a
+ * group or out of it has none. */
+static bool has_label(const struct picture *picture, uint32_t n)
+{
+    const struct diagram *diagram = picture->diagram;
+    const struct plan_net *net = &diagram->plan.nets[n];
+    const struct diagram_net *what = &diagram->nets[n];
+
+    if (net->source == net->group)
+        return false;
+    if (has_gradient(picture, n))
+        return ends_inside(diagram, n, true);
+    if (what->label.len == 0 || says_shape(diagram, net->source) ||
+        !ends_inside(diagram, n, false))
         return false;
     return what->changed || what->n_tensors > 1 ||
            (diagram->wanted.level == GRAPH_MODULES && diagram->n_shown <= MANY);
+}
+
+static struct str gradient_text(struct picture *picture, double norm, struct buf *tmp)
+{
+    buf_text(tmp, "grad ");
+    text_real(tmp, norm);
+    return picture_keep(picture, tmp);
 }
 
 static void fit_label(struct picture *picture, uint32_t n, struct buf *tmp)
@@ -74,9 +101,14 @@ static void fit_label(struct picture *picture, uint32_t n, struct buf *tmp)
     struct picture_label *label = &picture->labels[n];
 
     net->label_width = net->label_height = 0;
-    if (!has_label(picture->diagram, n))
+    if (!has_label(picture, n))
         return;
-    label->text = label_text(picture, what->label, LABEL_MOST, tmp);
+    if (has_gradient(picture, n)) {
+        label->text = gradient_text(picture, what->gradient, tmp);
+    } else {
+        label->text = label_text(picture, what->label, LABEL_MOST, tmp);
+        label->strong = what->changed || what->n_tensors > 1;
+    }
     net->label_width = label_width(label->text);
     net->label_height = LINE;
     if (what->n_tensors > 1 && what->more.len > 0) {

@@ -144,8 +144,8 @@ static void add_lines(struct picture *picture)
             continue;
         classes |= 1u << picture_width_class(what->bytes);
         if (net->label_width > 0 && what->n_tensors <= 1) {
-            strong |= what->changed;
-            weak |= !what->changed;
+            strong |= picture->labels[n].strong;
+            weak |= !picture->labels[n].strong;
         }
     }
     for (uint32_t i = 0; i < 4; i++)

@@ -23,6 +23,7 @@ struct picture_wanted {
     bool sideways;     /* left to right */
     bool no_ground;    /* SVG, PNG: transparent */
     bool no_mark;      /* without logo and name */
+    bool shapes;       /* lines have shapes even if colours are those of gradients */
     double scale;      /* PNG: pixels per unit; 0: 1.5 */
     const char *title; /* NULL: the diagram's path */
 };

@@ -33,6 +33,7 @@ struct picture_box {
 /* The texts of a net's label, beside its line. */
 struct picture_label {
     struct str text, more; /* `more`: a second line */
+    bool strong;           /* a shape that its source changed, or several tensors */
 };
 
 /* A line that is shown: from a box to a box, across the borders of groups. Lines that

@@ -83,7 +83,7 @@ static int check_size(int32_t width, int32_t height, double scale, struct err *e
 
     if (scale > 0 && w <= LONGEST && h <= LONGEST && w * h <= MOST)
         return 0;
-    return err_set(err, ERR_LIMIT,
+    return err_set(err, ERR_USAGE,
                    "the PNG would have %.0f × %.0f pixels; the limit is %d each and %d "
                    "million in all. Choose a smaller scale or depth, or write .svg or "
                    ".pdf",
