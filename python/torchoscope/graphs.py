@@ -238,8 +238,10 @@ def graph(
 
 
 def _traced(model, inputs, kwargs, backward, loss, color):
-    from torchoscope.traces import trace
+    from torchoscope.traces import trace, warm_trace
 
     if backward is None:
         backward = loss is not None or color == "grad"
+    if color == "time":
+        return warm_trace(model, inputs, kwargs, backward=backward, loss=loss)
     return trace(model, *inputs, kwargs=kwargs, backward=backward, loss=loss)

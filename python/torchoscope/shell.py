@@ -311,7 +311,7 @@ def _trace(model, target, options, backward=None):
     backward."""
     from torchoscope.inputs import Inputs
     from torchoscope.restore import roots_of
-    from torchoscope.traces import trace
+    from torchoscope.traces import warm_trace
 
     args, kwargs = _inputs(options.get("inputs", ()))
     train = options.get("train", False)
@@ -323,7 +323,7 @@ def _trace(model, target, options, backward=None):
                 root.train()
         try:
             backward = train if backward is None else backward
-            return trace(model, *args, kwargs=kwargs, backward=backward), None
+            return warm_trace(model, args, kwargs, backward=backward), None
         except Exception as error:
             if not hasattr(error, "recording"):
                 raise

@@ -14,10 +14,9 @@ from torchoscope.recorder import record
 from torchoscope.recording import Recording
 from torchoscope.restore import Attributes, modules_of, state_guard
 from torchoscope.shown import Shown, terminal_width
-from torchoscope.traces import differentiable
+from torchoscope.traces import WARM_UP_BELOW, differentiable
 
 OUTSIDE_A_TERMINAL = 120  # cells
-WARM_UP_BELOW = 1.0  # seconds: a model that takes longer runs once
 
 
 @takes_inputs

@@ -1,13 +1,16 @@
 """trace(): run a model once and record every operation."""
 
 import contextlib
+import time
 
 import torch
 
 from torchoscope.inputs import Inputs
 from torchoscope.keywords import takes_inputs
 from torchoscope.recorder import record
-from torchoscope.restore import state_guard
+from torchoscope.restore import Attributes, state_guard
+
+WARM_UP_BELOW = 1.0  # seconds: a model that takes longer runs once
 
 
 @takes_inputs
@@ -42,13 +45,32 @@ def trace(
         raise TypeError(f"trace() needs inputs for {name}: pass a tensor or a shape")
     if not ops:
         raise ValueError("trace() records operations: ops must be True, 'stats' or 'replay'")
+    options = {"mode": mode, "ops": ops, "keep": keep}
+    return _recorded(model, given, backward, loss, options)
+
+
+def warm_trace(model, inputs, kwargs, backward=True, loss=None):
+    """trace(), and if that took under a second once more: the times of a first pass are
+    those of a cold start."""
+    given = Inputs(model, inputs, kwargs)
+    repeats = given.can_repeat()
+    attributes = Attributes(model) if repeats else None
+    start = time.perf_counter()
+    first = _recorded(model, given, backward, loss, {"ops": True}, repeats)
+    if not repeats or time.perf_counter() - start >= WARM_UP_BELOW:
+        return first
+    attributes.restore()
+    try:
+        return _recorded(model, given, backward, loss, {"ops": True})
+    except Exception:  # it keeps state elsewhere and cannot run twice
+        return first
+
+
+def _recorded(model, given, backward, loss, options, with_copies=False):
     while True:
-        args, keywords = given.make()
-        recording = record(
-            model,
-            **{"mode": mode, "ops": ops, "keep": keep},
-            **{"gradients": bool(backward), "parameters": bool(backward)},
-        )
+        args, keywords = given.make(with_copies)
+        gradients = {"gradients": bool(backward), "parameters": bool(backward)}
+        recording = record(model, **options, **gradients)
         try:
             _run(model, recording, given, args, keywords, backward, loss)
         except Exception as error:

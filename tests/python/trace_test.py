@@ -2,12 +2,14 @@
 
 import inspect
 import unittest
+from unittest import mock
 
 try:
     import torch
     from torch import nn
     import torchoscope
     from torchoscope import op_kinds, trace
+    from torchoscope.traces import warm_trace
 except ImportError as error:
     raise unittest.SkipTest(f"no torch: {error}")
 
@@ -17,6 +19,24 @@ if op_kinds.why_not():
 import replay_test
 
 SUM = "the sum of the floating-point results"
+
+
+class Counting(nn.Module):
+    """Keeps count in an attribute, and outside of the model."""
+
+    def __init__(self, limit=9):
+        super().__init__()
+        self.lin, self.turn, self.limit = nn.Linear(4, 4), 0, limit
+
+    def forward(self, x, rows=()):
+        self.turn += 1
+        OUTSIDE.append(self.turn)
+        if len(OUTSIDE) > self.limit:
+            raise RuntimeError("only so often")
+        return sum((self.lin(x) for _ in rows), self.lin(x))
+
+
+OUTSIDE = []
 
 
 class Named(nn.Module):
@@ -225,6 +245,20 @@ class StateTest(unittest.TestCase):
 
         for a, b in zip(run(True), run(False)):
             self.assertTrue(replay_test.same_bits(a, b))
+
+    def test_a_warm_trace_is_a_second_pass_like_the_first(self):
+        for limit, inputs, turns in (
+            (9, (torch.ones(2, 4),), [1, 1]),
+            (1, (torch.ones(2, 4),), [1, 1]),  # the second one raises
+            (9, (torch.ones(2, 4), (i for i in (1, 2))), [1]),  # can be read once
+        ):
+            with self.subTest(limit=limit, inputs=len(inputs)):
+                OUTSIDE.clear()
+                with mock.patch("torchoscope.traces.WARM_UP_BELOW", 1e9):
+                    found = warm_trace(Counting(limit), inputs, None)
+                self.assertEqual(OUTSIDE, turns)
+                names = [op.name for op in found.ops(phase="forward")]
+                self.assertEqual(names.count("aten::addmm"), 1 + 2 * (len(inputs) - 1))
 
     def test_inputs_are_not_changed(self):
         x = torch.randn(2, 4, requires_grad=True)
