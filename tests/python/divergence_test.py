@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 import torchoscope
+from torchoscope import op_kinds
 
 
 class Block(nn.Module):
@@ -304,6 +305,16 @@ class Precision(Base):
         self.assertEqual({one.tolerance for one in found.results}, {1e-2})
         found = self.compare(self.half(self.net), x=self.x.bfloat16(), tolerance=1e-6)
         self.assertFalse(found.equal)
+
+    @unittest.skipIf(op_kinds.why_not(), "needs a torch that records operations")
+    def test_what_a_norm_keeps_for_backward_is_no_result(self):
+        x = torch.randn(4, 64)
+        x -= x.mean(1, keepdim=True)  # the mean of each row is rounding
+        net = nn.Sequential(nn.LayerNorm(64), nn.LayerNorm(64))
+        left = run(net, x, ops="stats")
+        right = run(self.half(net), x.bfloat16(), ops="stats")
+        found = torchoscope.diff(left, right)
+        self.assertTrue(found.equal, str(found))
 
     def test_an_error_in_bfloat16_is_found(self):
         def swap(net):

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "run/op_table.h"
 #include "study/diverge/divergence_in.h"
 
 /* Results in the order in which the left run made them. Gradients of modules have no
@@ -26,6 +27,7 @@ struct result_list {
     struct ordered *at;
     uint32_t n, room;
     uint64_t *begin, *end; /* by left call: its position */
+    bool *read;            /* by left value of operations: a forward one reads it */
     bool spent;
 };
 
@@ -239,6 +241,20 @@ static bool stands_for_several(const struct result_list *list, uint32_t left,
     return false;
 }
 
+/* What a norm or an attention keeps for its backward, such as the mean: it is near zero
+ * by nature, and no other operation reads it. */
+static bool is_for_backward(const struct result_list *list, const struct run_op *op,
+                            const struct run_op_io *result)
+{
+    const struct run *run = list->d->run[0];
+    uint8_t family = run->ops->kinds[op->kind].family;
+
+    return result->arg > 0 && op->phase == OP_FORWARD &&
+           (family == OP_FAMILY_NORM || family == OP_FAMILY_ATTENTION) &&
+           list->d->divergence->module_value[0][result->value] == RUN_NONE &&
+           !list->read[result->value];
+}
+
 static void list_results(struct result_list *list, uint32_t left, uint32_t right,
                          enum op_io_kind kind)
 {
@@ -254,7 +270,8 @@ static void list_results(struct result_list *list, uint32_t left, uint32_t right
 
     while ((x = op_next(run[0], a, kind, &at[0])) &&
            (y = op_next(run[1], b, kind, &at[1]))) {
-        if (several && list->d->divergence->module_value[0][x->value] != RUN_NONE)
+        if ((several && list->d->divergence->module_value[0][x->value] != RUN_NONE) ||
+            is_for_backward(list, a, x))
             continue;
         item.tie = x->arg;
         item.result = (struct divergence_result){
@@ -273,10 +290,30 @@ static void list_results(struct result_list *list, uint32_t left, uint32_t right
     }
 }
 
+static int find_read(struct result_list *list)
+{
+    const struct run *run = list->d->run[0];
+    const struct run_op_io *io;
+
+    list->read = arena_array(&list->d->scratch, (size_t)run->ops->n_values + 1,
+                             sizeof *list->read);
+    if (!list->read)
+        return -1;
+    for (uint32_t i = 0; i < run->ops->n_ops; i++)
+        for (uint32_t at = 0; run->ops->ops[i].phase == OP_FORWARD &&
+                              (io = op_next(run, &run->ops->ops[i], OP_IN, &at));)
+            list->read[io->value] = true;
+    return 0;
+}
+
 static void list_ops(struct result_list *list)
 {
     const struct run_ops *ops = list->d->run[0]->ops;
 
+    if (find_read(list) < 0) {
+        list->spent = true;
+        return;
+    }
     for (uint32_t i = 0; i < ops->n_ops; i++) {
         uint32_t right = list->d->divergence->op_match[0][i];
         uint8_t flags = ops->kinds[ops->ops[i].kind].flags;
