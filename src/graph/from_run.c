@@ -1,112 +1,31 @@
-/* The parts of a recording: inputs, calls and operations in the order in which they ran,
- * outputs; and a link for each edge of the graph of operations (study/op_graph.h). */
-#include "graph/from_run_in.h"
+/* The parts of a recording: the calls of one pass and their operations. */
+#include "graph/from_in.h"
 
-#include "base/base.h"
-
-/* ---- views of parameters ---- */
-
-enum { STATE_PLAIN, STATE_WEIGHT, STATE_WEIGHT_VIEW };
-
-static bool is_view_op(const struct from_run *from, const struct op_graph_node *node)
+static unsigned op_flags(const struct from *from, uint32_t op)
 {
     const struct run_ops *ops = from->run->ops;
 
-    return ops && node->kind == OP_GRAPH_OP &&
-           ops->kinds[ops->ops[node->op].kind].flags & OP_VIEW;
+    return ops ? ops->kinds[ops->ops[op].kind].flags : 0;
 }
 
-/* Does a node only look at parameters in another way? Its edges are edges[at..]. */
-static bool views_weights(const struct from_run *from, const uint8_t *state,
-                          uint32_t node, uint32_t at)
+static uint32_t group_of(const struct from *from, const struct op_graph_node *node)
 {
-    const struct op_graph *graph = &from->graph;
-    bool some = false;
-
-    if (!is_view_op(from, &graph->nodes[node]))
-        return false;
-    for (; at < graph->n_edges && graph->edges[at].target == node; at++) {
-        if (state[graph->edges[at].source] == STATE_PLAIN)
-            return false;
-        some = true;
-    }
-    return some;
+    (void)from;
+    return node->call;
 }
 
-/* Finds views of parameters, and for each the node that reads it first: it belongs to
- * that one. Others, such as outputs, keep it. */
-static int find_weight_views(struct from_run *from, uint32_t *owner)
+static uint32_t group_around(const struct from *from, uint32_t call)
 {
-    const struct op_graph *graph = &from->graph;
-    uint8_t *state = arena_array(from->parts->scratch, (size_t)graph->n_nodes + 1, 1);
-
-    if (!state)
-        return -1;
-    for (uint32_t i = 0; i < graph->n_nodes; i++) {
-        owner[i] = PART_NONE;
-        if (graph->nodes[i].kind == OP_GRAPH_PARAMETER)
-            state[i] = STATE_WEIGHT;
-    }
-    for (uint32_t e = 0; e < graph->n_edges; e++) {
-        uint32_t target = graph->edges[e].target;
-
-        if (e > 0 && graph->edges[e - 1].target == target)
-            continue;
-        if (views_weights(from, state, target, e))
-            state[target] = STATE_WEIGHT_VIEW;
-    }
-    for (uint32_t e = graph->n_edges; e-- > 0;) {
-        uint32_t source = graph->edges[e].source, target = graph->edges[e].target;
-
-        if (state[source] == STATE_WEIGHT_VIEW &&
-            graph->nodes[target].kind != OP_GRAPH_OUTPUT)
-            owner[source] = target;
-    }
-    /* An output keeps the view that it shows. */
-    for (uint32_t e = 0; e < graph->n_edges; e++)
-        if (graph->nodes[graph->edges[e].target].kind == OP_GRAPH_OUTPUT)
-            owner[graph->edges[e].source] = PART_NONE;
-    return 0;
+    return from->run->calls[call].parent;
 }
 
-/* ---- what nothing reads ---- */
-
-/* Does it leave out nothing if nobody reads it? Tensors without content; and views: one
- * that changes nothing is the value that it looks at, so its readers read that. */
-static bool is_idle(const struct from_run *from, const struct op_graph_node *node)
+static struct str io_path(struct from *from, const struct op_graph_node *node)
 {
-    const struct run_ops *ops = from->run->ops;
-    const struct run_op_kind *kind;
-
-    if (node->kind == OP_GRAPH_INPUT || node->kind == OP_GRAPH_OUTSIDE)
-        return true;
-    if (node->kind != OP_GRAPH_OP)
-        return false;
-    kind = &ops->kinds[ops->ops[node->op].kind];
-    return kind->flags & (OP_MAKES | OP_VIEW) && !(kind->flags & OP_WRITES);
+    return run_string(from->run, from->run->ios[node->io].path);
 }
 
-/* By node: something that is drawn reads it, or it needs no reader. */
-static bool *find_read(const struct from_run *from)
-{
-    const struct op_graph *graph = &from->graph;
-    bool *read = arena_array(from->parts->scratch, (size_t)graph->n_nodes + 1, 1);
-
-    if (!read)
-        return NULL;
-    for (uint32_t i = 0; i < graph->n_nodes; i++)
-        read[i] = !is_idle(from, &graph->nodes[i]);
-    /* Readers ran later, so their edges come later. */
-    for (uint32_t i = graph->n_edges; i-- > 0;)
-        if (read[graph->edges[i].target])
-            read[graph->edges[i].source] = true;
-    return read;
-}
-
-/* ---- parts ---- */
-
-/* Is a tensor from outside worth a box? Scalars are constants. */
-static bool matters(const struct from_run *from, const struct op_graph_node *node)
+/* Scalars are constants. */
+static bool matters(const struct from *from, const struct op_graph_node *node)
 {
     const struct run_ops *ops = from->run->ops;
 
@@ -114,238 +33,19 @@ static bool matters(const struct from_run *from, const struct op_graph_node *nod
            ops->types[ops->values[node->value].type].numel > 1;
 }
 
-#define IOS_MOST 3 /* tensors of one argument or result that have boxes of their own */
+static const struct from_kind of_run = {
+    .op_flags = op_flags,
+    .group_of = group_of,
+    .group_around = group_around,
+    .io_path = io_path,
+    .outside_name = from_run_outside,
+    .matters = matters,
+    .look = from_run_look,
+    .group_box = from_run_group_box,
+    .node_box = from_run_node_box,
+};
 
-/* The argument or result that a tensor is part of: "past" of "past[3][0]". */
-static struct str io_head(const struct from_run *from, const struct op_graph_node *node)
-{
-    struct str path = node->io == RUN_NONE
-                          ? STR("")
-                          : run_string(from->run, from->run->ios[node->io].path);
-    size_t n = path.len > 0 && path.at[0] == '.' ? 1 : 0, begin = n;
-
-    while (n < path.len && path.at[n] != '.' && path.at[n] != '[')
-        n++;
-    return str_from(str_head(path, n), begin);
-}
-
-/* How many nodes of this kind from `at` on belong to one argument or result. */
-static uint32_t count_alike(const struct from_run *from, const bool *read, uint32_t at)
-{
-    const struct op_graph *graph = &from->graph;
-    struct str head = io_head(from, &graph->nodes[at]);
-    uint32_t n = 0;
-
-    for (; at < graph->n_nodes && graph->nodes[at].kind == graph->nodes[at - n].kind &&
-           head.len > 0 && read[at] && str_eq(head, io_head(from, &graph->nodes[at]));
-         at++)
-        n++;
-    return n;
-}
-
-/* A box for a tensor, or for n tensors of one argument or result. */
-static int add_io_part(struct from_run *from, uint32_t node, uint32_t n,
-                       uint32_t number)
-{
-    enum diagram_kind kind = from->graph.nodes[node].kind == OP_GRAPH_OUTPUT
-                                 ? DIAGRAM_OUTPUT
-                                 : DIAGRAM_INPUT;
-    uint32_t part = parts_add(from->parts, kind, PART_ROOT);
-
-    if (part == PART_NONE)
-        return -1;
-    for (uint32_t i = 0; i < n; i++)
-        from->node_part[node + i] = part;
-    if (n > 1)
-        return from_run_ios_box(from, part, io_head(from, &from->graph.nodes[node]), n,
-                                number);
-    return from_run_io_box(from, part, node, number);
-}
-
-/* A cache that every layer adds to (past_key_values): its lines would cross the whole
- * picture. The note names it. */
-static void leave_out(struct from_run *from, const struct op_graph_node *node,
-                      uint32_t n)
-{
-    if (from->n_left_out == 0)
-        from->left_out = io_head(from, node);
-    from->n_left_out += n;
-}
-
-static int add_ios_of(struct from_run *from, const bool *read, enum op_graph_kind kind,
-                      uint32_t *number)
-{
-    for (uint32_t i = 0, n; i < from->graph.n_nodes; i += n) {
-        const struct op_graph_node *node = &from->graph.nodes[i];
-
-        n = 1;
-        if (node->kind != kind || !read[i] ||
-            (kind == OP_GRAPH_OUTSIDE && !matters(from, node)))
-            continue;
-        if (!from->wanted->all)
-            n = count_alike(from, read, i);
-        if (n <= IOS_MOST)
-            n = 1;
-        if (n > IOS_MOST && kind == OP_GRAPH_OUTPUT) {
-            leave_out(from, node, n);
-            continue;
-        }
-        if (add_io_part(from, i, n, (*number)++) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* Inputs first, then other tensors from outside. */
-static int add_inputs(struct from_run *from, const bool *read)
-{
-    uint32_t number = 0;
-
-    if (add_ios_of(from, read, OP_GRAPH_INPUT, &number) < 0)
-        return -1;
-    return add_ios_of(from, read, OP_GRAPH_OUTSIDE, &number);
-}
-
-static uint32_t enter_call(struct from_run *from, uint32_t call)
-{
-    uint32_t parent = PART_ROOT, part;
-
-    if (call != from->call)
-        parent = from->call_part[from->run->calls[call].parent];
-    part = parts_add(from->parts, DIAGRAM_MODULE, parent);
-    if (part == PART_NONE)
-        return PART_NONE;
-    from->call_part[call] = part;
-    from->parts->at[part].frame = call == from->call;
-    return from_run_call_box(from, part, call) < 0 ? PART_NONE : part;
-}
-
-/* The part of a call, entered with those around it. */
-static uint32_t part_of_call(struct from_run *from, uint32_t call)
-{
-    uint32_t n = 0;
-
-    if (call >= from->run->n_calls || !from->inside[call])
-        return PART_ROOT;
-    for (uint32_t c = call; from->call_part[c] == PART_NONE;) {
-        from->stack[n++] = c;
-        if (c == from->call)
-            break;
-        c = from->run->calls[c].parent;
-    }
-    while (n > 0)
-        if (enter_call(from, from->stack[--n]) == PART_NONE)
-            return PART_NONE;
-    return from->call_part[call];
-}
-
-static int add_ran(struct from_run *from, uint32_t node)
-{
-    const struct op_graph_node *of = &from->graph.nodes[node];
-    uint32_t group = part_of_call(from, of->call), part;
-
-    if (group == PART_NONE)
-        return -1;
-    from->node_part[node] = group;
-    if (of->kind == OP_GRAPH_CALL)
-        return 0;
-    part = parts_add(from->parts, DIAGRAM_OP, group);
-    if (part == PART_NONE)
-        return -1;
-    from->node_part[node] = part;
-    from->op_part[of->op] = part;
-    return from_run_op_box(from, part, of->op);
-}
-
-/* Gives views of parameters to the operation that reads them. */
-static void give_views(struct from_run *from, const uint32_t *owner)
-{
-    for (uint32_t i = from->graph.n_nodes; i-- > 0;) {
-        uint32_t part;
-
-        if (owner[i] == PART_NONE)
-            continue;
-        /* Readers ran later, so theirs is known. */
-        part = from->graph.nodes[owner[i]].kind == OP_GRAPH_OP
-                   ? from->op_part[from->graph.nodes[owner[i]].op]
-                   : from->node_part[owner[i]];
-        from->op_part[from->graph.nodes[i].op] = part;
-    }
-}
-
-static int add_parts(struct from_run *from)
-{
-    const struct op_graph *graph = &from->graph;
-    uint32_t *owner =
-        arena_array(from->parts->scratch, (size_t)graph->n_nodes + 1, sizeof *owner);
-
-    bool *read = find_read(from);
-
-    if (!owner || !read || find_weight_views(from, owner) < 0)
-        return -1;
-    for (uint32_t i = 0; i < graph->n_nodes; i++)
-        from->node_part[i] = PART_NONE;
-    if (parts_add(from->parts, DIAGRAM_MODULE, PART_NONE) != PART_ROOT)
-        return -1;
-    from->parts->at[PART_ROOT].box.call = from->call;
-    from->parts->at[PART_ROOT].box.place = from->run->calls[from->call].place;
-    if (!from->framed)
-        from->call_part[from->call] = PART_ROOT;
-    if (add_inputs(from, read) < 0)
-        return -1;
-    for (uint32_t i = 0; i < graph->n_nodes; i++)
-        if ((graph->nodes[i].kind == OP_GRAPH_OP ||
-             graph->nodes[i].kind == OP_GRAPH_CALL) &&
-            owner[i] == PART_NONE && read[i] && add_ran(from, i) < 0)
-            return -1;
-    give_views(from, owner);
-    return add_ios_of(from, read, OP_GRAPH_OUTPUT, &(uint32_t){0});
-}
-
-/* ---- links ---- */
-
-/* The sign of an addition or a product only stands for two lines that meet. */
-static int count_lines(struct from_run *from)
-{
-    struct parts *parts = from->parts;
-    uint32_t *lines = arena_array(parts->scratch, (size_t)parts->n + 1, sizeof *lines);
-
-    if (!lines)
-        return -1;
-    for (uint32_t i = 0; i < parts->n_links; i++)
-        lines[parts->links[i].target]++;
-    for (uint32_t i = 0; i < parts->n; i++) {
-        struct diagram_box *box = &parts->at[i].box;
-
-        if (lines[i] < 2)
-            box->flags &= (uint16_t)~DIAGRAM_SIGN;
-        else if (box->flags & DIAGRAM_SIGN)
-            box->name = str_starts(box->name, STR("add")) ? STR("+") : STR("×");
-    }
-    return 0;
-}
-
-static int add_links(struct from_run *from)
-{
-    const struct op_graph *graph = &from->graph;
-
-    for (uint32_t i = 0; i < graph->n_edges; i++) {
-        uint32_t source = from->node_part[graph->edges[i].source];
-        uint32_t target = from->node_part[graph->edges[i].target], value;
-
-        if (source == PART_NONE || target == PART_NONE || source == target ||
-            source == PART_ROOT || target == PART_ROOT)
-            continue;
-        value = from_run_value(from, graph->edges[i].value);
-        if (value == PART_NONE || parts_link(from->parts, source, target, value) < 0)
-            return -1;
-    }
-    return count_lines(from);
-}
-
-/* ---- all of it ---- */
-
-static int make_graph(struct from_run *from, struct err *err)
+static int make_graph(struct from *from, struct err *err)
 {
     struct op_graph_wanted wanted = {
         .level = from->wanted->level == GRAPH_OPS ? OP_GRAPH_OPS : OP_GRAPH_MODULES,
@@ -355,44 +55,26 @@ static int make_graph(struct from_run *from, struct err *err)
     return op_graph_make(&from->graph, from->run, wanted, from->parts->scratch, err);
 }
 
-static int allocate(struct from_run *from)
-{
-    struct arena *scratch = from->parts->scratch;
-    size_t n_ops = from->run->ops ? from->run->ops->n_ops : 0;
-    size_t n_calls = from->run->n_calls;
-
-    from->node_part =
-        arena_array(scratch, (size_t)from->graph.n_nodes + 1, sizeof(uint32_t));
-    from->op_part = arena_array(scratch, n_ops + 1, sizeof(uint32_t));
-    from->call_part = arena_array(scratch, n_calls + 1, sizeof(uint32_t));
-    from->stack = arena_array(scratch, n_calls + 1, sizeof(uint32_t));
-    if (!from->node_part || !from->op_part || !from->call_part || !from->stack)
-        return -1;
-    for (size_t i = 0; i <= n_ops; i++)
-        from->op_part[i] = PART_NONE;
-    for (size_t i = 0; i <= n_calls; i++)
-        from->call_part[i] = PART_NONE;
-    map_init(&from->shapes, scratch);
-    map_init(&from->values, scratch);
-    return 0;
-}
-
 int parts_from_run(struct parts *parts, struct parts_about *about,
                    const struct session *session, const struct graph_wanted *wanted,
                    struct err *err)
 {
-    struct from_run from = {.parts = parts,
-                            .about = about,
-                            .session = session,
-                            .wanted = wanted,
-                            .run = session->run,
-                            .model = session->model};
+    struct from from = {.as = &of_run,
+                        .parts = parts,
+                        .about = about,
+                        .session = session,
+                        .wanted = wanted,
+                        .n_ops = session->run->ops ? session->run->ops->n_ops : 0,
+                        .n_groups = session->run->n_calls,
+                        .run = session->run,
+                        .model = session->model};
 
+    map_init(&from.shapes, parts->scratch);
     if (show_init(&from.show, session, parts->scratch, err) < 0 ||
         from_run_choose(&from, err) < 0 || make_graph(&from, err) < 0)
         return -1;
-    if (allocate(&from) < 0 || add_parts(&from) < 0 || add_links(&from) < 0 ||
-        from_run_costs(&from) < 0 || from_run_about(&from) < 0)
+    if (from_enter(&from) < 0 || from_run_costs(&from) < 0 ||
+        from_run_about(&from) < 0)
         return arena_err(parts->scratch->spent ? parts->scratch : parts->arena,
                          "the graph", err);
     return 0;

@@ -1,33 +1,11 @@
-/* The title of a recording's diagram: its path, facts, and what is missing. */
-#include "graph/from_run_in.h"
+/* What the title of a recording's diagram says: FLOPs, and what is missing. */
+#include "graph/from_in.h"
 
 #include "study/op_use.h"
 #include "text/number.h"
 
-static int set_path(struct from_run *from)
-{
-    const struct model *model = from->model;
-    uint32_t place = from->run->calls[from->call].place, n = 0;
-    struct str *path;
-    struct str name = from->run->name ? str_of(from->run->name) : STR("");
-
-    for (uint32_t p = place; p != NO_PLACE && p != 0; p = model->parent[p])
-        n++;
-    path = arena_array(from->parts->arena, (size_t)n + 1, sizeof *path);
-    if (!path)
-        return -1;
-    if (name.len == 0)
-        name = class_short(place_class(model, 0));
-    path[0] = parts_text(from->parts, name.len > 0 ? name : STR("model"));
-    from->about->path = path;
-    from->about->n_path = n + 1;
-    for (uint32_t p = place; p != NO_PLACE && p != 0; p = model->parent[p])
-        path[n--] = parts_text(from->parts, place_name(model, p));
-    return 0;
-}
-
 /* "8.2G FLOPs by 54 of 175 ops, all matrix work" */
-static void flops_fact(struct buf *to, const struct from_run *from)
+static void flops_fact(struct buf *to, const struct from *from)
 {
     struct op_sum sums[OP_PHASES];
 
@@ -42,53 +20,9 @@ static void flops_fact(struct buf *to, const struct from_run *from)
         buf_text(to, ", all matrix work");
 }
 
-static void calls_fact(struct buf *to, const struct from_run *from)
-{
-    uint32_t n_calls = 0, n_ops = 0;
-
-    for (uint32_t i = 1; i < from->parts->n; i++) {
-        const struct graph_part *part = &from->parts->at[i];
-
-        n_calls += part->box.kind == DIAGRAM_MODULE && part->n_inside == 0;
-        n_ops += part->box.kind == DIAGRAM_OP || part->box.kind == DIAGRAM_VIEW;
-    }
-    buf_text(to, " · ");
-    if (n_calls > 0)
-        text_plural(to, n_calls, "module call", "module calls");
-    if (n_calls > 0 && n_ops > 0)
-        buf_text(to, " and ");
-    if (n_ops > 0 || n_calls == 0)
-        text_plural(to, n_ops, "operation", "operations");
-}
-
-static void set_facts(struct from_run *from)
-{
-    uint32_t place = from->run->calls[from->call].place;
-    struct str class_name = class_short(place_class(from->model, place));
-    struct buf text = BUF_INIT;
-
-    if (class_name.len > 0 && !str_eq(class_name, from->about->path[0])) {
-        buf_str(&text, class_name);
-        buf_text(&text, " · ");
-    }
-    text_count(&text, from->about->total[DIAGRAM_PARAMS]);
-    buf_text(&text,
-             from->about->total[DIAGRAM_PARAMS] == 1 ? " parameter" : " parameters");
-    flops_fact(&text, from);
-    calls_fact(&text, from);
-    from->about->facts = parts_text(from->parts, buf_span(&text));
-    buf_release(&text);
-}
-
-static void sentence(struct buf *to)
-{
-    if (to->len > 0)
-        buf_text(to, " ");
-}
-
 /* Modules below the drawn one that no pass called; those that have no forward do not
  * count. */
-static uint32_t count_not_called(const struct from_run *from)
+static uint32_t count_not_called(const struct from *from)
 {
     const struct model *model = from->model;
     const struct activities *all = from->show.activity;
@@ -102,7 +36,7 @@ static uint32_t count_not_called(const struct from_run *from)
     return n;
 }
 
-static void set_note(struct from_run *from)
+static void set_note(struct from *from)
 {
     const struct run_call *call = &from->run->calls[from->call];
     uint32_t missing = count_not_called(from);
@@ -113,24 +47,17 @@ static void set_note(struct from_run *from)
                         "recording has no operations. Record with record(model, "
                         "ops=True) or trace(model, ...).");
     if (call->flags & RUN_RAISED) {
-        sentence(&text);
+        from_sentence(&text);
         buf_text(&text, "This pass raised an exception: the picture ends there.");
     }
     if (from->run->ops && from->run->ops->lost > 0) {
-        sentence(&text);
+        from_sentence(&text);
         text_plural(&text, from->run->ops->lost, "operation ran", "operations ran");
         buf_text(&text, " beyond the limit of the recording.");
     }
-    if (from->n_left_out > 0) {
-        sentence(&text);
-        buf_text(&text, "Not drawn: ");
-        text_plural(&text, from->n_left_out, "result", "results");
-        buf_text(&text, " in ");
-        buf_str(&text, from->left_out);
-        buf_char(&text, '.');
-    }
+    from_note_left_out(&text, from);
     if (missing > 0) {
-        sentence(&text);
+        from_sentence(&text);
         text_plural(&text, missing, "module was", "modules were");
         buf_text(&text, " not called.");
     }
@@ -138,13 +65,17 @@ static void set_note(struct from_run *from)
     buf_release(&text);
 }
 
-int from_run_about(struct from_run *from)
+int from_run_about(struct from *from)
 {
-    from->about->place = from->run->calls[from->call].place;
-    if (set_path(from) < 0)
-        return -1;
-    tree_link(from->parts);
-    set_facts(from);
-    set_note(from);
-    return 0;
+    struct str name = from->run->name ? str_of(from->run->name) : STR("");
+    struct buf flops = BUF_INIT;
+    int status;
+
+    flops_fact(&flops, from);
+    status = from_about(from, from->run->calls[from->call].place, name,
+                        buf_span(&flops));
+    buf_release(&flops);
+    if (status == 0)
+        set_note(from);
+    return status;
 }

@@ -1,5 +1,5 @@
 /* What each part of a recording cost, and what went wrong in it. */
-#include "graph/from_run_in.h"
+#include "graph/from_in.h"
 
 #include <math.h>
 
@@ -14,17 +14,17 @@ static void add_to(double *metric, double amount)
 }
 
 /* The part that an operation belongs to; PART_NONE: it is not drawn. */
-static uint32_t part_of_op(const struct from_run *from, uint32_t op)
+static uint32_t part_of_op(const struct from *from, uint32_t op)
 {
     uint32_t call = from->run->ops->ops[op].call;
 
     if (from->op_part[op] != PART_NONE)
         return from->op_part[op];
-    return call < from->run->n_calls && from->inside[call] ? from->call_part[call]
+    return call < from->run->n_calls && from->inside[call] ? from->group_part[call]
                                                            : PART_NONE;
 }
 
-static void add_op(struct from_run *from, uint32_t number)
+static void add_op(struct from *from, uint32_t number)
 {
     const struct run_op *op = &from->run->ops->ops[number];
     uint32_t part = part_of_op(from, number);
@@ -44,27 +44,10 @@ static void add_op(struct from_run *from, uint32_t number)
     }
 }
 
-/* Parts are entered after those around them. */
-static void add_up(struct from_run *from)
-{
-    struct parts *parts = from->parts;
-
-    for (uint32_t i = parts->n; i-- > 1;) {
-        const struct diagram_box *box = &parts->at[i].box;
-        struct diagram_box *up = &parts->at[parts->at[i].parent].box;
-
-        up->n_ops += box->n_ops;
-        if (!isnan(box->metric[DIAGRAM_MEMORY]))
-            add_to(&up->metric[DIAGRAM_MEMORY], box->metric[DIAGRAM_MEMORY]);
-        if (!isnan(box->metric[DIAGRAM_FLOPS]))
-            add_to(&up->metric[DIAGRAM_FLOPS], box->metric[DIAGRAM_FLOPS]);
-    }
-}
-
-/* ---- parameters ---- */
+/* ---- places ---- */
 
 /* The place below which the tensors of a module are. */
-static uint32_t place_of(const struct from_run *from, const struct run_call *call)
+static uint32_t place_of(const struct from *from, const struct run_call *call)
 {
     uint32_t first = call->object < from->model->n_objects
                          ? from->model->objects[call->object].place
@@ -73,30 +56,11 @@ static uint32_t place_of(const struct from_run *from, const struct run_call *cal
     return first < from->model->n_places ? first : call->place;
 }
 
-static void count_params(struct from_run *from, struct diagram_box *box)
-{
-    const struct run_call *call = &from->run->calls[box->call];
-    uint32_t place = place_of(from, call);
-    uint64_t own = counts_params(&from->session->places, place), tied = 0;
-
-    if (from->show.tied_params)
-        tied = from->show.tied_params[place];
-    box->metric[DIAGRAM_PARAMS] = (double)(own > 0 ? own : tied);
-    if (own == 0 && tied == 0)
-        return;
-    if (box->number > 1) {
-        box->flags |= DIAGRAM_SHARED;
-        box->metric[DIAGRAM_PARAMS] = NAN;
-    } else if (own == 0) {
-        box->flags |= DIAGRAM_TIED;
-    }
-}
-
 /* ---- gradients ---- */
 
 /* By place: the squared norm of the newest gradients of the parameters at and below it;
  * negative: none is known. */
-static double *gradient_squares(const struct from_run *from)
+static double *gradient_squares(const struct from *from)
 {
     const struct run *run = from->run;
     const struct model *model = from->model;
@@ -153,7 +117,7 @@ static bool call_is_finite(const struct run *run, const struct run_call *call)
     return true;
 }
 
-static void mark_call(const struct from_run *from, struct diagram_box *box)
+static void mark_call(const struct from *from, struct diagram_box *box)
 {
     const struct activities *all = from->show.activity;
     const struct run_call *call = &from->run->calls[box->call];
@@ -170,7 +134,7 @@ static void mark_call(const struct from_run *from, struct diagram_box *box)
         box->flags |= DIAGRAM_CARRIES;
 }
 
-static void mark_op(const struct from_run *from, struct diagram_box *box)
+static void mark_op(const struct from *from, struct diagram_box *box)
 {
     const struct run *run = from->run;
     const struct run_op *op = &run->ops->ops[box->op];
@@ -198,7 +162,7 @@ static void mark_op(const struct from_run *from, struct diagram_box *box)
 
 /* ---- all of it ---- */
 
-static void call_metrics(struct from_run *from, struct diagram_box *box,
+static void call_metrics(struct from *from, struct diagram_box *box,
                          const double *squares)
 {
     const struct run_call *call = &from->run->calls[box->call];
@@ -207,13 +171,13 @@ static void call_metrics(struct from_run *from, struct diagram_box *box,
     box->metric[DIAGRAM_TIME] = (double)run_inclusive(call);
     if (!from->run->ops)
         box->metric[DIAGRAM_MEMORY] = (double)call->new_bytes;
-    count_params(from, box);
+    from_params(from, box, place);
     if (place < from->model->n_places && squares[place] >= 0)
         box->metric[DIAGRAM_GRADIENT] = sqrt(squares[place]);
     mark_call(from, box);
 }
 
-static void add_totals(struct from_run *from, const double *squares)
+static void add_totals(struct from *from, const double *squares)
 {
     const struct run_call *call = &from->run->calls[from->call];
     struct diagram_box root = from->parts->at[PART_ROOT].box;
@@ -222,7 +186,7 @@ static void add_totals(struct from_run *from, const double *squares)
 
     root.call = from->call;
     root.flags = 0;
-    count_params(from, &root);
+    from_params(from, &root, place);
     total[DIAGRAM_PARAMS] =
         isnan(root.metric[DIAGRAM_PARAMS]) ? 0 : (uint64_t)root.metric[DIAGRAM_PARAMS];
     total[DIAGRAM_TIME] = run_inclusive(call);
@@ -236,7 +200,7 @@ static void add_totals(struct from_run *from, const double *squares)
     from->parts->at[PART_ROOT].box.metric[DIAGRAM_TIME] = (double)total[DIAGRAM_TIME];
 }
 
-int from_run_costs(struct from_run *from)
+int from_run_costs(struct from *from)
 {
     struct parts *parts = from->parts;
     double *squares = gradient_squares(from);
@@ -245,7 +209,7 @@ int from_run_costs(struct from_run *from)
         return -1;
     for (uint32_t i = 0; from->run->ops && i < from->run->ops->n_ops; i++)
         add_op(from, i);
-    add_up(from);
+    from_add_up(from);
     for (uint32_t i = 1; i < parts->n; i++) {
         struct diagram_box *box = &parts->at[i].box;
 

@@ -1,5 +1,5 @@
 /* Which call of a recording is drawn. */
-#include "graph/from_run_in.h"
+#include "graph/from_in.h"
 
 #include <inttypes.h>
 
@@ -61,7 +61,7 @@ static uint32_t find_pass(const struct run *run, uint32_t number)
 }
 
 /* The newest call at a place in the pass; of its module, if it was called elsewhere. */
-static uint32_t call_at(const struct from_run *from, uint32_t place)
+static uint32_t call_at(const struct from *from, uint32_t place)
 {
     const struct run *run = from->run;
     uint32_t object = from->model->object[place], there = RUN_NONE, other = RUN_NONE;
@@ -77,7 +77,7 @@ static uint32_t call_at(const struct from_run *from, uint32_t place)
     return there != RUN_NONE ? there : other;
 }
 
-static void mark_inside(struct from_run *from, uint32_t call)
+static void mark_inside(struct from *from, uint32_t call)
 {
     const struct run_call *calls = from->run->calls;
 
@@ -87,7 +87,7 @@ static void mark_inside(struct from_run *from, uint32_t call)
 }
 
 /* The number of each call among those of its module, within the pass. */
-static int count_calls(struct from_run *from)
+static int count_calls(struct from *from)
 {
     struct arena *scratch = from->parts->scratch;
     const struct run *run = from->run;
@@ -98,14 +98,13 @@ static int count_calls(struct from_run *from)
     if (!from->number || !from->n_numbers)
         return -1;
     for (uint32_t i = from->pass; i < run->n_calls; i++)
-        if (from->inside[i] && !(run->calls[i].flags & RUN_RECOMPUTED) &&
-            run->calls[i].object < from->model->n_objects)
-            from->number[i] = ++from->n_numbers[run->calls[i].object];
+        if (from->inside[i] && !(run->calls[i].flags & RUN_RECOMPUTED))
+            from_count_call(from, i, run->calls[i].object);
     return 0;
 }
 
 /* Does the drawn call call no other module? */
-static bool is_leaf(const struct from_run *from)
+static bool is_leaf(const struct from *from)
 {
     for (uint32_t i = from->call + 1; i < from->run->n_calls; i++)
         if (from->inside[i])
@@ -113,7 +112,7 @@ static bool is_leaf(const struct from_run *from)
     return true;
 }
 
-static int not_called(const struct from_run *from, uint32_t place, struct err *err)
+static int not_called(const struct from *from, uint32_t place, struct err *err)
 {
     struct str class_name = class_short(place_class(from->model, place));
     struct buf path = BUF_INIT;
@@ -133,7 +132,7 @@ static int not_called(const struct from_run *from, uint32_t place, struct err *e
 }
 
 /* Python could not nest calls like this; a file may say so. */
-static int check_depth(const struct from_run *from, struct err *err)
+static int check_depth(const struct from *from, struct err *err)
 {
     const struct run *run = from->run;
     uint32_t *depth =
@@ -153,7 +152,7 @@ static int check_depth(const struct from_run *from, struct err *err)
     return 0;
 }
 
-int from_run_choose(struct from_run *from, struct err *err)
+int from_run_choose(struct from *from, struct err *err)
 {
     const struct run *run = from->run;
     struct arena *scratch = from->parts->scratch;

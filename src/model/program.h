@@ -40,11 +40,13 @@ struct program_value {
     bool loop;         /* of MERGE: at the begin of a turn. The first `n_before` sources
                           come into the loop, the others from the turn before: following
                           them may lead back here */
+    bool number;       /* of INPUT: of a type without tensors: int, List[bool], str */
     uint16_t output;   /* of RESULT: which one; or which item, if the code takes a
                           result that is a list apart */
     uint32_t name;     /* string id, as in the code: "x0"; 0: it has none there */
     uint32_t shape;    /* index in model->dims; PROGRAM_NONE: unknown */
-    uint32_t producer; /* of RESULT: index in `ops` */
+    uint32_t producer; /* of RESULT: index in `ops`; of OPAQUE: of the code in `regions`,
+                          or PROGRAM_NONE */
     uint32_t tensor;   /* of TENSOR: index in model->tensors; else PROGRAM_NONE */
     uint32_t place;    /* of TENSOR and STORED; else PROGRAM_NONE */
     uint32_t plain;    /* its value, if the file fixes it (a comparison of constants):

@@ -37,6 +37,7 @@ enum op_graph_kind {
     OP_GRAPH_BUFFER,
     OP_GRAPH_OUTSIDE, /* another tensor that no operation made */
     OP_GRAPH_OUTPUT,  /* a result of a pass */
+    OP_GRAPH_UNCLEAR, /* of a program: code that was not understood */
     OP_GRAPH_KINDS
 };
 
@@ -46,7 +47,8 @@ struct op_graph_node {
     uint32_t n_ops;  /* of CALL */
     uint32_t call;   /* of CALL; of OP: the innermost; of INPUT and OUTPUT: the pass; or
                         RUN_NONE */
-    uint32_t io;     /* of INPUT and OUTPUT: in run->ios; else RUN_NONE */
+    uint32_t io;     /* of INPUT and OUTPUT: in run->ios; of UNCLEAR: the region; else
+                        RUN_NONE */
     uint32_t tensor; /* of PARAMETER and BUFFER: in model->tensors; else RUN_NONE */
     uint32_t value; /* what it holds, or its first result: as in an edge; or RUN_NONE */
     uint64_t flops; /* of CALL: the sum of the known ones */
@@ -64,6 +66,7 @@ struct op_graph_edge {
 struct op_graph {
     enum op_graph_level level;
     bool exact;
+    bool cut; /* of a program: a limit was reached, edges are missing */
     struct op_graph_node
         *nodes; /* operations and calls first, as they ran; at the level
                                     of operations, node i is operation i unless some

@@ -308,8 +308,7 @@ static struct datum call_global(struct script_machine *m, struct script_frame *f
         if (str_is(name, builtins[i].name))
             return script_op(m, str_of(builtins[i].space), str_of(builtins[i].op), from,
                              wanted);
-    script_unclear(m, name);
-    return script_opaque(m);
+    return script_unclear(m, name);
 }
 
 struct datum script_call(struct script_machine *m, struct script_frame *frame,

@@ -206,8 +206,8 @@ struct datum script_eval(struct script_machine *m, struct script_frame *frame,
                          const struct script_node *node, uint32_t wanted);
 void script_follow(struct script_machine *m, struct script_frame *frame,
                    const struct script_node *block);
-/* Notes code that is not understood. */
-void script_unclear(struct script_machine *m, struct str text);
+/* Notes code that is not understood, and gives what it makes. */
+struct datum script_unclear(struct script_machine *m, struct str text);
 
 /* ---- script_call.c ---- */
 struct datum script_call(struct script_machine *m, struct script_frame *frame,

@@ -303,7 +303,29 @@ static struct script_node *block(struct script_parser *in, size_t above)
 
 /* ---- functions ---- */
 
-/* `x: Tensor=None`; the types are skipped. */
+/* Is a type made of numbers, booleans and strings only: "Optional[List[int]]"? */
+static bool is_number_type(struct str type)
+{
+    static const char *const words[] = {"int",  "float",    "bool",  "str",
+                                        "List", "Optional", "Tuple", "Dict"};
+    size_t at = 0, n;
+
+    for (; at < type.len; at += n) {
+        struct str word = str_from(type, at);
+        bool known = false;
+
+        for (n = 0; n < word.len && !strchr("[], \n", word.at[n]); n++)
+            ;
+        for (size_t i = 0; i < COUNT_OF(words) && n > 0; i++)
+            known |= str_is(str_head(word, n), words[i]);
+        if (n > 0 && !known)
+            return false;
+        n += n == 0;
+    }
+    return type.len > 0;
+}
+
+/* `x: Tensor=None`; of the type only whether it is a number is kept. */
 static void parameter(struct script_parser *in, struct script_function *function)
 {
     struct script_param param = {0};
@@ -315,8 +337,12 @@ static void parameter(struct script_parser *in, struct script_function *function
         in->failed = true;
         return;
     }
-    if (script_take(in, ':'))
+    if (script_take(in, ':')) {
+        struct str type = in->rest;
+
         script_expression(in);
+        param.number = is_number_type(str_head(type, type.len - in->rest.len));
+    }
     if (!in->failed && script_take(in, '='))
         param.preset = script_expression(in);
     param.slot = slot_of(in, word);

@@ -66,6 +66,7 @@ struct script_node {
 
 struct script_param {
     uint32_t slot;
+    bool number;                /* of a type without tensors: int, List[bool] */
     struct script_node *preset; /* its default; or NULL */
 };
 

@@ -78,10 +78,11 @@ struct script_method *script_method_find(struct script_machine *m,
 
 /* ---- the program ---- */
 
-static uint32_t add_input(struct script_machine *m, struct str name)
+static uint32_t add_input(struct script_machine *m, struct str name, bool number)
 {
     uint32_t id = build_string(m->build, name);
     struct program_value value = {.kind = PROGRAM_INPUT,
+                                  .number = number,
                                   .dtype = DTYPE_UNKNOWN,
                                   .name = id == INTERN_NONE ? 0 : id,
                                   .shape = PROGRAM_NONE,
@@ -102,7 +103,8 @@ static void push_inputs(struct script_machine *m,
 
         if (i > 0)
             datum =
-                script_value(add_input(m, function->names[function->params[i].slot]));
+                script_value(add_input(m, function->names[function->params[i].slot],
+                                       function->params[i].number));
         if (m->stop || arena_room(&m->arena, &m->args, m->n_args, &m->args_room,
                                   sizeof *m->args) < 0) {
             m->stop = true;

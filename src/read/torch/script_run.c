@@ -50,14 +50,18 @@ static void end_region(struct script_machine *m, uint32_t region)
     m->region = m->program->regions[region].parent;
 }
 
-void script_unclear(struct script_machine *m, struct str text)
+struct datum script_unclear(struct script_machine *m, struct str text)
 {
+    struct datum made = script_opaque(m);
     uint32_t region = begin_region(m, PROGRAM_UNCLEAR, &script_nothing, -1);
     uint32_t id = build_string(m->build, text);
 
     if (region != PROGRAM_NONE && id != INTERN_NONE)
         m->program->regions[region].text = id;
+    if (region != PROGRAM_NONE && made.id < m->program->n_values)
+        m->program->values[made.id].producer = region;
     end_region(m, region);
+    return made;
 }
 
 /* ---- expressions ---- */

@@ -1,0 +1,1 @@
+int program_graph_test_dummy;
