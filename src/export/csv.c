@@ -5,6 +5,7 @@
 #include "base/base.h"
 #include "facts/ops_table.h"
 #include "run/op_table.h"
+#include "study/program_use.h"
 #include "text/escape.h"
 
 /* CSV and JSON have their own lists of fields beside the table of columns
@@ -403,7 +404,7 @@ static void add_program_use(struct csv_table *table, const struct op_use *use)
     add_u64(table, 0);
     add_nothing(table, 1);
     add_path(table, use->place);
-    ops_program_line(&line, table->model, op->file, op->line);
+    program_line(&line, table->model, op->file, op->line);
     add_text(table, buf_span(&line));
     add_u64(table, use->first);
     out_text(table->out, "\r\n");

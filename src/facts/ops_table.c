@@ -6,6 +6,7 @@
 #include "base/base.h"
 #include "rows/layout.h"
 #include "run/op_table.h"
+#include "study/program_use.h"
 #include "text/text.h"
 
 #define LEAST_NAME 24 /* cells; columns are dropped before names get narrower */
@@ -44,7 +45,7 @@ static void program_first(struct buf *to, const struct model *model,
     place_path(model, use->place, &text);
     escape_terminal(to, text.len > 0 ? buf_span(&text) : STR("(root)"));
     buf_clear(&text);
-    if (ops_program_line(&text, model, op->file, op->line)) {
+    if (program_line(&text, model, op->file, op->line)) {
         buf_char(to, ' ');
         escape_terminal(to, buf_span(&text));
     }

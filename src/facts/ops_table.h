@@ -23,10 +23,6 @@ void ops_table_name(struct buf *to, const struct op_use *use);
 /* "layer1.0 net.py:41", escaped: where an operation ran first. */
 void ops_table_first(struct buf *to, const struct run *run, const struct op_use *use);
 
-/* "__torch__/net.py:41", raw: a line of a program. False: unknown, and nothing is added.
- */
-bool ops_program_line(struct buf *to, const struct model *model, uint32_t file,
-                      uint32_t line);
 /* The sums of a program, a line each: how many operations, and what the counts do not
  * say: loops, branches, what was not understood. */
 void ops_program_sums(struct buf *to, const struct model *model,

@@ -3,19 +3,6 @@
 #include "study/program_use.h"
 #include "text/text.h"
 
-bool ops_program_line(struct buf *to, const struct model *model, uint32_t file,
-                      uint32_t line)
-{
-    struct str record = model_string(model, file);
-
-    if (!file)
-        return false;
-    buf_str(to, str_starts(record, STR("code/")) ? str_from(record, 5) : record);
-    if (line)
-        buf_printf(to, ":%u", line);
-    return true;
-}
-
 /* "14 operations are in loops: ...", "1 operation is in a loop: ..." */
 static void add_loops(struct buf *to, const struct program_sum *sum)
 {
@@ -46,7 +33,7 @@ static void add_unclear(struct buf *to, const struct model *model,
     text_plural(to, sum->unclear, "place in the code is not understood",
                 "places in the code are not understood");
     buf_text(to, sum->unclear == 1 ? ": " : ", first ");
-    if (ops_program_line(&line, model, region->file, region->line))
+    if (program_line(&line, model, region->file, region->line))
         escape_terminal(to, buf_span(&line));
     buf_text(to, ": ");
     escape_terminal(to, model_string(model, region->text));

@@ -5,8 +5,8 @@
 
 const char *diagram_kind_name(enum diagram_kind kind)
 {
-    static const char *const names[DIAGRAM_KINDS] = {"module", "op",     "view",
-                                                     "input",  "output", "repeat"};
+    static const char *const names[DIAGRAM_KINDS] = {
+        "module", "op", "view", "input", "output", "repeat", "control"};
 
     return kind < DIAGRAM_KINDS ? names[kind] : "";
 }
@@ -82,8 +82,10 @@ static uint8_t plan_flags(const struct diagram_box *box)
         return PLAN_EARLY;
     if (box->flags & DIAGRAM_SIGN)
         return PLAN_SIDE;
-    return box->kind == DIAGRAM_MODULE || box->kind == DIAGRAM_REPEAT ? PLAN_STRETCH
-                                                                      : 0;
+    return box->kind == DIAGRAM_MODULE || box->kind == DIAGRAM_REPEAT ||
+                   box->kind == DIAGRAM_CONTROL
+               ? PLAN_STRETCH
+               : 0;
 }
 
 static int fill_boxes(struct diagram *diagram, const struct parts *parts)
@@ -171,11 +173,24 @@ static void set_about(struct diagram *diagram, const struct parts_about *about)
     memcpy(diagram->total, about->total, sizeof diagram->total);
 }
 
+static int enter(const struct diagram *diagram, struct parts *parts,
+                 struct parts_about *about, struct err *err)
+{
+    const struct session *session = diagram->session;
+    const struct program *program = session->model->program;
+
+    if (session->run)
+        return parts_from_run(parts, about, session, &diagram->wanted, err);
+    if (program && program->n_calls > 0)
+        return parts_from_program(parts, about, session, &diagram->wanted, err);
+    return parts_from_nothing(session, err);
+}
+
 static int make(struct diagram *diagram, struct parts *parts, struct err *err)
 {
     struct parts_about about = {0};
 
-    if (parts_from_run(parts, &about, diagram->session, &diagram->wanted, err) < 0)
+    if (enter(diagram, parts, &about, err) < 0)
         return -1;
     set_about(diagram, &about);
     if (shape_tree(parts, diagram->session, &diagram->wanted, err) < 0)
@@ -195,11 +210,6 @@ int diagram_make(struct diagram *ret_diagram, const struct session *session,
     struct parts parts;
     int status;
 
-    if (!session->run)
-        return err_set_about(
-            err, ERR_UNSUPPORTED, session->model->path ? session->model->path : "model",
-            ": a state_dict has no graph: it holds tensors, not code. Draw the model's "
-            "code instead: torchoscope graph model.py::make -i 1x3x224x224");
     arena_init(&scratch, 0);
     parts_init(&parts, arena, &scratch);
     status = make(&diagram, &parts, err);

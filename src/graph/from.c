@@ -4,6 +4,8 @@
 
 #include "base/base.h"
 
+#define DEPTH_MOST 4096
+
 /* ---- views of parameters ---- */
 
 enum { STATE_PLAIN, STATE_WEIGHT, STATE_WEIGHT_VIEW };
@@ -383,9 +385,34 @@ static int allocate(struct from *from)
     return 0;
 }
 
-int from_enter(struct from *from)
+/* Python could not nest calls like this; a file may say so. */
+static int check_depth(const struct from *from, struct err *err)
 {
-    if (allocate(from) < 0 || add_parts(from) < 0)
-        return -1;
-    return add_links(from);
+    const struct parts *parts = from->parts;
+    uint32_t *depth = arena_array(parts->scratch, (size_t)parts->n + 1, sizeof *depth);
+
+    if (!depth)
+        return from_spent(from, err);
+    for (uint32_t i = 1; i < parts->n; i++) {
+        depth[i] = depth[parts->at[i].parent] + 1;
+        if (depth[i] > DEPTH_MOST)
+            return err_set(err, ERR_LIMIT,
+                           "calls are nested more than %d deep: too deep to be drawn",
+                           DEPTH_MOST);
+    }
+    return 0;
+}
+
+int from_spent(const struct from *from, struct err *err)
+{
+    return arena_err(from->parts->scratch->spent ? from->parts->scratch
+                                                 : from->parts->arena,
+                     "the graph", err);
+}
+
+int from_enter(struct from *from, struct err *err)
+{
+    if (allocate(from) < 0 || add_parts(from) < 0 || add_links(from) < 0)
+        return from_spent(from, err);
+    return check_depth(from, err);
 }

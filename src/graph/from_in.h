@@ -62,13 +62,17 @@ struct from {
 
     /* Of a program. */
     const struct program *program;
-    uint32_t *only_op; /* by call: its operation, if it has no other; else PROGRAM_NONE */
+    uint32_t *control; /* by region: the innermost drawn one at or around it in its call;
+                          PROGRAM_NONE */
+    uint32_t *call_node; /* by call: its node, if it is one; PROGRAM_NONE */
 };
 
 /* ---- from.c: parts and links ---- */
 
-/* Enters everything; `from` has its graph and table. -1: a spent arena. */
-int from_enter(struct from *from);
+/* Enters everything; `from` has its graph and table. */
+int from_enter(struct from *from, struct err *err);
+/* Fails because an arena is spent. */
+int from_spent(const struct from *from, struct err *err);
 
 /* ---- from_box.c: boxes ---- */
 
@@ -140,12 +144,18 @@ int from_run_about(struct from *from);
 
 /* ---- from_program*.c ---- */
 
-/* Chooses the call. */
+/* Groups are calls, then regions. Chooses the call; says which groups are inside it. */
 int from_program_choose(struct from *from, struct err *err);
 uint32_t from_program_around(const struct from *from, uint32_t group);
+/* The group of something in a region of a call; PROGRAM_NONE: in none. */
+uint32_t from_program_group(const struct from *from, uint32_t region, uint32_t call);
 int from_program_group_box(struct from *from, uint32_t part, uint32_t group);
 int from_program_node_box(struct from *from, uint32_t part,
                           const struct op_graph_node *node);
-int from_program_about(struct from *from);
+/* What is known of an operation. */
+struct op_look from_program_op(const struct from *from, uint32_t op);
+/* A condition as people read it: "dim(x) != 3"; may be empty. */
+void from_program_condition(struct buf *to, const struct from *from, uint32_t value);
+struct str from_program_line(struct from *from, uint32_t file, uint32_t line);
 
 #endif

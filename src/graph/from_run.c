@@ -73,9 +73,9 @@ int parts_from_run(struct parts *parts, struct parts_about *about,
     if (show_init(&from.show, session, parts->scratch, err) < 0 ||
         from_run_choose(&from, err) < 0 || make_graph(&from, err) < 0)
         return -1;
-    if (from_enter(&from) < 0 || from_run_costs(&from) < 0 ||
-        from_run_about(&from) < 0)
-        return arena_err(parts->scratch->spent ? parts->scratch : parts->arena,
-                         "the graph", err);
+    if (from_enter(&from, err) < 0)
+        return -1;
+    if (from_run_costs(&from) < 0 || from_run_about(&from) < 0)
+        return from_spent(&from, err);
     return 0;
 }

@@ -3,8 +3,9 @@
  * boxes, what each says, and the nets between them in the form that layout/ arranges. It
  * is the only source of all pictures: SVG, PDF, PNG, HTML, DOT, Mermaid, terminal.
  *
- * Boxes are calls of modules, operations, chains of views, inputs and outputs. The boxes
- * inside a module's call are its group. Further groups: equal siblings in sequence (a
+ * Boxes are calls of modules, operations, chains of views, inputs and outputs; of a file
+ * that was not run also branches and loops. The boxes inside a module's call are its
+ * group. Further groups: equal siblings in sequence (a
  * repeat: "2 × Bottleneck") and chains of views ("4 views"). A diagram holds everything
  * below its root; which groups are open at first is part of it.
  *
@@ -73,6 +74,7 @@ enum diagram_kind {
     DIAGRAM_INPUT, /* a tensor from outside: an argument of the root, or another one */
     DIAGRAM_OUTPUT,
     DIAGRAM_REPEAT, /* equal siblings in sequence */
+    DIAGRAM_CONTROL, /* of a program: an if, else or loop, a group */
     DIAGRAM_KINDS
 };
 const char *diagram_kind_name(enum diagram_kind kind); /* "module" */

@@ -36,7 +36,9 @@ static bool is_group(const struct plan *plan, uint32_t box)
 /* May it open by itself? */
 static bool may_open(const struct diagram *diagram, uint32_t box)
 {
-    return is_group(&diagram->plan, box) && diagram->boxes[box].kind == DIAGRAM_MODULE;
+    return is_group(&diagram->plan, box) &&
+           (diagram->boxes[box].kind == DIAGRAM_MODULE ||
+            diagram->boxes[box].kind == DIAGRAM_CONTROL);
 }
 
 static bool is_open(const struct plan *plan, uint32_t box)

@@ -1,17 +1,19 @@
 /* parts_in.h - what the files of graph/ share: a network as *parts* and links, the form
  * between a front end and the diagram.
  *
- * A front end (from_run.c: recordings) enters parts in the order in which they ran,
- * outer ones first, each with a box that says everything about it; and a link for each
+ * A front end (from_run.c: recordings; from_program.c: the code in files) enters parts in
+ * the order in which they ran, outer ones first, each with a box that says everything about it; and a link for each
  * value that one part without parts inside reads of another. It knows nothing of nets,
  * repeats or what is open. The rest works on parts only:
  *
  *   parts.c          entering parts, links, values, words
- *   from_run.c       the parts of a recording: calls, operations, inputs, outputs
- *   from_run_pass.c  which call is drawn
- *   from_run_box.c   what boxes of calls and tensors say
- *   from_run_op.c    what boxes of operations say
- *   from_run_cost.c  time, memory, FLOPs, parameters and gradients
+ *   from.c           groups, operations, inputs and outputs of a graph of operations
+ *   from_box.c       what boxes of calls and tensors say
+ *   from_op.c        what boxes of operations say
+ *   from_about.c     the title
+ *   from_run*.c      recordings: which pass, what is known of it, what it cost
+ *   from_program*.c  programs of files: calls, branches, loops
+ *   from_nothing.c   why a file has no graph
  *   tree.c           parts become a tree: single children merge
  *   chains.c         chains of views fold
  *   repeats.c        equal siblings in sequence fold
@@ -114,6 +116,13 @@ struct parts_about {
 int parts_from_run(struct parts *parts, struct parts_about *about,
                    const struct session *session, const struct graph_wanted *wanted,
                    struct err *err);
+
+/* The parts of one call in the program of a file, which has calls. */
+int parts_from_program(struct parts *parts, struct parts_about *about,
+                       const struct session *session,
+                       const struct graph_wanted *wanted, struct err *err);
+/* Fails: says why a file without a program has no graph, and how to get one. */
+int parts_from_nothing(const struct session *session, struct err *err);
 
 /* ---- shaping ---- */
 

@@ -68,3 +68,25 @@ struct program_sum program_sums(const struct program *program)
         }
     return sum;
 }
+
+bool program_line(struct buf *to, const struct model *model, uint32_t file,
+                      uint32_t line)
+{
+    struct str record = model_string(model, file);
+
+    if (!file)
+        return false;
+    buf_str(to, str_starts(record, STR("code/")) ? str_from(record, 5) : record);
+    if (line)
+        buf_printf(to, ":%u", line);
+    return true;
+}
+
+void program_io_path(struct buf *to, const struct model *model, uint32_t io)
+{
+    const struct program_io *of = &model->program->ios[io];
+
+    buf_str(to, model_string(model, of->arg));
+    if (of->item != PROGRAM_NONE)
+        buf_printf(to, "[%u]", of->item);
+}

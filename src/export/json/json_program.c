@@ -3,8 +3,8 @@
 #include "export/export_in.h"
 
 #include "base/base.h"
-#include "facts/ops_table.h"
 #include "run/op_table.h"
+#include "study/program_use.h"
 
 static void write_name(struct document *doc, struct str name)
 {
@@ -17,7 +17,7 @@ static void write_line(struct document *doc, uint32_t file, uint32_t line)
 {
     struct buf text = BUF_INIT;
 
-    if (ops_program_line(&text, doc->model, file, line))
+    if (program_line(&text, doc->model, file, line))
         json_str(doc->json, "line", buf_span(&text));
     else
         json_null(doc->json, "line");
