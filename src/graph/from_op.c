@@ -73,7 +73,7 @@ static const struct {
 
 static struct str bare_name(struct str name)
 {
-    if (str_starts(name, STR("aten::")))
+    if (str_starts(name, STR("aten::")) || str_starts(name, STR("prim::")))
         name = str_from(name, 6);
     return name;
 }

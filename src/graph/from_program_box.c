@@ -2,6 +2,7 @@
 #include "graph/from_in.h"
 
 #include "base/base.h"
+#include "rows/args.h"
 #include "run/op_table.h"
 #include "study/program_use.h"
 
@@ -25,6 +26,7 @@ static bool hands_on(struct str name)
         "aten::__getitem__", "aten::append", "aten::extend", "aten::insert",
         "aten::list",        "aten::pop",    "aten::keys",   "aten::values",
         "aten::items",       "aten::get",    "aten::_set_item", "prim::unchecked_cast",
+        "prim::data",        "prim::NumToTensor",
         "aten::dict",        "aten::copy",   "aten::setdefault", "aten::update"};
 
     for (size_t i = 0; i < COUNT_OF(names); i++)
@@ -164,10 +166,20 @@ static int control_box(struct from *from, uint32_t part, uint32_t i)
     box->line = from_program_line(from, region->file, region->line);
     from_program_condition(&text, from, region->condition);
     if (text.len > 0 && region->kind == PROGRAM_ELSE)
-        box->name = STR("else, not if");
+        buf_text(&text, " is false");
     status = parts_word(from->parts, part, parts_text(from->parts, buf_span(&text)));
     buf_release(&text);
     return status;
+}
+
+/* Class and arguments as a number. Each traced module has a class of its own, of the same
+ * name. */
+static uint64_t look_of(const struct from *from, uint32_t place)
+{
+    const struct object *object = place_object(from->model, place);
+    uint64_t name = str_hash(class_short(place_class(from->model, place)));
+
+    return (object ? hash_mix(name, args_hash(from->model, object)) : name) | 1;
 }
 
 /* What a call does, as a number: names, constants and shapes of parameters. */
@@ -217,6 +229,7 @@ int from_program_group_box(struct from *from, uint32_t part, uint32_t group)
         return -1;
     to = &from->parts->at[part];
     to->box.line = from_program_line(from, call->file, call->line);
+    to->same = look_of(from, call->place);
     node = from->call_node[group];
     if (node == PROGRAM_NONE)
         return 0;

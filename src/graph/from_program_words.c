@@ -7,7 +7,8 @@
 #include "rows/value_text.h"
 
 #define TEXT_MOST  40 /* bytes of a constant */
-#define LEVEL_MOST 3  /* operations within one another */
+#define UNNAMED    "…"
+#define LEVEL_MOST 5  /* operations within one another */
 
 static const struct {
     const char *name, *sign;
@@ -95,11 +96,16 @@ static void write_value(struct buf *to, const struct from *from, uint32_t value,
     else if (of->name)
         buf_str(to, model_string(from->model, of->name));
     else
-        buf_text(to, "…");
+        buf_text(to, UNNAMED);
 }
 
 void from_program_condition(struct buf *to, const struct from *from, uint32_t value)
 {
+    struct buf text = BUF_INIT;
+
     if (value < from->program->n_values)
-        write_value(to, from, value, 0);
+        write_value(&text, from, value, 0);
+    if (!str_is(buf_span(&text), UNNAMED))
+        buf_str(to, buf_span(&text));
+    buf_release(&text);
 }

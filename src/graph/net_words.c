@@ -98,7 +98,7 @@ static void say_net(struct nets *nets, const struct new_net *net,
     }
     to->changed = net->source != net->group && first != PART_NONE &&
                   !str_eq(values[first].shape, values[list[0]].shape);
-    if (n > 1)
+    if (n > 1 && values[list[0]].shape.len > 0)
         to->more = list_shapes(nets, list, n);
     if (net->signal != PLAN_NONE && !is_silent(nets, net))
         to->label = signal_label(nets, &nets->signals[net->signal]);

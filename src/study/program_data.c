@@ -72,7 +72,7 @@ struct spreading {
     struct program_data data;
     uint8_t *kinds;            /* by operation: OP_NUMBERS, OP_TENSORS */
     uint32_t *readers_at;      /* by value + 1: its first reader; one more at the end */
-    uint32_t *readers;         /* operations, and n_ops + merges */
+    uint32_t *readers;         /* operations, and n_ops + merges and items of lists */
     uint32_t *stack, n;        /* values whose readers were not told yet */
 };
 
@@ -104,6 +104,19 @@ static void add_reader(struct spreading *s, uint32_t value, uint32_t reader)
         s->readers_at[value + 1]++;
 }
 
+/* The first result of the operation that made a value: its items are values of their own
+ * if the code takes a list apart. */
+static uint32_t list_of(const struct program *program, uint32_t value)
+{
+    const struct program_value *of = &program->values[value];
+    const struct program_op *op;
+
+    if (of->kind != PROGRAM_RESULT || of->producer >= program->n_ops)
+        return PROGRAM_NONE;
+    op = &program->ops[of->producer];
+    return op->n_out > 0 ? program->ios[op->io + op->n_in].value : PROGRAM_NONE;
+}
+
 static void add_readers(struct spreading *s)
 {
     const struct program *program = s->program;
@@ -111,10 +124,15 @@ static void add_readers(struct spreading *s)
     for (uint32_t i = 0; i < program->n_ops; i++)
         for (uint32_t k = 0; k < program->ops[i].n_in; k++)
             add_reader(s, program->ios[program->ops[i].io + k].value, i);
-    for (uint32_t i = 0; i < program->n_values; i++)
+    for (uint32_t i = 0; i < program->n_values; i++) {
+        uint32_t list = list_of(program, i);
+
         for (uint32_t k = 0; k < program->values[i].n_sources; k++)
             add_reader(s, program->sources[program->values[i].sources + k],
                        program->n_ops + i);
+        if (list != PROGRAM_NONE && list != i)
+            add_reader(s, list, program->n_ops + i);
+    }
 }
 
 static int index_readers(struct spreading *s, struct arena *arena)

@@ -326,7 +326,7 @@ static int link_value(struct making *m, uint32_t target, uint32_t value)
         if (!m->data.value[at] || (whole && of->kind == PROGRAM_TENSOR))
             continue;
         if (of->kind != PROGRAM_MERGE || m->from[at] != NODE_NONE) {
-            if (find_source(m, at, &node) < 0 || add_edge(m, node, target, value) < 0)
+            if (find_source(m, at, &node) < 0 || add_edge(m, node, target, at) < 0)
                 return -1;
             continue;
         }

@@ -4,7 +4,8 @@
  * (program_data.h), nor are branches that the file does not take.
  *
  * Code that was not understood is a node of its own. A value that depends on a condition
- * comes from all that it may be. What a loop hands on to its next turn is an edge that
+ * comes from all that it may be; the value of each edge is then the one that its source
+ * made. What a loop hands on to its next turn is an edge that
  * leads back, to a node that comes earlier: a graph of a program may have cycles. */
 #ifndef STUDY_PROGRAM_GRAPH_H
 #define STUDY_PROGRAM_GRAPH_H
