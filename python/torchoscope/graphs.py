@@ -1,7 +1,9 @@
-"""graph(): the graph of a model or a recording, as nodes and edges and as a picture."""
+"""graph(): the graph of a model, a recording or a TorchScript file, as nodes and edges and
+as a picture."""
 
 import functools
 import html as escaping
+import json
 import os
 from functools import cached_property
 
@@ -55,11 +57,13 @@ class Edge(Row):
 
     @property
     def shape(self):
-        """Of the value, a tuple."""
-        return tuple(self._row["shape"])
+        """Of the value, a tuple; None if a file does not have it."""
+        shape = self._row["shape"]
+        return None if shape is None else tuple(shape)
 
     def __repr__(self):
-        return f"<{self.source} -> {self.target} {list(self.shape)}>"
+        shape = "" if self.shape is None else f" {list(self.shape)}"
+        return f"<{self.source} -> {self.target}{shape}>"
 
 
 class Graph:
@@ -202,10 +206,10 @@ def graph(
     backward=None,
     loss=None,
 ):
-    """The Graph of a model or a recording, which draws itself.
+    """The Graph of a model, a recording or the code in a file, which draws itself.
 
     what      a model, which is run once with `inputs` as trace() does; a Recording or
-              its path
+              its path; a TorchScript archive, which is not run: its path or a Model
     kwargs    keyword arguments of forward; other keywords go to forward too, unless they
               are options of graph()
     level     "modules", or "ops": every operation
@@ -234,7 +238,9 @@ def graph(
     elif inputs or kwargs:
         raise TypeError(f"graph(): a {type(what).__name__} is not run: it takes no inputs")
     core = what._now()
-    return Graph(lambda: core.graph(level), core, look)
+    if isinstance(what, Recording):
+        return Graph(lambda: core.graph(level), core, look)
+    return Graph(lambda: json.loads(core.picture("json", level=level)), core, look)
 
 
 def _traced(model, inputs, kwargs, backward, loss, color):

@@ -158,6 +158,12 @@ class Model(Shown):
         """The statistics of a tensor, measured now, as a dict."""
         return self._model.stats(name)
 
+    def graph(self, level="modules"):
+        """The Graph of a TorchScript archive: what its code computes; it is not run."""
+        from torchoscope.graphs import graph
+
+        return graph(self, level=level)
+
     @property
     def findings(self):
         """What is unusual or wrong in the file, a list of Finding."""

@@ -53,6 +53,9 @@ void export_op_value(struct json *json, const struct run *run, uint32_t value);
 /* The graph of a run, made by op_graph_make(). */
 void export_graph(struct json *json, const struct run *run,
                   const struct op_graph *graph);
+/* The graph of a program, made by program_graph_make(). */
+void export_program_graph(struct json *json, const struct model *model,
+                          const struct op_graph *graph);
 /* The operations of a run: `uses` as the list of those used, then all of them with
  * their data flow. Only for a session whose run has operations. */
 int export_ops_json(struct json *json, const struct session *session,

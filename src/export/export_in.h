@@ -147,4 +147,15 @@ static inline bool export_keeps(struct export_choice choice, uint32_t place)
     return !choice.keep || choice.keep[place];
 }
 
+/* What all documents "graph" begin and end with; `why` it is not exact, or NULL. */
+struct op_graph;
+void export_graph_begin(struct json *json, const struct op_graph *graph,
+                        const char *why);
+void export_graph_end(struct json *json, const struct op_graph *graph);
+
+/* Members of what is in a program: "line"; "shape" and "dtype". */
+struct program_value;
+void document_program_line(struct document *doc, uint32_t file, uint32_t line);
+void document_program_shape(struct document *doc, const struct program_value *value);
+
 #endif

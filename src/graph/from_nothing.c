@@ -21,6 +21,9 @@ static bool is_module(const struct model *model)
 
 static const char *why(const struct model *model)
 {
+    if (model->live)
+        return "a model has a graph once it has run: pass inputs to graph(model, ...), or "
+               "draw a recording";
     if (model->program && model->program->cut)
         return "its code needs more memory than the limit allows: there is nothing "
                "to draw." INSTEAD;

@@ -191,27 +191,40 @@ static void write_ids(struct json *json, const char *key, const struct op_graph 
     json_array_end(json);
 }
 
+void export_graph_begin(struct json *json, const struct op_graph *graph,
+                        const char *why)
+{
+    json_object(json, NULL);
+    json_u64(json, "torchoscope", 1);
+    json_text(json, "kind", "graph");
+    json_text(json, "level", op_graph_level_name(graph->level));
+    json_bool(json, "exact", !why);
+    if (why)
+        json_text(json, "exact_why", why);
+}
+
+void export_graph_end(struct json *json, const struct op_graph *graph)
+{
+    write_ids(json, "inputs", graph, is_input);
+    write_ids(json, "outputs", graph, is_output);
+    json_object_end(json);
+}
+
 void export_graph(struct json *json, const struct run *run,
                   const struct op_graph *graph)
 {
     struct document doc = {.json = json, .model = run->model, .run = run};
 
-    json_object(json, NULL);
-    json_u64(json, "torchoscope", 1);
-    json_text(json, "kind", "graph");
-    json_text(json, "level", op_graph_level_name(graph->level));
-    json_bool(json, "exact", graph->exact);
-    if (!graph->exact)
-        json_text(json, "exact_why",
-                  "operations were not recorded: edges are values that one call "
-                  "returned and another took");
+    export_graph_begin(json, graph,
+                       graph->exact
+                           ? NULL
+                           : "operations were not recorded: edges are values that one "
+                             "call returned and another took");
     json_array(json, "nodes");
     for (uint32_t i = 0; i < graph->n_nodes; i++)
         write_node(&doc, graph, i);
     json_array_end(json);
     write_edges(&doc, graph);
-    write_ids(json, "inputs", graph, is_input);
-    write_ids(json, "outputs", graph, is_output);
-    json_object_end(json);
+    export_graph_end(json, graph);
     buf_release(&doc.path);
 }

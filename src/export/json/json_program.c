@@ -13,7 +13,7 @@ static void write_name(struct document *doc, struct str name)
     json_text(doc->json, "family", op_family_name(op_family_of(name)));
 }
 
-static void write_line(struct document *doc, uint32_t file, uint32_t line)
+void document_program_line(struct document *doc, uint32_t file, uint32_t line)
 {
     struct buf text = BUF_INIT;
 
@@ -45,7 +45,7 @@ static void write_uses(struct document *doc, const struct op_use_list *uses)
         write_sum(doc->json, use->sum.count);
         json_null(doc->json, "share");
         document_op_module(doc, use->place);
-        write_line(doc, op->file, op->line);
+        document_program_line(doc, op->file, op->line);
         export_number(doc->json, "id", use->first);
         json_object_end(doc->json);
     }
@@ -54,7 +54,7 @@ static void write_uses(struct document *doc, const struct op_use_list *uses)
 
 /* ---- values ---- */
 
-static void write_shape(struct document *doc, const struct program_value *value)
+void document_program_shape(struct document *doc, const struct program_value *value)
 {
     const struct model *model = doc->model;
 
@@ -81,7 +81,7 @@ static void write_io(struct document *doc, const struct program_io *io)
     json_u64(json, "value", io->value);
     if (value->name)
         json_str(json, "name", model_string(doc->model, value->name));
-    write_shape(doc, value);
+    document_program_shape(doc, value);
     if (value->kind == PROGRAM_TENSOR && value->place < doc->model->n_places)
         document_path(doc, "tensor", value->place);
     if (value->kind == PROGRAM_STORED && value->place < doc->model->n_places)
@@ -126,7 +126,7 @@ static void write_op(struct document *doc, uint32_t i)
     document_op_module(doc, op->place);
     export_number(doc->json, "call", op->call);
     export_number(doc->json, "region", op->region);
-    write_line(doc, op->file, op->line);
+    document_program_line(doc, op->file, op->line);
     write_attributes(doc, op->attributes);
     write_ios(doc, op->io, op->n_in, op->n_out);
     json_null(doc->json, "flops");
@@ -145,7 +145,7 @@ static void write_call(struct document *doc, uint32_t i)
     json_str(doc->json, "method", model_string(doc->model, call->method));
     export_number(doc->json, "parent", call->parent);
     export_number(doc->json, "region", call->region);
-    write_line(doc, call->file, call->line);
+    document_program_line(doc, call->file, call->line);
     json_u64(doc->json, "ops", call->ops);
     json_u64(doc->json, "end", call->end);
     write_ios(doc, call->io, call->n_in, call->n_out);
@@ -167,7 +167,7 @@ static void write_region(struct document *doc, uint32_t i)
         json_bool(doc->json, "taken", region->taken);
     if (region->kind == PROGRAM_UNCLEAR)
         json_str(doc->json, "text", model_string(doc->model, region->text));
-    write_line(doc, region->file, region->line);
+    document_program_line(doc, region->file, region->line);
     json_u64(doc->json, "ops", region->ops);
     json_u64(doc->json, "end", region->end);
 }
