@@ -13,6 +13,8 @@ struct drawn_graph {
 /* Takes the run. */
 struct drawn_graph drawn_of(struct run *run);
 struct drawn_graph drawn_wanted(struct run *run, struct graph_wanted wanted);
+/* Of the program of a model, which it takes. */
+struct drawn_graph drawn_model(const struct model *model, struct graph_wanted wanted);
 void drawn_drop(struct drawn_graph *drawn);
 /* The box with this id, or PLAN_NONE. */
 uint32_t drawn_box(const struct drawn_graph *drawn, const char *id);

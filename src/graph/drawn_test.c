@@ -7,14 +7,14 @@ static const char *problem(struct drawn_graph *drawn)
 {
     const char *wrong = check_plan(&drawn->diagram, &drawn->arena);
 
-    if (!wrong && drawn->diagram.wanted.focus == NO_PLACE)
+    if (!wrong && drawn->session->run && drawn->diagram.wanted.focus == NO_PLACE)
         wrong = check_edges(&drawn->diagram, &drawn->arena);
     return wrong ? wrong : "";
 }
 
-struct drawn_graph drawn_wanted(struct run *run, struct graph_wanted wanted)
+static struct drawn_graph draw(struct session *session, struct graph_wanted wanted)
 {
-    struct drawn_graph drawn = {.session = session_of_run(run, NULL)};
+    struct drawn_graph drawn = {.session = session};
     struct err err = {0};
 
     CHECK(drawn.session);
@@ -23,6 +23,16 @@ struct drawn_graph drawn_wanted(struct run *run, struct graph_wanted wanted)
               0);
     CHECK_STR(problem(&drawn), "");
     return drawn;
+}
+
+struct drawn_graph drawn_wanted(struct run *run, struct graph_wanted wanted)
+{
+    return draw(session_of_run(run, NULL), wanted);
+}
+
+struct drawn_graph drawn_model(const struct model *model, struct graph_wanted wanted)
+{
+    return draw(session_of(model, NULL), wanted);
 }
 
 struct drawn_graph drawn_of(struct run *run)

@@ -16,8 +16,8 @@ static bool is_view_op(const struct from *from, const struct op_graph_node *node
 }
 
 /* Does a node only look at parameters in another way? Its edges are edges[at..]. */
-static bool views_weights(const struct from *from, const uint8_t *state,
-                          uint32_t node, uint32_t at)
+static bool views_weights(const struct from *from, const uint8_t *state, uint32_t node,
+                          uint32_t at)
 {
     const struct op_graph *graph = &from->graph;
     bool some = false;
@@ -86,7 +86,7 @@ static bool is_idle(const struct from *from, const struct op_graph_node *node)
 
 struct reading {
     const struct op_graph *graph;
-    bool *read;         /* by node: something that is drawn reads it, or it needs none */
+    bool *read; /* by node: something that is drawn reads it, or it needs none */
     uint32_t *edges_at; /* by node: its first edge; one more at the end */
     uint32_t *stack, n;
 };
@@ -134,9 +134,7 @@ static bool *find_read(const struct from *from)
 /* The argument or result that a tensor is part of: "past" of "past[3][0]". */
 static struct str io_head(struct from *from, const struct op_graph_node *node)
 {
-    struct str path = node->io == RUN_NONE
-                          ? STR("")
-                          : from->as->io_path(from, node);
+    struct str path = node->io == RUN_NONE ? STR("") : from->as->io_path(from, node);
     size_t n = path.len > 0 && path.at[0] == '.' ? 1 : 0, begin = n;
 
     while (n < path.len && path.at[n] != '.' && path.at[n] != '[')
@@ -159,8 +157,7 @@ static uint32_t count_alike(struct from *from, const bool *read, uint32_t at)
 }
 
 /* A box for a tensor, or for n tensors of one argument or result. */
-static int add_io_part(struct from *from, uint32_t node, uint32_t n,
-                       uint32_t number)
+static int add_io_part(struct from *from, uint32_t node, uint32_t n, uint32_t number)
 {
     enum diagram_kind kind = from->graph.nodes[node].kind == OP_GRAPH_OUTPUT
                                  ? DIAGRAM_OUTPUT
@@ -173,14 +170,13 @@ static int add_io_part(struct from *from, uint32_t node, uint32_t n,
         from->node_part[node + i] = part;
     if (n > 1)
         return from_ios_box(from, part, io_head(from, &from->graph.nodes[node]), n,
-                                number);
+                            number);
     return from_io_box(from, part, node, number);
 }
 
 /* A cache that every layer adds to (past_key_values): its lines would cross the whole
  * picture. The note names it. */
-static void leave_out(struct from *from, const struct op_graph_node *node,
-                      uint32_t n)
+static void leave_out(struct from *from, const struct op_graph_node *node, uint32_t n)
 {
     if (from->n_left_out == 0)
         from->left_out = io_head(from, node);

@@ -37,18 +37,18 @@ struct from {
     const struct session *session;
     const struct graph_wanted *wanted;
     const struct model *model;
-    struct show show;           /* activity, tied parameters */
-    uint32_t call;              /* the call that is drawn */
-    uint32_t n_ops, n_groups;   /* of the whole run or program; calls are groups */
-    bool framed;                /* the call has a box of its own */
-    struct op_graph graph;      /* of that call */
-    uint32_t *node_part;        /* by node; PART_NONE: not drawn */
-    uint32_t *op_part;          /* by operation: the part that it belongs to */
-    uint32_t *group_part;       /* by group */
-    uint32_t *stack;            /* private: groups being entered */
-    uint32_t *number;           /* by call: among those of its module, from 1 */
-    uint32_t *n_numbers;        /* by object: how many there are */
-    bool *inside;               /* by group: it is the drawn call, or inside it */
+    struct show show;         /* activity, tied parameters */
+    uint32_t call;            /* the call that is drawn */
+    uint32_t n_ops, n_groups; /* of the whole run or program; calls are groups */
+    bool framed;              /* the call has a box of its own */
+    struct op_graph graph;    /* of that call */
+    uint32_t *node_part;      /* by node; PART_NONE: not drawn */
+    uint32_t *op_part;        /* by operation: the part that it belongs to */
+    uint32_t *group_part;     /* by group */
+    uint32_t *stack;          /* private: groups being entered */
+    uint32_t *number;         /* by call: among those of its module, from 1 */
+    uint32_t *n_numbers;      /* by object: how many there are */
+    bool *inside;             /* by group: it is the drawn call, or inside it */
     struct str left_out; /* results of many tensors, which are not drawn: the name of */
     uint32_t n_left_out; /* the first, and how many tensors they all have */
     struct map values;   /* value -> part_value */
@@ -62,7 +62,8 @@ struct from {
 
     /* Of a program. */
     const struct program *program;
-    uint32_t *control; /* by region: the innermost drawn one at or around it in its call;
+    uint32_t
+        *control; /* by region: the innermost drawn one at or around it in its call;
                           PROGRAM_NONE */
     uint32_t *call_node; /* by call: its node, if it is one; PROGRAM_NONE */
 };
@@ -101,10 +102,10 @@ struct op_look {
     enum op_family family;
     unsigned flags; /* enum op_kind_flag */
     const struct values *plain;
-    uint32_t attributes;            /* a dict of constants in `plain` */
-    uint32_t n_in;                  /* tensors that it reads */
-    uint32_t tensor;                /* the place of a parameter that it reads; NO_PLACE */
-    struct str shape, shapes;       /* of its first result; of all of them; or empty */
+    uint32_t attributes;      /* a dict of constants in `plain` */
+    uint32_t n_in;            /* tensors that it reads */
+    uint32_t tensor;          /* the place of a parameter that it reads; NO_PLACE */
+    struct str shape, shapes; /* of its first result; of all of them; or empty */
     int64_t features_in, features_out; /* of a matrix product, convolution; or -1 */
     const int64_t *kernel;             /* the window of a convolution; or NULL */
     uint32_t kernel_rank;

@@ -21,21 +21,26 @@ static bool is_module(const struct model *model)
 
 static const char *why(const struct model *model)
 {
+    struct str format = str_of(model->format ? model->format : "");
+
     if (model->live)
-        return "a model has a graph once it has run: pass inputs to graph(model, ...), or "
+        return "a model has a graph once it has run: pass inputs to graph(model, ...), "
+               "or "
                "draw a recording";
-    if (model->program && model->program->cut)
+    if (model->program)
         return "its code needs more memory than the limit allows: there is nothing "
                "to draw." INSTEAD;
-    if (strcmp(model->format, "TorchScript") == 0 && has_fact(model, "bytecode version"))
+    if (str_is(format, "TorchScript") && has_fact(model, "bytecode version"))
         return "this archive for mobile has only bytecode, which is not drawn; save "
                "it with torch.jit.save() as well." INSTEAD;
-    if (strcmp(model->format, "TorchScript") == 0)
+    if (str_is(format, "TorchScript"))
         return "this TorchScript archive has no code of a method that can be "
                "followed." INSTEAD;
     if (is_module(model))
         return "a pickled module has no graph: its code is not in the file, only the "
                "names of its classes." INSTEAD;
+    if (str_starts(format, STR("safetensors")))
+        return "a safetensors file has no graph: it holds tensors, not code." INSTEAD;
     return "a state_dict has no graph: it holds tensors, not code." INSTEAD;
 }
 

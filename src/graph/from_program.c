@@ -196,8 +196,8 @@ static int make_graph(struct from *from, struct err *err)
 }
 
 int parts_from_program(struct parts *parts, struct parts_about *about,
-                       const struct session *session,
-                       const struct graph_wanted *wanted, struct err *err)
+                       const struct session *session, const struct graph_wanted *wanted,
+                       struct err *err)
 {
     const struct program *program = session->model->program;
     struct from from = {.as = &of_program,

@@ -23,11 +23,12 @@ struct str from_program_line(struct from *from, uint32_t file, uint32_t line)
 static bool hands_on(struct str name)
 {
     static const char *const names[] = {
-        "aten::__getitem__", "aten::append", "aten::extend", "aten::insert",
-        "aten::list",        "aten::pop",    "aten::keys",   "aten::values",
-        "aten::items",       "aten::get",    "aten::_set_item", "prim::unchecked_cast",
-        "prim::data",        "prim::NumToTensor",
-        "aten::dict",        "aten::copy",   "aten::setdefault", "aten::update"};
+        "aten::__getitem__", "aten::append",      "aten::extend",
+        "aten::insert",      "aten::list",        "aten::pop",
+        "aten::keys",        "aten::values",      "aten::items",
+        "aten::get",         "aten::_set_item",   "prim::unchecked_cast",
+        "prim::data",        "prim::NumToTensor", "aten::dict",
+        "aten::copy",        "aten::setdefault",  "aten::update"};
 
     for (size_t i = 0; i < COUNT_OF(names); i++)
         if (str_is(name, names[i]))

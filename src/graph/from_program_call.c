@@ -53,10 +53,9 @@ static void mark_inside(struct from *from, uint32_t call)
     const struct program *program = from->program;
 
     for (uint32_t i = 0; i < program->n_calls; i++)
-        from->inside[i] =
-            i == call || (i > call && program->calls[i].parent < i &&
-                          from->inside[program->calls[i].parent] &&
-                          is_done(program, program->calls[i].region));
+        from->inside[i] = i == call || (i > call && program->calls[i].parent < i &&
+                                        from->inside[program->calls[i].parent] &&
+                                        is_done(program, program->calls[i].region));
     for (uint32_t i = 0; i < program->n_regions; i++)
         from->inside[program->n_calls + i] =
             program->regions[i].call < program->n_calls &&
@@ -120,8 +119,7 @@ static int allocate(struct from *from)
     const struct program *program = from->program;
 
     from->inside = arena_array(scratch, (size_t)from->n_groups + 1, sizeof(bool));
-    from->number =
-        arena_array(scratch, (size_t)program->n_calls + 1, sizeof(uint32_t));
+    from->number = arena_array(scratch, (size_t)program->n_calls + 1, sizeof(uint32_t));
     from->n_numbers =
         arena_array(scratch, (size_t)from->model->n_objects + 1, sizeof(uint32_t));
     from->control =
@@ -154,8 +152,9 @@ int from_program_choose(struct from *from, struct err *err)
     if (from->call == PROGRAM_NONE)
         return not_called(from, root, err);
     if (from->program->calls[from->call].place >= from->model->n_places)
-        return err_set(err, ERR_UNSUPPORTED, "the module that the code calls is not "
-                                             "part of the file");
+        return err_set(err, ERR_UNSUPPORTED,
+                       "the module that the code calls is not "
+                       "part of the file");
     mark_inside(from, from->call);
     from->framed = from->program->calls[from->call].place != 0 ||
                    (from->wanted->level == GRAPH_MODULES && is_leaf(from));

@@ -8,15 +8,21 @@
 
 #define TEXT_MOST  40 /* bytes of a constant */
 #define UNNAMED    "…"
-#define LEVEL_MOST 5  /* operations within one another */
+#define LEVEL_MOST 5 /* operations within one another */
 
 static const struct {
     const char *name, *sign;
 } signs[] = {
-    {"aten::gt", ">"},          {"aten::lt", "<"},     {"aten::ge", ">="},
-    {"aten::le", "<="},         {"aten::eq", "=="},    {"aten::ne", "!="},
-    {"aten::__is__", "is"},     {"aten::__isnot__", "is not"},
-    {"aten::__and__", "and"},   {"aten::__or__", "or"},
+    {"aten::gt", ">"},
+    {"aten::lt", "<"},
+    {"aten::ge", ">="},
+    {"aten::le", "<="},
+    {"aten::eq", "=="},
+    {"aten::ne", "!="},
+    {"aten::__is__", "is"},
+    {"aten::__isnot__", "is not"},
+    {"aten::__and__", "and"},
+    {"aten::__or__", "or"},
     {"aten::__contains__", "has"},
 };
 

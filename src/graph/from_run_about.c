@@ -72,8 +72,8 @@ int from_run_about(struct from *from)
     int status;
 
     flops_fact(&flops, from);
-    status = from_about(from, from->run->calls[from->call].place, name,
-                        buf_span(&flops));
+    status =
+        from_about(from, from->run->calls[from->call].place, name, buf_span(&flops));
     buf_release(&flops);
     if (status == 0)
         set_note(from);

@@ -26,8 +26,7 @@ static bool detaches(const struct run_ops *ops, const struct run_op_value *value
            ops->kinds[ops->ops[value->producer].kind].flags & OP_DETACHES;
 }
 
-static bool look_at(const struct from *from, uint32_t value,
-                    struct looks *ret_looks)
+static bool look_at(const struct from *from, uint32_t value, struct looks *ret_looks)
 {
     const struct run *run = from->run;
 

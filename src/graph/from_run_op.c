@@ -10,9 +10,8 @@ static const struct run_op_type *type_of(const struct run *run,
 }
 
 /* The first tensor that an operation reads or makes; NULL: none. */
-static const struct run_op_value *first_value(const struct run *run,
-                                              const struct run_op *op,
-                                              enum op_io_kind kind)
+static const struct run_op_value *
+first_value(const struct run *run, const struct run_op *op, enum op_io_kind kind)
 {
     uint32_t at = 0;
     const struct run_op_io *io = op_next(run, op, kind, &at);

@@ -73,7 +73,7 @@ enum diagram_kind {
     DIAGRAM_VIEW,  /* an operation that moves no data, or a chain of them */
     DIAGRAM_INPUT, /* a tensor from outside: an argument of the root, or another one */
     DIAGRAM_OUTPUT,
-    DIAGRAM_REPEAT, /* equal siblings in sequence */
+    DIAGRAM_REPEAT,  /* equal siblings in sequence */
     DIAGRAM_CONTROL, /* of a program: an if, else or loop, a group */
     DIAGRAM_KINDS
 };

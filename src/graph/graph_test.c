@@ -49,7 +49,7 @@ TEST(inputs_and_outputs_have_names_shapes_and_types)
     drawn_drop(&drawn);
 }
 
-TEST(a_state_dict_has_no_graph)
+TEST(a_model_without_a_run_or_code_has_no_graph)
 {
     struct session *session = session_of(sample_model(), NULL);
     struct graph_wanted wanted = GRAPH_WANTED;
@@ -60,7 +60,7 @@ TEST(a_state_dict_has_no_graph)
     arena_init(&arena, 0);
     CHECK_INT(diagram_make(&diagram, session, &wanted, &arena, &err), -1);
     CHECK_INT(err.code, ERR_UNSUPPORTED);
-    CHECK(strstr(err.text, "state_dict has no graph"));
+    CHECK(strstr(err.text, "has no graph"));
     arena_release(&arena);
     session_close(session);
 }

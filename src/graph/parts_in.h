@@ -119,8 +119,8 @@ int parts_from_run(struct parts *parts, struct parts_about *about,
 
 /* The parts of one call in the program of a file, which has calls. */
 int parts_from_program(struct parts *parts, struct parts_about *about,
-                       const struct session *session,
-                       const struct graph_wanted *wanted, struct err *err);
+                       const struct session *session, const struct graph_wanted *wanted,
+                       struct err *err);
 /* Fails: says why a file without a program has no graph, and how to get one. */
 int parts_from_nothing(const struct session *session, struct err *err);
 

@@ -34,22 +34,23 @@ enum program_value_kind {
 };
 
 struct program_value {
-    uint8_t kind;      /* enum program_value_kind */
-    uint8_t dtype;     /* DTYPE_UNKNOWN: not in the file */
-    uint8_t rank;      /* only if `shape` is known */
-    bool loop;         /* of MERGE: at the begin of a turn. The first `n_before` sources
+    uint8_t kind;    /* enum program_value_kind */
+    uint8_t dtype;   /* DTYPE_UNKNOWN: not in the file */
+    uint8_t rank;    /* only if `shape` is known */
+    bool loop;       /* of MERGE: at the begin of a turn. The first `n_before` sources
                           come into the loop, the others from the turn before: following
                           them may lead back here */
-    bool number;       /* of INPUT: of a type without tensors: int, List[bool], str */
-    uint16_t output;   /* of RESULT: which one; or which item, if the code takes a
+    bool number;     /* of INPUT: of a type without tensors: int, List[bool], str */
+    uint16_t output; /* of RESULT: which one; or which item, if the code takes a
                           result that is a list apart */
-    uint32_t name;     /* string id, as in the code: "x0"; 0: it has none there */
-    uint32_t shape;    /* index in model->dims; PROGRAM_NONE: unknown */
-    uint32_t producer; /* of RESULT: index in `ops`; of OPAQUE: of the code in `regions`,
+    uint32_t name;   /* string id, as in the code: "x0"; 0: it has none there */
+    uint32_t shape;  /* index in model->dims; PROGRAM_NONE: unknown */
+    uint32_t
+        producer;    /* of RESULT: index in `ops`; of OPAQUE: of the code in `regions`,
                           or PROGRAM_NONE */
-    uint32_t tensor;   /* of TENSOR: index in model->tensors; else PROGRAM_NONE */
-    uint32_t place;    /* of TENSOR and STORED; else PROGRAM_NONE */
-    uint32_t plain;    /* its value, if the file fixes it (a comparison of constants):
+    uint32_t tensor; /* of TENSOR: index in model->tensors; else PROGRAM_NONE */
+    uint32_t place;  /* of TENSOR and STORED; else PROGRAM_NONE */
+    uint32_t plain;  /* its value, if the file fixes it (a comparison of constants):
                           value id; else PROGRAM_NONE */
     uint32_t sources, n_sources; /* of MERGE: values, in program->sources; constants are
                                     not among them, so there may be none */

@@ -3,8 +3,7 @@
 const char *op_graph_kind_name(enum op_graph_kind kind)
 {
     static const char *const names[OP_GRAPH_KINDS] = {
-        "op",     "call",    "input",  "parameter",
-        "buffer", "outside", "output", "unclear"};
+        "op", "call", "input", "parameter", "buffer", "outside", "output", "unclear"};
 
     return kind < OP_GRAPH_KINDS ? names[kind] : "";
 }

@@ -9,22 +9,63 @@
 
 /* Operations of aten that make numbers, booleans and texts, whatever they read. Sorted. */
 static const char *const number_ops[] = {
-    "Bool",         "Complex",        "ComplexImplicit", "Float",
-    "FloatImplicit", "Int",           "IntImplicit",     "ScalarImplicit",
-    "__contains__", "__derive_index", "__is__",          "__isnot__",
-    "__not__",      "__range_length", "allclose",        "dense_dim",
-    "device",       "dim",            "element_size",    "equal",
-    "format",       "get_device",     "is_autocast_cpu_enabled",
-    "is_autocast_enabled",            "is_complex",      "is_contiguous",
-    "is_floating_point",              "is_grad_enabled", "is_inference",
-    "is_leaf",      "is_nonzero",     "is_pinned",       "is_same_size",
-    "is_scripting", "is_signed",      "item",            "len",
-    "ndimension",   "numel",          "ord",             "percentFormat",
-    "q_scale",      "q_zero_point",   "qscheme",         "requires_grad",
-    "requires_grad_",                 "result_type",     "size",
-    "sparse_dim",   "storage_offset", "str",             "stride",
-    "sym_numel",    "sym_size",       "sym_storage_offset",
-    "sym_stride",   "warn",
+    "Bool",
+    "Complex",
+    "ComplexImplicit",
+    "Float",
+    "FloatImplicit",
+    "Int",
+    "IntImplicit",
+    "ScalarImplicit",
+    "__contains__",
+    "__derive_index",
+    "__is__",
+    "__isnot__",
+    "__not__",
+    "__range_length",
+    "allclose",
+    "dense_dim",
+    "device",
+    "dim",
+    "element_size",
+    "equal",
+    "format",
+    "get_device",
+    "is_autocast_cpu_enabled",
+    "is_autocast_enabled",
+    "is_complex",
+    "is_contiguous",
+    "is_floating_point",
+    "is_grad_enabled",
+    "is_inference",
+    "is_leaf",
+    "is_nonzero",
+    "is_pinned",
+    "is_same_size",
+    "is_scripting",
+    "is_signed",
+    "item",
+    "len",
+    "ndimension",
+    "numel",
+    "ord",
+    "percentFormat",
+    "q_scale",
+    "q_zero_point",
+    "qscheme",
+    "requires_grad",
+    "requires_grad_",
+    "result_type",
+    "size",
+    "sparse_dim",
+    "storage_offset",
+    "str",
+    "stride",
+    "sym_numel",
+    "sym_size",
+    "sym_storage_offset",
+    "sym_stride",
+    "warn",
 };
 
 /* The few of prim that hand tensors on. Sorted. */
@@ -70,10 +111,10 @@ enum { OP_NUMBERS = 1, OP_TENSORS = 2 };
 struct spreading {
     const struct program *program;
     struct program_data data;
-    uint8_t *kinds;            /* by operation: OP_NUMBERS, OP_TENSORS */
-    uint32_t *readers_at;      /* by value + 1: its first reader; one more at the end */
-    uint32_t *readers;         /* operations, and n_ops + merges and items of lists */
-    uint32_t *stack, n;        /* values whose readers were not told yet */
+    uint8_t *kinds;       /* by operation: OP_NUMBERS, OP_TENSORS */
+    uint32_t *readers_at; /* by value + 1: its first reader; one more at the end */
+    uint32_t *readers;    /* operations, and n_ops + merges and items of lists */
+    uint32_t *stack, n;   /* values whose readers were not told yet */
 };
 
 static void make_data(struct spreading *s, uint32_t value)
@@ -145,8 +186,7 @@ static int index_readers(struct spreading *s, struct arena *arena)
     add_readers(s);
     for (uint32_t i = 0; i <= n; i++)
         s->readers_at[i + 1] += s->readers_at[i];
-    s->readers =
-        arena_array(arena, (size_t)s->readers_at[n] + 1, sizeof *s->readers);
+    s->readers = arena_array(arena, (size_t)s->readers_at[n] + 1, sizeof *s->readers);
     if (!s->readers)
         return -1;
     add_readers(s);
@@ -223,8 +263,8 @@ void program_data_add(struct program_data *data, const struct program *program,
             data->op[of->producer] = true;
         }
         for (uint32_t i = 0; i < n_in; i++) {
-            uint32_t in = op ? program->ios[op->io + i].value
-                             : program->sources[of->sources + i];
+            uint32_t in =
+                op ? program->ios[op->io + i].value : program->sources[of->sources + i];
 
             if (!data->value[in])
                 stack[n++] = in;

@@ -137,8 +137,7 @@ static int add_op(struct making *m, uint32_t i)
         if (m->graph.nodes[node].n_ops++ == 0)
             m->graph.nodes[node].op = i;
     } else {
-        node =
-            add_node(m, OP_GRAPH_OP, first_result(m, op->io, op->n_in, op->n_out));
+        node = add_node(m, OP_GRAPH_OP, first_result(m, op->io, op->n_in, op->n_out));
         if (node == NODE_NONE)
             return -1;
         m->graph.nodes[node].op = i;

@@ -70,7 +70,7 @@ struct program_sum program_sums(const struct program *program)
 }
 
 bool program_line(struct buf *to, const struct model *model, uint32_t file,
-                      uint32_t line)
+                  uint32_t line)
 {
     struct str record = model_string(model, file);
 

@@ -154,6 +154,13 @@ static void draw_heat(struct canvas *canvas, const struct picture *picture)
     draw_words(canvas, NULL, x, y + 12, CANVAS_START,
                &(struct canvas_run){str_of(heat_name(picture->metric)),
                                     picture_colour(picture, "text"), 11, 0, true});
+    if (!picture->diagram->has[picture->metric]) {
+        draw_words(canvas, NULL, x, y + 30, CANVAS_START,
+                   &(struct canvas_run){STR("not measured"),
+                                        picture_colour(picture, "text2"), 11, 0,
+                                        false});
+        return;
+    }
     for (int i = 0; i < PICTURE_HEAT_STEPS; i++) {
         struct canvas_ink ink = {.stroke = picture_colour(picture, "nodeline"),
                                  .width = 0.75};

@@ -102,9 +102,8 @@ static void push_inputs(struct script_machine *m,
         struct datum datum = {.kind = DATUM_INSTANCE, .id = m->root};
 
         if (i > 0)
-            datum =
-                script_value(add_input(m, function->names[function->params[i].slot],
-                                       function->params[i].number));
+            datum = script_value(add_input(m, function->names[function->params[i].slot],
+                                           function->params[i].number));
         if (m->stop || arena_room(&m->arena, &m->args, m->n_args, &m->args_room,
                                   sizeof *m->args) < 0) {
             m->stop = true;
