@@ -4,7 +4,9 @@
 #include "study/program_data.h"
 
 #define NODE_NONE  UINT32_MAX
-#define STEPS_MOST (1u << 24) /* conditions within conditions could multiply edges */
+/* Steps back from readers to sources: conditions in sequence could multiply them. */
+#define STEPS_EACH  8 /* for each value that is read or merged */
+#define STEPS_LEAST 20000
 
 struct making {
     const struct model *model;
@@ -23,7 +25,7 @@ struct making {
                                     the value says */
     uint32_t *stack, *seen;      /* private: values that are being followed */
     uint32_t search;
-    uint64_t steps;
+    uint64_t steps, steps_most;
     struct map edges; /* those that there are */
 };
 
@@ -317,7 +319,7 @@ static int link_value(struct making *m, uint32_t target, uint32_t value)
         uint32_t at = m->stack[--n], node;
         const struct program_value *of = &program->values[at];
 
-        if (m->steps++ >= STEPS_MOST) {
+        if (m->steps++ >= m->steps_most) {
             m->graph.cut = true;
             return 0;
         }
@@ -435,6 +437,8 @@ static int prepare(struct making *m)
         program_data_find(&m->data, program, m->model, m->arena) < 0)
         return -1;
     map_init(&m->edges, m->arena);
+    m->steps_most =
+        STEPS_LEAST + STEPS_EACH * ((uint64_t)program->n_ios + program->n_sources);
     m->begin = call->ops < program->n_ops ? call->ops : program->n_ops;
     m->end = call->end < program->n_ops ? call->end : program->n_ops;
     if (m->end < m->begin)

@@ -171,3 +171,35 @@ TEST(code_that_was_not_understood_is_a_node)
     check_graph(sample_program_end(&s, x, y), OP_GRAPH_OPS,
                 "unclear() add(x unclear) output(add)");
 }
+
+TEST(conditions_in_sequence_do_not_multiply_edges_without_end)
+{
+    enum { STEPS = 2000 };
+    struct sample_program s;
+    struct op_graph graph;
+    const struct model *model;
+    struct arena arena;
+    uint32_t x, now;
+
+    sample_program_begin(&s);
+    sample_program_code(&s);
+    x = now = sample_program_input(&s, "x", false);
+    for (int i = 0; i < STEPS; i++) {
+        uint32_t made, either = sample_program_merge(&s, false);
+
+        sample_program_region(&s, PROGRAM_IF, -1, PROGRAM_NONE);
+        made = sample_program_op(&s, "aten::neg", now, PROGRAM_NONE);
+        sample_program_region_end(&s);
+        CHECK(build_program_sources(&s.build, either, (uint32_t[]){made, now}, 2) == 0);
+        now = either;
+    }
+    model = sample_program_end(&s, x, now);
+    arena_init(&arena, 0);
+    CHECK(program_graph_make(&graph, model,
+                             (struct program_graph_wanted){OP_GRAPH_OPS, 0}, &arena,
+                             NULL) == 0);
+    CHECK(graph.cut);
+    CHECK(graph.n_edges > STEPS && graph.n_edges < 50 * STEPS);
+    arena_release(&arena);
+    model_free(model);
+}

@@ -5,7 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/base.h"
 #include "export/export.h"
+#include "export/picture/picture.h"
 #include "read/read.h"
 #include "session/session.h"
 #include "study/program_use.h"
@@ -85,6 +87,27 @@ static void write_program(struct out *out, const struct session *session)
     arena_release(&arena);
 }
 
+/* Draw the program at both levels, and write its graph. */
+static void draw_program(struct out *out, const struct session *session)
+{
+    static const char *const forms[] = {"svg", "json"};
+
+    for (unsigned i = 0; session->model->program && i < 4; i++) {
+        struct picture_wanted picture = {.color = DIAGRAM_FAMILY};
+        struct graph_wanted wanted = GRAPH_WANTED;
+        struct diagram diagram;
+        struct arena arena;
+
+        wanted.level = i & 1 ? GRAPH_OPS : GRAPH_MODULES;
+        wanted.all = i & 2;
+        arena_init(&arena, 4 * GIB);
+        if (diagram_make(&diagram, session, &wanted, &arena, NULL) == 0)
+            (void)picture_form_find(str_of(forms[i / 2]))
+                ->write(out, &diagram, &picture, NULL);
+        arena_release(&arena);
+    }
+}
+
 /* Write every document and discard the output. */
 static void write_everything(const struct session *session)
 {
@@ -100,6 +123,7 @@ static void write_everything(const struct session *session)
     export_info_json(&json, session);
     export_stats_csv(&out, session, all);
     write_program(&out, session);
+    draw_program(&out, session);
     (void)out_release(&out);
     close(fd);
 }
