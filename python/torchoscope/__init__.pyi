@@ -153,6 +153,7 @@ class Tensor(_Part):
 class Model(_Shown):
     def __init__(self, what: object, name: str | None = None) -> None: ...
     def stats(self, name: str) -> dict[str, Any]: ...
+    def graph(self, level: Literal["ops", "modules"] = "modules") -> Graph: ...
     @property
     def findings(self) -> list[Finding]: ...
     @property
@@ -415,12 +416,12 @@ class Edge(_Row):
     source: int
     target: int
     value: int
-    dtype: str
+    dtype: str | None
     gradient_l2: float | None
     gradient_share: float | None
     loose: bool | None
     @property
-    def shape(self) -> tuple[int, ...]: ...
+    def shape(self) -> tuple[int, ...] | None: ...
 
 class Graph:
     @cached_property

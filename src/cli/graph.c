@@ -126,11 +126,13 @@ static int graph_run(int argc, char **argv)
 const struct command graph_command = {
     .name = "graph",
     .summary = "draw the network: boxes, tensor shapes and the lines between them",
-    .usage = "RECORDING|TARGET [-o OUTPUT] [OPTION]...",
+    .usage = "RECORDING|FILE|TARGET [-o OUTPUT] [OPTION]...",
     .details =
         "Without -o it opens an interactive page in the browser. A recording has all\n"
         "lines if it was made with trace() or record(model, "
-        "ops=True).\n" ABOUT_LIVE_TARGET,
+        "ops=True).\n"
+        "FILE is a TorchScript archive: its code is drawn, nothing is "
+        "run.\n" ABOUT_LIVE_TARGET,
     .options = picture_options,
     .n_options = PICTURE_OPTIONS + PICTURE_COMMAND_OPTIONS,
     .run = graph_run,

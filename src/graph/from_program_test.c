@@ -122,8 +122,10 @@ TEST(what_was_not_understood_is_a_box)
     drawn_drop(&drawn);
 }
 
+enum { MODULE = 1, BYTECODE = 2 };
+
 /* The sentence for a model of this format that has no program. */
-static void check_refused(const char *format, bool module, const char *wanted)
+static void check_refused(const char *format, unsigned has, const char *wanted)
 {
     struct graph_wanted question = GRAPH_WANTED;
     struct session *session;
@@ -134,7 +136,9 @@ static void check_refused(const char *format, bool module, const char *wanted)
 
     CHECK(build_init(&build, "m.pt", 0, NULL, NULL) == 0);
     build.model->format = format;
-    if (module) {
+    if (has & BYTECODE)
+        build_fact(&build, "bytecode version", value_int(build_values(&build), 7));
+    if (has & MODULE) {
         build_set_kind(&build, 0, PLACE_MODULE);
         build_object(&build, 0)->class_id = build_class(&build, STR("net.Net"));
     }
@@ -151,9 +155,10 @@ static void check_refused(const char *format, bool module, const char *wanted)
 
 TEST(a_file_without_code_says_what_it_is)
 {
-    check_refused("torch zip", false, "a state_dict has no graph");
-    check_refused("torch zip", true, "a pickled module has no graph");
-    check_refused("safetensors", false, "a safetensors file has no graph");
-    check_refused("safetensors shards", false, "a safetensors file has no graph");
-    check_refused("TorchScript", true, "no code of a method that can be followed");
+    check_refused("torch zip", 0, "a state_dict has no graph");
+    check_refused("torch zip", MODULE, "a pickled module has no graph");
+    check_refused("safetensors", 0, "a safetensors file has no graph");
+    check_refused("safetensors shards", 0, "a safetensors file has no graph");
+    check_refused("TorchScript", MODULE, "no code of a method that can be followed");
+    check_refused("TorchScript", MODULE | BYTECODE, "has only bytecode");
 }
