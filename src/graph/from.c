@@ -84,14 +84,14 @@ static bool is_idle(const struct from *from, const struct op_graph_node *node)
     return flags & (OP_MAKES | OP_VIEW) && !(flags & OP_WRITES);
 }
 
-struct reading {
+struct read_marks {
     const struct op_graph *graph;
     bool *read; /* by node: something that is drawn reads it, or it needs none */
     uint32_t *edges_at; /* by node: its first edge; one more at the end */
     uint32_t *stack, n;
 };
 
-static void mark_read(struct reading *r, uint32_t node)
+static void mark_read(struct read_marks *r, uint32_t node)
 {
     if (r->read[node])
         return;
@@ -103,7 +103,7 @@ static void mark_read(struct reading *r, uint32_t node)
 static bool *find_read(const struct from *from)
 {
     struct arena *scratch = from->parts->scratch;
-    struct reading r = {.graph = &from->graph};
+    struct read_marks r = {.graph = &from->graph};
     size_t n = (size_t)r.graph->n_nodes + 2;
 
     r.read = arena_array(scratch, n, sizeof *r.read);

@@ -3,7 +3,7 @@
 #include "base/map.h"
 #include "study/program_data.h"
 
-#define NODE_NONE  UINT32_MAX
+#define NODE_NONE UINT32_MAX
 /* Steps back from readers to sources: conditions in sequence could multiply them. */
 #define STEPS_EACH  8 /* for each value that is read or merged */
 #define STEPS_LEAST 20000

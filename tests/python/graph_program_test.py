@@ -195,7 +195,7 @@ class Programs(unittest.TestCase):
         way = graph.picture("svg", focus="layers.0.qkv", to="layers.0.proj", depth=99)
         self.assertIn("layers.0.proj", nodes_of(way))
         self.assertNotIn("layers.0.norm2", nodes_of(way))
-        self.assertEqual(len(nodes_of(graph.picture("svg", depth=0))), 7)
+        self.assertEqual(len(nodes_of(graph.picture("svg", depth=0))), 6)
         with self.assertRaisesRegex(torchoscope.Error, "never calls layers;"):
             graph.picture("svg", root="layers")
 
