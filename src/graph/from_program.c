@@ -49,7 +49,7 @@ static bool matters(const struct from *from, const struct op_graph_node *node)
 /* Only what the file says. */
 static struct part_value look(struct from *from, uint32_t value)
 {
-    struct part_value known = {0};
+    struct part_value known = {.recorded = RUN_NONE};
     const struct program_value *of;
     struct buf text = BUF_INIT;
 

@@ -8,7 +8,7 @@
 #define STEPS_EACH  8 /* for each value that is read or merged */
 #define STEPS_LEAST 20000
 
-struct making {
+struct program_making {
     const struct model *model;
     const struct program *program;
     struct arena *arena;
@@ -31,13 +31,13 @@ struct making {
 
 /* ---- what is part of it ---- */
 
-static bool is_dead(const struct making *m, uint32_t region)
+static bool is_dead(const struct program_making *m, uint32_t region)
 {
     return program_region_flags(m->program, region) & PROGRAM_DEAD;
 }
 
 /* Is an operation a part of the graph? */
-static bool is_node(const struct making *m, uint32_t op)
+static bool is_node(const struct program_making *m, uint32_t op)
 {
     return op >= m->begin && op < m->end && m->data.op[op] &&
            m->inside[m->program->ops[op].call] &&
@@ -45,7 +45,7 @@ static bool is_node(const struct making *m, uint32_t op)
 }
 
 /* Does a leaf without operations return what it was given? */
-static bool passes_on(struct making *m, uint32_t call)
+static bool passes_on(struct program_making *m, uint32_t call)
 {
     const struct program_call *of = &m->program->calls[call];
     const struct program_io *ios = &m->program->ios[of->io];
@@ -63,7 +63,7 @@ static bool passes_on(struct making *m, uint32_t call)
     return false;
 }
 
-static void find_calls(struct making *m)
+static void find_calls(struct program_making *m)
 {
     const struct program_call *calls = m->program->calls;
 
@@ -81,7 +81,8 @@ static void find_calls(struct making *m)
 
 /* ---- nodes ---- */
 
-static uint32_t add_node(struct making *m, enum op_graph_kind kind, uint32_t value)
+static uint32_t add_node(struct program_making *m, enum op_graph_kind kind,
+                         uint32_t value)
 {
     struct op_graph *graph = &m->graph;
 
@@ -98,7 +99,7 @@ static uint32_t add_node(struct making *m, enum op_graph_kind kind, uint32_t val
 }
 
 /* The first result of an operation or call that is data. */
-static uint32_t first_result(const struct making *m, uint32_t io, uint32_t n_in,
+static uint32_t first_result(const struct program_making *m, uint32_t io, uint32_t n_in,
                              uint32_t n_out)
 {
     for (uint32_t i = io + n_in; i < io + n_in + n_out; i++)
@@ -107,7 +108,7 @@ static uint32_t first_result(const struct making *m, uint32_t io, uint32_t n_in,
     return RUN_NONE;
 }
 
-static int add_call(struct making *m, uint32_t call)
+static int add_call(struct program_making *m, uint32_t call)
 {
     const struct program_call *of = &m->program->calls[call];
     uint32_t node = m->call_node[call];
@@ -122,12 +123,12 @@ static int add_call(struct making *m, uint32_t call)
     return 0;
 }
 
-static bool is_call_node(const struct making *m, uint32_t call)
+static bool is_call_node(const struct program_making *m, uint32_t call)
 {
     return m->graph.level == OP_GRAPH_MODULES && m->leaf[call];
 }
 
-static int add_op(struct making *m, uint32_t i)
+static int add_op(struct program_making *m, uint32_t i)
 {
     const struct program_op *op = &m->program->ops[i];
     uint32_t node;
@@ -149,7 +150,7 @@ static int add_op(struct making *m, uint32_t i)
     return 0;
 }
 
-static int add_unclear(struct making *m, uint32_t i)
+static int add_unclear(struct program_making *m, uint32_t i)
 {
     const struct program_region *region = &m->program->regions[i];
     uint32_t node;
@@ -174,12 +175,12 @@ static int add_unclear(struct making *m, uint32_t i)
 
 /* Everything in the order of the code: operations, code that was not understood before
  * the operation that follows it, calls without operations after those before them. */
-struct order {
+struct program_order {
     uint32_t call, region; /* the next ones */
 };
 
-static bool next_call(const struct making *m, struct order *order, uint32_t op,
-                      uint32_t *ret_call)
+static bool next_call(const struct program_making *m, struct program_order *order,
+                      uint32_t op, uint32_t *ret_call)
 {
     const struct program *program = m->program;
 
@@ -193,8 +194,8 @@ static bool next_call(const struct making *m, struct order *order, uint32_t op,
     return false;
 }
 
-static bool next_region(const struct making *m, struct order *order, uint32_t op,
-                        uint32_t *ret_region)
+static bool next_region(const struct program_making *m, struct program_order *order,
+                        uint32_t op, uint32_t *ret_region)
 {
     const struct program *program = m->program;
 
@@ -208,9 +209,9 @@ static bool next_region(const struct making *m, struct order *order, uint32_t op
     return false;
 }
 
-static int add_nodes(struct making *m)
+static int add_nodes(struct program_making *m)
 {
-    struct order order = {.call = m->within};
+    struct program_order order = {.call = m->within};
     uint32_t other;
 
     for (uint32_t i = m->begin; i <= m->end; i++) {
@@ -226,7 +227,7 @@ static int add_nodes(struct making *m)
     return 0;
 }
 
-static int add_inputs(struct making *m)
+static int add_inputs(struct program_making *m)
 {
     const struct program_call *call = &m->program->calls[m->within];
 
@@ -249,7 +250,8 @@ static int add_inputs(struct making *m)
 
 /* ---- edges ---- */
 
-static int add_edge(struct making *m, uint32_t source, uint32_t target, uint32_t value)
+static int add_edge(struct program_making *m, uint32_t source, uint32_t target,
+                    uint32_t value)
 {
     struct op_graph *graph = &m->graph;
     uint64_t key = hash_mix(hash_mix(hash_u64(source), target), value);
@@ -267,7 +269,7 @@ static int add_edge(struct making *m, uint32_t source, uint32_t target, uint32_t
 }
 
 /* The node of a value that no operation inside made. */
-static uint32_t add_tensor(struct making *m, uint32_t value)
+static uint32_t add_tensor(struct program_making *m, uint32_t value)
 {
     const struct program_value *of = &m->program->values[value];
     bool known = of->kind == PROGRAM_TENSOR && of->tensor < m->model->n_tensors;
@@ -284,7 +286,7 @@ static uint32_t add_tensor(struct making *m, uint32_t value)
 }
 
 /* Where a value that is not merged comes from; *ret_node may become NODE_NONE. */
-static int find_source(struct making *m, uint32_t value, uint32_t *ret_node)
+static int find_source(struct program_making *m, uint32_t value, uint32_t *ret_node)
 {
     const struct program_value *of = &m->program->values[value];
 
@@ -306,7 +308,7 @@ static int find_source(struct making *m, uint32_t value, uint32_t *ret_node)
 }
 
 /* An edge from each node that a value may come from. */
-static int link_value(struct making *m, uint32_t target, uint32_t value)
+static int link_value(struct program_making *m, uint32_t target, uint32_t value)
 {
     const struct program *program = m->program;
     bool whole = m->graph.nodes[target].kind == OP_GRAPH_CALL;
@@ -343,7 +345,7 @@ static int link_value(struct making *m, uint32_t target, uint32_t value)
     return 0;
 }
 
-static int link_op(struct making *m, uint32_t i)
+static int link_op(struct program_making *m, uint32_t i)
 {
     const struct program_op *op = &m->program->ops[i];
 
@@ -354,7 +356,7 @@ static int link_op(struct making *m, uint32_t i)
 }
 
 /* The call is the source of what it passes on from here. */
-static int link_call(struct making *m, uint32_t call)
+static int link_call(struct program_making *m, uint32_t call)
 {
     const struct program_call *of = &m->program->calls[call];
     const struct program_io *ios = &m->program->ios[of->io];
@@ -371,9 +373,9 @@ static int link_call(struct making *m, uint32_t call)
     return 0;
 }
 
-static int add_edges(struct making *m)
+static int add_edges(struct program_making *m)
 {
-    struct order order = {.call = m->within};
+    struct program_order order = {.call = m->within};
     uint32_t call;
 
     for (uint32_t i = m->begin; i <= m->end; i++) {
@@ -386,7 +388,7 @@ static int add_edges(struct making *m)
     return 0;
 }
 
-static int add_outputs(struct making *m)
+static int add_outputs(struct program_making *m)
 {
     const struct program_call *call = &m->program->calls[m->within];
     uint32_t first = call->io + call->n_in;
@@ -416,7 +418,7 @@ static uint32_t *no_nodes(struct arena *arena, uint32_t n)
     return nodes;
 }
 
-static int prepare(struct making *m)
+static int prepare(struct program_making *m)
 {
     const struct program *program = m->program;
     const struct program_call *call = &program->calls[m->within];
@@ -454,11 +456,11 @@ int program_graph_make(struct op_graph *ret_graph, const struct model *model,
                        struct program_graph_wanted wanted, struct arena *arena,
                        struct err *err)
 {
-    struct making m = {.model = model,
-                       .program = model->program,
-                       .arena = arena,
-                       .graph = {.level = wanted.level, .exact = true},
-                       .within = wanted.within};
+    struct program_making m = {.model = model,
+                               .program = model->program,
+                               .arena = arena,
+                               .graph = {.level = wanted.level, .exact = true},
+                               .within = wanted.within};
 
     if (prepare(&m) < 0 || add_nodes(&m) < 0 || add_inputs(&m) < 0 ||
         add_edges(&m) < 0 || add_outputs(&m) < 0)
