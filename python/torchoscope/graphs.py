@@ -2,9 +2,11 @@
 
 import functools
 import html as escaping
+import json as json_module
 import os
 from functools import cached_property
 
+from torchoscope import _core
 from torchoscope.keywords import takes_inputs
 from torchoscope.recording import Recording, Row
 from torchoscope.tables import data_frame
@@ -86,11 +88,14 @@ class Graph:
         """A list of Edge."""
         return [Edge(row) for row in self.json["edges"]]
 
+    def _check_core(self):
+        if self._core is None:
+            raise ValueError("this graph was made from a document: it cannot be drawn")
+
     def picture(self, form, **options):
         """The picture in a form: "svg", "png", "pdf", "html", "dot", "mmd" or "json"; bytes
         for png and pdf, else a str. The options are those of graph()."""
-        if self._core is None:
-            raise ValueError("this graph was made from a document: it cannot be drawn")
+        self._check_core()
         data = self._core.picture(form, **{**self._options, **options})
         return data if form.lower() in ("png", "pdf") else data.decode()
 
@@ -109,8 +114,7 @@ class Graph:
 
         .svg .png .pdf .html .dot .mmd .json
         """
-        if self._core is None:
-            raise ValueError("this graph was made from a document: it cannot be drawn")
+        self._check_core()
         self._core.save_picture(os.fspath(path), **{**self._options, **options})
 
     def _repr_mimebundle_(self, include=None, exclude=None):
@@ -151,12 +155,7 @@ class Graph:
     def to_networkx(self):
         """A networkx.MultiDiGraph. Nodes are ids; the members of nodes and edges are
         their attributes, and `value` is the key of an edge."""
-        try:
-            import networkx
-        except ImportError as error:
-            text = "to_networkx() needs networkx, which is not installed"
-            text += ": pip install networkx"
-            raise ImportError(text, name="networkx") from error
+        networkx = _networkx()
         graph = networkx.MultiDiGraph(level=self.level, exact=self.exact)
         for row in self.json["nodes"]:
             graph.add_node(row["id"], **{k: v for k, v in row.items() if k != "id"})
@@ -176,6 +175,135 @@ class Graph:
         counts = f"{len(self.nodes)} nodes, {len(self.edges)} edges"
         how = "" if self.exact else ", not exact"
         return f"<torchoscope.Graph of {self.level}: {counts}{how}>"
+
+
+class BoxChange(Row):
+    """A box of two networks: a module, an operation, an input or output, or a group."""
+
+    __slots__ = ()
+    _known = frozenset("id kind name inside words change".split())
+
+    def __repr__(self):
+        return f"<{self.change or 'equal'} {self.kind} {self.id}>"
+
+
+class LineChange(Row):
+    """A line between two boxes of two networks."""
+
+    __slots__ = ()
+    _known = frozenset("source target change".split())
+
+    def __repr__(self):
+        return f"<{self.change or 'equal'} {self.source} -> {self.target}>"
+
+
+class GraphDiff(Graph):
+    """What differs between two graphs: the boxes and lines of both. `json` is the
+    document `graph_diff` of docs/json.md, a dict. A notebook shows the picture of it."""
+
+    def __init__(self, old, new, options=None, document=None):
+        super().__init__(document or self._read, old, options)
+        self._new = new
+
+    def _read(self):
+        return json_module.loads(self.picture("json"))
+
+    def picture(self, form, **options):
+        """As Graph.picture()."""
+        self._check_core()
+        options = {**self._options, **options}
+        data = _core.picture_diff(self._core, self._new, form, None, **options)
+        return data if form.lower() in ("png", "pdf") else data.decode()
+
+    def save(self, path, **options):
+        """As Graph.save()."""
+        self._check_core()
+        options = {**self._options, **options}
+        _core.picture_diff(self._core, self._new, "", os.fspath(path), **options)
+
+    @cached_property
+    def nodes(self):
+        """A list of BoxChange, groups before what is inside them."""
+        return [BoxChange(row) for row in self.json["nodes"]]
+
+    @cached_property
+    def edges(self):
+        """A list of LineChange."""
+        return [LineChange(row) for row in self.json["edges"]]
+
+    def _of(self, change):
+        groups = {node.inside for node in self.nodes}
+        return [
+            node for node in self.nodes if node.change == change and node.id not in groups
+        ]
+
+    @property
+    def added(self):
+        """The boxes without boxes inside that only the new network has."""
+        return self._of("added")
+
+    @property
+    def removed(self):
+        """Those that only the old network has."""
+        return self._of("removed")
+
+    @property
+    def changed(self):
+        """Those whose class, arguments or results differ; `words` says how."""
+        return self._of("changed")
+
+    @property
+    def is_equal(self):
+        """Whether nothing differs."""
+        rows = [*self.json["nodes"], *self.json["edges"]]
+        return all(row["change"] is None for row in rows)
+
+    @property
+    def inputs(self):
+        """The boxes of what a pass was given."""
+        return [node for node in self.nodes if node.kind == "input"]
+
+    @property
+    def outputs(self):
+        """The boxes of what a pass returned."""
+        return [node for node in self.nodes if node.kind == "output"]
+
+    @property
+    def exact(self):
+        """Not known of two graphs: raises AttributeError."""
+        raise AttributeError("a GraphDiff has no `exact`: ask the graphs themselves")
+
+    why = exact
+
+    def to_networkx(self):
+        """A networkx.MultiDiGraph of the boxes without boxes inside, by id."""
+        networkx = _networkx()
+        graph = networkx.MultiDiGraph(level=self.level)
+        groups = {node.inside for node in self.nodes}
+        for row in self.json["nodes"]:
+            if row["id"] not in groups:
+                graph.add_node(row["id"], **{k: v for k, v in row.items() if k != "id"})
+        for row in self.json["edges"]:
+            graph.add_edge(row["source"], row["target"], change=row["change"])
+        return graph
+
+    def __reduce__(self):
+        return GraphDiff, (None, None, None, self.json)
+
+    def __repr__(self):
+        names = ("added", "removed", "changed", "equal")
+        counts = ", ".join(f"{self.json[name]} {name}" for name in names)
+        return f"<torchoscope.GraphDiff of {self.level}: {counts}>"
+
+
+def _networkx():
+    try:
+        import networkx
+    except ImportError as error:
+        text = "to_networkx() needs networkx, which is not installed"
+        text += ": pip install networkx"
+        raise ImportError(text, name="networkx") from error
+    return networkx
 
 
 def _is_model(what):
@@ -201,11 +329,14 @@ def graph(
     background=None,
     backward=None,
     loss=None,
+    diff=None,
 ):
     """The Graph of a model or a recording, which draws itself.
 
     what      a model, which is run once with `inputs` as trace() does; a Recording or
               its path
+    diff      a newer one: the result is the GraphDiff of what differs from `what` to it.
+              A model runs with the same inputs
     kwargs    keyword arguments of forward; other keywords go to forward too, unless they
               are options of graph()
     level     "modules", or "ops": every operation
@@ -225,16 +356,27 @@ def graph(
         **{"neighbours": neighbours, "to": to, "all": all, "color": color},
         **{"direction": direction, "theme": theme, "background": background},
     }
-    if isinstance(what, (str, os.PathLike)):
+    things = [what] if diff is None else [what, diff]
+    if (inputs or kwargs) and not any(map(_is_model, things)):
+        raise TypeError(f"graph(): a {type(what).__name__} is not run: it takes no inputs")
+    cores = [
+        _recording(thing, inputs, kwargs, backward, loss, color)._now() for thing in things
+    ]
+    if diff is not None:
+        return GraphDiff(*cores, look)
+    core = cores[0]
+    return Graph(lambda: core.graph(level), core, look)
+
+
+def _recording(thing, inputs, kwargs, backward, loss, color):
+    """A recording as it is, or from its path; a model is run."""
+    if isinstance(thing, (str, os.PathLike)):
         from torchoscope import open as open_file
 
-        what = open_file(what)
-    if _is_model(what):
-        what = _traced(what, inputs, kwargs, backward, loss, color)
-    elif inputs or kwargs:
-        raise TypeError(f"graph(): a {type(what).__name__} is not run: it takes no inputs")
-    core = what._now()
-    return Graph(lambda: core.graph(level), core, look)
+        return open_file(thing)
+    if _is_model(thing):
+        return _traced(thing, inputs, kwargs, backward, loss, color)
+    return thing
 
 
 def _traced(model, inputs, kwargs, backward, loss, color):

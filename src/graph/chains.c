@@ -56,7 +56,8 @@ static void find_chains(struct chains *chains)
         chains->behind[i] = PART_NONE;
         if (!is_view(&at[i]) || chains->n_out[i] != 1 || !is_view(&at[next]) ||
             at[next].parent != at[i].parent || chains->n_in[next] != 1 ||
-            chains->several[next] || next <= i)
+            at[next].box.change != at[i].box.change || chains->several[next] ||
+            next <= i)
             continue;
         chains->behind[i] = next;
         chains->follows[next] = true;
@@ -99,8 +100,11 @@ static uint32_t make_group(struct chains *chains, uint32_t first)
     box->call = parts->at[first].box.call;
     box->place = parts->at[first].box.place;
     box->line = parts->at[first].box.line;
+    if (parts->at[first].box.change != DIAGRAM_CHANGED)
+        box->change = parts->at[first].box.change;
     box->name = parts_printf(parts, "%u views", n);
-    box->id = parts_printf(parts, "views:%u", box->op);
+    box->id = parts_printf(
+        parts, box->change == DIAGRAM_REMOVED ? "old:views:%u" : "views:%u", box->op);
     if (chains->value[last] != PART_NONE &&
         parts_word(parts, group, parts->values[chains->value[last]].shape) < 0)
         return PART_NONE;

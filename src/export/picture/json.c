@@ -17,6 +17,8 @@ int picture_json(struct out *out, struct diagram *diagram,
     int status;
 
     (void)wanted;
+    if (diagram->old)
+        return picture_json_diff(out, diagram, err);
     if (!run)
         return err_set(err, ERR_UNSUPPORTED,
                        "json has the graph of a recording; torchoscope ops FILE --json "

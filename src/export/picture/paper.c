@@ -157,11 +157,10 @@ static void add_lines(struct picture *picture)
 
 static void add_changes(struct picture *picture, uint32_t changes)
 {
-    static const char *const names[] = {"same", "added", "removed", "changed"};
-
-    for (uint32_t c = DIAGRAM_ADDED; c <= DIAGRAM_CHANGED; c++)
+    for (uint32_t c = DIAGRAM_ADDED; c < DIAGRAM_CHANGES; c++)
         if (changes & 1u << c)
-            add_item(picture, PICTURE_KEY_CHANGE, c, names[c]);
+            add_item(picture, PICTURE_KEY_CHANGE, c,
+                     diagram_change_name((enum diagram_change)c));
 }
 
 static double item_width(const struct picture_item *item)
