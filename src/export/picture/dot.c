@@ -149,6 +149,22 @@ static void put_lines(struct buf *to, const struct picture *picture)
     }
 }
 
+/* The title; of a diff also what differs. */
+static struct str heading(struct picture *picture)
+{
+    struct buf text = BUF_INIT;
+    struct str kept;
+
+    buf_str(&text, picture->path);
+    for (uint32_t i = 0; picture->diagram->old && i < picture->n_facts; i++) {
+        buf_char(&text, '\n');
+        buf_str(&text, picture->facts[i]);
+    }
+    kept = picture_keep(picture, &text);
+    buf_release(&text);
+    return kept;
+}
+
 int picture_dot(struct out *out, struct diagram *diagram,
                 const struct picture_wanted *wanted, struct err *err)
 {
@@ -161,7 +177,7 @@ int picture_dot(struct out *out, struct diagram *diagram,
         return -1;
     line = picture_colour(&picture, "edge");
     buf_text(&text, "digraph {\n");
-    put_attribute(&text, "label", picture.path);
+    put_attribute(&text, "label", heading(&picture));
     buf_printf(&text, " labelloc=t rankdir=%s fontname=\"Arial\" fontcolor=\"%s\"",
                wanted->sideways ? "LR" : "TB", picture_colour(&picture, "text"));
     buf_printf(&text, " color=\"%s\" bgcolor=\"%s\"\n",

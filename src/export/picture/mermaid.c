@@ -105,14 +105,16 @@ static void put_classes(struct buf *to, const struct picture *picture,
                    picture_family(picture, "f-", (enum family)f),
                    picture_colour(picture, "text"));
     }
-    for (uint32_t c = DIAGRAM_ADDED; picture->diagram->old && c < DIAGRAM_CHANGES; c++)
-        buf_printf(to, "classDef %s stroke:%s,stroke-width:2px%s\n",
-                   diagram_change_name((enum diagram_change)c),
-                   picture_change(picture, (uint8_t)c),
-                   c == DIAGRAM_REMOVED ? ",stroke-dasharray:5 3" : "");
     buf_printf(to, "classDef plain fill:%s,stroke:%s,color:%s\n",
                picture_colour(picture, "sunken"), picture_colour(picture, "nodeline"),
                picture_colour(picture, "text"));
+    /* Later classes win. */
+    for (uint32_t c = DIAGRAM_ADDED; c < DIAGRAM_CHANGES; c++)
+        if (picture->diagram->boxes[0].n_changes > 0)
+            buf_printf(to, "classDef %s stroke:%s,stroke-width:2px%s\n",
+                       diagram_change_name((enum diagram_change)c),
+                       picture_change(picture, (uint8_t)c),
+                       c == DIAGRAM_REMOVED ? ",stroke-dasharray:5 3" : "");
 }
 
 static uint32_t span(const struct picture_line *line)
@@ -216,6 +218,8 @@ static int write_folded(struct buf *text, struct diagram *diagram,
         buf_text(text, "%% ");
         buf_str(text, picture.path);
         buf_char(text, '\n');
+        if (diagram->old)
+            buf_printf(text, "%%%% %.*s\n", STR_ARG(diagram->facts));
         if (folded)
             buf_printf(text,
                        "%%%% Groups are folded: Mermaid draws at most %d lines and %d "
