@@ -64,39 +64,33 @@ class Edge(Row):
         return f"<{self.source} -> {self.target} {list(self.shape)}>"
 
 
-class Graph:
-    """Nodes, and the values that go from one to another. `json` is the document `graph`
-    of docs/json.md, a dict. A notebook shows the picture of it."""
+class _Drawn:
+    """What can be drawn: a document, and a picture in several forms."""
 
-    def __init__(self, document, core=None, options=None):
+    def __init__(self, document, core, options):
         self._document = document  # a dict, or a function that returns it
         self._core = core  # draws the picture
         self._options = options or {}
 
     @cached_property
     def json(self):
-        """The document `graph` of docs/json.md, a dict."""
+        """The document of docs/json.md, a dict."""
         return self._document() if callable(self._document) else self._document
 
-    @cached_property
-    def nodes(self):
-        """A list of Node."""
-        return [Node(row) for row in self.json["nodes"]]
+    @property
+    def level(self):
+        """ "ops" or "modules"."""
+        return self.json["level"]
 
-    @cached_property
-    def edges(self):
-        """A list of Edge."""
-        return [Edge(row) for row in self.json["edges"]]
-
-    def _check_core(self):
+    def _checked(self, options):
         if self._core is None:
             raise ValueError("this graph was made from a document: it cannot be drawn")
+        return {**self._options, **options}
 
     def picture(self, form, **options):
         """The picture in a form: "svg", "png", "pdf", "html", "dot", "mmd" or "json"; bytes
         for png and pdf, else a str. The options are those of graph()."""
-        self._check_core()
-        data = self._core.picture(form, **{**self._options, **options})
+        data = self._draw(form, self._checked(options))
         return data if form.lower() in ("png", "pdf") else data.decode()
 
     @property
@@ -114,8 +108,7 @@ class Graph:
 
         .svg .png .pdf .html .dot .mmd .json
         """
-        self._check_core()
-        self._core.save_picture(os.fspath(path), **{**self._options, **options})
+        self._write(os.fspath(path), self._checked(options))
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         if self._core is None:
@@ -123,13 +116,32 @@ class Graph:
         frame = _FRAME.format(escaping.escape(self.html))
         return {"text/plain": repr(self), "text/html": frame, "image/svg+xml": self.svg}
 
+
+class Graph(_Drawn):
+    """Nodes, and the values that go from one to another. `json` is the document `graph`
+    of docs/json.md, a dict. A notebook shows the picture of it."""
+
+    def __init__(self, document, core=None, options=None):
+        super().__init__(document, core, options)
+
+    def _draw(self, form, options):
+        return self._core.picture(form, **options)
+
+    def _write(self, path, options):
+        self._core.save_picture(path, **options)
+
+    @cached_property
+    def nodes(self):
+        """A list of Node."""
+        return [Node(row) for row in self.json["nodes"]]
+
+    @cached_property
+    def edges(self):
+        """A list of Edge."""
+        return [Edge(row) for row in self.json["edges"]]
+
     def __reduce__(self):
         return Graph, (self.json,)
-
-    @property
-    def level(self):
-        """ "ops" or "modules"."""
-        return self.json["level"]
 
     @property
     def exact(self):
@@ -155,7 +167,12 @@ class Graph:
     def to_networkx(self):
         """A networkx.MultiDiGraph. Nodes are ids; the members of nodes and edges are
         their attributes, and `value` is the key of an edge."""
-        networkx = _networkx()
+        try:
+            import networkx
+        except ImportError as error:
+            text = "to_networkx() needs networkx, which is not installed"
+            text += ": pip install networkx"
+            raise ImportError(text, name="networkx") from error
         graph = networkx.MultiDiGraph(level=self.level, exact=self.exact)
         for row in self.json["nodes"]:
             graph.add_node(row["id"], **{k: v for k, v in row.items() if k != "id"})
@@ -197,7 +214,7 @@ class LineChange(Row):
         return f"<{self.change or 'equal'} {self.source} -> {self.target}>"
 
 
-class GraphDiff(Graph):
+class GraphDiff(_Drawn):
     """What differs between two graphs: the boxes and lines of both. `json` is the
     document `graph_diff` of docs/json.md, a dict. A notebook shows the picture of it."""
 
@@ -208,18 +225,11 @@ class GraphDiff(Graph):
     def _read(self):
         return json_module.loads(self.picture("json"))
 
-    def picture(self, form, **options):
-        """As Graph.picture()."""
-        self._check_core()
-        options = {**self._options, **options}
-        data = _core.picture_diff(self._core, self._new, form, None, **options)
-        return data if form.lower() in ("png", "pdf") else data.decode()
+    def _draw(self, form, options):
+        return _core.picture_diff(self._core, self._new, form, None, **options)
 
-    def save(self, path, **options):
-        """As Graph.save()."""
-        self._check_core()
-        options = {**self._options, **options}
-        _core.picture_diff(self._core, self._new, "", os.fspath(path), **options)
+    def _write(self, path, options):
+        _core.picture_diff(self._core, self._new, "", path, **options)
 
     @cached_property
     def nodes(self):
@@ -233,9 +243,8 @@ class GraphDiff(Graph):
 
     def _of(self, change):
         groups = {node.inside for node in self.nodes}
-        return [
-            node for node in self.nodes if node.change == change and node.id not in groups
-        ]
+        found = (node for node in self.nodes if node.change == change)
+        return [node for node in found if node.id not in groups]
 
     @property
     def added(self):
@@ -258,35 +267,6 @@ class GraphDiff(Graph):
         rows = [*self.json["nodes"], *self.json["edges"]]
         return all(row["change"] is None for row in rows)
 
-    @property
-    def inputs(self):
-        """The boxes of what a pass was given."""
-        return [node for node in self.nodes if node.kind == "input"]
-
-    @property
-    def outputs(self):
-        """The boxes of what a pass returned."""
-        return [node for node in self.nodes if node.kind == "output"]
-
-    @property
-    def exact(self):
-        """Not known of two graphs: raises AttributeError."""
-        raise AttributeError("a GraphDiff has no `exact`: ask the graphs themselves")
-
-    why = exact
-
-    def to_networkx(self):
-        """A networkx.MultiDiGraph of the boxes without boxes inside, by id."""
-        networkx = _networkx()
-        graph = networkx.MultiDiGraph(level=self.level)
-        groups = {node.inside for node in self.nodes}
-        for row in self.json["nodes"]:
-            if row["id"] not in groups:
-                graph.add_node(row["id"], **{k: v for k, v in row.items() if k != "id"})
-        for row in self.json["edges"]:
-            graph.add_edge(row["source"], row["target"], change=row["change"])
-        return graph
-
     def __reduce__(self):
         return GraphDiff, (None, None, None, self.json)
 
@@ -294,16 +274,6 @@ class GraphDiff(Graph):
         names = ("added", "removed", "changed", "equal")
         counts = ", ".join(f"{self.json[name]} {name}" for name in names)
         return f"<torchoscope.GraphDiff of {self.level}: {counts}>"
-
-
-def _networkx():
-    try:
-        import networkx
-    except ImportError as error:
-        text = "to_networkx() needs networkx, which is not installed"
-        text += ": pip install networkx"
-        raise ImportError(text, name="networkx") from error
-    return networkx
 
 
 def _is_model(what):

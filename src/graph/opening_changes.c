@@ -1,6 +1,6 @@
 /* Which groups of a diff are open at first: those with changes inside, from the outside
  * inwards, small ones first, as long as not too many boxes show; then groups that were
- * added or removed. What is equal stays folded. Of a repeat, only the first block opens:
+ * added, then those that were removed. What is equal stays folded. Of a repeat, only the first block opens:
  * the others have the same changes, and say how many. */
 #include <stdlib.h>
 
@@ -26,7 +26,7 @@ static int by_cost(const void *a, const void *b)
     return x->box < y->box ? -1 : x->box > y->box;
 }
 
-static bool wants_open(const struct diagram *diagram, uint32_t box, bool whole)
+static bool wants_open(const struct diagram *diagram, uint32_t box, uint8_t change)
 {
     const struct diagram_box *of = &diagram->boxes[box];
     uint32_t up = diagram->plan.boxes[box].parent;
@@ -35,12 +35,13 @@ static bool wants_open(const struct diagram *diagram, uint32_t box, bool whole)
         return false;
     if (diagram->boxes[up].kind == DIAGRAM_REPEAT && box != up + 1)
         return false;
-    return whole ? of->change == DIAGRAM_ADDED || of->change == DIAGRAM_REMOVED
-                 : of->change == DIAGRAM_CHANGED && of->n_changes > 0;
+    if (change == DIAGRAM_CHANGED)
+        return of->change == change && of->n_changes > 0;
+    return of->change == change && of->kind != DIAGRAM_VIEW;
 }
 
 /* Closed groups inside open ones that want to open. */
-static uint32_t list_groups(struct changed_groups *g, bool whole)
+static uint32_t list_groups(struct changed_groups *g, uint8_t change)
 {
     const struct plan *plan = &g->diagram->plan;
     uint32_t n = 0;
@@ -48,7 +49,7 @@ static uint32_t list_groups(struct changed_groups *g, bool whole)
     for (uint32_t i = 1; i < plan->n_boxes; i++) {
         if (plan->boxes[i].flags & PLAN_OPEN)
             continue;
-        if (wants_open(g->diagram, i, whole))
+        if (wants_open(g->diagram, i, change))
             g->list[n++] = (struct changed_group){g->inside[i], i};
         i = plan->boxes[i].end - 1;
     }
@@ -56,12 +57,12 @@ static uint32_t list_groups(struct changed_groups *g, bool whole)
     return n;
 }
 
-static void open_groups(struct changed_groups *g, bool whole)
+static void open_groups(struct changed_groups *g, uint8_t change)
 {
     bool some = true;
 
     while (some) {
-        uint32_t n = list_groups(g, whole);
+        uint32_t n = list_groups(g, change);
 
         some = false;
         for (uint32_t i = 0; i < n; i++) {
@@ -89,7 +90,8 @@ int opening_changes(struct diagram *diagram, struct arena *scratch)
         if (plan->boxes[plan->boxes[i].parent].flags & PLAN_OPEN)
             g.shown += !(plan->boxes[i].flags & PLAN_OPEN);
     }
-    open_groups(&g, false);
-    open_groups(&g, true);
+    open_groups(&g, DIAGRAM_CHANGED);
+    open_groups(&g, DIAGRAM_ADDED);
+    open_groups(&g, DIAGRAM_REMOVED);
     return 0;
 }

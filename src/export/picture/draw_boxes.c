@@ -185,10 +185,13 @@ static void draw_alarm(const struct drawn_box *b, struct str word)
     b->canvas->form->close(b->canvas);
 }
 
-/* At the top right corner. */
+/* At the top right corner; a narrow pill has its text there. */
 static void draw_change(const struct drawn_box *b)
 {
-    draw_change_sign(b->canvas, b->picture, b->x + b->w - 2, b->y, b->box->change);
+    bool pill = b->texts->shape == PICTURE_VIEW;
+
+    draw_change_sign(b->canvas, b->picture, b->x + b->w - (pill ? -1 : 2),
+                     b->y - (pill ? 3 : 0), b->box->change);
 }
 
 static void draw_marks(const struct drawn_box *b)

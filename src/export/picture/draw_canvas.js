@@ -208,7 +208,8 @@ function paintPill(word) {
 
 function paintChange(b, size) {
     pen.save();
-    pen.translate(box.x[b] + box.w[b] - 2, box.y[b]);
+    const {x, y} = changeCorner(b);
+    pen.translate(x, y);
     pen.scale(size, size);
     pen.fillStyle = paints[CHANGES[box.change[b]]];
     pen.beginPath();

@@ -152,10 +152,16 @@ const ALARM_SIGN = 'M5 -9.5l4.6 8h-9.2z';
 const CHANGE_SIGNS = ['', 'M-3.5 0h7M0 -3.5v7', 'M-3.5 0h7',
     'M-3.5 0Q-1.75 -3.4 0 0Q1.75 3.4 3.5 0'];
 
-/** +, - or ~ on a disc at the top right corner. */
+/** The top right corner, where the disc of a change is; a narrow pill has text there. */
+function changeCorner(b) {
+    const pill = box.shape[b] === PILL && !isOpen(b);
+    return {x: box.x[b] + box.w[b] - (pill ? -1 : 2), y: box.y[b] - (pill ? 3 : 0)};
+}
+
+/** +, - or ~ on a disc. */
 function drawChange(b) {
-    const mark = shape('g', 'held change', {'data-x': box.x[b] + box.w[b] - 2,
-        'data-y': box.y[b]}, layers.marks);
+    const {x, y} = changeCorner(b);
+    const mark = shape('g', 'held change', {'data-x': x, 'data-y': y}, layers.marks);
     mark.style.setProperty('--fill', `var(--${CHANGES[box.change[b]]})`);
     shape('circle', '', {r: 7.5}, mark);
     shape('path', '', {d: CHANGE_SIGNS[box.change[b]]}, mark);

@@ -119,9 +119,9 @@ static const struct fit_kind *kind_of(const struct picture *picture, uint32_t i)
 /* Words that follow a class after a comma; arguments follow after a blank. */
 static bool is_remark(struct str word)
 {
-    static const char *const remarks[] = {"tied",  "frozen",      "not called",
-                                          "fused", "shared",      "inside",
-                                          "was ",  "renamed from"};
+    static const char *const remarks[] = {"tied",  "frozen",       "not called",
+                                          "fused", "shared",       "inside",
+                                          "was ",  "renamed from", "result "};
 
     for (size_t i = 0; i < sizeof remarks / sizeof *remarks; i++)
         if (str_starts(word, str_of(remarks[i])))

@@ -58,7 +58,8 @@ function drawLegend() {
         entry.append(make('i', 'stroke'), 'carries NaN or Inf');
         entries.push(entry);
     }
-    const changes = new Set([...scene.nodes, ...scene.frames].map((b) => box.change[b]));
+    const changes = new Set([...scene.lines.ends.map((e) => end.change[e]),
+        ...[...scene.nodes, ...scene.frames].map((b) => box.change[b])]);
     [1, 2, 3].filter((change) => changes.has(change)).forEach((change) =>
         entries.push(changeEntry(change)));
     if (scene.nodes.some(hasSheets))

@@ -88,6 +88,9 @@ static void look_at_boxes(struct picture *picture, bool *ret_sheets, bool *ret_c
         if (picture->boxes[i].shape != PICTURE_ENDS && box->family != FAMILY_NONE)
             picture->families |= 1u << box->family;
     }
+    for (uint32_t e = 0; e < diagram->plan.n_ends; e++)
+        if (diagram->plan.ends[e].n_points > 0)
+            *ret_changes |= 1u << diagram->ends[e].change;
 }
 
 static void add_item(struct picture *picture, enum picture_key key, uint32_t which,
