@@ -4,7 +4,7 @@
 
 enum match_step { STEP_EQUAL, STEP_CLASS, STEP_NAME, STEP_RENAMED, STEP_NUMBER, STEPS };
 
-struct matching {
+struct part_matching {
     struct merge_side *side[2]; /* in an order that does not depend on which is old */
     uint32_t *queue;            /* parts of side 0 whose insides are to be matched */
     uint32_t n_queue;
@@ -19,7 +19,8 @@ struct matching {
 
 /* ---- signatures ---- */
 
-static const struct diagram_box *box_of(const struct matching *m, int s, uint32_t part)
+static const struct diagram_box *box_of(const struct part_matching *m, int s,
+                                        uint32_t part)
 {
     return &m->side[s]->parts->at[part].box;
 }
@@ -40,7 +41,7 @@ static bool has_number(const struct diagram_box *box)
             (box->name.at[0] >= '0' && box->name.at[0] <= '9'));
 }
 
-static uint64_t signature(const struct matching *m, int s, uint32_t part,
+static uint64_t signature(const struct part_matching *m, int s, uint32_t part,
                           enum match_step step)
 {
     const struct merge_side *side = m->side[s];
@@ -64,13 +65,13 @@ static uint64_t signature(const struct matching *m, int s, uint32_t part,
     }
 }
 
-static bool is_free(const struct matching *m, int s, uint32_t item)
+static bool is_free(const struct part_matching *m, int s, uint32_t item)
 {
     return m->side[s]->match[m->list[s][item]] == PART_NONE;
 }
 
 /* Returns whether both sides have some. */
-static bool sign(struct matching *m, enum match_step step)
+static bool sign(struct part_matching *m, enum match_step step)
 {
     bool some[2] = {false, false};
 
@@ -85,7 +86,7 @@ static bool sign(struct matching *m, enum match_step step)
 
 /* Leaves only signatures that are as frequent on both sides: a renaming must not be a
  * guess. */
-static int keep_balanced(struct matching *m)
+static int keep_balanced(struct part_matching *m)
 {
     uint32_t n = 0, at;
     struct map map;
@@ -115,7 +116,7 @@ static int keep_balanced(struct matching *m)
 
 /* ---- matching ---- */
 
-static void match(struct matching *m, uint32_t x, uint32_t y)
+static void match(struct part_matching *m, uint32_t x, uint32_t y)
 {
     m->side[0]->match[x] = y;
     m->side[1]->match[y] = x;
@@ -124,7 +125,7 @@ static void match(struct matching *m, uint32_t x, uint32_t y)
 }
 
 /* In the order of both lists; what matched before separates the rest. */
-static int match_in_order(struct matching *m)
+static int match_in_order(struct part_matching *m)
 {
     struct sequence_side sides[2];
 
@@ -150,7 +151,7 @@ static int match_in_order(struct matching *m)
 }
 
 /* Parts with a name, in any order; those of one signature in theirs. */
-static int match_anywhere(struct matching *m)
+static int match_anywhere(struct part_matching *m)
 {
     struct map first;
     uint32_t at;
@@ -176,7 +177,7 @@ static int match_anywhere(struct matching *m)
 }
 
 /* One operation that stands where another stood, between the same neighbours. */
-static void match_replaced(struct matching *m)
+static void match_replaced(struct part_matching *m)
 {
     const struct graph_part *a = m->side[0]->parts->at, *b = m->side[1]->parts->at;
 
@@ -199,7 +200,7 @@ static void match_replaced(struct matching *m)
 
 /* ---- one pair of groups ---- */
 
-static void list_inside(struct matching *m, int s, uint32_t group)
+static void list_inside(struct part_matching *m, int s, uint32_t group)
 {
     const struct graph_part *at = m->side[s]->parts->at;
 
@@ -211,7 +212,7 @@ static void list_inside(struct matching *m, int s, uint32_t group)
     }
 }
 
-static int match_step(struct matching *m, enum match_step step)
+static int match_step(struct part_matching *m, enum match_step step)
 {
     if (!sign(m, step))
         return 0;
@@ -220,7 +221,7 @@ static int match_step(struct matching *m, enum match_step step)
     return step == STEP_RENAMED ? 0 : match_anywhere(m);
 }
 
-static int match_inside(struct matching *m, uint32_t x)
+static int match_inside(struct part_matching *m, uint32_t x)
 {
     uint32_t y = m->side[0]->match[x];
     int status = 0;
@@ -244,7 +245,7 @@ static int match_inside(struct matching *m, uint32_t x)
     return status;
 }
 
-static int allocate(struct matching *m, struct arena *scratch)
+static int allocate(struct part_matching *m, struct arena *scratch)
 {
     size_t most = 0;
 
@@ -299,7 +300,7 @@ int merge_match(struct merge *merge)
 {
     struct merge_side *old = &merge->side[MERGE_OLD], *new = &merge->side[MERGE_NEW];
     bool turn = comes_after(old, new);
-    struct matching m = {.side = {turn ? new : old, turn ? old : new}};
+    struct part_matching m = {.side = {turn ? new : old, turn ? old : new}};
 
     if (allocate(&m, merge->scratch) < 0)
         return -1;

@@ -341,7 +341,7 @@ class Trouble(unittest.TestCase):
         document = json.loads(done.stdout)
         self.assertEqual((document["old"], document["new"]),
                          ("net.py::make(8)", "net.py::make(9)"))
-        self.assertEqual(document["changed"], 2)
+        self.assertEqual(document["changed"], 3)  # with the output
 
 
 if __name__ == "__main__":
