@@ -64,13 +64,13 @@ static int copy_words(struct parts *to, uint32_t part, const struct parts *from,
     return 0;
 }
 
-/* The places and calls of the old network mean nothing in the new one. */
+/* Places, calls and operations of the old network mean nothing in the new one. */
 static void mark_removed(struct parts *to, uint32_t part)
 {
     struct diagram_box *box = &to->at[part].box;
 
     box->place = NO_PLACE;
-    box->call = RUN_NONE;
+    box->call = box->op = RUN_NONE;
     box->id = parts_printf(to, "old:%.*s", STR_ARG(box->id));
 }
 
@@ -154,6 +154,15 @@ static bool next_value(const struct merge_side *side, uint32_t part, uint32_t *a
     return false;
 }
 
+/* A value that only the old one has: the new recording has no number for it. */
+static uint32_t old_value(struct merging *m, uint32_t value)
+{
+    struct part_value of = m->merge.side[MERGE_OLD].parts->values[value];
+
+    of.recorded = RUN_NONE;
+    return parts_value(m->to, of);
+}
+
 /* For each part of the old one, its values: those of its mate in their order, as they
  * are the same tensors; further ones are new values. */
 static int match_values(struct merging *m, struct map *value_of)
@@ -169,7 +178,7 @@ static int match_values(struct merging *m, struct map *value_of)
 
         while (next_value(old, part, &at, value_of, &value)) {
             if (mate == PART_NONE || !next_value(new, mate, &mate_at, &met, &to))
-                to = parts_value(m->to, old->parts->values[value]);
+                to = old_value(m, value);
             else if (map_put(&met, pair_key(mate, to), 0) < 0)
                 return -1;
             if (to == PART_NONE || map_put(value_of, pair_key(part, value), to) < 0)
