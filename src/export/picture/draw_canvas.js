@@ -208,8 +208,8 @@ function paintPill(word) {
 
 function paintChange(b, size) {
     pen.save();
-    const {x, y} = changeCorner(b);
-    pen.translate(x, y);
+    const at = changeCorner(b);
+    pen.translate(at.x, at.y);
     pen.scale(size, size);
     pen.fillStyle = paints[CHANGES[box.change[b]]];
     pen.beginPath();
@@ -241,10 +241,9 @@ function paintLines(area, level, zoom) {
         const width = level > 1 ? WIDTHS[net.width[n]] : (level ? 1 : 0.75) / zoom;
         const change = end.change[lines.ends[i]];
         const key = `${alpha} ${width} ${net.bad[n]} ${change}`;
-        let one = groups.get(key);
-        if (!one)
-            groups.set(key, one = {alpha, width, bad: net.bad[n], change, lines: []});
-        one.lines.push(i);
+        if (!groups.has(key))
+            groups.set(key, {alpha, width, bad: net.bad[n], change, lines: []});
+        groups.get(key).lines.push(i);
     });
     for (const one of groups.values()) strokeLines(one, level);
     pen.globalAlpha = 1;
