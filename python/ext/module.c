@@ -8,6 +8,7 @@
 #include "ext/types/explore.h"
 #include "ext/types/model_type.h"
 #include "ext/types/types.h"
+#include "ext/types/views.h"
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -154,6 +155,8 @@ static PyMethodDef functions[] = {
     {"main", program_main, METH_VARARGS, "main(*words): the program, in this process"},
     {"empty_mode", record_empty_mode, METH_NOARGS, "a mode that only passes ops on"},
     {"diff", KEYWORDS(pairs_diff), "diff(left, right, ...): how two models differ"},
+    {"picture_diff", KEYWORDS(views_picture_diff),
+     "picture_diff(old, new, form, path, ...): what differs, as a picture"},
     {"explore", KEYWORDS(explore), "explore(thing, ...): on the terminal"},
     {"is_run", answers_is_run, METH_O, "is_run(path): is it a .scope file?"},
     {"live", program_live, METH_VARARGS, "live(*words): what they ask of a live model"},

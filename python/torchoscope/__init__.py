@@ -15,6 +15,7 @@ from torchoscope.recording import Call, Gap, Recording, Value
 
 __version__ = _core.version
 __all__ = [
+    "BoxChange",
     "Call",
     "Diff",
     "Difference",
@@ -23,6 +24,8 @@ __all__ = [
     "Finding",
     "Gap",
     "Graph",
+    "GraphDiff",
+    "LineChange",
     "Memory",
     "Model",
     "Module",
@@ -54,6 +57,7 @@ _LATER |= {"memory": "memories", "Memory": "memories"}
 _LATER |= {"trace": "traces", "summary": "summaries", "Summary": "summaries"}
 _LATER |= {"explore": "explorer", "Op": "ops", "Ops": "ops", "OpValue": "ops"}
 _LATER |= {"Graph": "graphs", "Node": "graphs", "Edge": "graphs", "graph": "graphs"}
+_LATER |= {"GraphDiff": "graphs", "BoxChange": "graphs", "LineChange": "graphs"}
 _LATER |= {"flops_formula": "flops", "register_flops": "flops"}
 
 

@@ -13,6 +13,7 @@ from torchoscope._core import Error as Error
 
 __version__: str
 __all__ = [
+    "BoxChange",
     "Call",
     "Diff",
     "Difference",
@@ -21,6 +22,8 @@ __all__ = [
     "Finding",
     "Gap",
     "Graph",
+    "GraphDiff",
+    "LineChange",
     "Memory",
     "Model",
     "Module",
@@ -423,9 +426,19 @@ class Edge(_Row):
     @property
     def shape(self) -> tuple[int, ...] | None: ...
 
-class Graph:
+class _Drawn:
     @cached_property
     def json(self) -> dict[str, Any]: ...
+    @property
+    def level(self) -> Literal["ops", "modules"]: ...
+    def picture(self, form: str, **options: Any) -> Any: ...
+    @property
+    def svg(self) -> str: ...
+    @property
+    def html(self) -> str: ...
+    def save(self, path: str | os.PathLike[str], **options: Any) -> None: ...
+
+class Graph(_Drawn):
     @cached_property
     def nodes(self) -> list[Node]: ...
     @cached_property
@@ -436,14 +449,6 @@ class Graph:
         core: Any = None,
         options: Mapping[str, Any] | None = None,
     ) -> None: ...
-    def picture(self, form: str, **options: Any) -> Any: ...
-    @property
-    def svg(self) -> str: ...
-    @property
-    def html(self) -> str: ...
-    def save(self, path: str | os.PathLike[str], **options: Any) -> None: ...
-    @property
-    def level(self) -> Literal["ops", "modules"]: ...
     @property
     def exact(self) -> bool: ...
     @property
@@ -454,6 +459,40 @@ class Graph:
     def outputs(self) -> list[Node]: ...
     def to_networkx(self) -> Any: ...
     def to_pandas(self, table: Literal["edges", "nodes"] = "edges") -> Any: ...
+
+class BoxChange(_Row):
+    id: str
+    kind: Literal["module", "op", "view", "input", "output", "repeat"]
+    name: str
+    inside: str | None
+    words: list[str]
+    change: Literal["added", "removed", "changed"] | None
+
+class LineChange(_Row):
+    source: str
+    target: str
+    change: Literal["added", "removed"] | None
+
+class GraphDiff(_Drawn):
+    @cached_property
+    def nodes(self) -> list[BoxChange]: ...
+    @cached_property
+    def edges(self) -> list[LineChange]: ...
+    def __init__(
+        self,
+        old: Any,
+        new: Any,
+        options: Mapping[str, Any] | None = None,
+        document: dict[str, Any] | None = None,
+    ) -> None: ...
+    @property
+    def added(self) -> list[BoxChange]: ...
+    @property
+    def removed(self) -> list[BoxChange]: ...
+    @property
+    def changed(self) -> list[BoxChange]: ...
+    @property
+    def is_equal(self) -> bool: ...
 
 class _ForwardStats(dict[str, Any]):
     def __getattr__(self, name: str) -> Any: ...
@@ -602,6 +641,7 @@ def trace(
     keep: str | Iterable[str] | Callable[[str], bool] | None = None,
     **more: object,
 ) -> Recording: ...
+@overload
 def graph(
     what: object,
     *inputs: object,
@@ -619,8 +659,30 @@ def graph(
     background: Literal["none", "theme"] | None = None,
     backward: bool | None = None,
     loss: Callable[[Any], Any] | None = None,
+    diff: None = None,
     **more: object,
 ) -> Graph: ...
+@overload
+def graph(
+    what: object,
+    *inputs: object,
+    diff: object,
+    kwargs: Mapping[str, object] | None = None,
+    level: Literal["ops", "modules"] = "modules",
+    root: str | None = None,
+    depth: int | None = None,
+    focus: str | None = None,
+    neighbours: int | None = None,
+    to: str | None = None,
+    all: bool = False,
+    color: Literal["family", "params", "time", "memory", "flops", "grad"] | None = None,
+    direction: Literal["tb", "lr"] | None = None,
+    theme: Literal["light", "dark"] | None = None,
+    background: Literal["none", "theme"] | None = None,
+    backward: bool | None = None,
+    loss: Callable[[Any], Any] | None = None,
+    **more: object,
+) -> GraphDiff: ...
 def explore(
     thing: object,
     *inputs: object,

@@ -3,10 +3,11 @@ as a picture."""
 
 import functools
 import html as escaping
-import json
+import json as json_module
 import os
 from functools import cached_property
 
+from torchoscope import _core
 from torchoscope.keywords import takes_inputs
 from torchoscope.recording import Recording, Row
 from torchoscope.tables import data_frame
@@ -66,36 +67,33 @@ class Edge(Row):
         return f"<{self.source} -> {self.target}{shape}>"
 
 
-class Graph:
-    """Nodes, and the values that go from one to another. `json` is the document `graph`
-    of docs/json.md, a dict. A notebook shows the picture of it."""
+class _Drawn:
+    """What can be drawn: a document, and a picture in several forms."""
 
-    def __init__(self, document, core=None, options=None):
+    def __init__(self, document, core, options):
         self._document = document  # a dict, or a function that returns it
         self._core = core  # draws the picture
         self._options = options or {}
 
     @cached_property
     def json(self):
-        """The document `graph` of docs/json.md, a dict."""
+        """The document of docs/json.md, a dict."""
         return self._document() if callable(self._document) else self._document
 
-    @cached_property
-    def nodes(self):
-        """A list of Node."""
-        return [Node(row) for row in self.json["nodes"]]
+    @property
+    def level(self):
+        """ "ops" or "modules"."""
+        return self.json["level"]
 
-    @cached_property
-    def edges(self):
-        """A list of Edge."""
-        return [Edge(row) for row in self.json["edges"]]
+    def _checked(self, options):
+        if self._core is None:
+            raise ValueError("this graph was made from a document: it cannot be drawn")
+        return {**self._options, **options}
 
     def picture(self, form, **options):
         """The picture in a form: "svg", "png", "pdf", "html", "dot", "mmd" or "json"; bytes
         for png and pdf, else a str. The options are those of graph()."""
-        if self._core is None:
-            raise ValueError("this graph was made from a document: it cannot be drawn")
-        data = self._core.picture(form, **{**self._options, **options})
+        data = self._draw(form, self._checked(options))
         return data if form.lower() in ("png", "pdf") else data.decode()
 
     @property
@@ -113,9 +111,7 @@ class Graph:
 
         .svg .png .pdf .html .dot .mmd .json
         """
-        if self._core is None:
-            raise ValueError("this graph was made from a document: it cannot be drawn")
-        self._core.save_picture(os.fspath(path), **{**self._options, **options})
+        self._write(os.fspath(path), self._checked(options))
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         if self._core is None:
@@ -123,13 +119,32 @@ class Graph:
         frame = _FRAME.format(escaping.escape(self.html))
         return {"text/plain": repr(self), "text/html": frame, "image/svg+xml": self.svg}
 
+
+class Graph(_Drawn):
+    """Nodes, and the values that go from one to another. `json` is the document `graph`
+    of docs/json.md, a dict. A notebook shows the picture of it."""
+
+    def __init__(self, document, core=None, options=None):
+        super().__init__(document, core, options)
+
+    def _draw(self, form, options):
+        return self._core.picture(form, **options)
+
+    def _write(self, path, options):
+        self._core.save_picture(path, **options)
+
+    @cached_property
+    def nodes(self):
+        """A list of Node."""
+        return [Node(row) for row in self.json["nodes"]]
+
+    @cached_property
+    def edges(self):
+        """A list of Edge."""
+        return [Edge(row) for row in self.json["edges"]]
+
     def __reduce__(self):
         return Graph, (self.json,)
-
-    @property
-    def level(self):
-        """ "ops" or "modules"."""
-        return self.json["level"]
 
     @property
     def exact(self):
@@ -182,6 +197,88 @@ class Graph:
         return f"<torchoscope.Graph of {self.level}: {counts}{how}>"
 
 
+class BoxChange(Row):
+    """A box of two networks: a module, an operation, an input or output, or a group."""
+
+    __slots__ = ()
+    _known = frozenset("id kind name inside words change".split())
+
+    def __repr__(self):
+        return f"<{self.change or 'equal'} {self.kind} {self.id}>"
+
+
+class LineChange(Row):
+    """A line between two boxes of two networks."""
+
+    __slots__ = ()
+    _known = frozenset("source target change".split())
+
+    def __repr__(self):
+        return f"<{self.change or 'equal'} {self.source} -> {self.target}>"
+
+
+class GraphDiff(_Drawn):
+    """What differs between two graphs: the boxes and lines of both. `json` is the
+    document `graph_diff` of docs/json.md, a dict. A notebook shows the picture of it."""
+
+    def __init__(self, old, new, options=None, document=None):
+        super().__init__(document or self._read, old, options)
+        self._new = new
+
+    def _read(self):
+        return json_module.loads(self.picture("json"))
+
+    def _draw(self, form, options):
+        return _core.picture_diff(self._core, self._new, form, None, **options)
+
+    def _write(self, path, options):
+        _core.picture_diff(self._core, self._new, "", path, **options)
+
+    @cached_property
+    def nodes(self):
+        """A list of BoxChange, groups before what is inside them."""
+        return [BoxChange(row) for row in self.json["nodes"]]
+
+    @cached_property
+    def edges(self):
+        """A list of LineChange."""
+        return [LineChange(row) for row in self.json["edges"]]
+
+    def _of(self, change):
+        groups = {node.inside for node in self.nodes}
+        found = (node for node in self.nodes if node.change == change)
+        return [node for node in found if node.id not in groups]
+
+    @property
+    def added(self):
+        """The boxes without boxes inside that only the new network has."""
+        return self._of("added")
+
+    @property
+    def removed(self):
+        """Those that only the old network has."""
+        return self._of("removed")
+
+    @property
+    def changed(self):
+        """Those whose class, arguments or results differ; `words` says how."""
+        return self._of("changed")
+
+    @property
+    def is_equal(self):
+        """Whether nothing differs."""
+        rows = [*self.json["nodes"], *self.json["edges"]]
+        return all(row["change"] is None for row in rows)
+
+    def __reduce__(self):
+        return GraphDiff, (None, None, None, self.json)
+
+    def __repr__(self):
+        names = ("added", "removed", "changed", "equal")
+        counts = ", ".join(f"{self.json[name]} {name}" for name in names)
+        return f"<torchoscope.GraphDiff of {self.level}: {counts}>"
+
+
 def _is_model(what):
     paths = isinstance(what, (str, os.PathLike, Recording))
     return not paths and hasattr(what, "forward")
@@ -205,11 +302,14 @@ def graph(
     background=None,
     backward=None,
     loss=None,
+    diff=None,
 ):
     """The Graph of a model, a recording or the code in a file, which draws itself.
 
     what      a model, which is run once with `inputs` as trace() does; a Recording or
               its path; a TorchScript archive, which is not run: its path or a Model
+    diff      a newer one: the result is the GraphDiff of what differs from `what` to it.
+              A model runs with the same inputs
     kwargs    keyword arguments of forward; other keywords go to forward too, unless they
               are options of graph()
     level     "modules", or "ops": every operation
@@ -229,23 +329,40 @@ def graph(
         **{"neighbours": neighbours, "to": to, "all": all, "color": color},
         **{"direction": direction, "theme": theme, "background": background},
     }
-    if isinstance(what, (str, os.PathLike)):
+    things = [what] if diff is None else [what, diff]
+    if (inputs or kwargs) and not any(map(_is_model, things)):
+        raise TypeError(f"graph(): a {type(what).__name__} is not run: it takes no inputs")
+    drawn = [_drawn(thing, inputs, kwargs, backward, loss, color) for thing in things]
+    if diff is not None:
+        return GraphDiff(*(one._now() for one in drawn), look)
+    core = drawn[0]._now()
+    if isinstance(drawn[0], Recording):
+        return Graph(lambda: core.graph(level), core, look)
+    return Graph(lambda: json_module.loads(core.picture("json", level=level)), core, look)
+
+
+def _drawn(thing, inputs, kwargs, backward, loss, color):
+    """A Recording or Model as it is, or from its path; a model is run."""
+    if isinstance(thing, (str, os.PathLike)):
         from torchoscope import open as open_file
 
-        what = open_file(what)
-    if _is_model(what):
-        what = _traced(what, inputs, kwargs, backward, loss, color)
-    elif inputs or kwargs:
-        raise TypeError(f"graph(): a {type(what).__name__} is not run: it takes no inputs")
-    core = what._now()
-    if isinstance(what, Recording):
-        return Graph(lambda: core.graph(level), core, look)
-    return Graph(lambda: json.loads(core.picture("json", level=level)), core, look)
+        return open_file(thing)
+    if _is_model(thing):
+        return _traced(thing, inputs, kwargs, backward, loss, color)
+    if not hasattr(thing, "_now"):
+        kind = type(thing).__name__
+        why = "; a state_dict has no graph, its model has" if isinstance(thing, dict) else ""
+        raise TypeError(f"graph() draws a model, a recording or a file, not a {kind}{why}")
+    return thing
 
 
 def _traced(model, inputs, kwargs, backward, loss, color):
+    from torchoscope.inputs import Inputs
     from torchoscope.traces import trace, warm_trace
 
+    if Inputs(model, inputs, kwargs).is_empty:
+        name = type(model).__name__
+        raise TypeError(f"graph() needs inputs for {name}: pass a tensor or a shape")
     if backward is None:
         backward = loss is not None or color == "grad"
     if color == "time":

@@ -292,18 +292,59 @@ def _of_recording(command, recording, words, target, model, error):
 
 def _graph(words, options, page):
     """Record one pass, and let the program draw that recording."""
-    target = _one(words, "TARGET")
     if page["json"] or page["csv"]:
         raise Trouble("graph: use -o NAME.json")
+    if "diff" in options:
+        if len(words) != 1:
+            raise Trouble("usage: torchoscope graph OLD --diff NEW [-o OUTPUT]")
+        return _graph_diff([words[0], options["diff"]], options)
+    target = _one(words, "TARGET")
     with _quiet_if(options.get("output") == "-"):
         model = _model(target)
         backward = True if options.get("color") == "grad" else None
         recording, error = _trace(model, target, options, backward)
-    given = []
-    for name, value in options.items():
-        if name not in ("inputs", "train"):
-            given += [f"--{name}"] if value is True else [f"--{name}", str(value)]
+    given = _given(options, ("inputs", "train"))
     return _of_recording("graph", recording, given, target, model, error)
+
+
+def _given(options, without):
+    """The options as words of a command line."""
+    words = []
+    for name, value in options.items():
+        if name not in without:
+            words += [f"--{name}"] if value is True else [f"--{name}", str(value)]
+    return words
+
+
+def _graph_diff(targets, options):
+    """Two networks, of which at least one is a model: record a pass of it."""
+    import tempfile  # not at the top: the user may have a random.py
+
+    failed = None
+    with tempfile.TemporaryDirectory() as folder:
+        paths = []
+        for number, target in enumerate(targets):
+            if "::" not in target or os.path.exists(target):
+                paths.append(target)
+                continue
+            with _quiet_if(options.get("output") == "-"):
+                model = _model(target)
+                backward = True if options.get("color") == "grad" else None
+                recording, error = _trace(model, target, options, backward)
+            # The picture names the two by the ends of these paths.
+            side = os.path.join(folder, ("old", "new")[number])
+            os.mkdir(side)
+            paths.append(os.path.join(side, f"{os.path.basename(target)}.scope"))
+            recording.save(paths[-1])
+            if error is not None and failed is None:
+                failed = _raised(target, model, error)
+        words = _given(options, ("inputs", "train", "diff"))
+        sys.stdout.flush()
+        words = ["graph", paths[0], "--diff", paths[1], *words]
+        status = _core.main("torchoscope", *words)
+    if failed is not None:
+        raise failed
+    return status
 
 
 def _trace(model, target, options, backward=None):

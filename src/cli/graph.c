@@ -16,7 +16,7 @@ struct graph_job {
     struct cli *cli;
     const struct picture_question *question;
     const struct picture_form *form;
-    struct session *session;
+    struct session *session, *newer; /* newer: of --diff, or NULL */
     struct arena arena;
 };
 
@@ -59,11 +59,10 @@ static int draw(struct graph_job *job, struct err *err)
 {
     const struct picture_question *question = job->question;
     struct picture_wanted picture;
-    struct graph_wanted wanted;
     struct diagram diagram;
 
-    if (picture_question_read(question, job->session, &wanted, &picture, err) < 0 ||
-        diagram_make(&diagram, job->session, &wanted, &job->arena, err) < 0)
+    if (picture_question_make(question, job->session, job->newer, &diagram, &picture,
+                              &job->arena, err) < 0)
         return -1;
     if (!question->output)
         return write_and_open(job, &diagram, &picture, err);
@@ -78,14 +77,18 @@ static int open_and_draw(struct graph_job *job, const char *path, struct err *er
     if (!job->form)
         return -1;
     job->session = session_open(path, &job->cli->work, err);
-    return job->session ? draw(job, err) : -1;
+    if (job->session && job->question->diff)
+        job->newer = session_open(job->question->diff, &job->cli->work, err);
+    if (!job->session || (job->question->diff && !job->newer))
+        return -1;
+    return draw(job, err);
 }
 
 /* Arguments that do not fit together; prints an error. */
 static bool is_misused(const struct picture_question *question, const struct cli *cli,
                        const char *path)
 {
-    if (live_is_code(path))
+    if (live_is_code(path) || (question->diff && live_is_code(question->diff)))
         return true;
     if (cli->json || cli->csv)
         cli_say("graph: use -o NAME.json");
@@ -119,6 +122,7 @@ static int graph_run(int argc, char **argv)
     if (open_and_draw(&job, argv[0], &err) < 0)
         status = cli_fail(&err);
     session_close(job.session);
+    session_close(job.newer);
     arena_release(&job.arena);
     return cli_end(&cli, status);
 }
@@ -128,7 +132,10 @@ const struct command graph_command = {
     .summary = "draw the network: boxes, tensor shapes and the lines between them",
     .usage = "RECORDING|FILE|TARGET [-o OUTPUT] [OPTION]...",
     .details =
-        "Without -o it opens an interactive page in the browser. A recording has all\n"
+        "Without -o it opens an interactive page in the browser. With --diff NEW the\n"
+        "picture shows what was added (+), removed (-) and changed (~) since the "
+        "first\n"
+        "one; the exit status is 0 whether they differ or not. A recording has all\n"
         "lines if it was made with trace() or record(model, "
         "ops=True).\n"
         "FILE is a TorchScript archive: its code is drawn, nothing is "

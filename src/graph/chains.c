@@ -56,7 +56,8 @@ static void find_chains(struct chains *chains)
         chains->behind[i] = PART_NONE;
         if (!is_view(&at[i]) || chains->n_out[i] != 1 || !is_view(&at[next]) ||
             at[next].parent != at[i].parent || chains->n_in[next] != 1 ||
-            chains->several[next] || next <= i)
+            at[next].box.change != at[i].box.change || chains->several[next] ||
+            next <= i)
             continue;
         chains->behind[i] = next;
         chains->follows[next] = true;
@@ -74,6 +75,18 @@ static void add_box(struct diagram_box *to, const struct diagram_box *box)
                 box->metric[sums[i]];
     to->n_ops += box->n_ops;
     to->flags |= box->flags & (DIAGRAM_MADE | DIAGRAM_CARRIES);
+}
+
+/* "views:57" of a chain that begins with the operation "op:57"; "old:views:57" if it was
+ * removed: its number is that of the old recording. */
+static struct str chain_id(struct parts *parts, const struct diagram_box *first)
+{
+    ptrdiff_t colon = str_find_last_char(first->id, ':');
+    struct str number = str_from(first->id, (size_t)(colon + 1));
+
+    if (first->change == DIAGRAM_REMOVED)
+        return parts_printf(parts, "old:views:%.*s", STR_ARG(number));
+    return parts_printf(parts, "views:%.*s", STR_ARG(number));
 }
 
 /* A group for the chain that begins with `first`; PART_NONE: out of memory. */
@@ -99,8 +112,10 @@ static uint32_t make_group(struct chains *chains, uint32_t first)
     box->call = parts->at[first].box.call;
     box->place = parts->at[first].box.place;
     box->line = parts->at[first].box.line;
+    if (parts->at[first].box.change != DIAGRAM_CHANGED)
+        box->change = parts->at[first].box.change;
     box->name = parts_printf(parts, "%u views", n);
-    box->id = parts_printf(parts, "views:%u", box->op);
+    box->id = chain_id(parts, &parts->at[first].box);
     if (chains->value[last] != PART_NONE &&
         parts_word(parts, group, parts->values[chains->value[last]].shape) < 0)
         return PART_NONE;

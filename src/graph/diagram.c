@@ -19,6 +19,14 @@ const char *diagram_metric_name(enum diagram_metric metric)
     return metric <= DIAGRAM_METRICS ? names[metric] : "";
 }
 
+const char *diagram_change_name(enum diagram_change change)
+{
+    static const char *const names[DIAGRAM_CHANGES] = {"", "added", "removed",
+                                                       "changed"};
+
+    return change < DIAGRAM_CHANGES ? names[change] : "";
+}
+
 const char *graph_level_name(enum graph_level level)
 {
     return level == GRAPH_OPS ? "ops" : "modules";
@@ -173,32 +181,74 @@ static void set_about(struct diagram *diagram, const struct parts_about *about)
     memcpy(diagram->total, about->total, sizeof diagram->total);
 }
 
-static int enter(const struct diagram *diagram, struct parts *parts,
-                 struct parts_about *about, struct err *err)
+/* The parts of a session, by the front end for what it holds. */
+static int enter(struct parts *parts, struct parts_about *about,
+                 const struct session *session, const struct graph_wanted *wanted,
+                 struct err *err)
 {
-    const struct session *session = diagram->session;
     const struct program *program = session->model->program;
 
     if (session->run)
-        return parts_from_run(parts, about, session, &diagram->wanted, err);
+        return parts_from_run(parts, about, session, wanted, err);
     if (program && program->n_calls > 0)
-        return parts_from_program(parts, about, session, &diagram->wanted, err);
+        return parts_from_program(parts, about, session, wanted, err);
     return parts_from_nothing(session, err);
 }
 
-static int make(struct diagram *diagram, struct parts *parts, struct err *err)
+/* The parts of both networks of a diff, in `parts`. */
+static int enter_both(struct parts *parts, struct parts_about about[2],
+                      const struct diagram *diagram,
+                      const struct graph_wanted *old_wanted, struct err *err)
 {
-    struct parts_about about = {0};
+    struct parts old, new;
 
-    if (enter(diagram, parts, &about, err) < 0)
+    parts_init(&old, parts->arena, parts->scratch);
+    parts_init(&new, parts->arena, parts->scratch);
+    if (enter(&old, &about[0], diagram->old, old_wanted, err) < 0 ||
+        enter(&new, &about[1], diagram->session, &diagram->wanted, err) < 0)
         return -1;
-    set_about(diagram, &about);
+    return parts_merge(parts, &old, &new) < 0 ? spent(parts, err) : 0;
+}
+
+static int make(struct diagram *diagram, struct parts *parts,
+                const struct graph_wanted *old_wanted, struct err *err)
+{
+    struct parts_about about[2] = {{0}, {0}};
+
+    if (diagram->old
+            ? enter_both(parts, about, diagram, old_wanted, err) < 0
+            : enter(parts, &about[1], diagram->session, &diagram->wanted, err) < 0)
+        return -1;
+    set_about(diagram, &about[1]);
     if (shape_tree(parts, diagram->session, &diagram->wanted, err) < 0)
         return -1;
+    if (diagram->old) {
+        if (changes_apply(parts, diagram) < 0)
+            return spent(parts, err);
+        changes_about(parts, diagram, &about[0], &about[1]);
+    }
     if (fill_boxes(diagram, parts) < 0 || nets_make(diagram, parts) < 0 ||
         opening_choose(diagram, parts->scratch, find_frame(parts)) < 0)
         return spent(parts, err);
     return gradients_fill(diagram, parts->scratch, err);
+}
+
+static int make_diagram(struct diagram *ret_diagram, struct diagram diagram,
+                        const struct graph_wanted *old_wanted, struct arena *arena,
+                        struct err *err)
+{
+    struct arena scratch;
+    struct parts parts;
+    int status;
+
+    arena_init(&scratch, 0);
+    parts_init(&parts, arena, &scratch);
+    status = make(&diagram, &parts, old_wanted, err);
+    arena_release(&scratch);
+    if (status < 0)
+        return -1;
+    *ret_diagram = diagram;
+    return 0;
 }
 
 int diagram_make(struct diagram *ret_diagram, const struct session *session,
@@ -206,16 +256,16 @@ int diagram_make(struct diagram *ret_diagram, const struct session *session,
                  struct err *err)
 {
     struct diagram diagram = {.session = session, .wanted = *wanted};
-    struct arena scratch;
-    struct parts parts;
-    int status;
 
-    arena_init(&scratch, 0);
-    parts_init(&parts, arena, &scratch);
-    status = make(&diagram, &parts, err);
-    arena_release(&scratch);
-    if (status < 0)
-        return -1;
-    *ret_diagram = diagram;
-    return 0;
+    return make_diagram(ret_diagram, diagram, NULL, arena, err);
+}
+
+int diagram_make_diff(struct diagram *ret_diagram, const struct diagram_side *old,
+                      const struct diagram_side *new, struct arena *arena,
+                      struct err *err)
+{
+    struct diagram diagram = {
+        .session = new->session, .wanted = new->wanted, .old = old->session};
+
+    return make_diagram(ret_diagram, diagram, &old->wanted, arena, err);
 }

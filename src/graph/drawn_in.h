@@ -6,6 +6,7 @@
 
 struct drawn_graph {
     struct session *session;
+    struct session *old; /* of a diff; or NULL */
     struct arena arena;
     struct diagram diagram;
 };
@@ -15,6 +16,9 @@ struct drawn_graph drawn_of(struct run *run);
 struct drawn_graph drawn_wanted(struct run *run, struct graph_wanted wanted);
 /* Of the program of a model, which it takes. */
 struct drawn_graph drawn_model(const struct model *model, struct graph_wanted wanted);
+/* What differs; takes both. */
+struct drawn_graph drawn_diff(struct run *old, struct run *new,
+                              struct graph_wanted wanted);
 void drawn_drop(struct drawn_graph *drawn);
 /* The box with this id, or PLAN_NONE. */
 uint32_t drawn_box(const struct drawn_graph *drawn, const char *id);

@@ -7,7 +7,8 @@ static const char *problem(struct drawn_graph *drawn)
 {
     const char *wrong = check_plan(&drawn->diagram, &drawn->arena);
 
-    if (!wrong && drawn->session->run && drawn->diagram.wanted.focus == NO_PLACE)
+    if (!wrong && drawn->session->run && !drawn->old &&
+        drawn->diagram.wanted.focus == NO_PLACE)
         wrong = check_edges(&drawn->diagram, &drawn->arena);
     return wrong ? wrong : "";
 }
@@ -40,8 +41,25 @@ struct drawn_graph drawn_of(struct run *run)
     return drawn_wanted(run, (struct graph_wanted)GRAPH_WANTED);
 }
 
+struct drawn_graph drawn_diff(struct run *old, struct run *new,
+                              struct graph_wanted wanted)
+{
+    struct drawn_graph drawn = {.session = session_of_run(new, NULL),
+                                .old = session_of_run(old, NULL)};
+    struct diagram_side sides[] = {{drawn.old, wanted}, {drawn.session, wanted}};
+    struct err err = {0};
+
+    CHECK(drawn.session && drawn.old);
+    arena_init(&drawn.arena, 0);
+    CHECK_INT(
+        diagram_make_diff(&drawn.diagram, &sides[0], &sides[1], &drawn.arena, &err), 0);
+    CHECK_STR(problem(&drawn), "");
+    return drawn;
+}
+
 void drawn_drop(struct drawn_graph *drawn)
 {
+    session_close(drawn->old);
     arena_release(&drawn->arena);
     session_close(drawn->session);
 }

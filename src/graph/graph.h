@@ -93,8 +93,16 @@ enum diagram_flag {
     DIAGRAM_RAISED = 128,
 };
 
-/* In a picture of two graphs. */
-enum diagram_change { DIAGRAM_SAME, DIAGRAM_ADDED, DIAGRAM_REMOVED, DIAGRAM_CHANGED };
+/* In a diagram of two networks: what the new one has of a box or a line. */
+enum diagram_change {
+    DIAGRAM_SAME,
+    DIAGRAM_ADDED,
+    DIAGRAM_REMOVED,
+    DIAGRAM_CHANGED, /* in both; class, arguments or results differ; or it is a group
+                        with a change inside */
+    DIAGRAM_CHANGES
+};
+const char *diagram_change_name(enum diagram_change change); /* "added"; "" if same */
 
 struct diagram_box {
     uint8_t kind;   /* enum diagram_kind */
@@ -102,13 +110,15 @@ struct diagram_box {
     uint8_t change; /* enum diagram_change */
     uint16_t flags; /* enum diagram_flag */
     struct str id;  /* unique and stable: "layer1.0.relu", "layer1.0.relu#2" (its second
-                       call), "op:57", "in:x", "out:0", "layer1.1…2" */
+                       call), "op:57", "in:x", "out:0", "layer1.1…2"; of a removed box it
+                       begins with "old:" */
     struct str name; /* in its parent: "conv1", "0", "1…2"; of an operation "addmm" */
     uint32_t words,
         n_words; /* in diagram->words: "Conv2d", "3×3", "64→64", "stride 2"; the
                                 last ones are dropped first */
     uint32_t number, n_calls; /* call `number` (from 1) of n_calls; 1 of 1: not shown */
     uint32_t n_same;          /* of a repeat: how many; else 1 */
+    uint32_t n_changes;       /* of a group: what differs inside it */
     uint32_t n_ops;  /* operations inside it, itself included; without operations: 0 */
     uint32_t place;  /* or NO_PLACE */
     uint32_t call;   /* or RUN_NONE */
@@ -130,6 +140,7 @@ struct diagram_net {
 
 struct diagram_end {
     struct str label; /* only if it differs from the net's: one of several results */
+    uint8_t change;   /* enum diagram_change; never changed. Same: several differ */
     uint32_t value;   /* of a recording: its only tensor, as in an edge of
                          study/op_graph.h; RUN_NONE */
     double gradient;  /* norm of the part of the gradient that comes back here; NAN */
@@ -160,6 +171,13 @@ struct diagram {
     uint64_t total[DIAGRAM_METRICS]; /* of the root; the params are unique ones */
     bool has[DIAGRAM_METRICS];       /* some box has it */
     uint32_t flops_ops, flops_of;    /* "8.2G FLOPs by 54 of 175 ops" */
+
+    /* Of two networks; `session` and `wanted` are those of the new one. */
+    const struct session *old;           /* NULL: a diagram of one network */
+    uint32_t n_changes[DIAGRAM_CHANGES]; /* boxes without boxes inside, by change; and
+                                            changed groups */
+    uint32_t lines_added, lines_removed; /* between boxes that both networks have */
+    struct str old_name, new_name;       /* "net.scope", or the model's class */
 };
 
 /* Makes the diagram of a session with a recording, or with a program in its file; all in the
@@ -168,6 +186,16 @@ struct diagram {
 int diagram_make(struct diagram *ret_diagram, const struct session *session,
                  const struct graph_wanted *wanted, struct arena *arena,
                  struct err *err);
+
+/* The diagram of what differs from `old` to `new`: the boxes and lines of both. Boxes
+ * match by the names of modules and the order of operations (merge_in.h). */
+struct diagram_side {
+    const struct session *session;
+    struct graph_wanted wanted; /* its places are those of this session */
+};
+int diagram_make_diff(struct diagram *ret_diagram, const struct diagram_side *old,
+                      const struct diagram_side *new, struct arena *arena,
+                      struct err *err);
 
 /* The value of a metric as people read it: "25.6M", "1.52ms"; "–" if unknown; in brackets
  * if tied, "shared" for later calls. Nothing for a box without parameters. */

@@ -112,6 +112,7 @@ static void say_end(struct nets *nets, const struct new_end *end,
 
     to->share = to->gradient = NAN;
     to->value = RUN_NONE;
+    to->change = end->change;
     if (end->signal != PLAN_NONE) {
         const struct signal *signal = &nets->signals[end->signal];
         const struct part_value *value =

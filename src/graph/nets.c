@@ -18,7 +18,14 @@ static int by_source(const void *a, const void *b)
         return x->source < y->source ? -1 : 1;
     if (x->value != y->value)
         return x->value < y->value ? -1 : 1;
-    return x->target < y->target ? -1 : x->target > y->target;
+    if (x->target != y->target)
+        return x->target < y->target ? -1 : 1;
+    return x->change < y->change ? -1 : x->change > y->change;
+}
+
+static bool same_link(const struct box_link *x, const struct box_link *y)
+{
+    return x->source == y->source && x->value == y->value && x->target == y->target;
 }
 
 static bool same_targets(const struct nets *nets, const struct signal *signal,
@@ -109,7 +116,7 @@ static void drop_doubles(struct nets *nets)
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < nets->n_links; i++)
-        if (n == 0 || by_source(&nets->links[n - 1], &nets->links[i]) != 0)
+        if (n == 0 || !same_link(&nets->links[n - 1], &nets->links[i]))
             nets->links[n++] = nets->links[i];
     nets->n_links = n;
 }
@@ -175,28 +182,34 @@ static uint32_t add_end(struct nets *nets, uint32_t net, uint32_t target,
 
 /* The end of a net at a box without boxes inside. Several signals of one source that
  * reach the same box share it. */
-static int end_at_leaf(struct nets *nets, uint32_t net, uint32_t box, uint32_t signal)
+static int end_at_leaf(struct nets *nets, uint32_t net, uint32_t box, uint32_t signal,
+                       uint8_t change)
 {
     uint32_t end = nets->leaf_end[box];
 
     if (end != PLAN_NONE && nets->ends[end].net == net) {
         nets->ends[end].signal = PLAN_NONE;
         nets->ends[end].n_signals++;
+        if (nets->ends[end].change != change)
+            nets->ends[end].change = DIAGRAM_SAME;
         return 0;
     }
     end = add_end(nets, net, box, signal);
     nets->leaf_end[box] = end;
-    return end == PLAN_NONE ? -1 : 0;
+    if (end == PLAN_NONE)
+        return -1;
+    nets->ends[end].change = change;
+    return 0;
 }
 
 /* An end at a box, which the net `inside` continues if the box is a group. */
 static int end_at(struct nets *nets, uint32_t net, uint32_t box, uint32_t inside,
-                  uint32_t signal)
+                  uint32_t signal, uint8_t change)
 {
     uint32_t end;
 
     if (inside == PLAN_NONE)
-        return end_at_leaf(nets, net, box, signal);
+        return end_at_leaf(nets, net, box, signal, change);
     end = add_end(nets, net, box, signal);
     if (end == PLAN_NONE)
         return -1;
@@ -232,11 +245,12 @@ static uint32_t net_up(struct nets *nets, uint32_t leaf_net, uint32_t group,
 }
 
 /* From the reader outwards, until the signal is met. */
-static int reach(struct nets *nets, uint32_t leaf_net, uint32_t target, uint32_t signal)
+static int reach(struct nets *nets, uint32_t leaf_net, const struct box_link *link,
+                 uint32_t signal)
 {
     const uint32_t *parent = nets->parts->up;
     uint32_t source = nets->signals[signal].source;
-    uint32_t at = target, inside = PLAN_NONE, group, net;
+    uint32_t at = link->target, inside = PLAN_NONE, group, net;
 
     for (group = parent[at]; nets->around[group] != source + 1; group = parent[at]) {
         bool known = nets->in_for[group] == signal + 1;
@@ -251,7 +265,7 @@ static int reach(struct nets *nets, uint32_t leaf_net, uint32_t target, uint32_t
                 nets->first_value[group] =
                     nets->signal_values[nets->signals[signal].values];
         }
-        if (end_at(nets, nets->in[group], at, inside, signal) < 0)
+        if (end_at(nets, nets->in[group], at, inside, signal, link->change) < 0)
             return -1;
         if (known)
             return 0;
@@ -259,7 +273,9 @@ static int reach(struct nets *nets, uint32_t leaf_net, uint32_t target, uint32_t
         at = group;
     }
     net = net_up(nets, leaf_net, group, signal);
-    return net == PLAN_NONE ? -1 : end_at(nets, net, at, inside, signal);
+    if (net == PLAN_NONE)
+        return -1;
+    return end_at(nets, net, at, inside, signal, link->change);
 }
 
 static int make_nets(struct nets *nets)
@@ -280,7 +296,7 @@ static int make_nets(struct nets *nets)
             nets->nets[leaf_net].signal = PLAN_NONE;
         }
         for (uint32_t t = 0; t < signal->n_targets; t++)
-            if (reach(nets, leaf_net, nets->links[signal->links + t].target, i) < 0)
+            if (reach(nets, leaf_net, &nets->links[signal->links + t], i) < 0)
                 return -1;
     }
     return 0;
@@ -369,6 +385,7 @@ static int make_plan(struct nets *nets)
     if (sort_nets(nets, new_of, net_place) < 0)
         return -1;
     fill_plan(nets, new_of, new_end_of, net_place, end_place);
+    nets_changes(nets, new_of);
     return nets_words(nets, new_of, new_end_of);
 }
 

@@ -16,12 +16,14 @@ struct new_net {
     uint32_t first, last, n_ends; /* a list of ends */
     uint32_t signal;              /* the only one; PLAN_NONE: several */
     uint32_t source_signals;      /* of the net of a leaf: its first signal */
+    uint8_t change;               /* enum diagram_change */
 };
 
 struct new_end {
     uint32_t net, target, inner, outer, next;
     uint32_t signal; /* the only one; PLAN_NONE: several */
     uint32_t n_signals;
+    uint8_t change; /* enum diagram_change */
 };
 
 struct nets {
@@ -46,6 +48,8 @@ struct nets {
     uint32_t *first_value; /* the first value that it reads; PART_NONE */
 };
 
+/* The changes of ends and nets, from those of ends at boxes without boxes inside. */
+void nets_changes(struct nets *nets, const uint32_t *new_of);
 /* What nets and ends say, once the plan is made; new_of[i] is the new net of net i. */
 int nets_words(struct nets *nets, const uint32_t *new_of, const uint32_t *new_end_of);
 

@@ -235,7 +235,9 @@ int opening_choose(struct diagram *diagram, struct arena *scratch, uint32_t fram
     int status;
 
     open_outside(&diagram->plan, frame);
-    if (diagram->wanted.depth == GRAPH_AUTO)
+    if (diagram->wanted.depth == GRAPH_AUTO && diagram->boxes[0].n_changes > 0)
+        status = opening_changes(diagram, scratch);
+    else if (diagram->wanted.depth == GRAPH_AUTO)
         status = open_some(diagram, scratch);
     else
         status = open_to(diagram, diagram->wanted.depth, scratch);

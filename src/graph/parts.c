@@ -167,7 +167,8 @@ struct box_link *parts_box_links(const struct parts *parts, uint32_t *ret_n)
             links[at[order[i]]++] =
                 (struct box_link){.source = box_at(parts, parts->links[i].source),
                                   .target = order[i],
-                                  .value = parts->links[i].value};
+                                  .value = parts->links[i].value,
+                                  .change = parts->links[i].change};
     *ret_n = n;
     return links;
 }

@@ -22,6 +22,8 @@
  *   net_words.c      what nets and ends say
  *   gradients.c      which part of a gradient comes back along each line
  *   opening.c        which groups are open at first
+ *   merge*.c         two networks become one: merge_in.h
+ *   changes.c        which groups have changes inside, how many; the title of a diff
  *   diagram.c        all of it, and the names and texts of a diagram */
 #ifndef GRAPH_PARTS_IN_H
 #define GRAPH_PARTS_IN_H
@@ -57,6 +59,7 @@ struct part_value {
 struct part_link {
     uint32_t source, target; /* parts without parts inside */
     uint32_t value;
+    uint8_t change; /* enum diagram_change */
 };
 
 struct parts {
@@ -98,6 +101,7 @@ struct str parts_words_at(const struct parts *parts, uint32_t part, uint32_t wor
  * are without boxes inside. In scratch; NULL: spent. */
 struct box_link {
     uint32_t source, target, value;
+    uint8_t change; /* enum diagram_change */
 };
 struct box_link *parts_box_links(const struct parts *parts, uint32_t *ret_n);
 
@@ -123,6 +127,17 @@ int parts_from_program(struct parts *parts, struct parts_about *about,
                        struct err *err);
 /* Fails: says why a file without a program has no graph, and how to get one. */
 int parts_from_nothing(const struct session *session, struct err *err);
+
+/* ---- two networks ---- */
+
+/* The parts of both, each with its change. The result is in the form that a front end
+ * makes; the parts of the two networks are linked (tree_link()) and otherwise stay. */
+int parts_merge(struct parts *parts, struct parts *old, struct parts *new);
+/* Once the boxes are numbered: marks groups with changes inside, and counts. */
+int changes_apply(struct parts *parts, struct diagram *diagram);
+/* The facts and the note of a diff. */
+void changes_about(struct parts *parts, struct diagram *diagram,
+                   const struct parts_about *old, const struct parts_about *new);
 
 /* ---- shaping ---- */
 
@@ -155,5 +170,7 @@ int gradients_fill(struct diagram *diagram, struct arena *scratch, struct err *e
 /* Opens groups and counts what is shown; `frame` is the box of the call that is drawn, or
  * PLAN_NONE. */
 int opening_choose(struct diagram *diagram, struct arena *scratch, uint32_t frame);
+/* The same for a diff: opens groups with changes inside, then what is new or gone. */
+int opening_changes(struct diagram *diagram, struct arena *scratch);
 
 #endif

@@ -1,5 +1,5 @@
 /* Equal siblings in sequence fold into one group. Equal means: the same classes,
- * arguments, shapes and lines inside, by a hash made from the inside out; and the same
+ * arguments, shapes, changes and lines inside, by a hash made from the inside out; and the same
  * lines from outside: each reads the one before it, or what all of them read. Values,
  * names at the top and call numbers may differ.
  *
@@ -49,7 +49,7 @@ static void add_lines(struct repeats_of *of)
         /* A sum, as the order of links in a group does not matter. */
         of->lines[group] +=
             hash_mix(hash_mix(hash_u64(link->source - group), link->target - group),
-                     value_hash(parts, link->value));
+                     hash_mix(value_hash(parts, link->value), link->change));
     }
 }
 
@@ -59,6 +59,7 @@ static uint64_t own_hash(const struct parts *parts, const struct graph_part *par
     uint64_t hash = hash_mix(box->kind, box->family);
 
     hash = hash_mix(hash, box->flags & (DIAGRAM_SIGN | DIAGRAM_REGION));
+    hash = hash_mix(hash, box->change);
     if (part->same)
         return hash_mix(hash, part->same);
     for (uint32_t i = 0; i < box->n_words; i++)
@@ -134,6 +135,7 @@ static bool same_wiring(struct repeats_of *of, uint32_t before, uint32_t a, uint
         if (!more)
             return true;
         if (of->links[i].target - a != of->links[j].target - b ||
+            of->links[i].change != of->links[j].change ||
             value_hash(parts, of->links[i].value) !=
                 value_hash(parts, of->links[j].value) ||
             !same_source(of, before, a, &of->links[i], &of->links[j]))
@@ -211,6 +213,12 @@ static int repeat_words(struct parts *parts, uint32_t group, uint32_t first, uin
     return 0;
 }
 
+/* What is added or removed as a whole; other changes are inside. */
+static uint8_t change_of_group(const struct diagram_box *member)
+{
+    return member->change == DIAGRAM_CHANGED ? DIAGRAM_SAME : member->change;
+}
+
 /* A repeat that stands for n siblings; what is inside it is not set. PART_NONE: out of
  * memory. */
 static uint32_t make_repeat(struct parts *parts, const uint32_t *members, uint32_t n)
@@ -228,6 +236,7 @@ static uint32_t make_repeat(struct parts *parts, const uint32_t *members, uint32
     box->family = from->family;
     box->line = from->line;
     box->n_same = n;
+    box->change = change_of_group(from);
     box->name = joined(parts, from->name, to->name);
     box->id = joined(parts, from->id, to->id);
     for (uint32_t i = 0; i < n; i++)

@@ -50,6 +50,10 @@ static int take_op(struct parts *parts, uint32_t module, uint32_t op)
         box->family = from->family;
     parts->at[op].dropped = true;
     parts->at[op].into = module;
+    if (box->change == DIAGRAM_CHANGED && from->change == DIAGRAM_SAME)
+        return 0; /* the module's words say what changed */
+    if (box->change == DIAGRAM_SAME && from->change != DIAGRAM_SAME)
+        box->change = DIAGRAM_CHANGED;
     parts->at[module].same = 0;
     box->n_words = 0;
     if (parts_word(parts, module, from->name) < 0)
@@ -88,7 +92,9 @@ static int merge_one(struct parts *parts, uint32_t i)
     if (inner->box.kind != DIAGRAM_MODULE) {
         return inner->first == PART_NONE ? take_op(parts, i, outer->first) : 0;
     }
-    if (outer->box.name.len + inner->box.name.len > MERGED_NAME)
+    if (outer->box.name.len + inner->box.name.len > MERGED_NAME ||
+        (outer->box.change != DIAGRAM_SAME && outer->box.change != inner->box.change) ||
+        outer->box.change == DIAGRAM_CHANGED)
         return 0;
     name = parts_printf(parts, "%.*s.%.*s", STR_ARG(outer->box.name),
                         STR_ARG(inner->box.name));
@@ -119,6 +125,14 @@ static bool is_module(const struct graph_part *part)
     return part->box.kind == DIAGRAM_MODULE;
 }
 
+/* Counts it? In a diff, containers hold what they hold now. */
+static bool is_held(const struct parts *parts, uint32_t group, uint32_t part)
+{
+    return is_module(&parts->at[part]) &&
+           (parts->at[part].box.change != DIAGRAM_REMOVED ||
+            parts->at[group].box.change == DIAGRAM_REMOVED);
+}
+
 /* The class that most of the modules inside have, if any has a majority. */
 static struct str main_class(const struct parts *parts, uint32_t group)
 {
@@ -128,7 +142,7 @@ static struct str main_class(const struct parts *parts, uint32_t group)
     for (uint32_t i = parts->at[group].first; i != PART_NONE; i = parts->at[i].next) {
         struct str other = parts_words_at(parts, i, 0);
 
-        if (!is_module(&parts->at[i]))
+        if (!is_held(parts, group, i))
             continue;
         if (votes == 0)
             name = other;
@@ -143,7 +157,7 @@ static struct str contents_word(struct parts *parts, uint32_t group)
     uint32_t n = 0, same = 0;
 
     for (uint32_t i = parts->at[group].first; i != PART_NONE; i = parts->at[i].next)
-        if (is_module(&parts->at[i])) {
+        if (is_held(parts, group, i)) {
             n++;
             same += str_eq(name, parts_words_at(parts, i, 0));
         }

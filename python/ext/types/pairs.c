@@ -16,24 +16,32 @@ struct question {
     int all, ascii, colour; /* booleans */
 };
 
-static bool find_session(struct question *question, PyObject *module, int side)
+struct session *pairs_session(PyObject *module, PyObject *object, bool *ret_made)
 {
     const struct ext_state *state = ext_state(module);
-    PyObject *object = question->sides[side];
+    struct session *session = NULL;
     struct err err = {0};
 
-    if (PyObject_TypeCheck(object, (PyTypeObject *)state->model_type)) {
-        question->sessions[side] = model_of(object)->session;
-    } else if (PyObject_TypeCheck(object, (PyTypeObject *)state->run_type)) {
-        question->sessions[side] =
-            session_on_run(answers_of(object), answers_source(object), &err);
-        question->made[side] = true;
-        question->wanted.values = false;
-        if (!question->sessions[side])
-            ext_raise(&err);
-    } else {
+    *ret_made = false;
+    if (PyObject_TypeCheck(object, (PyTypeObject *)state->model_type))
+        return model_of(object)->session;
+    if (!PyObject_TypeCheck(object, (PyTypeObject *)state->run_type)) {
         PyErr_SetString(PyExc_TypeError, "diff() takes Models and Runs");
+        return NULL;
     }
+    session = session_on_run(answers_of(object), answers_source(object), &err);
+    *ret_made = session != NULL;
+    if (!session)
+        ext_raise(&err);
+    return session;
+}
+
+static bool find_session(struct question *question, PyObject *module, int side)
+{
+    question->sessions[side] =
+        pairs_session(module, question->sides[side], &question->made[side]);
+    if (question->made[side])
+        question->wanted.values = false;
     return question->sessions[side] != NULL;
 }
 

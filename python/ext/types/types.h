@@ -14,12 +14,17 @@
 #define EXT_TYPES_TYPES_H
 
 #include "ext/ext.h"
+#include "session/session.h"
 
 /* _core.diff(left, right, structure=False, rtol=0, atol=0, all=False, width=0,
  * ascii=False, colour=False): compares two models, each a _core.Model or a _core.Run.
  * The last three options apply to the text. Returns a dict: equal (a bool), and the
  * strings text, json, markdown and python. A recording has no values to compare. */
 PyObject *pairs_diff(PyObject *module, PyObject *args, PyObject *kwargs);
+
+/* The session of a _core.Model, or a new one of a _core.Run, which the caller closes
+ * (*ret_made). NULL: an exception is set. */
+struct session *pairs_session(PyObject *module, PyObject *object, bool *ret_made);
 
 /* main(*words): runs the program with these arguments, argv[0] first, and returns the
  * exit status. Resets signal handlers, so the process must do nothing else. */

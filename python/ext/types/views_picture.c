@@ -2,11 +2,13 @@
 #include "base/base.h"
 #include "export/picture/question.h"
 #include "ext/types/keywords.h"
+#include "ext/types/types.h"
 #include "ext/types/views.h"
 
 /* A picture asked for: into memory, or into a file. */
 struct picture_job {
     struct session *session;
+    struct session *newer; /* the new network of a diff, or NULL */
     const struct picture_form *form;
     struct picture_question question;
     const char *path; /* NULL: into `to` */
@@ -30,16 +32,13 @@ static int write_diagram(struct picture_job *job, struct diagram *diagram,
 static int draw(struct picture_job *job, struct err *err)
 {
     struct picture_wanted picture;
-    struct graph_wanted wanted;
     struct diagram diagram;
     struct arena arena;
     int status;
 
     arena_init(&arena, 4 * GIB);
-    status =
-        picture_question_read(&job->question, job->session, &wanted, &picture, err);
-    if (status == 0)
-        status = diagram_make(&diagram, job->session, &wanted, &arena, err);
+    status = picture_question_make(&job->question, job->session, job->newer, &diagram,
+                                   &picture, &arena, err);
     if (status == 0)
         status = write_diagram(job, &diagram, &picture, err);
     arena_release(&arena);
@@ -51,9 +50,12 @@ static bool draw_unlocked(struct picture_job *job)
 {
     struct long_work long_work;
     struct err err = {0};
+    enum long_work_lock lock = views_lock(job->session);
     int status;
 
-    long_work_begin(&long_work, views_lock(job->session));
+    if (job->newer && views_lock(job->newer) == LONG_WORK_LOCKED)
+        lock = LONG_WORK_LOCKED;
+    long_work_begin(&long_work, lock);
     status = draw(job, &err);
     if (!long_work_end(&long_work))
         return false;
@@ -108,6 +110,43 @@ PyObject *views_picture(struct session *session, PyObject *args, PyObject *kwarg
     if (draw_asked(&job, kwargs, &err))
         answer = PyBytes_FromStringAndSize(buf_cstr(&job.to), (Py_ssize_t)job.to.len);
     buf_release(&job.to);
+    return answer;
+}
+
+static bool draw_pair(struct picture_job *job, const char *form, PyObject *kwargs)
+{
+    struct err err = {0};
+
+    job->form =
+        job->path ? picture_form_of(job->path, &err) : picture_form_find(str_of(form));
+    if (!job->form && !job->path)
+        picture_form_of(form, &err);
+    return draw_asked(job, kwargs, &err);
+}
+
+PyObject *views_picture_diff(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    struct picture_job job = {.question = PICTURE_QUESTION_INIT};
+    PyObject *old, *new, *path, *name = NULL, *answer = NULL;
+    bool made[2] = {false, false};
+    const char *form;
+
+    if (!PyArg_ParseTuple(args, "OOsO:picture_diff", &old, &new, &form, &path) ||
+        (path != Py_None && !PyUnicode_FSConverter(path, &name)))
+        return NULL;
+    job.path = name ? PyBytes_AsString(name) : NULL;
+    job.session = pairs_session(module, old, &made[0]);
+    job.newer = job.session ? pairs_session(module, new, &made[1]) : NULL;
+    if (job.newer && draw_pair(&job, form, kwargs))
+        answer = job.path ? Py_NewRef(Py_None)
+                          : PyBytes_FromStringAndSize(buf_cstr(&job.to),
+                                                      (Py_ssize_t)job.to.len);
+    if (made[0])
+        session_close(job.session);
+    if (made[1])
+        session_close(job.newer);
+    buf_release(&job.to);
+    Py_XDECREF(name);
     return answer;
 }
 

@@ -52,6 +52,7 @@ struct canvas_text {
 struct canvas_tag {
     const char *class;
     struct str id, kind, name, from, to; /* data-id ...; `at` NULL: none */
+    uint8_t change;                      /* enum diagram_change: data-change */
 };
 
 struct canvas {
@@ -84,6 +85,9 @@ void draw_legend(struct canvas *canvas, const struct picture *picture);
 /* An arrow that opens a group: to the right, or down if it is open. */
 void draw_chevron(struct canvas *canvas, const struct picture *picture, double x,
                   double y, bool down);
+/* +, − or ~ on a disc whose middle is at x, y. */
+void draw_change_sign(struct canvas *canvas, const struct picture *picture, double x,
+                      double y, uint8_t change);
 /* One run of text in the ordinary size. */
 void draw_words(struct canvas *canvas, const char *class, double x, double y,
                 enum canvas_anchor anchor, const struct canvas_run *run);

@@ -48,6 +48,14 @@ static const char *fill_of(const struct picture *picture, uint32_t i)
     return picture_family(picture, "t-", (enum family)box->family);
 }
 
+static const char *const change_signs[DIAGRAM_CHANGES] = {"", "+ ", "− ", "~ "};
+
+static void put_change(struct buf *to, const struct picture *picture, uint8_t change)
+{
+    if (change != DIAGRAM_SAME)
+        buf_printf(to, " color=\"%s\" penwidth=2", picture_change(picture, change));
+}
+
 static void put_node(struct buf *to, const struct picture *picture, uint32_t i)
 {
     const struct diagram_box *box = &picture->diagram->boxes[i];
@@ -56,6 +64,7 @@ static void put_node(struct buf *to, const struct picture *picture, uint32_t i)
     bool sign = texts->shape == PICTURE_SIGN;
 
     buf_printf(to, "n%u [label=\"", i);
+    put_text(to, str_of(change_signs[box->change & 3]));
     put_text(to, texts->name);
     if (texts->detail.len > 0) {
         buf_text(to, texts->shape == PICTURE_TALL ? "\\n" : " ");
@@ -72,10 +81,13 @@ static void put_node(struct buf *to, const struct picture *picture, uint32_t i)
         buf_text(to, " shape=circle width=0.3 fixedsize=true");
     if (box->n_same > 1)
         buf_text(to, " peripheries=2");
-    if (texts->shape == PICTURE_VIEW)
+    if (texts->shape == PICTURE_VIEW || (pill && box->change == DIAGRAM_REMOVED))
         buf_text(to, " style=\"rounded,filled,dashed\"");
     else if (pill)
         buf_text(to, " style=\"rounded,filled\"");
+    else if (box->change == DIAGRAM_REMOVED)
+        buf_text(to, " style=\"filled,dashed\"");
+    put_change(to, picture, box->change);
     buf_printf(to, " fillcolor=\"%s\"];\n", fill_of(picture, i));
 }
 
@@ -84,6 +96,7 @@ static void put_group(struct buf *to, const struct picture *picture, uint32_t i)
     const struct picture_box *texts = &picture->boxes[i];
 
     buf_printf(to, "subgraph cluster_%u {\nlabel=\"", i);
+    put_text(to, str_of(change_signs[picture->diagram->boxes[i].change & 3]));
     put_text(to, texts->frame_name);
     if (texts->frame_detail.len > 0) {
         buf_char(to, ' ');
@@ -92,6 +105,7 @@ static void put_group(struct buf *to, const struct picture *picture, uint32_t i)
     buf_char(to, '"');
     put_id(to, picture->diagram->boxes[i].id);
     put_attribute(to, "tooltip", texts->title);
+    put_change(to, picture, picture->diagram->boxes[i].change);
     buf_printf(to, " bgcolor=\"%s\"\n", picture_ground(picture, i, 0));
 }
 
@@ -121,14 +135,34 @@ static void put_lines(struct buf *to, const struct picture *picture)
     for (uint32_t l = 0; l < picture->n_lines; l++) {
         const struct picture_line *line = &picture->lines[l];
         uint64_t bytes = picture->diagram->nets[line->net].bytes;
+        uint8_t change = picture->diagram->ends[line->end].change;
 
         buf_printf(
             to, "n%u -> n%u [penwidth=%s", line->from, line->to,
             (const char *[]){"1", "1.5", "2.25", "3"}[picture_width_class(bytes)]);
+        if (change != DIAGRAM_SAME)
+            buf_printf(to, " color=\"%s\" style=%s", picture_change(picture, change),
+                       change == DIAGRAM_REMOVED ? "dashed" : "bold");
         if (!line->branch && picture->labels[line->net].text.len > 0)
             put_attribute(to, "label", picture->labels[line->net].text);
         buf_text(to, "];\n");
     }
+}
+
+/* The title; of a diff also what differs. */
+static struct str heading(struct picture *picture)
+{
+    struct buf text = BUF_INIT;
+    struct str kept;
+
+    buf_str(&text, picture->path);
+    for (uint32_t i = 0; picture->diagram->old && i < picture->n_facts; i++) {
+        buf_char(&text, '\n');
+        buf_str(&text, picture->facts[i]);
+    }
+    kept = picture_keep(picture, &text);
+    buf_release(&text);
+    return kept;
 }
 
 int picture_dot(struct out *out, struct diagram *diagram,
@@ -143,7 +177,7 @@ int picture_dot(struct out *out, struct diagram *diagram,
         return -1;
     line = picture_colour(&picture, "edge");
     buf_text(&text, "digraph {\n");
-    put_attribute(&text, "label", picture.path);
+    put_attribute(&text, "label", heading(&picture));
     buf_printf(&text, " labelloc=t rankdir=%s fontname=\"Arial\" fontcolor=\"%s\"",
                wanted->sideways ? "LR" : "TB", picture_colour(&picture, "text"));
     buf_printf(&text, " color=\"%s\" bgcolor=\"%s\"\n",

@@ -25,6 +25,33 @@ void draw_chevron(struct canvas *canvas, const struct picture *picture, double x
     canvas->form->path(canvas, NULL, &path, &ink);
 }
 
+void draw_change_sign(struct canvas *canvas, const struct picture *picture, double x,
+                      double y, uint8_t change)
+{
+    const char *ground = picture_colour(picture, "surface");
+    struct canvas_ink disc = {
+        .fill = picture_change(picture, change), .stroke = ground, .width = 1.5};
+    struct canvas_ink pen = {.stroke = ground, .width = 1.75, .round = true};
+    struct canvas_path path = {0};
+    double d = 3.5;
+
+    canvas->form->open(canvas, &(struct canvas_tag){.class = "change"});
+    canvas->form->circle(canvas, NULL, (double[]){x, y, 7.5}, &disc);
+    path_move(&path, x - d, y);
+    if (change == DIAGRAM_CHANGED) {
+        path_corner(&path, x - d / 2, y - 3.4, x, y);
+        path_corner(&path, x + d / 2, y + 3.4, x + d, y);
+    } else {
+        path_line(&path, x + d, y);
+    }
+    if (change == DIAGRAM_ADDED) {
+        path_move(&path, x, y - d);
+        path_line(&path, x, y + d);
+    }
+    canvas->form->path(canvas, NULL, &path, &pen);
+    canvas->form->close(canvas);
+}
+
 /* "ResNet-50 › layer1 › 0": the signs between the parts are dim. */
 static void draw_title(struct canvas *canvas, const struct picture *picture)
 {

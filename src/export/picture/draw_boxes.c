@@ -50,13 +50,6 @@ static const char *fill_of(const struct drawn_box *b)
     return picture_family(b->picture, "t-", (enum family)b->box->family);
 }
 
-static const char *change_colour(const struct picture *picture, uint8_t change)
-{
-    static const char *const tokens_of[] = {"nodeline", "good", "warn", "accent"};
-
-    return picture_colour(picture, tokens_of[change & 3]);
-}
-
 static struct canvas_ink ink_of(const struct drawn_box *b)
 {
     struct canvas_ink ink = {.fill = fill_of(b), .stroke = colour(b, "nodeline")};
@@ -68,8 +61,10 @@ static struct canvas_ink ink_of(const struct drawn_box *b)
     if (b->box->flags & DIAGRAM_NOT_CALLED)
         ink.dash = "1.5 2";
     if (b->box->change != DIAGRAM_SAME) {
-        ink.stroke = change_colour(b->picture, b->box->change);
+        ink.stroke = picture_change(b->picture, b->box->change);
         ink.width = 1.75;
+        if (b->box->change == DIAGRAM_REMOVED)
+            ink.dash = "5 3";
     }
     if (b->box->flags & DIAGRAM_CARRIES && !(b->box->flags & DIAGRAM_MADE)) {
         ink.stroke = colour(b, "alarm");
@@ -190,32 +185,13 @@ static void draw_alarm(const struct drawn_box *b, struct str word)
     b->canvas->form->close(b->canvas);
 }
 
-/* +, − or ~ on a disc at the top right corner. */
+/* At the top right corner; a narrow pill has its text there. */
 static void draw_change(const struct drawn_box *b)
 {
-    double x = b->x + b->w - 2, y = b->y, d = 3.5;
-    struct canvas_ink disc = {.fill = change_colour(b->picture, b->box->change),
-                              .stroke = colour(b, "surface"),
-                              .width = 1.5};
-    struct canvas_ink pen = {
-        .stroke = colour(b, "surface"), .width = 1.75, .round = true};
-    struct canvas_path path = {0};
+    bool pill = b->texts->shape == PICTURE_VIEW;
 
-    b->canvas->form->open(b->canvas, &(struct canvas_tag){.class = "change"});
-    b->canvas->form->circle(b->canvas, NULL, (double[]){x, y, 7.5}, &disc);
-    path_move(&path, x - d, y);
-    if (b->box->change == DIAGRAM_CHANGED) {
-        path_corner(&path, x - d / 2, y - 3.4, x, y);
-        path_corner(&path, x + d / 2, y + 3.4, x + d, y);
-    } else {
-        path_line(&path, x + d, y);
-    }
-    if (b->box->change == DIAGRAM_ADDED) {
-        path_move(&path, x, y - d);
-        path_line(&path, x, y + d);
-    }
-    b->canvas->form->path(b->canvas, NULL, &path, &pen);
-    b->canvas->form->close(b->canvas);
+    draw_change_sign(b->canvas, b->picture, b->x + b->w - (pill ? -1 : 2),
+                     b->y - (pill ? 3 : 0), b->box->change);
 }
 
 static void draw_marks(const struct drawn_box *b)
@@ -238,7 +214,8 @@ static void draw_node(struct drawn_box *b)
         b->canvas, &(struct canvas_tag){.class = "node",
                                         .id = b->box->id,
                                         .kind = str_of(diagram_kind_name(b->box->kind)),
-                                        .name = b->box->name});
+                                        .name = b->box->name,
+                                        .change = b->box->change});
     b->canvas->form->title(b->canvas, b->texts->title);
     if (b->texts->shape == PICTURE_SIGN) {
         draw_sign(b);
@@ -290,13 +267,15 @@ static void draw_frame(const struct drawn_box *b)
     struct canvas_ink ink = {.fill = picture_ground(b->picture, b->index, 0),
                              .stroke = b->box->change == DIAGRAM_SAME
                                            ? colour(b, "line")
-                                           : change_colour(b->picture, b->box->change)};
+                                           : picture_change(b->picture, b->box->change),
+                             .dash = b->box->change == DIAGRAM_REMOVED ? "5 3" : NULL};
 
     b->canvas->form->open(
         b->canvas, &(struct canvas_tag){.class = "group",
                                         .id = b->box->id,
                                         .kind = str_of(diagram_kind_name(b->box->kind)),
-                                        .name = b->box->name});
+                                        .name = b->box->name,
+                                        .change = b->box->change});
     b->canvas->form->rect(b->canvas, "frame",
                           (double[]){b->x, b->y, b->w, b->h, FRAME_RADIUS}, &ink);
     b->canvas->form->open(b->canvas, &(struct canvas_tag){.class = "title"});
@@ -308,6 +287,8 @@ static void draw_frame(const struct drawn_box *b)
     draw_words(
         b->canvas, "value", b->x + b->w - 10, b->y + 16, CANVAS_END,
         &(struct canvas_run){b->texts->frame_value, colour(b, "text2"), 11, 0, false});
+    if (b->box->change != DIAGRAM_SAME)
+        draw_change(b);
     b->canvas->form->close(b->canvas);
 }
 

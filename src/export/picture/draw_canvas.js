@@ -66,8 +66,11 @@ function paintFrames(area, zoom) {
         pen.beginPath();
         pen.roundRect(box.x[b], box.y[b], box.w[b], box.h[b], 8);
         pen.fill();
+        pen.strokeStyle = paints[CHANGES[box.change[b]] || 'line'];
+        pen.setLineDash(box.change[b] === REMOVED ? [5, 3] : []);
         if (box.h[b] * zoom > 8) pen.stroke();
     }
+    pen.setLineDash([]);
 }
 
 function paintTitles(area, zoom) {
@@ -205,7 +208,8 @@ function paintPill(word) {
 
 function paintChange(b, size) {
     pen.save();
-    pen.translate(box.x[b] + box.w[b] - 2, box.y[b]);
+    const at = changeCorner(b);
+    pen.translate(at.x, at.y);
     pen.scale(size, size);
     pen.fillStyle = paints[CHANGES[box.change[b]]];
     pen.beginPath();
@@ -235,20 +239,23 @@ function paintLines(area, level, zoom) {
         }
         const alpha = lit && !lit.lines.has(i) ? DIM : 1;
         const width = level > 1 ? WIDTHS[net.width[n]] : (level ? 1 : 0.75) / zoom;
-        const key = `${alpha} ${width} ${net.bad[n]}`;
-        let one = groups.get(key);
-        if (!one) groups.set(key, one = {alpha, width, bad: net.bad[n], lines: []});
-        one.lines.push(i);
+        const change = end.change[lines.ends[i]];
+        const key = `${alpha} ${width} ${net.bad[n]} ${change}`;
+        if (!groups.has(key))
+            groups.set(key, {alpha, width, bad: net.bad[n], change, lines: []});
+        groups.get(key).lines.push(i);
     });
     for (const one of groups.values()) strokeLines(one, level);
     pen.globalAlpha = 1;
 }
 
-function strokeLines({alpha, width, bad, lines: list}, level) {
+function strokeLines({alpha, width, bad, change, lines: list}, level) {
     const {own: points, ownStart: start} = scene.lines;
     pen.globalAlpha = alpha;
-    pen.strokeStyle = pen.fillStyle = paints[bad ? 'alarm' : 'edge'];
+    pen.strokeStyle = pen.fillStyle =
+        paints[bad ? 'alarm' : CHANGES[change] || 'edge'];
     pen.lineWidth = width;
+    pen.setLineDash(change === REMOVED ? [5, 3] : []);
     pen.beginPath();
     for (const i of list) {
         pen.moveTo(points[start[i]], points[start[i] + 1]);
@@ -258,7 +265,10 @@ function strokeLines({alpha, width, bad, lines: list}, level) {
             else pen.arcTo(points[p], points[p + 1], points[p + 2], points[p + 3], 7);
     }
     pen.stroke();
+    pen.setLineDash([]);
     if (level < 2) return;
+    for (const i of change === ADDED ? list : [])
+        pen.stroke(new Path2D(tickPath(points, start[i + 1])));
     for (const i of list) pen.fill(new Path2D(arrowPath(points, start[i + 1])));
 }
 

@@ -38,7 +38,6 @@ static void draw_sheets(struct canvas *canvas, const struct picture *picture,
 static void draw_sign(struct canvas *canvas, const struct picture *picture,
                       const struct picture_item *item)
 {
-    static const char *const changes[] = {"nodeline", "good", "warn", "accent"};
     struct canvas_ink ink = {.stroke = picture_colour(picture, "edge")};
     struct canvas_path path = {0};
 
@@ -59,11 +58,8 @@ static void draw_sign(struct canvas *canvas, const struct picture *picture,
         draw_chevron(canvas, picture, item->x + 5, item->y + 1, false);
         break;
     case PICTURE_KEY_CHANGE:
-        ink.stroke = picture_colour(picture, changes[item->which & 3]);
-        ink.fill = picture_colour(picture, "surface");
-        ink.width = 1.75;
-        canvas->form->rect(canvas, NULL, (double[]){item->x, item->y, 16, 11, 2.5},
-                           &ink);
+        draw_change_sign(canvas, picture, item->x + 8, item->y + 5.5,
+                         (uint8_t)item->which);
         break;
     case PICTURE_KEY_STRONG:
         break;

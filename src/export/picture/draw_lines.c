@@ -12,6 +12,7 @@
 #define DOT    2.6
 #define SLASH  14   /* from a box to the slash of several tensors */
 #define CASING 3.75 /* what a casing adds to the width of a line */
+#define TICK   6    /* from an arrow to the tick of an added line */
 #define REACH  5    /* of a casing, on both sides of the crossed line */
 
 struct drawn_line {
@@ -195,6 +196,23 @@ static void draw_detached(struct drawn_line *d)
                           &ink);
 }
 
+/* One short bar before the arrow: with its line it is a plus. */
+static void draw_tick(struct drawn_line *d)
+{
+    const struct plan_point *points = d->line->points;
+    uint32_t n = d->line->n_points;
+    struct canvas_ink ink = {.stroke = d->ink.stroke, .width = 1.75};
+    bool upright = points[n - 1].x == points[n - 2].x;
+    struct canvas_path path = {0};
+    double x, y;
+
+    point_towards(points[n - 1], points[n - 2], TIP + HEAD + TICK, &x, &y);
+    path_move(&path, upright ? x - 4 : x, upright ? y : y - 4);
+    path_line(&path, upright ? x + 4 : x, upright ? y : y + 4);
+    d->canvas->form->path(d->canvas, &(struct canvas_tag){.class = "tick"}, &path,
+                          &ink);
+}
+
 /* Short pieces of ground below a line where it crosses earlier ones. */
 static void draw_casings(struct drawn_line *d, const struct picture_crossing *first,
                          uint32_t n)
@@ -215,12 +233,27 @@ static void draw_casings(struct drawn_line *d, const struct picture_crossing *fi
     }
 }
 
+static struct canvas_ink line_ink(const struct picture *picture,
+                                  const struct picture_line *line)
+{
+    const struct diagram_net *net = &picture->diagram->nets[line->net];
+    uint8_t change = picture->diagram->ends[line->end].change;
+    struct canvas_ink ink = {
+        .stroke = picture_colour(picture, net->not_finite ? "alarm" : "edge"),
+        .width = picture_line_widths[picture_width_class(net->bytes)]};
+
+    if (change != DIAGRAM_SAME && !net->not_finite)
+        ink.stroke = picture_change(picture, change);
+    if (change == DIAGRAM_REMOVED)
+        ink.dash = "5 3";
+    return ink;
+}
+
 static void draw_line(struct canvas *canvas, const struct picture *picture, uint32_t l,
                       uint32_t *crossing)
 {
     const struct picture_line *line = &picture->lines[l];
     const struct diagram *diagram = picture->diagram;
-    const struct diagram_net *net = &diagram->nets[line->net];
     uint32_t first = *crossing;
     struct drawn_line d = {
         .canvas = canvas,
@@ -228,9 +261,9 @@ static void draw_line(struct canvas *canvas, const struct picture *picture, uint
         .line = line,
         .tag = {.class = "edge",
                 .from = diagram->boxes[line->from].id,
-                .to = diagram->boxes[line->to].id},
-        .ink = {.stroke = picture_colour(picture, net->not_finite ? "alarm" : "edge"),
-                .width = picture_line_widths[picture_width_class(net->bytes)]},
+                .to = diagram->boxes[line->to].id,
+                .change = diagram->ends[line->end].change},
+        .ink = line_ink(picture, line),
     };
 
     while (*crossing < picture->n_crossings && picture->crossings[*crossing].line == l)
@@ -246,6 +279,8 @@ static void draw_line(struct canvas *canvas, const struct picture *picture, uint
                              &(struct canvas_ink){.fill = d.ink.stroke});
     if (diagram->ends[line->end].detached)
         draw_detached(&d);
+    if (d.tag.change == DIAGRAM_ADDED)
+        draw_tick(&d);
 }
 
 /* A slash through a line of several tensors, where it leaves its box. */

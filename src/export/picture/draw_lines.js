@@ -43,10 +43,19 @@ function detachedPath(points, stop) {
         : `M${x - 2} ${y - 7}v14M${x + 2} ${y - 7}v14`;
 }
 
+/** A bar before the arrow of an added line: with it, a plus. */
+function tickPath(points, stop) {
+    const [x, y] = towards(points, stop - 2, stop - 4, TIP + HEAD + 6).split(' ');
+    return points[stop - 2] === points[stop - 4] ? `M${x - 4} ${y}h8`
+        : `M${x} ${y - 4}v8`;
+}
+
 function drawLine(i) {
     const {own, ownStart, nets, from, to} = scene.lines, n = nets[i];
-    const bad = net.bad[n] ? ' bad' : '';
+    const change = end.change[scene.lines.ends[i]];
+    const bad = net.bad[n] ? ' bad' : change ? ` ${CHANGE_NAMES[change]}` : '';
     const ids = {'data-from': idOf(from[i]), 'data-to': idOf(to[i])};
+    if (change) ids['data-change'] = CHANGE_NAMES[change];
     (scene.crossings.get(i) ?? []).forEach(drawCasing);
     const edge = shape('path', `edge${bad}`, {...ids,
         d: linePath(own, ownStart[i], ownStart[i + 1])}, layers.edges);
@@ -56,6 +65,8 @@ function drawLine(i) {
     if (end.detached[scene.lines.ends[i]])
         shape('path', 'detached', {d: detachedPath(own, ownStart[i + 1])},
             layers.edges);
+    if (change === ADDED)
+        shape('path', 'tick added', {d: tickPath(own, ownStart[i + 1])}, layers.edges);
     scene.edges.push([edge, arrow]);
 }
 

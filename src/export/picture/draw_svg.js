@@ -50,15 +50,24 @@ function bandPath(x, y, w, h) {
         `a${r} ${r} 0 0 1 ${r} ${r}v${h - r}z`;
 }
 
+const changeOf = (b) => (box.change[b]
+    ? {'data-change': CHANGE_NAMES[box.change[b]]} : {});
+
 function drawFrame(b) {
     const depth = Math.min(3, depthOf(b));
-    const frame = shape('g', 'group', {'data-id': idOf(b)}, layers.groups);
+    const frame = shape('g', 'group', {'data-id': idOf(b), ...changeOf(b)},
+        layers.groups);
     frame.style.setProperty('--fill', `var(--g${depth})`);
     shape('rect', 'frame', {x: box.x[b], y: box.y[b], width: box.w[b],
         height: box.h[b], rx: 8}, frame);
     const title = shape('g', 'title', {id: `b${b}`, 'data-id': idOf(b), 'data-box': b,
         role: 'img', 'aria-label': fullName(b)}, layers.titles);
     title.style.setProperty('--fill', `var(--g${depth + 1})`);
+    for (const one of box.change[b] ? [frame, title] : []) {
+        one.style.setProperty('--stroke', `var(--${CHANGES[box.change[b]]})`);
+        if (box.change[b] === REMOVED) one.style.setProperty('--dash', GONE);
+    }
+    if (box.change[b]) drawChange(b);
     drawn.set(b, {frame, group: title, title: true, at: 0});
 }
 
@@ -93,7 +102,7 @@ function drawNode(b) {
     const kind = data.kinds[box.kind[b]];
     const node = shape('g', `node ${kind}`, {id: `b${b}`, 'data-id': idOf(b),
         'data-kind': kind, 'data-name': textOf(box.full, b), 'data-box': b, role: 'img',
-        'aria-label': fullName(b)}, layers.nodes);
+        'aria-label': fullName(b), ...changeOf(b)}, layers.nodes);
     const round = form === 'box' ? 4 : h / 2;
     for (const by of hasSheets(b) ? [6, 3, 0] : [0])
         shape('rect', by ? 'shape sheet' : 'shape box', {x: x + by, y: y + by, width: w,
@@ -143,10 +152,16 @@ const ALARM_SIGN = 'M5 -9.5l4.6 8h-9.2z';
 const CHANGE_SIGNS = ['', 'M-3.5 0h7M0 -3.5v7', 'M-3.5 0h7',
     'M-3.5 0Q-1.75 -3.4 0 0Q1.75 3.4 3.5 0'];
 
-/** +, - or ~ on a disc at the top right corner. */
+/** The top right corner, where the disc of a change is; a narrow pill has text there. */
+function changeCorner(b) {
+    const pill = box.shape[b] === PILL && !isOpen(b);
+    return {x: box.x[b] + box.w[b] - (pill ? -1 : 2), y: box.y[b] - (pill ? 3 : 0)};
+}
+
+/** +, - or ~ on a disc. */
 function drawChange(b) {
-    const mark = shape('g', 'held change', {'data-x': box.x[b] + box.w[b] - 2,
-        'data-y': box.y[b]}, layers.marks);
+    const {x, y} = changeCorner(b);
+    const mark = shape('g', 'held change', {'data-x': x, 'data-y': y}, layers.marks);
     mark.style.setProperty('--fill', `var(--${CHANGES[box.change[b]]})`);
     shape('circle', '', {r: 7.5}, mark);
     shape('path', '', {d: CHANGE_SIGNS[box.change[b]]}, mark);

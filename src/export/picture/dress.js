@@ -98,6 +98,9 @@ function heatStep(b) {
 }
 
 const CHANGES = ['', 'good', 'warn', 'accent']; // as in enum diagram_change
+const CHANGE_NAMES = ['', 'added', 'removed', 'changed'];
+const ADDED = 1, REMOVED = 2;
+const GONE = '5 3'; // dashes of what was removed
 
 function fillOf(b) {
     const family = data.families[box.family[b]];
@@ -115,7 +118,8 @@ function coloursOf(b) {
     const bar = heat || plain || shapeOf(b) !== 'box' ? '' : `f-${family}`;
     const solid = heat ? fill : plain ? 'line2' : `f-${family}`;
     let stroke = box.shape[b] === PILL ? 'f-view' : 'nodeline', width = 1;
-    const dash = box.shape[b] === PILL ? '3 2.5' : has(b, NOT_CALLED) ? '1.5 2' : '';
+    const dash = box.change[b] === REMOVED ? GONE : box.shape[b] === PILL ? '3 2.5'
+        : has(b, NOT_CALLED) ? '1.5 2' : '';
     if (box.change[b]) [stroke, width] = [CHANGES[box.change[b]], 1.75];
     if (has(b, CARRIES) && !has(b, MADE)) [stroke, width] = ['alarm', 1.75];
     return {fill, solid, bar, stroke, width, dash};
@@ -232,5 +236,6 @@ function depthOf(b) {
 function fullName(b) {
     const words = textOf(box.words, b).split('\n').filter(Boolean);
     const open = isOpen(b) ? ', open' : isGroup(b) ? ', folded' : '';
-    return [textOf(box.full, b), ...words].join(' ') + open;
+    const change = box.change[b] ? `, ${CHANGE_NAMES[box.change[b]]}` : '';
+    return [textOf(box.full, b), ...words].join(' ') + change + open;
 }

@@ -10,7 +10,8 @@
 #define TEXT_SIZE  11
 #define SPARE      1.15 /* fonts without Arial's metrics are up to 20 % wider */
 #define WIDEST     260
-#define INSET      21 /* 12 left, 9 right */
+#define WIDEST_NEW 420 /* of a box that says what changed */
+#define INSET      21  /* 12 left, 9 right */
 #define CHEVRON    13
 #define TITLE_MOST 360 /* of a frame's least width */
 
@@ -48,11 +49,17 @@ struct str picture_text(struct picture *picture, struct str raw)
     return kept;
 }
 
-static int32_t round_up(double width, int32_t least)
+/* What a box says about changes must be readable. */
+static int32_t widest(const struct diagram_box *box)
+{
+    return box->change == DIAGRAM_CHANGED ? WIDEST_NEW : WIDEST;
+}
+
+static int32_t round_up(double width, int32_t least, int32_t most)
 {
     int32_t whole = (int32_t)ceil(width / 4 - 1e-9) * 4;
 
-    return whole < least ? least : whole > WIDEST ? WIDEST : whole;
+    return whole < least ? least : whole > most ? most : whole;
 }
 
 static double name_width(struct str s)
@@ -112,13 +119,15 @@ static const struct fit_kind *kind_of(const struct picture *picture, uint32_t i)
 /* Words that follow a class after a comma; arguments follow after a blank. */
 static bool is_remark(struct str word)
 {
-    static const char *const remarks[] = {"tied",  "frozen", "not called",
-                                          "fused", "shared", "inside"};
+    static const char *const remarks[] = {"tied",  "frozen",       "not called",
+                                          "fused", "shared",       "inside",
+                                          "was ",  "renamed from", "result "};
 
     for (size_t i = 0; i < sizeof remarks / sizeof *remarks; i++)
         if (str_starts(word, str_of(remarks[i])))
             return true;
-    return str_find(word, STR(" × ")) >= 0 || str_ends(word, STR(" modules"));
+    return str_find(word, STR(" × ")) >= 0 || str_ends(word, STR(" modules")) ||
+           str_ends(word, STR(" change")) || str_ends(word, STR(" changes"));
 }
 
 #define MOST_WORDS 16
@@ -197,7 +206,7 @@ static double fit_two_lines(struct picture *picture, uint32_t i,
                             const struct font_word *words, uint32_t n, struct buf *tmp)
 {
     struct picture_box *texts = &picture->boxes[i];
-    double room = (WIDEST - INSET) / SPARE, first, second;
+    double room = (widest(&picture->diagram->boxes[i]) - INSET) / SPARE, first, second;
     double fixed = texts->chevron ? CHEVRON : 0;
 
     if (texts->value.len > 0)
@@ -222,7 +231,7 @@ static double fit_one_line(struct picture *picture, uint32_t i,
     bool dim = texts->shape == PICTURE_VIEW;
     enum font font = dim ? FONT_REGULAR : FONT_BOLD;
     double size = dim ? TEXT_SIZE : NAME_SIZE;
-    double room = (WIDEST - kind->inset) / SPARE, used = 0;
+    double room = (widest(&picture->diagram->boxes[i]) - kind->inset) / SPARE, used = 0;
 
     if (texts->value.len > 0)
         used += 8 + text_width_of(texts->value);
@@ -285,7 +294,7 @@ static void fit_plan(struct picture *picture, uint32_t i, double width)
     box->flags &= (uint8_t) ~(PLAN_SIDE | PLAN_STRETCH | PLAN_EARLY);
     box->gap = kind->gap;
     box->height = kind->height + (sheets ? PICTURE_SHEETS : 0);
-    box->width = round_up(width, kind->least);
+    box->width = round_up(width, kind->least, widest(&picture->diagram->boxes[i]));
     if (sheets && picture->wanted->sideways) /* lines leave at the right */
         box->width += PICTURE_SHEETS;
     if (texts->shape == PICTURE_SIGN) {

@@ -174,6 +174,7 @@ COLUMN(end_label_width, END->label_width)
 COLUMN(end_label_height, END->label_height)
 COLUMN(end_way, END->way)
 COLUMN(end_detached, html->diagram->ends[i].detached)
+COLUMN(end_change, html->diagram->ends[i].change)
 COLUMN(end_slot, END->slot)
 COLUMN(end_track, INDEX(END->track))
 
@@ -183,6 +184,7 @@ static const struct html_column end_columns[] = {
     {"way", end_way},       {"labelWidth", end_label_width},
     {"slot", end_slot},     {"labelHeight", end_label_height},
     {"track", end_track},   {"detached", end_detached},
+    {"change", end_change},
 };
 
 /* --- Groups */

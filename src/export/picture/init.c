@@ -34,6 +34,14 @@ const char *picture_heat_step(const struct picture *picture, int step)
     return picture_colour(picture, token);
 }
 
+const char *picture_change(const struct picture *picture, uint8_t change)
+{
+    static const char *const names[DIAGRAM_CHANGES] = {"nodeline", "good", "warn",
+                                                       "accent"};
+
+    return picture_colour(picture, names[change < DIAGRAM_CHANGES ? change : 0]);
+}
+
 const char *picture_ground(const struct picture *picture, uint32_t group, int deeper)
 {
     static const char *const names[] = {"surface", "g1", "g2", "g3", "g4"};

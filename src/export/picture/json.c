@@ -32,6 +32,8 @@ int picture_json(struct out *out, struct diagram *diagram,
     int status;
 
     (void)wanted;
+    if (diagram->old)
+        return picture_json_diff(out, diagram, err);
     arena_init(&arena, 0);
     status = make_graph(&graph, diagram, &arena, err);
     if (status == 0) {

@@ -40,6 +40,17 @@ function heatEntries() {
     return [entry, make('span', 'entry', `${how}; total ${metric.totalText}`)];
 }
 
+/** The disc of a change, and its name. */
+function changeEntry(change) {
+    const entry = make('span', 'entry'), sign = shape('svg', 'change',
+        {viewBox: '-8 -8 16 16', width: 16, height: 16, 'aria-hidden': 'true'});
+    sign.style.setProperty('--fill', `var(--${CHANGES[change]})`);
+    shape('circle', '', {r: 7.5}, sign);
+    shape('path', '', {d: CHANGE_SIGNS[change]}, sign);
+    entry.append(sign, CHANGE_NAMES[change]);
+    return entry;
+}
+
 function drawLegend() {
     const entries = heat ? heatEntries() : familyEntries();
     if (scene.lines.nets.some((n) => net.bad[n])) {
@@ -47,6 +58,10 @@ function drawLegend() {
         entry.append(make('i', 'stroke'), 'carries NaN or Inf');
         entries.push(entry);
     }
+    const changes = new Set([...scene.lines.ends.map((e) => end.change[e]),
+        ...[...scene.nodes, ...scene.frames].map((b) => box.change[b])]);
+    [1, 2, 3].filter((change) => changes.has(change)).forEach((change) =>
+        entries.push(changeEntry(change)));
     if (scene.nodes.some(hasSheets))
         entries.push(make('span', 'entry', 'stacked: equal blocks, folded into one'));
     legend.replaceChildren(...entries);

@@ -33,6 +33,16 @@ static const char *const shapes[][2] = {
     [PICTURE_SIGN] = {"((", "))"},
 };
 
+static const char *const change_signs[DIAGRAM_CHANGES] = {"", "+ ", "− ", "~ "};
+
+/* A second class: the outline of what changed. */
+static void put_change(struct buf *to, char kind, uint32_t i, uint8_t change)
+{
+    if (change != DIAGRAM_SAME)
+        buf_printf(to, "class %c%u %s\n", kind, i,
+                   diagram_change_name((enum diagram_change)change));
+}
+
 static void put_node(struct buf *to, const struct picture *picture, uint32_t i)
 {
     const struct diagram_box *box = &picture->diagram->boxes[i];
@@ -41,6 +51,7 @@ static void put_node(struct buf *to, const struct picture *picture, uint32_t i)
     bool container = box->family == FAMILY_NONE;
 
     buf_printf(to, "n%u%s\"", i, shape[0]);
+    put_text(to, str_of(change_signs[box->change & 3]));
     put_text(to, texts->name);
     if (texts->detail.len > 0) {
         buf_text(to, texts->shape == PICTURE_TALL ? "<br>" : " ");
@@ -49,6 +60,7 @@ static void put_node(struct buf *to, const struct picture *picture, uint32_t i)
     buf_printf(to, "\"%s:::%s\n", shape[1],
                texts->shape == PICTURE_ENDS || container ? "plain"
                                                          : family_name(box->family));
+    put_change(to, 'n', i, box->change);
 }
 
 static uint32_t put_boxes(struct buf *to, const struct picture *picture)
@@ -65,10 +77,12 @@ static uint32_t put_boxes(struct buf *to, const struct picture *picture)
             break;
         if (picture_is_frame(picture, i)) {
             buf_printf(to, "subgraph g%u[\"", i);
+            put_text(to, str_of(change_signs[picture->diagram->boxes[i].change & 3]));
             put_text(to, picture->boxes[i].frame_name);
             buf_char(to, ' ');
             put_text(to, picture->boxes[i].frame_detail);
             buf_text(to, "\"]\n");
+            put_change(to, 'g', i, picture->diagram->boxes[i].change);
             inside = i;
         } else if (picture_is_node(picture, i)) {
             put_node(to, picture, i);
@@ -94,6 +108,13 @@ static void put_classes(struct buf *to, const struct picture *picture,
     buf_printf(to, "classDef plain fill:%s,stroke:%s,color:%s\n",
                picture_colour(picture, "sunken"), picture_colour(picture, "nodeline"),
                picture_colour(picture, "text"));
+    /* Later classes win. */
+    for (uint32_t c = DIAGRAM_ADDED; c < DIAGRAM_CHANGES; c++)
+        if (picture->diagram->boxes[0].n_changes > 0)
+            buf_printf(to, "classDef %s stroke:%s,stroke-width:2px%s\n",
+                       diagram_change_name((enum diagram_change)c),
+                       picture_change(picture, (uint8_t)c),
+                       c == DIAGRAM_REMOVED ? ",stroke-dasharray:5 3" : "");
 }
 
 static uint32_t span(const struct picture_line *line)
@@ -123,6 +144,9 @@ static uint32_t longest_span(struct picture *picture)
     return spans[LINES] > most ? most : most - 1;
 }
 
+/* Thick: added; dotted: removed. */
+static const char *const arrows[DIAGRAM_CHANGES] = {"-->", "==>", "-.->", "-->"};
+
 static void put_lines(struct buf *to, struct picture *picture)
 {
     uint32_t most = longest_span(picture), missing = 0;
@@ -135,7 +159,8 @@ static void put_lines(struct buf *to, struct picture *picture)
             missing++;
             continue;
         }
-        buf_printf(to, "n%u -->", line->from);
+        buf_printf(to, "n%u %s", line->from,
+                   arrows[picture->diagram->ends[line->end].change & 3]);
         if (label.len > 0 && !line->branch) {
             buf_text(to, "|\"");
             put_text(to, label);
@@ -193,6 +218,8 @@ static int write_folded(struct buf *text, struct diagram *diagram,
         buf_text(text, "%% ");
         buf_str(text, picture.path);
         buf_char(text, '\n');
+        if (diagram->old)
+            buf_printf(text, "%%%% %.*s\n", STR_ARG(diagram->facts));
         if (folded)
             buf_printf(text,
                        "%%%% Groups are folded: Mermaid draws at most %d lines and %d "

@@ -88,6 +88,9 @@ static void look_at_boxes(struct picture *picture, bool *ret_sheets, bool *ret_c
         if (picture->boxes[i].shape != PICTURE_ENDS && box->family != FAMILY_NONE)
             picture->families |= 1u << box->family;
     }
+    for (uint32_t e = 0; e < diagram->plan.n_ends; e++)
+        if (diagram->plan.ends[e].n_points > 0)
+            *ret_changes |= 1u << diagram->ends[e].change;
 }
 
 static void add_item(struct picture *picture, enum picture_key key, uint32_t which,
@@ -157,11 +160,10 @@ static void add_lines(struct picture *picture)
 
 static void add_changes(struct picture *picture, uint32_t changes)
 {
-    static const char *const names[] = {"same", "added", "removed", "changed"};
-
-    for (uint32_t c = DIAGRAM_ADDED; c <= DIAGRAM_CHANGED; c++)
+    for (uint32_t c = DIAGRAM_ADDED; c < DIAGRAM_CHANGES; c++)
         if (changes & 1u << c)
-            add_item(picture, PICTURE_KEY_CHANGE, c, names[c]);
+            add_item(picture, PICTURE_KEY_CHANGE, c,
+                     diagram_change_name((enum diagram_change)c));
 }
 
 static double item_width(const struct picture_item *item)

@@ -130,6 +130,8 @@ const char *picture_family(const struct picture *picture, const char *prefix,
 const char *picture_heat_step(const struct picture *picture, int step);
 /* What a legend calls a family: "convolution". */
 const char *picture_family_title(enum family family);
+/* The colour of a change: +, − and ~ have their own; "nodeline" if it is the same. */
+const char *picture_change(const struct picture *picture, uint8_t change);
 /* The colour of what is inside an open group: surface, g1, g2, g3. `deeper` 1: of its
  * title band. NULL: transparent. */
 const char *picture_ground(const struct picture *picture, uint32_t group, int deeper);
@@ -185,6 +187,8 @@ int picture_dot(struct out *out, struct diagram *diagram,
                 const struct picture_wanted *wanted, struct err *err);
 int picture_json(struct out *out, struct diagram *diagram,
                  const struct picture_wanted *wanted, struct err *err);
+/* The document of a diagram of two networks. */
+int picture_json_diff(struct out *out, const struct diagram *diagram, struct err *err);
 int picture_mermaid(struct out *out, struct diagram *diagram,
                     const struct picture_wanted *wanted, struct err *err);
 

@@ -153,7 +153,10 @@ TEST(marks_say_what_happened)
     struct buf svg = written(sketch, "svg", &plain);
 
     CHECK_HAS(&svg, ">NaN</text>");
-    CHECK_INT(count(&svg, "<g class=\"change\">"), 3);
+    CHECK_INT(count(&svg, "<g class=\"change\">"), 3 + 3); /* and the legend */
+    CHECK_INT(count(&svg, " data-change=\"added\""), 1);
+    CHECK_INT(count(&svg, " data-change=\"removed\""), 1);
+    CHECK_INT(count(&svg, " data-change=\"changed\""), 1);
     CHECK_INT(count(&svg, "class=\"sheet\""), 2);
     CHECK_HAS(&svg, ">skip 82%</text>");
     CHECK_HAS(&svg, ">18%</text>");

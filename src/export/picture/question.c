@@ -33,6 +33,8 @@ const struct option picture_options[PICTURE_OPTIONS + PICTURE_COMMAND_OPTIONS] =
     {"scale", 0, OPTION_REAL, "X", AT(scale), "PNG: pixels per unit; default 1.5"},
     {"no-mark", 0, OPTION_FLAG, NULL, AT(no_mark),
      "leave out the name of the program in the corner"},
+    {"diff", 0, OPTION_TEXT, "NEW", AT(diff),
+     "draw what differs from this network, the old one, to NEW"},
     {"output", 'o', OPTION_TEXT, "FILE", AT(output),
      "file to write: svg, png, pdf, html, dot, mmd, json; - is standard output"},
     {"form", 0, OPTION_TEXT, "FORM", AT(form),
@@ -101,4 +103,21 @@ int picture_question_read(const struct picture_question *question,
                                 .scale = question->scale > 0 ? question->scale : 0,
                                 .title = question->title};
     return 0;
+}
+
+int picture_question_make(const struct picture_question *question,
+                          const struct session *session, const struct session *newer,
+                          struct diagram *ret_diagram,
+                          struct picture_wanted *ret_picture, struct arena *arena,
+                          struct err *err)
+{
+    struct diagram_side old = {.session = session}, new = {.session = newer};
+
+    if (picture_question_read(question, session, &old.wanted, ret_picture, err) < 0)
+        return -1;
+    if (!newer)
+        return diagram_make(ret_diagram, session, &old.wanted, arena, err);
+    if (picture_question_read(question, newer, &new.wanted, ret_picture, err) < 0)
+        return -1;
+    return diagram_make_diff(ret_diagram, &old, &new, arena, err);
 }

@@ -16,6 +16,7 @@ struct picture_question {
     bool all, no_mark;
 
     /* Of the command only. */
+    const char *diff; /* the newer network */
     const char *output, *form;
     struct option_list inputs; /* of a live model */
     bool train;
@@ -27,11 +28,18 @@ struct picture_question {
 
 extern const struct option picture_options[];
 #define PICTURE_OPTIONS         14 /* for Python too */
-#define PICTURE_COMMAND_OPTIONS 4  /* after them: of the command only */
+#define PICTURE_COMMAND_OPTIONS 5  /* after them: of the command only */
 
 /* What to draw and how. Names of modules are looked up in the session. */
 int picture_question_read(const struct picture_question *question,
                           const struct session *session, struct graph_wanted *ret_graph,
                           struct picture_wanted *ret_picture, struct err *err);
+/* The diagram of a session, or of what differs from it to `newer` (may be NULL); and how
+ * to draw it. */
+int picture_question_make(const struct picture_question *question,
+                          const struct session *session, const struct session *newer,
+                          struct diagram *ret_diagram,
+                          struct picture_wanted *ret_picture, struct arena *arena,
+                          struct err *err);
 
 #endif

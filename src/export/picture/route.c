@@ -145,7 +145,7 @@ static int add_line(struct picture *picture, struct whole_line *wholes,
 }
 
 static int collect(struct picture *picture, struct whole_line *wholes, uint32_t *last,
-                   struct err *err)
+                   uint8_t change, struct err *err)
 {
     const struct plan *plan = &picture->diagram->plan;
 
@@ -153,7 +153,7 @@ static int collect(struct picture *picture, struct whole_line *wholes, uint32_t 
         struct plan_route route = {0};
         uint32_t l = picture->n_lines;
 
-        if (!plan_arrives(plan, e))
+        if (picture->diagram->ends[e].change != change || !plan_arrives(plan, e))
             continue;
         if (plan_route(plan, e, &picture->arena, &route, err) < 0)
             return -1;
@@ -314,8 +314,10 @@ int picture_route(struct picture *picture, struct err *err)
         if (picture_is_frame(picture, i))
             picture->frames[picture->n_frames++] = i;
     }
-    if (collect(picture, wholes, last, err) < 0)
-        return -1;
+    /* A common trunk looks like its first line: the one that both networks have. */
+    for (uint8_t change = DIAGRAM_SAME; change <= DIAGRAM_REMOVED; change++)
+        if (collect(picture, wholes, last, change, err) < 0)
+            return -1;
     sort_splits(picture);
     return find_crossings(picture, err);
 }

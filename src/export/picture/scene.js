@@ -19,21 +19,30 @@ function listShown(root) {
     return {frames, nodes};
 }
 
+/** The ends of all nets of these groups. Those that both networks of a diff have come
+    first: a common trunk looks like its first line. */
+function endsInside(owners) {
+    const list = [];
+    for (const owner of owners) {
+        const g = groupOf[owner], first = group.nets[g];
+        for (let n = first; n < first + group.nNets[g]; n++)
+            for (let e = net.ends[n]; e < net.ends[n] + net.nEnds[n]; e++) list.push(e);
+    }
+    return end.change.some(Boolean)
+        ? list.sort((a, b) => end.change[a] - end.change[b] || a - b) : list;
+}
+
 /** Lines by columns; the points of line i are from start[i] to start[i + 1]. */
 function listLines(root, frames) {
     const from = [], to = [], nets = [], ends = [], start = [0], points = [];
-    for (const owner of [root, ...frames]) {
-        const g = groupOf[owner], first = group.nets[g];
-        for (let n = first; n < first + group.nNets[g]; n++)
-            for (let e = net.ends[n]; e < net.ends[n] + net.nEnds[n]; e++) {
-                const route = arrives(e, root) ? findRoute(e, root, points) : null;
-                if (!route) continue;
-                from.push(route.from);
-                to.push(route.to);
-                nets.push(end.net[route.firstEnd]);
-                ends.push(e);
-                start.push(points.length);
-            }
+    for (const e of endsInside([root, ...frames])) {
+        const route = arrives(e, root) ? findRoute(e, root, points) : null;
+        if (!route) continue;
+        from.push(route.from);
+        to.push(route.to);
+        nets.push(end.net[route.firstEnd]);
+        ends.push(e);
+        start.push(points.length);
     }
     return {n: from.length, from, to, nets, ends, start,
         points: Int32Array.from(points)};
@@ -150,7 +159,8 @@ function makeScene(root) {
     scene = {root, ...size, frames, nodes, lines, labels: listLabels(lines)};
     scene.index = new Map(nodes.map((b, i) => [b, i]));
     scene.painted = nodes.length > MANY;
-    scene.marked = nodes.filter((b) => alarmWord(b) || box.change[b]);
+    scene.marked = [...frames, ...nodes].filter((b) =>
+        box.change[b] || (alarmWord(b) && !isOpen(b)));
     cutTrunks();
     findCrossings();
     indexScene();

@@ -50,6 +50,9 @@ static void put_tag(struct out *out, const struct canvas_tag *tag)
     put_data(out, "name", tag->name);
     put_data(out, "from", tag->from);
     put_data(out, "to", tag->to);
+    if (tag->change != DIAGRAM_SAME)
+        put_data(out, "change",
+                 str_of(diagram_change_name((enum diagram_change)tag->change)));
 }
 
 static void put_ink(struct out *out, const struct canvas_ink *ink)

@@ -25,6 +25,7 @@ struct sequence_aligning {
     uint32_t *best, *before; /* of the longest increasing run */
     struct sequence_anchor *anchors;
     int32_t *trace; /* furthest points of every number of edits */
+    int32_t most;   /* edits that `trace` has room for */
 };
 
 /* A pair that is in order with other pairs if both positions grow. */
@@ -182,7 +183,7 @@ static int32_t count_edits(const struct sequence_aligning *a)
 {
     int32_t n = (int32_t)a->n[0], m = (int32_t)a->n[1];
 
-    for (int32_t d = 0; d <= MOST_EDITS; d++) {
+    for (int32_t d = 0; d <= a->most; d++) {
         int32_t *now = row(a, d);
 
         for (int32_t k = -d; k <= d; k += 2) {
@@ -295,14 +296,16 @@ static int align_gap(struct sequence_aligning *a, struct gap gap)
 static bool prepare(struct sequence_aligning *a)
 {
     uint32_t n = a->side[0]->n, m = a->side[1]->n;
+    size_t rows;
 
+    a->most = (size_t)n + m < MOST_EDITS ? (int32_t)(n + m) : MOST_EDITS;
+    rows = (size_t)a->most + 1;
     a->free[0] = arena_array(a->arena, (size_t)n + 1, sizeof(uint32_t));
     a->free[1] = arena_array(a->arena, (size_t)m + 1, sizeof(uint32_t));
     a->best = arena_array(a->arena, (size_t)n + 1, sizeof *a->best);
     a->before = arena_array(a->arena, (size_t)n + 1, sizeof *a->before);
     a->anchors = arena_array(a->arena, (size_t)n + 1, sizeof *a->anchors);
-    a->trace = arena_array(a->arena, (size_t)(MOST_EDITS + 1) * (MOST_EDITS + 1),
-                           sizeof *a->trace);
+    a->trace = arena_array(a->arena, rows * rows, sizeof *a->trace);
     return a->free[0] && a->free[1] && a->best && a->before && a->anchors && a->trace;
 }
 
