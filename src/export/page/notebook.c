@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "export/look/tokens.h"
 #include "export/page/notebook_text.h"
 #include "export/page/page_in.h"
-#include "export/page/tokens.h"
 #include "facts/summary.h"
 
 #define TEXT_CELLS 500

@@ -1,5 +1,5 @@
-/* page_in.h - shared by the report, the notebook and the page of a graph: the facts at
- * the top of a page, facts as HTML, scripts and their data. */
+/* page_in.h - shared by the report and the notebook: the facts at the top of a page, and
+ * facts as HTML. */
 #ifndef EXPORT_PAGE_PAGE_IN_H
 #define EXPORT_PAGE_PAGE_IN_H
 
@@ -45,13 +45,5 @@ void page_group(struct buf *to, const struct facts *facts, const struct fact *fa
 void page_html(struct buf *to, struct str text, size_t cells);
 /* Draw the minus signs of the numbers from byte `from` on as U+2212. */
 void page_minus(struct buf *to, size_t from);
-void page_base64(struct buf *to, const uint8_t *bytes, size_t n);
-
-/* What a Content-Security-Policy needs to allow this script: the end of 'sha256-...'. */
-void page_script_hash(struct buf *to, const char *script);
-/* A text as a JSON string that an HTML parser cannot take for markup. */
-void page_json(struct out *out, struct str text);
-/* An <svg> of 18 pixels. */
-extern const char page_logo[];
 
 #endif

@@ -1,10 +1,11 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "export/look/look.h"
+#include "export/look/tokens.h"
 #include "export/page/page_in.h"
 #include "export/page/report_in.h"
 #include "export/page/report_text.h"
-#include "export/page/tokens.h"
 #include "facts/ops_text.h"
 #include "facts/run_text.h"
 #include "study/activity.h"
@@ -49,7 +50,7 @@ static void write_head(struct report *r)
     out_text(out, "><head><meta charset=\"utf-8\">"
                   "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
                   "'none'; style-src 'unsafe-inline'; script-src 'sha256-");
-    page_script_hash(&r->spare, report_js);
+    look_script_hash(&r->spare, report_js);
     report_put(r);
     out_text(out, "'; base-uri 'none'; form-action 'none'\">"
                   "<meta name=\"viewport\" content=\"width=device-width\">\n<title>");
@@ -72,7 +73,7 @@ static void write_top(struct report *r)
     out_printf(r->out,
                "<body><main><header><div class=\"brand\">%storchoscope "
                "<span>report</span></div><h1>",
-               page_logo);
+               look_logo);
     page_title(&r->spare, &r->show, r->wanted->title);
     put_spare(r);
     out_text(r->out, "</h1><p class=\"dim\">");

@@ -3,7 +3,7 @@
 #include "base/test.h"
 #include "export/check_json_in.h"
 #include "export/exporters.h"
-#include "export/page/tokens.h"
+#include "export/look/tokens.h"
 #include "run/sample_block.h"
 #include "run/sample_run.h"
 #include "session/sample_session.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "export/page/tokens.h"
+#include "export/look/tokens.h"
 #include "export/picture/picture_in.h"
 
 #define MEMORY    GIB

@@ -122,7 +122,7 @@ void picture_heat(struct picture *picture);
 int picture_route(struct picture *picture, struct err *err);
 int picture_paper(struct picture *picture, struct err *err);
 
-/* A token of export/page/tokens.h in this picture's theme: "accent" -> "#0B5FCC". */
+/* A token of export/look/tokens.h in this picture's theme: "accent" -> "#0B5FCC". */
 const char *picture_colour(const struct picture *picture, const char *token);
 /* The same of a family: prefix "f-" for bars, "t-" for boxes; and of a step of heat. */
 const char *picture_family(const struct picture *picture, const char *prefix,

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/test.h"
-#include "export/page/tokens.h"
+#include "export/look/tokens.h"
 #include "export/picture/sketch_in.h"
 
 static const struct picture_wanted plain = {.color = DIAGRAM_FAMILY};
