@@ -1,10 +1,11 @@
-/* page_in.h - shared by the report and the notebook: the facts at the top of a page, and
- * facts as HTML. */
+/* page_in.h - shared by the report and the notebook: the facts at the top of a page, the
+ * graph (page_graph.c), and facts as HTML. */
 #ifndef EXPORT_PAGE_PAGE_IN_H
 #define EXPORT_PAGE_PAGE_IN_H
 
 #include "base/err.h"
 #include "base/out.h"
+#include "export/picture/picture.h"
 #include "facts/fact.h"
 #include "rows/show.h"
 
@@ -23,6 +24,17 @@ void page_figures(struct facts *to, const struct show *show);
  * them, with a count of the rest. */
 int page_notes(struct facts *to, const struct show *show, uint32_t most,
                struct err *err);
+
+/* The network, folded until few boxes show. */
+struct page_graph {
+    struct buf svg;     /* empty: the session has no graph, or it is not drawn */
+    struct buf note;    /* what is missing in it, or why it is not drawn; or empty */
+    struct buf command; /* what draws all of it */
+    uint32_t boxes;     /* that show */
+};
+void page_graph_make(struct page_graph *graph, const struct session *session,
+                     const struct picture_inside *inside);
+void page_graph_release(struct page_graph *graph);
 
 /* How facts become HTML. */
 struct page_look {

@@ -340,6 +340,44 @@ static int write_bars(struct report *r, struct err *err)
     return r->show.ops ? write_flops(r, err) : 0;
 }
 
+/* --- The graph */
+
+/* As it stands: a box leads to its row, and the command opens what is folded. */
+static void write_graph(struct report *r)
+{
+    static const struct picture_inside inside = {
+        .variables = "--", .classes = "", .link = "#table"};
+    struct page_graph graph;
+
+    page_graph_make(&graph, r->session, &inside);
+    if (graph.svg.len > 0 || graph.note.len > 0)
+        out_text(r->out, "<h2>Graph</h2>");
+    if (graph.note.len > 0) {
+        out_text(r->out, "<p class=\"dim\">");
+        report_html(r->out, buf_span(&graph.note));
+        out_text(r->out, "</p>\n");
+    }
+    if (graph.svg.len > 0) {
+        out_text(r->out, "<div class=\"graph\" tabindex=\"0\" role=\"region\" "
+                         "aria-label=\"Graph\">");
+        out_str(r->out, buf_span(&graph.svg));
+        out_text(r->out, "</div>\n");
+    }
+    if (graph.svg.len > 0)
+        out_text(r->out, "<p class=\"dim\"><span class=\"js\">A click on a box goes "
+                         "to its row. </span>");
+    else if (graph.command.len > 0)
+        out_text(r->out, "<p class=\"dim\">");
+    if (graph.command.len > 0) {
+        out_text(r->out, "A page in which every box opens: <span class=\"mono\">");
+        report_html(r->out, buf_span(&graph.command));
+        out_text(r->out, "</span>");
+    }
+    if (graph.svg.len > 0 || graph.command.len > 0)
+        out_text(r->out, "</p>\n");
+    page_graph_release(&graph);
+}
+
 /* --- The whole */
 
 static void write_foot(struct report *r)
@@ -359,6 +397,7 @@ static int write_page(struct report *r, struct err *err)
     write_head(r);
     write_top(r);
     write_figures(r);
+    write_graph(r);
     if (write_bars(r, err) < 0 || report_checks(r, err) < 0 ||
         report_find_gradients(r, err) < 0)
         return -1;

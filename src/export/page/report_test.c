@@ -99,6 +99,22 @@ TEST(a_recording_with_operations_says_where_the_flops_go)
     buf_release(&page);
 }
 
+TEST(a_recording_has_a_graph_whose_boxes_lead_to_rows)
+{
+    struct buf page =
+        page_of(session_of_run(sample_block((struct sample_block_wanted){0}), NULL));
+
+    CHECK(count(&page, "<svg width=\"") == 2); /* the logo, the graph */
+    CHECK(has(&page, "<h2>Graph</h2>"));
+    CHECK(has(&page, "<a href=\"#table\" data-name=\"block.conv1\">"));
+    CHECK(has(&page, "fill=\"var(--t-conv,#EAF2FB)\""));
+    CHECK(count(&page, "<a href=\"#table\"") == count(&page, "</a>"));
+    buf_release(&page);
+    page = page_of(sample_session()); /* a state_dict has none */
+    CHECK(!has(&page, "Graph</h2>") && count(&page, "<svg width=\"") == 1);
+    buf_release(&page);
+}
+
 TEST(every_colour_has_a_name_of_its_own)
 {
     for (size_t i = 0; i < n_tokens; i++) {
