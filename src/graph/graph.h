@@ -9,6 +9,7 @@
  * below its root; which groups are open at first is part of it.
  *
  *   graph.h      diagrams and questions
+ *   arrange.h    places and lines of any nested graph
  *   parts_in.h   how one is made: a front end enters parts, the rest shapes them
  *
  * Rules (look.md sections 4 to 6): every call is a box of its own; parameters and their

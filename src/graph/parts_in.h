@@ -20,7 +20,8 @@
  *   net_words.c      what nets and ends say
  *   gradients.c      which part of a gradient comes back along each line
  *   opening.c        which groups are open at first
- *   diagram.c        all of it, and the names and texts of a diagram */
+ *   diagram.c        all of it, and the names and texts of a diagram
+ *   arrange.c        places of a graph that is no network */
 #ifndef GRAPH_PARTS_IN_H
 #define GRAPH_PARTS_IN_H
 
@@ -139,6 +140,8 @@ int focus_apply(struct parts *parts, const struct session *session,
 
 /* ---- the diagram ---- */
 
+/* Boxes from parts, once they are numbered. */
+int diagram_boxes(struct diagram *diagram, const struct parts *parts);
 /* Nets and ends from links. */
 int nets_make(struct diagram *diagram, const struct parts *parts);
 /* Norms of gradients of nets and ends, from a recording with backward. */
