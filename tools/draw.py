@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Pictures of networks and of a report for the README.
 
-    draw.py [NAME...]      make docs/pictures/NAME.svg, or report.png; without names, all
+    draw.py [NAME...]    make docs/pictures/NAME.svg, or report.png; without names, all
 
-ResNet-50 is tests/samples/scenario_models.py's, of full size; the other networks are those
-of tests/python/picture_models.py. Times are those of this machine. The report is a
-screenshot by Chromium.
+ResNet-50 is that of tests/samples/scenario_models.py, in full size; the others are
+those of tests/python/picture_models.py. Times are those of this machine. The report
+is a screenshot by Chromium.
 """
 
 import sys

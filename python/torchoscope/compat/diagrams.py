@@ -1,6 +1,6 @@
 """rp's graph of a model and its diagram. rp passes the model only; a graph is what a
-model executed, so one that was neither recorded nor given inputs is run with inputs that
-fit its first layer."""
+model executed, so one that was neither recorded nor given inputs is run with inputs
+that fit its first layer."""
 
 import torch
 from torch import nn
