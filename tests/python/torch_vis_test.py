@@ -20,7 +20,7 @@ from torch import nn
 import seeds
 import vision_models
 from folder import TemporaryFolder
-from torchoscope import op_kinds
+from torchoscope import _core, op_kinds
 from torchoscope.compat import torch_vis
 from torchoscope.compat.torch_vis import OperationType
 from torchoscope.compat.torch_vis.places import Places
@@ -337,6 +337,22 @@ class Answers(TemporaryFolder):
             with self.subTest(type(model).__name__):
                 tracker = track(model, x)
                 self.check_places(tracker, Places(tracker.nodes, tracker.edges))
+
+    def test_what_is_no_graph_cannot_be_arranged(self):
+        box = (-1, 80, 24)
+        for boxes, edges, error in (
+            ([(-1, 0, 24)], [], ValueError),
+            ([(0, 80, 24)], [], ValueError),
+            ([box, box], [(0, 2)], ValueError),
+            ([box, box], [(0, -1)], ValueError),
+            ([box, (0, 80, 24), box], [(0, 2)], ValueError),  # a frame has no lines
+            ([80], [], TypeError),
+            ([box], [0], TypeError),
+            ((box,), [], TypeError),
+        ):
+            with self.assertRaises(error):
+                _core._arrange(boxes, edges)
+        self.assertEqual(_core._arrange([], [])[2:], ([], []))
 
     def check_places(self, tracker, at):
         self.assertEqual(set(at.boxes), set(tracker.nodes))
