@@ -36,9 +36,10 @@ screens: build $(DEMO) ## rewrite the golden screens; then read the diff
 	    tests/python/keys_test.py --rewrite
 	@PYTHONPATH=tests/python python3 tests/python/readme_test.py --rewrite
 
-pictures: build ## redraw the README's pictures of the explorer, from a real terminal
+pictures: build ## redraw the README's pictures: the explorer in a real terminal, networks, a report
 	@tools/setup.sh test
 	@tools/shot.py
+	@build/venv/bin/python3 tools/draw.py
 
 bench: build ## measure speed side by side with other tools
 	@tools/setup.sh bench

@@ -151,6 +151,7 @@ static PyObject *tell_time(PyObject *module, PyObject *unused)
 }
 
 static PyMethodDef functions[] = {
+    {"_arrange", arrange_graph, METH_VARARGS, "_arrange(boxes, edges): their places"},
     {"clock_ns", tell_time, METH_NOARGS, "the clock of recordings (base/clock.h)"},
     {"main", program_main, METH_VARARGS, "main(*words): the program, in this process"},
     {"empty_mode", record_empty_mode, METH_NOARGS, "a mode that only passes ops on"},

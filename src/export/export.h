@@ -12,8 +12,10 @@
  *   exporters.h   THE TABLE of export formats
  *   csv.c, markdown.c, sarif.c, safetensors.c, chrome_trace.c, diff_file.c   other
  *                 formats
+ *   look/         colours and parts of all pages and pictures (look.h)
  *   page/         the HTML report (report_in.h), the notebook (notebook_in.h), what
- *                 they share (page_in.h) and THE TABLE of colours (tokens.h) */
+ *                 they share (page_in.h)
+ *   picture/      networks as pictures (picture.h) */
 #ifndef EXPORT_EXPORT_H
 #define EXPORT_EXPORT_H
 

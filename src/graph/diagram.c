@@ -96,7 +96,7 @@ static uint8_t plan_flags(const struct diagram_box *box)
                : 0;
 }
 
-static int fill_boxes(struct diagram *diagram, const struct parts *parts)
+int diagram_boxes(struct diagram *diagram, const struct parts *parts)
 {
     size_t n = (size_t)parts->n_boxes;
 
@@ -227,7 +227,7 @@ static int make(struct diagram *diagram, struct parts *parts,
             return spent(parts, err);
         changes_about(parts, diagram, &about[0], &about[1]);
     }
-    if (fill_boxes(diagram, parts) < 0 || nets_make(diagram, parts) < 0 ||
+    if (diagram_boxes(diagram, parts) < 0 || nets_make(diagram, parts) < 0 ||
         opening_choose(diagram, parts->scratch, find_frame(parts)) < 0)
         return spent(parts, err);
     return gradients_fill(diagram, parts->scratch, err);

@@ -10,6 +10,7 @@
  * below its root; which groups are open at first is part of it.
  *
  *   graph.h      diagrams and questions
+ *   arrange.h    places and lines of any nested graph
  *   parts_in.h   how one is made: a front end enters parts, the rest shapes them
  *
  * Rules (look.md sections 4 to 6): every call is a box of its own; parameters and their
@@ -52,10 +53,11 @@ enum diagram_metric {
 
 struct graph_wanted {
     enum graph_level level;
-    uint32_t root;  /* a place of the model; 0: all of it */
-    uint32_t depth; /* groups open down to this depth; GRAPH_AUTO: until GRAPH_BOXES
+    uint32_t root;       /* a place of the model; 0: all of it */
+    uint32_t depth;      /* groups open down to this depth; GRAPH_AUTO: until `boxes`
                            boxes show */
-    uint32_t focus; /* a place: only it and its neighbours; NO_PLACE: everything */
+    uint32_t boxes;      /* with GRAPH_AUTO: how many, at most; 0: GRAPH_BOXES */
+    uint32_t focus;      /* a place: only it and its neighbours; NO_PLACE: everything */
     uint32_t neighbours; /* how many lines away; 0 counts as 1 */
     uint32_t to;   /* a place: only what lies on a path from `focus` to it; NO_PLACE */
     uint32_t pass; /* which pass of the recording; GRAPH_AUTO: the newest complete */

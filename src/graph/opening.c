@@ -13,6 +13,7 @@ struct candidate {
 struct openings {
     uint32_t *inside;       /* by box: how many boxes are directly inside */
     uint32_t shown;         /* boxes now */
+    uint32_t most;          /* boxes that may show */
     struct candidate *list; /* private */
     struct map seen;        /* class -> the group in which it was opened */
     struct map built;       /* structures of open groups */
@@ -148,7 +149,7 @@ static int open_depth(struct diagram *diagram, struct openings *o, bool *ret_som
     }
     qsort(o->list, n, sizeof *o->list, by_cost);
     for (uint32_t i = 0; i < n; i++) {
-        if (o->shown + o->list[i].cost - 1 > GRAPH_BOXES)
+        if (o->shown + o->list[i].cost - 1 > o->most)
             break;
         if (is_known(diagram, o, o->list[i].box))
             continue;
@@ -174,7 +175,7 @@ static int open_repeat(struct diagram *diagram, struct openings *o, bool *ret_so
         if (diagram->boxes[i].kind == DIAGRAM_REPEAT && may_open(diagram, i + 1) &&
             !is_known(diagram, o, i + 1)) {
             cost = o->inside[i] - 1 + o->inside[i + 1] - 1;
-            if (o->shown + cost <= GRAPH_BOXES) {
+            if (o->shown + cost <= o->most) {
                 plan->boxes[i].flags |= PLAN_OPEN;
                 o->shown += cost;
                 *ret_some = true;
@@ -190,7 +191,9 @@ static int open_some(struct diagram *diagram, struct arena *scratch)
 {
     struct plan *plan = &diagram->plan;
     struct openings o = {.inside = count_inside(plan, scratch),
-                         .shown = count_shown(plan)};
+                         .shown = count_shown(plan),
+                         .most = diagram->wanted.boxes ? diagram->wanted.boxes
+                                                       : GRAPH_BOXES};
     bool some = true;
 
     map_init(&o.seen, scratch);
@@ -199,7 +202,7 @@ static int open_some(struct diagram *diagram, struct arena *scratch)
     o.list = arena_array(scratch, (size_t)plan->n_boxes + 1, sizeof *o.list);
     if (!o.inside || !o.list || !o.structure)
         return -1;
-    while (some && o.shown < GRAPH_BOXES) {
+    while (some && o.shown < o.most) {
         if (open_depth(diagram, &o, &some) < 0)
             return -1;
         if (!some && open_repeat(diagram, &o, &some) < 0)

@@ -24,7 +24,8 @@
  *   opening.c        which groups are open at first
  *   merge*.c         two networks become one: merge_in.h
  *   changes.c        which groups have changes inside, how many; the title of a diff
- *   diagram.c        all of it, and the names and texts of a diagram */
+ *   diagram.c        all of it, and the names and texts of a diagram
+ *   arrange.c        places of a graph that is no network */
 #ifndef GRAPH_PARTS_IN_H
 #define GRAPH_PARTS_IN_H
 
@@ -163,6 +164,8 @@ int focus_apply(struct parts *parts, const struct session *session,
 
 /* ---- the diagram ---- */
 
+/* Boxes from parts, once they are numbered. */
+int diagram_boxes(struct diagram *diagram, const struct parts *parts);
 /* Nets and ends from links. */
 int nets_make(struct diagram *diagram, const struct parts *parts);
 /* Norms of gradients of nets and ends, from a recording with backward. */

@@ -1,5 +1,5 @@
 /* family.h - what kind of work a module or operation does, judged by its name. Tables,
- * pages and graphs share a colour for each family (export/page/tokens.h). */
+ * pages and graphs share a colour for each family (export/look/tokens.h). */
 #ifndef STUDY_FAMILY_H
 #define STUDY_FAMILY_H
 

@@ -35,6 +35,7 @@ class Net(torch.nn.Module):
         return self.head(self.body(self.stem(x)).mean((2, 3)))
 net = Net().eval()
 """
+OPEN_GRAPH = "document.querySelector('.ts-graph')?.setAttribute('open', '')"
 CELLS = {
     "summary": "torchoscope.summary(net, (1, 3, 8, 8))",
     "recording": """
@@ -271,11 +272,34 @@ class Notebook(Case, browser.BrowserTest):
                 self.show("summary", system, body)
                 self.assertEqual(self.style(".torchoscope", "background-color"), wanted)
 
+    def test_what_ran_has_its_graph(self):
+        box = '.ts-graph [data-id="head"] rect'
+        for name in ("summary", "recording", "explore"):
+            with self.subTest(name):
+                self.show(name)
+                self.browser.run(OPEN_GRAPH)
+                self.assertEqual(self.style(box, "fill"), "rgb(232, 241, 240)")
+                self.show(name, "dark")
+                self.browser.run(OPEN_GRAPH)
+                self.assertEqual(self.style(box, "fill"), "rgb(33, 52, 54)")
+                self.assertIn("12 × Sequential", self.html_of(name))
+        self.assertNotIn("ts-graph\"", self.html_of("model"))  # it did not run
+
+    def test_a_graph_without_its_style_is_light(self):
+        html = re.sub(r"(?s)<style>.*?</style>", "", self.html_of("summary"))
+        path = Path(self.folder.name) / "plain.html"
+        path.write_text(f"<!doctype html><meta charset=utf-8>{html}", encoding="utf-8")
+        self.browser.prefer("dark")
+        self.browser.open(path, ready="document.querySelector('svg') != null")
+        box = '.ts-graph [data-id="head"] rect'
+        self.assertEqual(self.style(box, "fill"), "rgb(232, 241, 240)")
+
     @unittest.skipUnless(SHOTS, "nobody looks")
     def test_it_is_looked_at(self):
         for name in ("summary", "recording", "tensor", "model"):
             for theme, ground in (("light", "#fff"), ("dark", "#111")):
                 self.show(name, theme, f"<body style='background:{ground}'>")
+                self.browser.run(OPEN_GRAPH)
                 path = Path(SHOTS) / f"{name}.{theme}.png"
                 self.browser.screenshot(path, whole=True)
 

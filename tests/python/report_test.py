@@ -162,6 +162,41 @@ class Report(browser.BrowserTest):
             self.row("stem", "return row.querySelectorAll('.dot, .mk').length"), 0
         )
 
+    def test_a_box_of_the_graph_leads_to_its_row(self):
+        self.browser.open(self.folder / "run.scope.html")
+        boxes = self.browser.run(
+            "return [...document.querySelectorAll('.graph .node')]"
+            ".map(one => one.dataset.id)"
+        )
+        self.assertLessEqual(len(boxes), 20)
+        for name in ("stem", "blocks.0.conv", "blocks.1…8", "root", "head"):
+            self.assertIn(name, boxes)
+        self.assertNotIn("conv", self.names())
+        self.browser.run(
+            "document.querySelector('.graph a[data-name=\"blocks.0.conv\"] text')"
+            ".dispatchEvent(new MouseEvent('click', {bubbles: true, cancelable: true}))"
+        )
+        focused = self.browser.run("return document.activeElement.innerText")
+        self.assertRegex(focused, r"^\s*conv\b")
+
+    def test_the_graph_is_as_dark_as_the_page_and_light_on_paper(self):
+        fill = (
+            "return getComputedStyle(document.querySelector("
+            "'.graph [data-id=\"stem\"] rect')).fill"
+        )
+        self.browser.open(self.folder / "run.scope.html")
+        self.assertEqual(self.browser.run(fill), "rgb(234, 242, 251)")
+        self.browser.prefer("dark")
+        self.assertEqual(self.browser.run(fill), "rgb(32, 46, 63)")
+        media = {"media": "print", "features": []}
+        self.browser.devtools("Emulation.setEmulatedMedia", media)
+        self.assertEqual(self.browser.run(fill), "rgb(234, 242, 251)")
+
+    def test_a_file_without_code_has_no_graph(self):
+        page = (self.folder / "net.pth.html").read_text()
+        self.assertNotIn("<h2>Graph</h2>", page)
+        self.assertNotIn('class="graph"', page)
+
     def test_details_have_statistics_and_pictures(self):
         self.browser.open(self.folder / "run.scope.html")
         self.row("root", "row.cells[1].click()")

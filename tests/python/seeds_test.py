@@ -295,15 +295,50 @@ class WhatTheyDefine(unittest.TestCase):
         names, _ = example("Export Integration")
         self.assertIn("2: Linear(256→2)", names["files"]["model_analysis.txt"].decode())
 
-    def test_graphs_are_not_there_yet(self):
+    def test_their_diagram_is_ours(self):
         names, _ = example("Visualization Integration")
-        for function in (
-            names["generate_architecture_diagram"],
-            rp.generate_architecture_diagram,
-            rp.extract_model_graph,
-        ):
-            with self.assertRaisesRegex(NotImplementedError, "yet"):
-                function(small())
+        theirs = names["generate_architecture_diagram"]
+        self.assertIsNot(theirs, rp.generate_architecture_diagram)
+        for function in (theirs, rp.generate_architecture_diagram):
+            diagram = function(small())  # it was never run: 8×8 is found by trying
+            self.assert_small(diagram, batch=2)
+            diagram = function(recorded(small(), torch.randn(3, 3, 8, 8)))
+            self.assert_small(diagram, batch=3)
+        diagram = rp.generate_architecture_diagram(small(), (5, 3, 8, 8))
+        self.assert_small(diagram, batch=5)
+        with folder():
+            rp.generate_architecture_diagram(small(), path="small.svg")
+            drawn = Path("small.svg").read_text(encoding="utf-8")
+        for name in "012":
+            self.assertIn(f'data-id="{name}"', drawn)
+
+    def assert_small(self, diagram, batch):
+        calls = {node.name: node for node in diagram.nodes if node.kind == "call"}
+        self.assertLessEqual({"0", "1", "2"}, set(calls))
+        self.assertEqual(calls["2"].class_name, "Linear")
+        self.assertEqual(calls["2"].shape, (batch, 2))
+        lines = {
+            (diagram.nodes[edge.source].name, diagram.nodes[edge.target].name)
+            for edge in diagram.edges
+        }
+        self.assertLessEqual({("0", "1"), ("1", "2")}, lines)
+        self.assertIn('data-from="0" data-to="1"', diagram.svg)
+
+    def test_a_model_is_run_with_what_fits_its_first_layer(self):
+        text = nn.Sequential(nn.Embedding(9, 4), nn.Linear(4, 2))
+        self.assertEqual(rp.extract_model_graph(text).outputs[0].shape, (2, 16, 2))
+        norm = nn.Sequential(nn.BatchNorm2d(3), nn.Conv2d(3, 1, 1)).eval()
+        self.assertEqual(len(rp.extract_model_graph(norm).outputs[0].shape), 4)
+        before = {name: one.clone() for name, one in norm.state_dict().items()}
+        rp.extract_model_graph(norm)
+        for name, one in norm.state_dict().items():
+            self.assertTrue(torch.equal(one, before[name]))
+        with self.assertRaisesRegex(ValueError, "pass inputs or shapes, or record"):
+            rp.extract_model_graph(nn.Bilinear(2, 3, 4))
+        with self.assertRaisesRegex(TypeError, "no nn.Module"):
+            rp.extract_model_graph(3)
+        with self.assertRaisesRegex(TypeError, "extract_model_graph"):
+            rp.plot_network_graph([(0, 1)])
 
 
 class Display(unittest.TestCase):

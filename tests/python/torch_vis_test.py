@@ -20,9 +20,10 @@ from torch import nn
 import seeds
 import vision_models
 from folder import TemporaryFolder
-from torchoscope import op_kinds
+from torchoscope import _core, op_kinds
 from torchoscope.compat import torch_vis
 from torchoscope.compat.torch_vis import OperationType
+from torchoscope.compat.torch_vis.places import Places
 
 torch.set_num_threads(1)
 HAS = {
@@ -79,6 +80,15 @@ class Custom(nn.Module):
 
     def forward(self, x):
         return Doubled.apply(self.layer(x))
+
+
+def common(one, other):
+    """What two boxes (x, y, w, h) have in common, or None."""
+    left, top = max(one[0], other[0]), max(one[1], other[1])
+    right = min(one[0] + one[2], other[0] + other[2])
+    bottom = min(one[1] + one[3], other[1] + other[3])
+    apart = left >= right or top >= bottom
+    return None if apart else (left, top, right - left, bottom - top)
 
 
 def track(model, given, **options):
@@ -318,6 +328,58 @@ class Answers(TemporaryFolder):
         with self.assertRaisesRegex(ValueError, "graphviz"):
             torch_vis.visualize_computational_graph(self.model, self.x, "graphviz")
 
+    def test_boxes_lie_apart_and_lines_join_them(self):
+        for model, x in (
+            (mlp(), torch.randn(1, 10)),
+            (Residual(), torch.randn(2, 4)),
+            (vision_models.resnet18(), torch.randn(1, 3, 64, 64)),
+        ):
+            with self.subTest(type(model).__name__):
+                tracker = track(model, x)
+                self.check_places(tracker, Places(tracker.nodes, tracker.edges))
+
+    def test_what_is_no_graph_cannot_be_arranged(self):
+        box = (-1, 80, 24)
+        for boxes, edges, error in (
+            ([(-1, 0, 24)], [], ValueError),
+            ([(0, 80, 24)], [], ValueError),
+            ([box, box], [(0, 2)], ValueError),
+            ([box, box], [(0, -1)], ValueError),
+            ([box, (0, 80, 24), box], [(0, 2)], ValueError),  # a frame has no lines
+            ([80], [], TypeError),
+            ([box], [0], TypeError),
+            ((box,), [], TypeError),
+        ):
+            with self.assertRaises(error):
+                _core._arrange(boxes, edges)
+        self.assertEqual(_core._arrange([], [])[2:], ([], []))
+
+    def check_places(self, tracker, at):
+        self.assertEqual(set(at.boxes), set(tracker.nodes))
+        for x, y, w, h in at.boxes.values():
+            self.assertTrue(0 <= x <= x + w <= at.width, (x, w, at.width))
+            self.assertTrue(0 <= y <= y + h <= at.height, (y, h, at.height))
+        calls = [edge for edge in tracker.edges if edge.edge_type == "call"]
+        for edge in calls:  # a layer is a frame around what it calls
+            outer, inner = at.boxes[edge.source_id], at.boxes[edge.target_id]
+            self.assertEqual(common(outer, inner), inner)
+        leaves = [box for name, box in at.boxes.items() if name not in at.frames]
+        for i, one in enumerate(leaves):
+            for other in leaves[:i]:
+                self.assertIsNone(common(one, other))
+        self.assertEqual(len(at.lines) + len(calls), len(tracker.edges))
+        for edge, line in at.lines:
+            for (x0, y0), (x1, y1) in zip(line, line[1:]):
+                self.assertTrue(x0 == x1 or y0 == y1, line)
+            for name, (x, y) in ((edge.source_id, line[0]), (edge.target_id, line[-1])):
+                left, top, w, h = at.boxes[name]
+                self.assertIn(True, (x in (left, left + w), y in (top, top + h)))
+                self.assertTrue(left <= x <= left + w and top <= y <= top + h)
+            if edge.edge_type == "data_flow" and HAS_OPS:
+                self.assertGreater(line[-1][1], line[0][1])  # down
+            if edge.edge_type == "gradient_flow":
+                self.assertLess(line[-1][1], line[0][1])  # up
+
     @unittest.skipUnless(HAS["plotly"], "needs plotly")
     def test_plotly_shows_every_node(self):
         tracker = track(self.model, self.x)
@@ -336,8 +398,13 @@ class Answers(TemporaryFolder):
         figure = visualize(self.model, self.x, "matplotlib")
         self.addCleanup(plt.close, "all")
         self.assertIs(plt.gcf(), figure)
-        points = sum(len(one.get_offsets()) for one in figure.axes[0].collections[4:])
-        self.assertEqual(points, len(track(self.model, self.x).nodes))
+        kinds = {kind.value for kind in OperationType}
+        drawn = figure.axes[0].collections
+        boxes = sum(len(c.get_paths()) for c in drawn if c.get_label() in kinds)
+        nodes = track(self.model, self.x).nodes
+        self.assertEqual(boxes, len(nodes))
+        shown = [text.get_text() for text in figure.axes[0].texts]
+        self.assertCountEqual(shown, [node.name for node in nodes.values()])
 
 
 # --- the examples

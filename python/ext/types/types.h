@@ -6,6 +6,7 @@
  *   views.h        the tree as text, rows and exports, for both types
  *   explore.h      the terminal explorer in the user's process
  *   pairs.c        diff()
+ *   arrange.c      places and lines of a graph
  *   program.c      `python -m torchoscope`
  *   numbers.c      format_count() and the other formatting functions
  *   ops.c          op_flops() and op_family(), the table of operations
@@ -47,6 +48,11 @@ extern PyMethodDef numbers_functions[];
 PyObject *ops_flops(PyObject *module, PyObject *args);
 /* op_family(name) -> (family, is it matrix work?, is there a formula?) */
 PyObject *ops_family(PyObject *module, PyObject *args);
+
+/* _arrange(boxes, edges) -> (width, height, places, lines): graph/arrange.h. Boxes are
+ * tuples (parent or -1, width, height), edges (source, target), both in lists; places are
+ * tuples (x, y, w, h), lines are lists of (x, y). */
+PyObject *arrange_graph(PyObject *module, PyObject *args);
 
 /* For tests and benchmarks. _look(tensor, mode="full") -> dict: what tensor_look() and
  * tensor_stats() return; None if it is not a tensor. _look_ns(tensor, n) -> float:

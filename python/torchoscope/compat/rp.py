@@ -27,6 +27,11 @@ from torchoscope.compat.analysis import (
     get_parameter_statistics,
     lazy_parameter_analysis,
 )
+from torchoscope.compat.diagrams import (
+    extract_model_graph,
+    generate_architecture_diagram,
+    plot_network_graph,
+)
 from torchoscope.compat.display import (
     ExplorerConfig,
     display_timing_in_explorer,
@@ -74,6 +79,7 @@ __all__ = [
     "human_readable_file_size",
     "input_select_file",
     "lazy_parameter_analysis",
+    "plot_network_graph",
     "record_module_forward_stats",
     "record_torch_module_forward_stats",
     "save_text_file",
@@ -125,13 +131,6 @@ class _Command:
 
 EMA = _Command()
 
-
-def extract_model_graph(model):
-    """Raises NotImplementedError: torchoscope does not draw graphs yet."""
-    raise NotImplementedError("torchoscope does not draw the graph of a model yet")
-
-
-generate_architecture_diagram = extract_model_graph
 
 # --- recording
 

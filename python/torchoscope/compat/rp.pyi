@@ -4,11 +4,11 @@ import dataclasses
 import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, NoReturn
+from typing import Any
 
 import torch
 
-from torchoscope import Recording
+from torchoscope import Graph, Recording
 
 __all__ = [
     "EMA",
@@ -46,6 +46,7 @@ __all__ = [
     "human_readable_file_size",
     "input_select_file",
     "lazy_parameter_analysis",
+    "plot_network_graph",
     "record_module_forward_stats",
     "record_torch_module_forward_stats",
     "save_text_file",
@@ -106,8 +107,16 @@ def generate_html_summary(
     model: object, config: ExplorerConfig | None = None
 ) -> str: ...
 def display_timing_in_explorer(timing_data: _Stats) -> None: ...
-def extract_model_graph(model: object) -> NoReturn: ...
-def generate_architecture_diagram(model: object) -> NoReturn: ...
+def extract_model_graph(model: object, *inputs: Any, **keywords: Any) -> Graph: ...
+def plot_network_graph(
+    graph_data: Graph, path: str | os.PathLike[str] | None = None, **options: Any
+) -> Graph: ...
+def generate_architecture_diagram(
+    model: object,
+    *inputs: Any,
+    path: str | os.PathLike[str] | None = None,
+    **keywords: Any,
+) -> Graph: ...
 
 # --- recording
 

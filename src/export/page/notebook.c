@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "export/look/tokens.h"
 #include "export/page/notebook_text.h"
 #include "export/page/page_in.h"
-#include "export/page/tokens.h"
 #include "facts/summary.h"
 
 #define TEXT_CELLS 500
@@ -29,8 +29,16 @@ void notebook_put(struct notebook *n, size_t cells)
 
 /* --- The style */
 
-/* The colours that notebook.css uses, as CSS variables. */
-static void add_colours(struct buf *to, bool dark)
+static void add_colour(struct buf *to, const char *name, bool dark)
+{
+    for (size_t t = 0; t < n_tokens; t++)
+        if (strcmp(tokens[t].name, name) == 0)
+            buf_printf(to, ";--ts-%s:%s", name,
+                       dark ? tokens[t].dark : tokens[t].light);
+}
+
+/* The colours that notebook.css uses, and those of a graph, as CSS variables. */
+static void add_colours(struct buf *to, bool graph, bool dark)
 {
     static const char *const used[] = {
         "surface",   "line",        "line2",       "text",       "text2",
@@ -40,37 +48,42 @@ static void add_colours(struct buf *to, bool dark)
         "f-pool",    "f-attention", "f-embedding", "f-view",     "f-elementwise",
         "f-loss",    "f-other",     "on-alarm",
     };
+    static const char *const drawn[] = {
+        "edge",    "nodeline",    "g2",          "g3",     "g4",
+        "t-conv",  "t-linear",    "t-norm",      "t-pool", "t-activation",
+        "t-view",  "t-attention", "t-embedding", "t-loss", "t-elementwise",
+        "t-other",
+    };
 
     buf_printf(to, "{color-scheme:%s;--ts-time:%s", dark ? "dark" : "light",
                dark ? "#D9772B" : "#EF861B");
     for (size_t i = 0; i < COUNT_OF(used); i++)
-        for (size_t t = 0; t < n_tokens; t++)
-            if (strcmp(tokens[t].name, used[i]) == 0)
-                buf_printf(to, ";--ts-%s:%s", used[i],
-                           dark ? tokens[t].dark : tokens[t].light);
+        add_colour(to, used[i], dark);
+    for (size_t i = 0; graph && i < COUNT_OF(drawn); i++)
+        add_colour(to, drawn[i], dark);
     buf_text(to, "}\n");
 }
 
 /* Follows the notebook's theme: JupyterLab, VS Code, Colab and documentation pages
  * declare it; elsewhere the reader's system decides. */
-static void add_style(struct buf *to, const char *theme)
+static void add_style(struct buf *to, bool graph, const char *theme)
 {
     buf_text(to, "<style>\n.torchoscope");
-    add_colours(to, false);
+    add_colours(to, graph, false);
     if (theme) { /* only for this one, whatever the notebook's theme */
         buf_printf(to, ".torchoscope.ts-%s.ts-%s", theme, theme);
-        add_colours(to, strcmp(theme, "dark") == 0);
+        add_colours(to, graph, strcmp(theme, "dark") == 0);
     } else {
         buf_text(to, "@media screen and (prefers-color-scheme:dark){.torchoscope");
-        add_colours(to, true);
+        add_colours(to, graph, true);
         buf_text(to, "}\n[data-jp-theme-light=true] .torchoscope,"
                      ".vscode-light .torchoscope,html[theme=light] .torchoscope,"
                      "[data-theme=light] .torchoscope");
-        add_colours(to, false);
+        add_colours(to, graph, false);
         buf_text(to, "@media screen{[data-jp-theme-light=false] .torchoscope,"
                      ".vscode-dark .torchoscope,html[theme=dark] .torchoscope,"
                      "[data-theme=dark] .torchoscope");
-        add_colours(to, true);
+        add_colours(to, graph, true);
         buf_text(to, "}\n");
     }
     buf_text(to, notebook_css);
@@ -150,32 +163,61 @@ static int write_notes(struct notebook *n, struct err *err)
     return status;
 }
 
+/* --- The graph */
+
+/* Closed at first: it is taller than the rest. */
+static void write_graph(struct notebook *n, const struct page_graph *graph)
+{
+    if (graph->svg.len == 0)
+        return;
+    buf_text(&n->page, "<details class=\"ts-graph\"><summary>Graph</summary>\n");
+    if (graph->note.len > 0) {
+        buf_text(&n->page, "<div class=\"ts-facts\">");
+        page_html(&n->page, buf_span(&graph->note), TEXT_CELLS);
+        buf_text(&n->page, "</div>\n");
+    }
+    buf_text(&n->page, "<div>");
+    buf_str(&n->page, buf_span(&graph->svg));
+    buf_text(&n->page, "</div></details>\n");
+}
+
 /* --- The whole */
 
 static const char ending[] = "</div>\n";
 
+static int write_model(struct notebook *n, const struct page_graph *graph,
+                       struct err *err)
+{
+    write_title(n);
+    write_figures(n);
+    if (write_notes(n, err) < 0)
+        return -1;
+    write_graph(n, graph);
+    return notebook_rows(n, sizeof(ending), err);
+}
+
 static int write_page(struct notebook *n, struct err *err)
 {
+    static const struct picture_inside inside = {.variables = "--ts-",
+                                                 .classes = "ts-g-"};
     const char *theme = n->wanted->theme;
     uint32_t place = n->wanted->place;
+    bool tensor = place > 0 && place < n->model->n_places &&
+                  n->model->kind[place] == PLACE_TENSOR;
+    struct page_graph graph = {.svg = BUF_INIT};
+    int status;
 
+    if (!tensor && !n->printed.chosen) /* a graph shows what no column asks for */
+        page_graph_make(&graph, n->session, &inside);
     if (theme && strcmp(theme, "light") != 0 && strcmp(theme, "dark") != 0)
         theme = NULL;
     buf_printf(&n->page, "<div class=\"torchoscope%s%s\">\n", theme ? " ts-" : "",
                theme ? theme : "");
-    add_style(&n->page, theme);
-    if (place > 0 && place < n->model->n_places &&
-        n->model->kind[place] == PLACE_TENSOR) {
-        if (notebook_tensor(n, place, err) < 0)
-            return -1;
-    } else {
-        write_title(n);
-        write_figures(n);
-        if (write_notes(n, err) < 0 || notebook_rows(n, sizeof(ending), err) < 0)
-            return -1;
-    }
+    add_style(&n->page, graph.svg.len > 0, theme);
+    status = tensor ? notebook_tensor(n, place, err) : write_model(n, &graph, err);
+    page_graph_release(&graph);
     buf_text(&n->page, ending);
-    return 0;
+    return status;
 }
 
 int export_notebook(struct out *out, struct session *session,

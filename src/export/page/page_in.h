@@ -1,10 +1,11 @@
-/* page_in.h - shared by the report, the notebook and the page of a graph: the facts at
- * the top of a page, facts as HTML, scripts and their data. */
+/* page_in.h - shared by the report and the notebook: the facts at the top of a page, the
+ * graph (page_graph.c), and facts as HTML. */
 #ifndef EXPORT_PAGE_PAGE_IN_H
 #define EXPORT_PAGE_PAGE_IN_H
 
 #include "base/err.h"
 #include "base/out.h"
+#include "export/picture/picture.h"
 #include "facts/fact.h"
 #include "rows/show.h"
 
@@ -23,6 +24,17 @@ void page_figures(struct facts *to, const struct show *show);
  * them, with a count of the rest. */
 int page_notes(struct facts *to, const struct show *show, uint32_t most,
                struct err *err);
+
+/* The network, folded until few boxes show. */
+struct page_graph {
+    struct buf svg;     /* empty: the session has no graph, or it is not drawn */
+    struct buf note;    /* what is missing in it, or why it is not drawn; or empty */
+    struct buf command; /* what draws all of it */
+    uint32_t boxes;     /* that show */
+};
+void page_graph_make(struct page_graph *graph, const struct session *session,
+                     const struct picture_inside *inside);
+void page_graph_release(struct page_graph *graph);
 
 /* How facts become HTML. */
 struct page_look {
@@ -45,13 +57,5 @@ void page_group(struct buf *to, const struct facts *facts, const struct fact *fa
 void page_html(struct buf *to, struct str text, size_t cells);
 /* Draw the minus signs of the numbers from byte `from` on as U+2212. */
 void page_minus(struct buf *to, size_t from);
-void page_base64(struct buf *to, const uint8_t *bytes, size_t n);
-
-/* What a Content-Security-Policy needs to allow this script: the end of 'sha256-...'. */
-void page_script_hash(struct buf *to, const char *script);
-/* A text as a JSON string that an HTML parser cannot take for markup. */
-void page_json(struct out *out, struct str text);
-/* An <svg> of 18 pixels. */
-extern const char page_logo[];
 
 #endif

@@ -1,10 +1,11 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "export/look/look.h"
+#include "export/look/tokens.h"
 #include "export/page/page_in.h"
 #include "export/page/report_in.h"
 #include "export/page/report_text.h"
-#include "export/page/tokens.h"
 #include "facts/ops_text.h"
 #include "facts/run_text.h"
 #include "study/activity.h"
@@ -49,7 +50,7 @@ static void write_head(struct report *r)
     out_text(out, "><head><meta charset=\"utf-8\">"
                   "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
                   "'none'; style-src 'unsafe-inline'; script-src 'sha256-");
-    page_script_hash(&r->spare, report_js);
+    look_script_hash(&r->spare, report_js);
     report_put(r);
     out_text(out, "'; base-uri 'none'; form-action 'none'\">"
                   "<meta name=\"viewport\" content=\"width=device-width\">\n<title>");
@@ -72,7 +73,7 @@ static void write_top(struct report *r)
     out_printf(r->out,
                "<body><main><header><div class=\"brand\">%storchoscope "
                "<span>report</span></div><h1>",
-               page_logo);
+               look_logo);
     page_title(&r->spare, &r->show, r->wanted->title);
     put_spare(r);
     out_text(r->out, "</h1><p class=\"dim\">");
@@ -339,6 +340,44 @@ static int write_bars(struct report *r, struct err *err)
     return r->show.ops ? write_flops(r, err) : 0;
 }
 
+/* --- The graph */
+
+/* As it stands: a box leads to its row, and the command opens what is folded. */
+static void write_graph(struct report *r)
+{
+    static const struct picture_inside inside = {
+        .variables = "--", .classes = "", .link = "#table"};
+    struct page_graph graph;
+
+    page_graph_make(&graph, r->session, &inside);
+    if (graph.svg.len > 0 || graph.note.len > 0)
+        out_text(r->out, "<h2>Graph</h2>");
+    if (graph.note.len > 0) {
+        out_text(r->out, "<p class=\"dim\">");
+        report_html(r->out, buf_span(&graph.note));
+        out_text(r->out, "</p>\n");
+    }
+    if (graph.svg.len > 0) {
+        out_text(r->out, "<div class=\"graph\" tabindex=\"0\" role=\"region\" "
+                         "aria-label=\"Graph\">");
+        out_str(r->out, buf_span(&graph.svg));
+        out_text(r->out, "</div>\n");
+    }
+    if (graph.svg.len > 0)
+        out_text(r->out, "<p class=\"dim\"><span class=\"js\">A click on a box goes "
+                         "to its row. </span>");
+    else if (graph.command.len > 0)
+        out_text(r->out, "<p class=\"dim\">");
+    if (graph.command.len > 0) {
+        out_text(r->out, "A page in which every box opens: <span class=\"mono\">");
+        report_html(r->out, buf_span(&graph.command));
+        out_text(r->out, "</span>");
+    }
+    if (graph.svg.len > 0 || graph.command.len > 0)
+        out_text(r->out, "</p>\n");
+    page_graph_release(&graph);
+}
+
 /* --- The whole */
 
 static void write_foot(struct report *r)
@@ -358,6 +397,7 @@ static int write_page(struct report *r, struct err *err)
     write_head(r);
     write_top(r);
     write_figures(r);
+    write_graph(r);
     if (write_bars(r, err) < 0 || report_checks(r, err) < 0 ||
         report_find_gradients(r, err) < 0)
         return -1;

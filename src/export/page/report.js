@@ -231,6 +231,12 @@ function makeHead() {
     }
 }
 
+/** A graph that is wider than the page begins with its middle. */
+function centreGraph() {
+    const graph = document.querySelector('.graph');
+    if (graph) graph.scrollLeft = (graph.scrollWidth - graph.clientWidth) / 2;
+}
+
 function start() {
     data = JSON.parse(document.getElementById('data').textContent);
     table = document.getElementById('table');
@@ -238,6 +244,7 @@ function start() {
     table.setAttribute('role', 'treegrid');
     makeTools();
     makeHead();
+    centreGraph();
     makeTree();
     openFirst();
     body.onclick = click;

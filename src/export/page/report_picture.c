@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/base.h"
+#include "export/look/look.h"
 #include "export/page/page_in.h"
 #include "export/page/report_in.h"
 #include "facts/run_text.h"
@@ -220,7 +221,7 @@ static void add_points(struct buf *to, const struct kept_picture *p)
 
     for (size_t i = 0; i < (size_t)p->shown * p->height * p->width; i++)
         buf_char(&codes, (char)point_code(p->points[i], p->most));
-    page_base64(to, (const uint8_t *)codes.at, codes.len);
+    look_base64(to, (const uint8_t *)codes.at, codes.len);
     buf_release(&codes);
 }
 

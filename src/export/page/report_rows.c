@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "export/look/look.h"
 #include "export/page/page_in.h"
 #include "export/page/report_in.h"
 #include "facts/run_text.h"
@@ -351,7 +352,7 @@ int report_data(struct report *r, struct err *err)
     out_text(r->out, "],\n\"texts\":[");
     for (uint32_t i = 0; i < r->texts.n; i++) {
         out_text(r->out, i > 0 ? "," : "");
-        page_json(r->out, intern_str(&r->texts, i));
+        look_json(r->out, intern_str(&r->texts, i));
     }
     out_text(r->out, "],\n\"pictures\":[");
     out_str(r->out, buf_span(&r->pictures));

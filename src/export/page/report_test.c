@@ -3,7 +3,7 @@
 #include "base/test.h"
 #include "export/check_json_in.h"
 #include "export/exporters.h"
-#include "export/page/tokens.h"
+#include "export/look/tokens.h"
 #include "run/sample_block.h"
 #include "run/sample_run.h"
 #include "session/sample_session.h"
@@ -96,6 +96,22 @@ TEST(a_recording_with_operations_says_where_the_flops_go)
     buf_release(&page);
     page = page_of(session_of_run(sample_run(2), NULL)); /* no operations */
     CHECK(!has(&page, "FLOPs"));
+    buf_release(&page);
+}
+
+TEST(a_recording_has_a_graph_whose_boxes_lead_to_rows)
+{
+    struct buf page =
+        page_of(session_of_run(sample_block((struct sample_block_wanted){0}), NULL));
+
+    CHECK(count(&page, "<svg width=\"") == 2); /* the logo, the graph */
+    CHECK(has(&page, "<h2>Graph</h2>"));
+    CHECK(has(&page, "<a href=\"#table\" data-name=\"block.conv1\">"));
+    CHECK(has(&page, "fill=\"var(--t-conv,#EAF2FB)\""));
+    CHECK(count(&page, "<a href=\"#table\"") == count(&page, "</a>"));
+    buf_release(&page);
+    page = page_of(sample_session()); /* a state_dict has none */
+    CHECK(!has(&page, "Graph</h2>") && count(&page, "<svg width=\"") == 1);
     buf_release(&page);
 }
 

@@ -58,6 +58,7 @@ struct canvas_tag {
 struct canvas {
     const struct canvas_form *form;
     struct out *out;
+    const struct picture_inside *inside; /* SVG; or NULL */
     int32_t width, height;
 };
 
@@ -65,6 +66,9 @@ struct canvas_form {
     void (*open)(struct canvas *canvas, const struct canvas_tag *tag);
     void (*close)(struct canvas *canvas);
     void (*title)(struct canvas *canvas, struct str title); /* of the open group */
+    /* What follows links to a module, by its full name; .at NULL ends it. Only for a
+     * canvas inside a page. */
+    void (*link)(struct canvas *canvas, struct str name);
     void (*rect)(struct canvas *canvas, const char *class, const double at[5],
                  const struct canvas_ink *ink); /* x, y, width, height, radius */
     void (*circle)(struct canvas *canvas, const char *class, const double at[3],

@@ -112,7 +112,8 @@ void draw_picture(struct canvas *canvas, const struct picture *picture)
         canvas->form->rect(canvas, "ground",
                            (double[]){0, 0, picture->width, picture->height, 0},
                            &ground);
-    draw_title(canvas, picture);
+    if (!picture->wanted->inside)
+        draw_title(canvas, picture);
     draw_boxes(canvas, picture);
     draw_lines(canvas, picture);
     draw_legend(canvas, picture);

@@ -1,5 +1,6 @@
 /* Boxes and frames of groups on a canvas: look.md, sections 4, 6 and 8. */
 #include "export/picture/canvas_in.h"
+#include "text/escape.h"
 
 #define RADIUS       4
 #define FRAME_RADIUS 8
@@ -204,11 +205,35 @@ static void draw_marks(const struct drawn_box *b)
         draw_change(b);
 }
 
+/* The box, or the title of a frame, as a link to its module. */
+static bool begin_link(const struct drawn_box *b)
+{
+    const struct picture_inside *inside = b->canvas->inside;
+    const struct session *session = b->picture->diagram->session;
+    struct buf path = BUF_INIT, name = BUF_INIT;
+
+    if (!inside || !inside->link || !session || b->box->place == NO_PLACE)
+        return false;
+    place_path(session->model, b->box->place, &path);
+    escape_terminal(&name, buf_span(&path));
+    b->canvas->form->link(b->canvas, str_of(buf_cstr(&name)));
+    buf_release(&path);
+    buf_release(&name);
+    return true;
+}
+
+static void end_link(const struct drawn_box *b, bool begun)
+{
+    if (begun)
+        b->canvas->form->link(b->canvas, (struct str){NULL, 0});
+}
+
 static void draw_node(struct drawn_box *b)
 {
     bool sheets = b->box->n_same > 1 && b->texts->shape == PICTURE_TALL;
     bool pill = b->texts->shape == PICTURE_VIEW || b->texts->shape == PICTURE_ENDS;
     struct canvas_ink ink = ink_of(b);
+    bool link;
 
     b->canvas->form->open(
         b->canvas, &(struct canvas_tag){.class = "node",
@@ -217,6 +242,7 @@ static void draw_node(struct drawn_box *b)
                                         .name = b->box->name,
                                         .change = b->box->change});
     b->canvas->form->title(b->canvas, b->texts->title);
+    link = begin_link(b);
     if (b->texts->shape == PICTURE_SIGN) {
         draw_sign(b);
     } else {
@@ -234,6 +260,7 @@ static void draw_node(struct drawn_box *b)
         draw_texts(b);
     }
     draw_marks(b);
+    end_link(b, link);
     b->canvas->form->close(b->canvas);
 }
 
@@ -269,6 +296,7 @@ static void draw_frame(const struct drawn_box *b)
                                            ? colour(b, "line")
                                            : picture_change(b->picture, b->box->change),
                              .dash = b->box->change == DIAGRAM_REMOVED ? "5 3" : NULL};
+    bool link;
 
     b->canvas->form->open(
         b->canvas, &(struct canvas_tag){.class = "group",
@@ -280,6 +308,7 @@ static void draw_frame(const struct drawn_box *b)
                           (double[]){b->x, b->y, b->w, b->h, FRAME_RADIUS}, &ink);
     b->canvas->form->open(b->canvas, &(struct canvas_tag){.class = "title"});
     b->canvas->form->title(b->canvas, b->texts->title);
+    link = begin_link(b);
     ink.fill = picture_ground(b->picture, b->index, 1);
     draw_band(b, &ink);
     draw_chevron(b->canvas, b->picture, b->x + 10, b->y + 10, true);
@@ -289,6 +318,7 @@ static void draw_frame(const struct drawn_box *b)
         &(struct canvas_run){b->texts->frame_value, colour(b, "text2"), 11, 0, false});
     if (b->box->change != DIAGRAM_SAME)
         draw_change(b);
+    end_link(b, link);
     b->canvas->form->close(b->canvas);
 }
 

@@ -1,8 +1,8 @@
 /* The interactive file: one page with its style, script and data, and no request to
  * anywhere. A Content-Security-Policy allows only this script. */
 #include "base/base.h"
-#include "export/page/page_in.h"
-#include "export/page/tokens.h"
+#include "export/look/look.h"
+#include "export/look/tokens.h"
 #include "export/picture/graph_text.h"
 #include "export/picture/html_in.h"
 #include "text/escape.h"
@@ -33,7 +33,7 @@ static void put_head(struct html *html)
     out_text(out, "><head><meta charset=\"utf-8\">"
                   "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
                   "'none'; style-src 'unsafe-inline'; script-src 'sha256-");
-    page_script_hash(&html->spare, graph_js);
+    look_script_hash(&html->spare, graph_js);
     out_str(out, buf_span(&html->spare));
     buf_clear(&html->spare);
     out_text(out, "'; base-uri 'none'; form-action 'none'\">"
@@ -56,7 +56,7 @@ static void put_body(struct html *html)
                   "<span id=\"now\" role=\"img\"></span></main>"
                   "<footer><div id=\"legend\"></div>");
     if (!html->picture->wanted->no_mark)
-        out_printf(out, "<div class=\"mark\">%storchoscope</div>", page_logo);
+        out_printf(out, "<div class=\"mark\">%storchoscope</div>", look_logo);
     out_text(out, "</footer><div id=\"toast\" role=\"status\" hidden></div>"
                   "<noscript><p>This graph needs JavaScript. <code>torchoscope graph "
                   "-o graph.svg</code> writes a picture that does not.</p></noscript>\n"

@@ -4,8 +4,8 @@
 #include <stdio.h>
 
 #include "base/base.h"
-#include "export/page/page_in.h"
-#include "export/page/tokens.h"
+#include "export/look/look.h"
+#include "export/look/tokens.h"
 #include "export/picture/html_in.h"
 #include "text/escape.h"
 #include "text/number.h"
@@ -106,7 +106,7 @@ static void put_boxes(struct html *html)
     for (uint32_t i = 0; i < html->plan->n_boxes; i++) {
         out_text(html->out, i > 0 ? "," : "");
         escape_terminal(&html->spare, html->diagram->boxes[i].id);
-        page_json(html->out, buf_span(&html->spare));
+        look_json(html->out, buf_span(&html->spare));
         buf_clear(&html->spare);
     }
     out_char(html->out, ']');
@@ -276,7 +276,7 @@ static void put_string(struct html *html, const char *name, struct str raw)
 {
     out_printf(html->out, ",\n\"%s\":", name);
     escape_terminal(&html->spare, raw);
-    page_json(html->out, buf_span(&html->spare));
+    look_json(html->out, buf_span(&html->spare));
     buf_clear(&html->spare);
 }
 
@@ -296,7 +296,7 @@ static void put_metrics(struct html *html)
                    (double)html->diagram->total[m]);
         diagram_value(&html->spare, html->diagram, 0, m);
         out_text(html->out, ",\"totalText\":");
-        page_json(html->out, buf_span(&html->spare));
+        look_json(html->out, buf_span(&html->spare));
         buf_clear(&html->spare);
         out_char(html->out, '}');
         first = false;
@@ -356,7 +356,7 @@ static void put_head(struct html *html)
     for (uint32_t i = 0; i < diagram->n_path; i++) {
         out_text(html->out, i > 0 ? "," : "");
         escape_terminal(&html->spare, diagram->path[i]);
-        page_json(html->out, buf_span(&html->spare));
+        look_json(html->out, buf_span(&html->spare));
         buf_clear(&html->spare);
     }
     out_char(html->out, ']');
@@ -389,7 +389,7 @@ int html_data(struct html *html, struct err *err)
     out_text(html->out, ",\n\"texts\":[");
     for (uint32_t i = 0; i < html->texts.n; i++) {
         out_text(html->out, i > 0 ? "," : "");
-        page_json(html->out, intern_str(&html->texts, i));
+        look_json(html->out, intern_str(&html->texts, i));
     }
     out_text(html->out, "]}");
     if (html->arena.spent || html->spare.bad)

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "export/page/tokens.h"
+#include "export/look/tokens.h"
 #include "export/picture/picture_in.h"
 
 #define MEMORY    GIB
@@ -13,7 +13,7 @@ const char *picture_colour(const struct picture *picture, const char *token)
 {
     for (size_t i = 0; i < n_tokens; i++)
         if (strcmp(tokens[i].name, token) == 0)
-            return picture->wanted->dark ? tokens[i].dark : tokens[i].light;
+            return picture->colours[i];
     return "#FF00FF"; /* a mistake of ours that nobody overlooks */
 }
 
@@ -54,6 +54,24 @@ const char *picture_ground(const struct picture *picture, uint32_t group, int de
     if (depth > 3)
         depth = 3;
     return picture_colour(picture, names[depth + (uint32_t)deeper]);
+}
+
+/* Literal colours, or variables of the page around the picture. */
+static int find_colours(struct picture *picture, struct err *err)
+{
+    const struct picture_inside *inside = picture->wanted->inside;
+
+    picture->colours = arena_array(&picture->arena, n_tokens, sizeof *picture->colours);
+    for (size_t i = 0; picture->colours && i < n_tokens; i++) {
+        const char *colour = picture->wanted->dark ? tokens[i].dark : tokens[i].light;
+
+        picture->colours[i] = colour;
+        if (inside)
+            picture->colours[i] =
+                arena_printf(&picture->arena, "var(%s%s,%s)", inside->variables,
+                             tokens[i].name, colour);
+    }
+    return picture->arena.spent ? arena_err(&picture->arena, "the picture", err) : 0;
 }
 
 static void swap(int32_t *a, int32_t *b)
@@ -169,8 +187,8 @@ int picture_init(struct picture *picture, struct diagram *diagram,
 {
     *picture = (struct picture){.diagram = diagram, .wanted = wanted};
     arena_init(&picture->arena, MEMORY);
-    if (picture_fit(picture, err) < 0 || picture_fit_labels(picture, err) < 0 ||
-        place(picture, err) < 0)
+    if (find_colours(picture, err) < 0 || picture_fit(picture, err) < 0 ||
+        picture_fit_labels(picture, err) < 0 || place(picture, err) < 0)
         goto fail;
     picture_heat(picture);
     if (picture_paper(picture, err) < 0 || picture_route(picture, err) < 0)

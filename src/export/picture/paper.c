@@ -15,6 +15,7 @@
 #define FACTS_LINE 16
 #define LEGEND_ROW 18
 #define SHIFT      96
+#define INSIDE_TOP 16
 #define MARK_WIDTH 89
 #define HEAT_WIDTH (PICTURE_HEAT_STEPS * PICTURE_HEAT_WIDTH + 12)
 #define SWATCH     21 /* a sign of the legend and the space after it */
@@ -232,26 +233,38 @@ static void put_heat(struct picture *picture)
         larger(picture->width, picture->heat_x + HEAT_WIDTH + PICTURE_MARGIN);
 }
 
-static void put_top(struct picture *picture)
+/* Title and facts; the page around a picture has its own. Returns how wide they are. */
+static double put_title(struct picture *picture)
 {
     const struct plan *plan = &picture->diagram->plan;
     double widest;
-    int32_t spare;
 
     make_path(picture);
+    picture->top = INSIDE_TOP;
+    if (picture->wanted->inside)
+        return 0;
     add_facts(picture, picture->diagram->facts, larger(plan->width, FACTS_MOST));
     add_facts(picture, picture->diagram->note, larger(plan->width, FACTS_MOST));
     widest = SPARE * font_size_width(picture->path, FONT_BOLD, TITLE_SIZE);
     for (uint32_t i = 0; i < picture->n_facts; i++)
         widest = fmax(widest, SPARE * font_size_width(picture->facts[i], FONT_REGULAR,
                                                       FACTS_SIZE));
+    picture->top = 36 + (picture->n_facts > 0 ? 3 : 0) +
+                   (int32_t)picture->n_facts * FACTS_LINE + 29;
+    return widest;
+}
+
+static void put_top(struct picture *picture)
+{
+    const struct plan *plan = &picture->diagram->plan;
+    double widest = put_title(picture);
+    int32_t spare;
+
     picture->width = larger(plan->width, (int32_t)ceil(widest)) + 2 * PICTURE_MARGIN;
     picture->width = larger(picture->width, NARROWEST);
     /* A drawing that is narrower than its title does not stick to the edge. */
     spare = picture->width - 2 * PICTURE_MARGIN - plan->width;
     picture->left = PICTURE_MARGIN + (spare > 3 * SHIFT ? SHIFT : spare / 3);
-    picture->top = 36 + (picture->n_facts > 0 ? 3 : 0) +
-                   (int32_t)picture->n_facts * FACTS_LINE + 29;
 }
 
 int picture_paper(struct picture *picture, struct err *err)
@@ -270,7 +283,8 @@ int picture_paper(struct picture *picture, struct err *err)
     if (sheets)
         add_item(picture, PICTURE_KEY_SHEETS, 0, "repeated blocks, folded into one");
     if (closed)
-        add_item(picture, PICTURE_KEY_CLOSED, 0, "opens in the HTML file");
+        add_item(picture, PICTURE_KEY_CLOSED, 0,
+                 picture->wanted->inside ? "contains more" : "opens in the HTML file");
     add_changes(picture, changes);
 
     y = picture->top + plan->height + 21;

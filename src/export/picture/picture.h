@@ -16,6 +16,15 @@
 #include "base/work.h"
 #include "graph/graph.h"
 
+/* An SVG inside an HTML page, which has a title of its own: colours are CSS variables of
+ * the page, so that the picture follows its theme. */
+struct picture_inside {
+    const char *variables; /* prefix of the variables: "--", "--ts-" */
+    const char *classes;   /* prefix of the classes: "", "ts-" */
+    const char *link;      /* boxes of modules link to this address, and data-name is
+                              the full name; NULL: no links */
+};
+
 struct picture_wanted {
     enum diagram_metric color; /* DIAGRAM_FAMILY: by family */
     bool dark; /* HTML follows the reader's system unless `theme_given` */
@@ -26,6 +35,7 @@ struct picture_wanted {
     bool shapes;       /* lines have shapes even if colours are those of gradients */
     double scale;      /* PNG: pixels per unit; 0: 1.5 */
     const char *title; /* NULL: the diagram's path */
+    const struct picture_inside *inside; /* SVG; NULL: a file of its own */
 };
 
 struct picture_form {

@@ -77,6 +77,7 @@ struct picture {
     struct diagram *diagram; /* its plan has sizes, order and places; after
                                 picture_init() all places are those of the page */
     const struct picture_wanted *wanted;
+    const char **colours;         /* by token (export/look/tokens.h) */
     enum diagram_metric metric;   /* of the values in the boxes' corners */
     struct picture_box *boxes;    /* by box */
     struct picture_label *labels; /* by net */
@@ -122,7 +123,9 @@ void picture_heat(struct picture *picture);
 int picture_route(struct picture *picture, struct err *err);
 int picture_paper(struct picture *picture, struct err *err);
 
-/* A token of export/page/tokens.h in this picture's theme: "accent" -> "#0B5FCC". */
+/* A token of export/look/tokens.h in this picture's theme: "accent" -> "#0B5FCC"; inside
+ * a page "var(--accent,#0B5FCC)": viewers that remove the page's style show the light
+ * theme. */
 const char *picture_colour(const struct picture *picture, const char *token);
 /* The same of a family: prefix "f-" for bars, "t-" for boxes; and of a step of heat. */
 const char *picture_family(const struct picture *picture, const char *prefix,

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/test.h"
-#include "export/page/tokens.h"
+#include "export/look/tokens.h"
 #include "export/picture/sketch_in.h"
 
 static const struct picture_wanted plain = {.color = DIAGRAM_FAMILY};
@@ -250,6 +250,29 @@ TEST(every_colour_of_a_dark_picture_is_dark)
     svg = written(sketch, "svg", &wanted);
     CHECK_NOT(&svg, "class=\"ground\"");
     CHECK_NOT(&svg, "class=\"mark\"");
+    buf_release(&svg);
+    sketch_free(sketch);
+}
+
+TEST(a_picture_inside_a_page_takes_its_colours_from_there)
+{
+    static const struct picture_inside inside = {.variables = "--ts-",
+                                                 .classes = "ts-g-"};
+    struct picture_wanted wanted = {
+        .color = DIAGRAM_FAMILY, .no_ground = true, .inside = &inside};
+    struct sketch *sketch = sketch_everything();
+    struct buf svg = written(sketch, "svg", &wanted);
+
+    CHECK_HAS(&svg, "<svg width=");
+    CHECK_HAS(&svg, "fill=\"var(--ts-sunken,#ECEEF2)\"");
+    CHECK_HAS(&svg, "class=\"ts-g-node\"");
+    CHECK_HAS(&svg, "contains more");
+    CHECK_NOT(&svg, "=\"#");
+    CHECK_NOT(&svg, "class=\"node");
+    CHECK_NOT(&svg, "http");
+    CHECK_NOT(&svg, "heading");
+    CHECK_NOT(&svg, "<a ");
+    CHECK_NOT(&svg, "HTML file");
     buf_release(&svg);
     sketch_free(sketch);
 }

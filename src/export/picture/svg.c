@@ -25,10 +25,11 @@ static void put_attribute(struct out *out, const char *name, double value)
     out_char(out, '"');
 }
 
-static void put_class(struct out *out, const char *class)
+static void put_class(struct canvas *canvas, const char *class)
 {
     if (class)
-        out_printf(out, " class=\"%s\"", class);
+        out_printf(canvas->out, " class=\"%s%s\"",
+                   canvas->inside ? canvas->inside->classes : "", class);
 }
 
 static void put_data(struct out *out, const char *name, struct str value)
@@ -40,11 +41,13 @@ static void put_data(struct out *out, const char *name, struct str value)
     out_char(out, '"');
 }
 
-static void put_tag(struct out *out, const struct canvas_tag *tag)
+static void put_tag(struct canvas *canvas, const struct canvas_tag *tag)
 {
+    struct out *out = canvas->out;
+
     if (!tag)
         return;
-    put_class(out, tag->class);
+    put_class(canvas, tag->class);
     put_data(out, "id", tag->id);
     put_data(out, "kind", tag->kind);
     put_data(out, "name", tag->name);
@@ -72,7 +75,7 @@ static void put_ink(struct out *out, const struct canvas_ink *ink)
 static void svg_open(struct canvas *canvas, const struct canvas_tag *tag)
 {
     out_text(canvas->out, "<g");
-    put_tag(canvas->out, tag);
+    put_tag(canvas, tag);
     out_text(canvas->out, ">\n");
 }
 
@@ -93,11 +96,22 @@ static void svg_title(struct canvas *canvas, struct str title)
     out_text(canvas->out, "</title>\n");
 }
 
+static void svg_link(struct canvas *canvas, struct str name)
+{
+    if (!name.at) {
+        out_text(canvas->out, "</a>\n");
+        return;
+    }
+    out_printf(canvas->out, "<a href=\"%s\"", canvas->inside->link);
+    put_data(canvas->out, "name", name);
+    out_text(canvas->out, ">\n");
+}
+
 static void svg_rect(struct canvas *canvas, const char *class, const double at[5],
                      const struct canvas_ink *ink)
 {
     out_text(canvas->out, "<rect");
-    put_class(canvas->out, class);
+    put_class(canvas, class);
     put_attribute(canvas->out, "x", at[0]);
     put_attribute(canvas->out, "y", at[1]);
     put_attribute(canvas->out, "width", at[2]);
@@ -112,7 +126,7 @@ static void svg_circle(struct canvas *canvas, const char *class, const double at
                        const struct canvas_ink *ink)
 {
     out_text(canvas->out, "<circle");
-    put_class(canvas->out, class);
+    put_class(canvas, class);
     put_attribute(canvas->out, "cx", at[0]);
     put_attribute(canvas->out, "cy", at[1]);
     put_attribute(canvas->out, "r", at[2]);
@@ -126,7 +140,7 @@ static void svg_path(struct canvas *canvas, const struct canvas_tag *tag,
     const double *number = path->numbers;
 
     out_text(canvas->out, "<path");
-    put_tag(canvas->out, tag);
+    put_tag(canvas, tag);
     out_text(canvas->out, " d=\"");
     for (uint32_t i = 0; i < path->n_steps; i++) {
         char step = path->steps[i];
@@ -160,7 +174,7 @@ static void svg_text(struct canvas *canvas, const char *class,
     struct out *out = canvas->out;
 
     out_text(out, "<text");
-    put_class(out, class);
+    put_class(canvas, class);
     put_attribute(out, "x", text->x);
     put_attribute(out, "y", text->y);
     if (text->anchor != CANVAS_START)
@@ -187,26 +201,36 @@ static void svg_text(struct canvas *canvas, const char *class,
 static const struct canvas_form svg_form = {.open = svg_open,
                                             .close = svg_close,
                                             .title = svg_title,
+                                            .link = svg_link,
                                             .rect = svg_rect,
                                             .circle = svg_circle,
                                             .path = svg_path,
                                             .text = svg_text};
+
+/* A page's parser knows the names of SVG; a file must say where they come from. */
+static void put_root(struct canvas *canvas, const struct picture *picture)
+{
+    struct out *out = canvas->out;
+    bool links = canvas->inside && canvas->inside->link;
+
+    out_printf(out, "<svg%s width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\"",
+               canvas->inside ? "" : " xmlns=\"http://www.w3.org/2000/svg\"",
+               picture->width, picture->height, picture->width, picture->height);
+    out_printf(out, " role=\"%s\" aria-label=\"", links ? "group" : "img");
+    put_escaped(out, picture->path);
+    out_text(out, "\" font-family=\"" FONTS "\" font-size=\"11\">\n");
+}
 
 int picture_svg_sized(struct out *out, struct diagram *diagram,
                       const struct picture_wanted *wanted, int32_t *ret_width,
                       int32_t *ret_height, struct err *err)
 {
     struct picture picture;
-    struct canvas canvas = {.form = &svg_form, .out = out};
+    struct canvas canvas = {.form = &svg_form, .out = out, .inside = wanted->inside};
 
     if (picture_init(&picture, diagram, wanted, err) < 0)
         return -1;
-    out_printf(out,
-               "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\""
-               " viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"",
-               picture.width, picture.height, picture.width, picture.height);
-    put_escaped(out, picture.path);
-    out_text(out, "\" font-family=\"" FONTS "\" font-size=\"11\">\n");
+    put_root(&canvas, &picture);
     draw_picture(&canvas, &picture);
     out_text(out, "</svg>\n");
     *ret_width = picture.width;

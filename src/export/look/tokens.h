@@ -1,8 +1,8 @@
 /* tokens.h - THE TABLE of colours of pages and pictures, light and dark. Families of
  * operations (study/family.h) are `f-NAME`, the ramps `heat-0`, `density-0`, `div-0`
  * and so on. */
-#ifndef EXPORT_PAGE_TOKENS_H
-#define EXPORT_PAGE_TOKENS_H
+#ifndef EXPORT_LOOK_TOKENS_H
+#define EXPORT_LOOK_TOKENS_H
 
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-#include "export/page/tokens.h"
+#include "export/look/tokens.h"
 
 #include "base/base.h"
 
