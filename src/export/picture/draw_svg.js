@@ -119,14 +119,10 @@ function colourNode(b, node) {
     node.style.setProperty('--dash', dash || 'none');
 }
 
-/** Plus and times are paths, other signs text. */
 function drawSign(b, node) {
-    const x = box.x[b] + box.w[b] / 2, y = box.y[b] + box.h[b] / 2;
-    const name = textOf(box.name, b);
-    const path = {'+': 'm-5 0h10m-5 -5v10', '\u00d7': 'm-4 -4l8 8m0 -8l-8 8'}[name];
-    if (path) shape('path', 'sign', {d: `M${x} ${y}${path}`}, node);
-    else drawText({text: name, x, y: y + 4, anchor: 'middle', size: 12, bold: true,
-        role: 'text'}, node);
+    const d = signPath(b);
+    if (d) shape('path', 'sign', {d}, node);
+    else drawText(signText(b), node);
 }
 
 /** A triangle and a word on the top left corner, held at the size of the screen. */

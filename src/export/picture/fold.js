@@ -177,14 +177,21 @@ function relight() {
     paintLater();
 }
 
+/** Boxes that show matches of the search, kept until the scene or the search changes. */
+function shownHits() {
+    if (scene.hitsOf !== hits) {
+        scene.hitsOf = hits;
+        scene.shownHits = [...new Set(hits.map(shownFor))].filter((b) => b !== NONE);
+    }
+    return scene.shownHits;
+}
+
 /** Rings: matches of the search, the selected box, the one with the keys. */
 function rings() {
-    const list = [], seen = new Set();
-    for (const b of hits) {
-        const shown = shownFor(b);
-        if (shown === NONE || seen.has(shown) || seen.size > MANY) continue;
-        seen.add(shown);
-        list.push({b: shown, className: 'hit', out: 2});
+    const list = [], area = visibleArea();
+    for (const b of shownHits()) {
+        if (list.length >= MANY) break;
+        if (inArea(b, area)) list.push({b, className: 'hit', out: 2});
     }
     if (selected !== NONE) list.push({b: selected, className: 'selected', out: 1});
     if (byKey && current !== NONE && document.activeElement === stage)

@@ -26,8 +26,6 @@ function alongLines(forward) {
     return list;
 }
 
-const middleX = (b) => box.x[b] + box.w[b] / 2;
-
 /** The one nearest to straight ahead. */
 function nearest(list) {
     const away = (b) => Math.abs(middleX(b) - middleX(current)) +
