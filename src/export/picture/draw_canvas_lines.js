@@ -1,6 +1,6 @@
 
-/* --- draw_canvas_lines.js: lines and their labels on the canvas. Near, they look as in
-       draw_lines.js; far away, pieces of lines are thin rectangles, which are quicker. */
+/* --- draw_canvas_lines.js: lines and labels on the canvas. Near, they look as in
+       draw_lines.js; far away, pieces of lines are thin rectangles: quicker. */
 
 const TRUNKS = 5000; // lines: far away, only one line of each net is drawn above
 

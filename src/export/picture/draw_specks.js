@@ -13,8 +13,9 @@ function makeSpecks(width, height) {
     const sheet = document.createElement('canvas');
     sheet.width = width;
     sheet.height = height;
-    const speckPen = sheet.getContext('2d'), image = speckPen.createImageData(width, height);
-    specks = {canvas: sheet, pen: speckPen, image,
+    const sheetPen = sheet.getContext('2d');
+    const image = sheetPen.createImageData(width, height);
+    specks = {canvas: sheet, pen: sheetPen, image,
         pixels: new Uint32Array(image.data.buffer)};
 }
 

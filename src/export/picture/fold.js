@@ -21,6 +21,7 @@ function arrange(root = scene ? scene.root : 0) {
     drawScene();
     drawMinimap();
     drawLegend();
+    labelFoldButton();
     relight();
     paintLater();
 }
@@ -70,6 +71,7 @@ function toggleMany(list) {
 const withBelow = (list) => list.flatMap((b) => [b, ...groupsIn(b)]);
 
 const toggleAll = () => toggleMany(groupsIn(scene.root));
+const allOpen = () => groupsIn(scene.root).every(isOpen);
 
 /** Groups beside the current one. */
 function siblings() {
@@ -177,11 +179,12 @@ function relight() {
     paintLater();
 }
 
-/** Boxes that show matches of the search, kept until the scene or the search changes. */
+/** Boxes that show matches; kept until the scene or the search changes. */
 function shownHits() {
     if (scene.hitsOf !== hits) {
         scene.hitsOf = hits;
-        scene.shownHits = [...new Set(hits.map(shownFor))].filter((b) => b !== NONE);
+        scene.shownHits = [...new Set(hits.map(shownFor))]
+            .filter((b) => b !== NONE);
     }
     return scene.shownHits;
 }

@@ -110,12 +110,15 @@ function fit() {
     moveTo(viewOf(0, 0, scene.width, scene.height, fitZoom()));
 }
 
-/** At first: readable, from the top, unless everything fits. */
+/** At first: readable, from where the lines begin, unless everything fits. */
 function startView() {
-    const whole = fitZoom();
+    const whole = fitZoom(), {sideways} = data;
     if (whole >= 0.9) return viewOf(0, 0, scene.width, scene.height, whole);
-    const zoom = Math.max(0.5, Math.min(1, (stageWidth() - MARGIN) / scene.width));
-    return {...viewOf(0, 0, scene.width, scene.height, zoom), y: 0};
+    const room = sideways ? (stageHeight() - 2 * MARGIN) / scene.height
+        : (stageWidth() - 2 * MARGIN) / scene.width;
+    const zoom = Math.max(0.5, Math.min(1, room));
+    const middle = viewOf(0, 0, scene.width, scene.height, zoom);
+    return {...middle, [sideways ? 'x' : 'y']: -MARGIN / zoom};
 }
 
 /** Bring a box into view; its top left corner if it is larger than the stage. */
