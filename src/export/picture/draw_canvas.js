@@ -130,9 +130,10 @@ function paintBlocks(area, zoom) {
     });
     for (const [solid, lists] of byColour) {
         pen.globalAlpha = DIM;
-        fillBlocks(lists.dim, paints[solid], zoom);
+        pen.fillStyle = paints[solid];
+        for (const b of lists.dim) fillBlock(b, 0, zoom);
         pen.globalAlpha = 1;
-        fillBlocks(lists.lit, paints[solid], zoom);
+        fillOutlined(lists.lit, paints[solid], zoom);
     }
     pen.globalAlpha = 1;
 }
@@ -143,7 +144,7 @@ function solidOf(i) {
     return scene.solids[i];
 }
 
-function fillBlocks(boxes, ink, zoom) {
+function fillOutlined(boxes, ink, zoom) {
     const line = 0.75 / zoom;
     pen.fillStyle = paints.nodeline;
     for (const b of boxes) fillBlock(b, line / 2, zoom);

@@ -32,6 +32,7 @@ function arrange(root = scene ? scene.root : 0) {
 function setOpen(list, open, keep, pointer) {
     const before = keep !== NONE && box.w[keep] ? toStage(box.x[keep], box.y[keep])
         : null;
+    const places = seenPlaces();
     for (const i of list) opened[i] = open ? 1 : 0;
     arrange();
     const anchor = keep === NONE ? NONE : shownFor(keep);
@@ -40,6 +41,7 @@ function setOpen(list, open, keep, pointer) {
     view.y = box.y[anchor] - before.y / view.zoom;
     if (pointer) keepUnder(anchor, pointer);
     holdView();
+    slideFrom(places);
     announce();
     saveState();
 }
@@ -95,7 +97,7 @@ function goIn(b) {
     opened[b] = 1;
     current = selected = NONE;
     arrange(b);
-    Object.assign(view, startView());
+    arriveAt(startView());
     drawPath();
     if (from !== NONE) setCurrent(scene.nodes[0] ?? NONE, true);
     saveState();

@@ -7,7 +7,7 @@
      dress.js         shapes, colours and texts of a box at a zoom
      draw_svg.js, draw_lines.js   up to 2,000 boxes; draw_canvas.js,
                       draw_canvas_lines.js, draw_specks.js more
-     view.js          pan and zoom; fold.js open, fold, go in and up
+     view.js, motion.js   pan and zoom; fold.js open, fold, go in and up
      tips.js, search.js, minimap.js, legend.js
      keys.js, mouse.js, graph_page.js   what the reader does; the start
    Names and texts come from models: they are set with textContent, never as HTML. */

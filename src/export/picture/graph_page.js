@@ -83,7 +83,7 @@ function makeBar() {
     const bar = document.getElementById('bar'), tools = make('div', 'tools');
     pathBar = make('nav', 'path');
     pathBar.setAttribute('aria-label', 'Path');
-    tools.append(...makeSearch(), makeColourMenu(),
+    tools.append(makeSearch(), makeColourMenu(),
         foldButton = button('Open everything (Z)', 'Open all', toggleAll),
         button('Light or dark', icon('M11.5 8.5a5 5 0 1 1-6-6a4 4 0 0 0 6 6z'),
             switchTheme),

@@ -64,6 +64,14 @@ function before(b) {
     return box.parent[b] === scene.root ? NONE : box.parent[b];
 }
 
+/** Siblings in another column. */
+function apart(right) {
+    const [from, size] = data.sideways ? [box.y, box.h] : [box.x, box.w];
+    const near = from[current], far = near + size[current];
+    return inside(box.parent[current]).filter((b) =>
+        (right ? from[b] >= far : from[b] + size[b] <= near));
+}
+
 /** Boxes beside the current one; at the left end the frame around it. */
 function beside(right) {
     if (current === NONE) {
@@ -80,7 +88,7 @@ function beside(right) {
     const list = inside(box.parent[current]).filter((b) =>
         b !== current && overlap(b) &&
         (right ? across(b) > across(current) : across(b) < across(current)));
-    let next = nearest(list);
+    let next = nearest(list.length ? list : apart(right));
     if (next === NONE && !right && box.parent[current] !== scene.root)
         next = box.parent[current];
     go(next);
@@ -155,7 +163,7 @@ function press(event) {
     if (own && (own.tagName !== 'BUTTON' || key === 'Enter' || key === ' ')) return;
     event.preventDefault();
     if (!help.hidden && key !== 'Escape' && key !== '?') toggleHelp();
-    if (!own && key !== '/' && key !== '?') stage.focus({preventScroll: true});
+    if (key !== '/' && key !== '?') stage.focus({preventScroll: true});
     if (key !== 'Escape' && key !== 'Enter') hideTip();
     keys[key](event);
 }

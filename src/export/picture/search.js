@@ -146,7 +146,7 @@ function makeSearch() {
         ['aria-autocomplete', 'list'], ['aria-expanded', 'false'],
         ['aria-controls', 'results'], ['autocomplete', 'off']])
         field.setAttribute(name, value);
-    found = make('span', 'dim found');
+    found = make('span', 'found');
     found.setAttribute('role', 'status');
     results = make('div', 'results');
     results.id = 'results';
@@ -158,7 +158,7 @@ function makeSearch() {
     field.onkeydown = searchKey;
     field.onblur = () => showResults(false);
     label.append(icon('M6 1.5a4.5 4.5 0 1 1 0 9a4.5 4.5 0 1 1 0-9M9.5 9.5l3 3'), field,
-        make('kbd', '', '/'));
+        found, make('kbd', '', '/'));
     around.append(label, results);
-    return [found, around];
+    return around;
 }

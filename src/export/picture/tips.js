@@ -29,11 +29,20 @@ function netsOf(b, incoming) {
     return list;
 }
 
+/** Beside an input or output a line has no label: the box says the shape. */
+function endShape(n) {
+    const ends = [net.source[n]];
+    for (let e = net.ends[n]; e < net.ends[n] + net.nEnds[n]; e++)
+        ends.push(end.target[e]);
+    const one = ends.find(isEnd);
+    return one === undefined ? '' : textOf(box.words, one).split('\n')[0];
+}
+
 function tensorTexts(b, incoming) {
     return netsOf(b, incoming).slice(0, 8).map((n) => {
-        const shape = textOf(net.more, n) || textOf(net.label, n);
+        const tensor = textOf(net.more, n) || textOf(net.label, n) || endShape(n);
         const bytes = incoming ? '' : textOf(net.bytes, n);
-        return [`${shape} ${textOf(net.dtype, n)}`.trim(), bytes].filter(Boolean)
+        return [`${tensor} ${textOf(net.dtype, n)}`.trim(), bytes].filter(Boolean)
             .join(', ');
     }).filter(Boolean);
 }

@@ -4,15 +4,12 @@
 
 const LEAST = 0.0005, MOST = 4; // zoom
 const MARGIN = 24; // px around what is fitted
-const MOVE_MS = 120;
 
 const view = {x: 0, y: 0, zoom: 1};
 let stage; // the element that shows the graph
 let wanted = 0; // the frame that will draw
-let moving = 0; // the frame of a motion
 
 const stageWidth = () => stage.clientWidth, stageHeight = () => stage.clientHeight;
-const still = () => matchMedia('(prefers-reduced-motion:reduce)').matches;
 
 function paintLater() {
     if (!wanted)
@@ -63,37 +60,7 @@ function zoomAt(factor, x, y) {
 
 const zoomMiddle = (factor) => zoomAt(factor, stageWidth() / 2, stageHeight() / 2);
 
-/* --- Motion */
-
-function stopMoving() {
-    cancelAnimationFrame(moving);
-    moving = 0;
-}
-
-/** Move to a view, the zoom evenly by its logarithm. */
-function moveTo(to) {
-    stopMoving();
-    if (still()) {
-        Object.assign(view, to);
-        paintLater();
-        return;
-    }
-    const from = {...view}, begin = performance.now();
-    const middle = (one) => ({x: one.x + stageWidth() / 2 / one.zoom,
-        y: one.y + stageHeight() / 2 / one.zoom});
-    const a = middle(from), b = middle(to);
-    const step = (now) => {
-        const t = Math.max(0, Math.min(1, (now - begin) / MOVE_MS));
-        const part = 1 - (1 - t) ** 3;
-        view.zoom = from.zoom * (to.zoom / from.zoom) ** part;
-        view.x = a.x + (b.x - a.x) * part - stageWidth() / 2 / view.zoom;
-        view.y = a.y + (b.y - a.y) * part - stageHeight() / 2 / view.zoom;
-        if (t === 1) Object.assign(view, to);
-        moving = t < 1 ? requestAnimationFrame(step) : 0;
-        paint();
-    };
-    moving = requestAnimationFrame(step);
-}
+/* --- What to show */
 
 /** A view with a part of the graph in its middle. */
 function viewOf(left, top, width, height, zoom) {
