@@ -515,7 +515,7 @@ class GraphPage(browser.BrowserTest):
     def test_every_colour_has_its_legend(self):
         self.assertIn("convolution", self.text("#legend"))
         options = self.js("return [...colourMenu.options].map(one => one.value)")
-        wanted = ["family", "params", "time", "memory", "flops", "gradient"]
+        wanted = ["family", "params", "time", "memory", "flops", "grad"]
         self.assertEqual(options, wanted)
         stem = "svg.querySelector('[data-id=stem]')"
         fill = f"return {stem}.style.getPropertyValue('--fill')"

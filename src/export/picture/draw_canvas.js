@@ -43,11 +43,13 @@ function paintCanvas(rings) {
         (origin.x - view.x) * zoom * ratio, (origin.y - view.y) * zoom * ratio);
     const area = visibleArea(), level = levelOf(zoom);
     paintFrames(area, zoom);
-    paintLines(area, level, zoom);
-    paintTitles(area, zoom);
-    if (zoom < SPECKS) paintSpecks(area, zoom * ratio);
-    else if (level < 2) paintBlocks(area, zoom);
-    else paintNodes(area, zoom, level);
+    if (zoom < SPECKS) paintSpecks(area, zoom, zoom * ratio);
+    else {
+        paintLines(area, level, zoom);
+        paintTitles(area, zoom);
+        if (level < 2) paintBlocks(area, zoom);
+        else paintNodes(area, zoom, level);
+    }
     if (level > 2) paintLabels(area, level);
     paintMarks(area, zoom);
     paintRings(rings, zoom);

@@ -4,7 +4,8 @@
 
 const TRUNKS = 5000; // lines: far away, only one line of each net is drawn above
 
-function paintLines(area, level, zoom) {
+/** Lines in an area that are not too short to be seen. */
+function linesIn(area, level, zoom) {
     const {lines, bounds} = scene, seen = [];
     const trunks = level === 0 && lines.n > TRUNKS ? new Set() : null;
     eachInGrid(scene.lineGrid, lines.n, area, (i) => {
@@ -19,6 +20,11 @@ function paintLines(area, level, zoom) {
         }
         seen.push(i);
     });
+    return seen;
+}
+
+function paintLines(area, level, zoom) {
+    const seen = linesIn(area, level, zoom);
     if (level < 2) paintThin(seen, (level ? 1 : 0.75) / zoom);
     else {
         paintRounded(seen.sort((a, b) => a - b));

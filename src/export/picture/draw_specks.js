@@ -1,8 +1,8 @@
 
-/* --- draw_specks.js: far away, a box has a few pixels. A hundred thousand of them are
-       set one by one in an image, which is quicker than filling rectangles. */
+/* --- draw_specks.js: far away, boxes and lines are a few pixels each, which are set in
+       an image: a hundred thousand of them are quicker than as rectangles. */
 
-const SPECKS = 0.1; // zoom below which nodes are painted this way
+const SPECKS = 0.1; // zoom below which the graph is painted this way
 
 let specks = null; // {canvas, pen, image, pixels}
 let inks = new Map(); // colours by name as pixels
@@ -32,22 +32,38 @@ function inkOf(colourName, alpha) {
     return ink;
 }
 
-function paintSpecks(area, scale) {
-    const {width, height} = canvas, clamp = (x, most) => Math.max(0, Math.min(most, x));
-    makeSpecks(width, height);
-    const {pixels} = specks;
-    pixels.fill(0);
+/** A rectangle of the graph as pixels, at least one. */
+function setPixels(x, y, w, h, scale, ink) {
+    const {pixels, image: {width, height}} = specks;
+    const left = Math.floor((x - view.x) * scale);
+    const top = Math.floor((y - view.y) * scale);
+    const right = Math.min(width, left + Math.max(1, Math.round(w * scale)));
+    const bottom = Math.min(height, top + Math.max(1, Math.round(h * scale)));
+    const from = Math.max(0, left);
+    for (let row = Math.max(0, top); row < bottom; row++)
+        for (let at = row * width + from; at < row * width + right; at++)
+            pixels[at] = ink;
+}
+
+function setLine(i, scale) {
+    const {own, ownStart, nets} = scene.lines, bad = net.bad[nets[i]];
+    const ink = inkOf(bad ? 'alarm' : 'edge', lit && !lit.lines.has(i) ? DIM : 1);
+    for (let p = ownStart[i]; p + 3 < ownStart[i + 1]; p += 2)
+        setPixels(Math.min(own[p], own[p + 2]), Math.min(own[p + 1], own[p + 3]),
+            Math.abs(own[p + 2] - own[p]), Math.abs(own[p + 3] - own[p + 1]), scale,
+            ink);
+}
+
+/** Lines, and nodes over them. */
+function paintSpecks(area, zoom, scale) {
+    makeSpecks(canvas.width, canvas.height);
+    specks.pixels.fill(0);
+    linesIn(area, 0, zoom).forEach((i) => setLine(i, scale));
     eachInGrid(scene.nodeGrid, scene.nodes.length, area, (i) => {
         const b = scene.nodes[i];
-        if (!inArea(b, area)) return;
-        const ink = inkOf(solidOf(i), dimmed(b));
-        const x = Math.floor((box.x[b] - view.x) * scale);
-        const y = Math.floor((box.y[b] - view.y) * scale);
-        const left = clamp(x, width), top = clamp(y, height);
-        const right = clamp(x + Math.max(1, Math.round(box.w[b] * scale)), width);
-        const bottom = clamp(y + Math.max(1, Math.round(box.h[b] * scale)), height);
-        for (let row = top * width; row < bottom * width; row += width)
-            for (let at = row + left; at < row + right; at++) pixels[at] = ink;
+        if (inArea(b, area))
+            setPixels(box.x[b], box.y[b], box.w[b], box.h[b], scale,
+                inkOf(solidOf(i), dimmed(b)));
     });
     specks.pen.putImageData(specks.image, 0, 0);
     pen.save();
