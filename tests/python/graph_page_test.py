@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import tempfile
 import unittest
+from collections import OrderedDict
 from pathlib import Path
 
 import torch
@@ -88,6 +89,11 @@ class GraphPage(browser.BrowserTest):
         graph.save(cls.folder / "dark.html", theme="dark")
         long = torchoscope.trace(Long(), torch.randn(2, 3), backward=False).graph("ops")
         long.save(cls.folder / "long.html", depth=9, all=True)
+        inner = nn.Sequential(nn.ReLU(), nn.Tanh())
+        wrapped = torchoscope.trace(
+            nn.Sequential(OrderedDict(wrap=inner)), torch.ones(3, 4), backward=False
+        )
+        wrapped.graph().save(cls.folder / "wrapped.html", depth=2)
         hostile = torchoscope.trace(make_hostile(), torch.randn(1, 2), backward=False)
         hostile.graph().save(cls.folder / "hostile.html")
 
@@ -463,6 +469,26 @@ class GraphPage(browser.BrowserTest):
         self.assertFalse(self.js("return tip.hidden"))
         self.browser.press("Escape")
         self.assertTrue(self.js("return tip.hidden"))
+
+    def test_a_tooltip_knows_the_shape_of_what_enters_its_frame(self):
+        for path, row in (("wrap.0", "in"), ("wrap.1", "out")):
+            self.show("wrapped")
+            self.select(path)
+            self.assertIn("3\u00d74 float32", dict(self.tip())[row])
+
+    def test_walking_moves_the_picture_no_further_than_needed(self):
+        before = self.view()
+        self.browser.press("Down")
+        self.assertEqual(self.view(), before)
+        self.js("view.zoom = 1.5; paint()")
+        for _ in range(12):
+            self.browser.press("Down")
+            self.painted()
+            inside = self.js(
+                "const a = visibleArea(), b = current; return box.y[b] >= a.top &&"
+                "box.y[b] + Math.min(box.h[b], 24) <= a.bottom"
+            )
+            self.assertTrue(inside, self.current())
 
     # --- search
 

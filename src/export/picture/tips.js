@@ -29,12 +29,20 @@ function netsOf(b, incoming) {
     return list;
 }
 
-/** Beside an input or output a line has no label: the box says the shape. */
+/** A line from an input or to an output has no label: the box there says the shape. */
 function endShape(n) {
-    const ends = [net.source[n]];
-    for (let e = net.ends[n]; e < net.ends[n] + net.nEnds[n]; e++)
-        ends.push(end.target[e]);
-    const one = ends.find(isEnd);
+    let from = n, to = n, target = NONE;
+    while (net.source[from] === net.group[from] && net.outer[from] !== NONE)
+        from = end.net[net.outer[from]];
+    while (to !== NONE && target === NONE) {
+        let next = NONE;
+        for (let e = net.ends[to]; e < net.ends[to] + net.nEnds[to]; e++) {
+            if (isEnd(end.target[e])) target = end.target[e];
+            else if (end.target[e] === net.group[to]) next = end.outer[e];
+        }
+        to = next;
+    }
+    const one = [net.source[from], target].find((b) => b !== NONE && isEnd(b));
     return one === undefined ? '' : textOf(box.words, one).split('\n')[0];
 }
 

@@ -88,16 +88,29 @@ function startView() {
     return {...middle, [sideways ? 'x' : 'y']: -MARGIN / zoom};
 }
 
-/** Bring a box into view; its top left corner if it is larger than the stage. */
+/** Bring a box into view: no further than needed, or to the middle. */
 function reveal(b, centre) {
-    const area = visibleArea(), pad = 40 / view.zoom;
     const w = box.w[b], h = isOpen(b) ? bandHeight(view.zoom) : box.h[b];
-    const x = box.x[b], y = box.y[b];
-    const seen = x >= area.left + pad && x + w <= area.right - pad &&
-        y >= area.top + pad && y + h <= area.bottom - pad;
-    if (seen && !centre) return;
-    const zoom = centre ? Math.max(view.zoom, 0.9) : view.zoom;
-    const to = viewOf(x, y, w, h, zoom);
-    if (w * zoom > stageWidth()) to.x = x - MARGIN / zoom;
-    moveTo(to);
+    if (centre) {
+        const zoom = Math.max(view.zoom, 0.9);
+        const to = viewOf(box.x[b], box.y[b], w, h, zoom);
+        if (w * zoom > stageWidth()) to.x = box.x[b] - MARGIN / zoom;
+        moveTo(to);
+        return;
+    }
+    const x = nearestView(view.x, stageWidth(), box.x[b], w, scene.width);
+    const y = nearestView(view.y, stageHeight(), box.y[b], h, scene.height);
+    if (x !== view.x || y !== view.y) moveTo({x, y, zoom: view.zoom});
+}
+
+const AROUND = 80; // px of the graph around a box that is revealed, if there is as much
+
+/** On one axis: the view nearest to the one of now that shows a box, `from` on for
+    `size`, of a graph that is `whole` long; the beginning of a box that is too long. */
+function nearestView(now, stagePixels, from, size, whole) {
+    const seen = stagePixels / view.zoom, margin = MARGIN / view.zoom;
+    const pad = Math.max(0, Math.min(AROUND / view.zoom, (seen - size) / 2));
+    const most = Math.max(-margin, from - pad); // the view begins there or before
+    const least = Math.min(whole + margin, from + size + pad) - seen;
+    return Math.min(most, Math.max(least, now));
 }
