@@ -170,6 +170,7 @@ function textsOf(b, zoom) {
     const left = INSET + (hasChevron(b) ? CHEVRON : 0);
     if (level === 2) {
         const size = HELD / zoom, room = w - (shape === 'pill' ? 12 : left + 4);
+        if (size > h) return []; // higher than a pill of a view
         const cut = cutMiddle(name, room, size, !dim);
         const middle = y + h / 2 + size * 0.36;
         if (shape === 'pill')
