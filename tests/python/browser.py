@@ -37,6 +37,7 @@ try:
 except OSError:
     AVAILABLE, WHY = False, "needs the host name localhost (/etc/hosts)"
 KEYS = {"Enter": "\ue007", "Escape": "\ue00c", "Tab": "\ue004"}
+KEYS |= {"Backspace": "\ue003", "Shift": "\ue008"}
 KEYS |= {"Left": "\ue012", "Up": "\ue013", "Right": "\ue014", "Down": "\ue015"}
 
 
@@ -128,10 +129,15 @@ class Browser:
         body = {"cmd": command, "params": parameters}
         return self.call("POST", "/goog/cdp/execute", body)
 
-    def prefer(self, scheme):
-        """What the reader's system is set to: "light", "dark"."""
-        feature = {"name": "prefers-color-scheme", "value": scheme}
-        self.devtools("Emulation.setEmulatedMedia", {"features": [feature]})
+    def prefer(self, scheme, motion="no-preference", media=""):
+        """What the reader's system is set to: "light" or "dark"; motion "reduce"; media
+        "print" shows the page as on paper."""
+        features = [
+            {"name": "prefers-color-scheme", "value": scheme},
+            {"name": "prefers-reduced-motion", "value": motion},
+        ]
+        wanted = {"media": media, "features": features}
+        self.devtools("Emulation.setEmulatedMedia", wanted)
 
     def press(self, *keys):
         actions = []
@@ -140,6 +146,33 @@ class Browser:
             actions += [{"type": "keyDown", "value": value}]
             actions += [{"type": "keyUp", "value": value}]
         source = {"type": "key", "id": "keys", "actions": actions}
+        self.call("POST", "/actions", {"actions": [source]})
+
+    def mouse(self, *steps, kind="mouse"):
+        """("move", x, y), ("down",), ("up",) or ("pause", milliseconds), one after the
+        other; kind "touch" is a finger."""
+        names = {"move": "pointerMove", "down": "pointerDown", "up": "pointerUp"}
+        actions = []
+        for name, *at in steps:
+            action = {"type": names.get(name, name)}
+            if name == "move":
+                action |= {"x": round(at[0]), "y": round(at[1]), "duration": 0}
+            elif name == "pause":
+                action["duration"] = at[0]
+            else:
+                action["button"] = 0
+            actions.append(action)
+        source = {"type": "pointer", "id": kind, "actions": actions}
+        source["parameters"] = {"pointerType": kind}
+        self.call("POST", "/actions", {"actions": [source]})
+
+    def click(self, x, y, times=1):
+        self.mouse(("move", x, y), *[("down",), ("up",)] * times)
+
+    def wheel(self, x, y, by):
+        scroll = {"type": "scroll", "x": round(x), "y": round(y), "deltaX": 0}
+        scroll |= {"deltaY": by, "duration": 0, "origin": "viewport"}
+        source = {"type": "wheel", "id": "wheel", "actions": [scroll]}
         self.call("POST", "/actions", {"actions": [source]})
 
     def screenshot(self, path=None, whole=False):

@@ -1,11 +1,10 @@
 
 /* --- draw_canvas.js: more than 2,000 nodes, painted. The same look; what is smaller
-       than a pixel is painted once for each pixel. */
-
-const TRUNKS = 5000; // lines: far away, only one line of each net is drawn above
+       than a few pixels is set pixel by pixel (draw_specks.js). */
 
 let canvas, pen;
 let paints = {}; // colours by name, in the theme of now
+const origin = {x: 0, y: 0}; // of the pen: floats are coarse far away from zero
 
 function makeCanvas() {
     canvas = document.createElement('canvas');
@@ -18,6 +17,7 @@ function makeCanvas() {
 function readColours() {
     const style = getComputedStyle(document.documentElement);
     paints = {};
+    inks.clear();
     for (const name of data.colours) paints[name] = style.getPropertyValue(`--${name}`);
 }
 
@@ -37,14 +37,19 @@ function paintCanvas(rings) {
     pen.globalAlpha = 1;
     pen.fillStyle = paints.surface;
     pen.fillRect(0, 0, canvas.width, canvas.height);
-    pen.setTransform(zoom * ratio, 0, 0, zoom * ratio, -view.x * zoom * ratio,
-        -view.y * zoom * ratio);
+    origin.x = Math.floor(view.x);
+    origin.y = Math.floor(view.y);
+    pen.setTransform(zoom * ratio, 0, 0, zoom * ratio,
+        (origin.x - view.x) * zoom * ratio, (origin.y - view.y) * zoom * ratio);
     const area = visibleArea(), level = levelOf(zoom);
     paintFrames(area, zoom);
-    paintLines(area, level, zoom);
-    paintTitles(area, zoom);
-    if (level < 2) paintBlocks(area, zoom);
-    else paintNodes(area, zoom, level);
+    if (zoom < SPECKS) paintSpecks(area, zoom, zoom * ratio);
+    else {
+        paintLines(area, level, zoom);
+        paintTitles(area, zoom);
+        if (level < 2) paintBlocks(area, zoom);
+        else paintNodes(area, zoom, level);
+    }
     if (level > 2) paintLabels(area, level);
     paintMarks(area, zoom);
     paintRings(rings, zoom);
@@ -64,7 +69,7 @@ function paintFrames(area, zoom) {
     for (const b of scene.seenFrames) {
         pen.fillStyle = paints[`g${Math.min(3, depthOf(b))}`];
         pen.beginPath();
-        pen.roundRect(box.x[b], box.y[b], box.w[b], box.h[b], 8);
+        pen.roundRect(box.x[b] - origin.x, box.y[b] - origin.y, box.w[b], box.h[b], 8);
         pen.fill();
         pen.strokeStyle = paints[CHANGES[box.change[b]] || 'line'];
         pen.setLineDash(box.change[b] === REMOVED ? [5, 3] : []);
@@ -82,14 +87,15 @@ function paintTitles(area, zoom) {
         pen.lineWidth = 1;
         pen.strokeStyle = paints.line;
         pen.beginPath();
-        pen.roundRect(box.x[b], box.y[b], box.w[b], band, [8, 8, 0, 0]);
+        const left = box.x[b] - origin.x, top = box.y[b] - origin.y;
+        pen.roundRect(left, top, box.w[b], band, [8, 8, 0, 0]);
         pen.fill();
         pen.stroke();
         const texts = titleTexts(b, zoom);
         if (!texts.length) continue;
-        const x = box.x[b] + 10, y = box.y[b] + band / 2 - 2 * size;
+        const x = left + 10, y = top + band / 2 - 2 * size;
         strokeChevron([x, y, x + 4.5 * size, y + 4.5 * size, x + 9 * size, y], size);
-        texts.forEach(paintText);
+        texts.forEach((text) => paintText(text));
     }
     pen.globalAlpha = 1;
 }
@@ -104,11 +110,11 @@ function strokeChevron(points, size) {
     pen.lineCap = 'butt';
 }
 
-function paintText(text) {
+function paintText(text, from = origin) {
     pen.font = `${text.bold ? 'bold ' : ''}${text.size}px ${FONT}`;
     pen.textAlign = text.anchor === 'middle' ? 'center' : text.anchor ?? 'start';
     pen.fillStyle = paints[text.role];
-    pen.fillText(text.text, text.x, text.y);
+    pen.fillText(text.text, text.x - from.x, text.y - from.y);
 }
 
 /* --- Nodes */
@@ -116,35 +122,52 @@ function paintText(text) {
 const DIM = 0.35;
 const dimmed = (b) => (lit && !lit.boxes.has(b) ? DIM : 1);
 
-/** Solid boxes; of those below a pixel, one for each pixel. */
+/** Solid boxes. */
 function paintBlocks(area, zoom) {
-    const byColour = new Map(), taken = new Set(), least = 1 / zoom;
+    const byColour = new Map();
     eachInGrid(scene.nodeGrid, scene.nodes.length, area, (i) => {
-        const b = scene.nodes[i], h = box.h[b];
+        const b = scene.nodes[i];
         if (!inArea(b, area)) return;
-        if (h * zoom < 1.5) {
-            const key = Math.floor((box.y[b] - area.top) * zoom) * 16384 +
-                Math.floor((box.x[b] - area.left) * zoom);
-            if (taken.has(key)) return;
-            taken.add(key);
-        }
-        const {solid} = coloursOf(b), alpha = dimmed(b), key = `${alpha} ${solid}`;
-        let list = byColour.get(key);
-        if (!list) byColour.set(key, list = {alpha, solid, boxes: []});
-        list.boxes.push(b);
+        const solid = solidOf(i);
+        let lists = byColour.get(solid);
+        if (!lists) byColour.set(solid, lists = {lit: [], dim: []});
+        (dimmed(b) < 1 ? lists.dim : lists.lit).push(b);
     });
-    for (const {alpha, solid, boxes} of byColour.values()) {
-        pen.globalAlpha = alpha;
+    for (const [solid, lists] of byColour) {
+        pen.globalAlpha = DIM;
         pen.fillStyle = paints[solid];
-        for (const b of boxes)
-            pen.fillRect(box.x[b], box.y[b], Math.max(least, box.w[b]),
-                Math.max(least, box.h[b]));
-        if (zoom < 0.1) continue;
-        pen.strokeStyle = paints.nodeline;
-        pen.lineWidth = 0.75 / zoom;
-        for (const b of boxes) pen.strokeRect(box.x[b], box.y[b], box.w[b], box.h[b]);
+        for (const b of lists.dim) fillBlock(b, 0, zoom);
+        pen.globalAlpha = 1;
+        fillOutlined(lists.lit, paints[solid], zoom);
     }
     pen.globalAlpha = 1;
+}
+
+/** The colour of a node far away, kept: there are many. */
+function solidOf(i) {
+    if (!scene.solids[i]) scene.solids[i] = coloursOf(scene.nodes[i]).solid;
+    return scene.solids[i];
+}
+
+function fillOutlined(boxes, ink, zoom) {
+    const line = 0.75 / zoom;
+    pen.fillStyle = paints.nodeline;
+    for (const b of boxes) fillBlock(b, line / 2, zoom);
+    pen.fillStyle = ink;
+    for (const b of boxes) fillBlock(b, -line / 2, zoom);
+}
+
+/** The box, larger by `more` on all sides. */
+function fillBlock(b, more, zoom) {
+    const x = box.x[b] - origin.x - more, y = box.y[b] - origin.y - more;
+    const w = box.w[b] + 2 * more, h = heightOf(b) + 2 * more;
+    if (zoom < 0.25 || shapeOf(b) === 'box') {
+        pen.fillRect(x, y, w, h);
+        return;
+    }
+    pen.beginPath();
+    pen.roundRect(x, y, w, h, h / 2);
+    pen.fill();
 }
 
 function paintNodes(area, zoom, level) {
@@ -157,9 +180,10 @@ function paintNodes(area, zoom, level) {
     pen.globalAlpha = 1;
 }
 
-function paintNode(b, zoom) {
+function paintNode(b, zoom, level) {
     const {fill, bar, stroke, width, dash} = coloursOf(b), form = shapeOf(b);
-    const x = box.x[b], y = box.y[b], w = box.w[b], h = heightOf(b);
+    const x = box.x[b] - origin.x, y = box.y[b] - origin.y;
+    const w = box.w[b], h = heightOf(b);
     pen.strokeStyle = paints[stroke];
     pen.lineWidth = width;
     pen.fillStyle = paints[fill];
@@ -173,13 +197,25 @@ function paintNode(b, zoom) {
     pen.setLineDash([]);
     if (bar) {
         pen.fillStyle = paints[bar];
-        pen.fill(new Path2D(barPath(x, y, h)));
+        pen.beginPath();
+        pen.roundRect(x, y, 5, h, [4, 0, 0, 4]);
+        pen.fill();
     }
-    if (form === 'circle') paintText({text: textOf(box.name, b), x: x + w / 2,
-        y: y + h / 2 + 6, anchor: 'middle', size: 18, bold: false, role: 'text'});
-    if (hasChevron(b))
-        strokeChevron([x + 13, y + 9.5, x + 17.5, y + 14, x + 13, y + 18.5], 1);
-    textsOf(b, zoom).forEach(paintText);
+    if (form === 'circle') paintSign(b);
+    if (hasChevron(b)) {
+        const {size, ...at} = chevronOf(b, zoom), by = 4.5 * size;
+        const left = at.x - origin.x, middle = at.y - origin.y;
+        strokeChevron([left, middle - by, left + by, middle, left, middle + by], size);
+    }
+    textsOf(b, zoom).forEach((text) => paintText(text));
+}
+
+function paintSign(b) {
+    const path = signPath(b);
+    pen.lineCap = 'round';
+    if (path) strokePath(path, 'text', 1.75);
+    else paintText(signText(b));
+    pen.lineCap = 'butt';
 }
 
 /** Marks keep their size on the screen. */
@@ -188,7 +224,7 @@ function paintMarks(area, zoom) {
     for (const b of scene.marked) {
         if (!inArea(b, area)) continue;
         pen.save();
-        pen.translate(box.x[b], box.y[b]);
+        pen.translate(box.x[b] - origin.x, box.y[b] - origin.y);
         pen.scale(size, size);
         if (alarmWord(b)) paintPill(alarmWord(b));
         pen.restore();
@@ -203,13 +239,14 @@ function paintPill(word) {
     pen.fill();
     pen.fillStyle = paints['on-alarm'];
     pen.fill(new Path2D(ALARM_SIGN));
-    paintText({text: word, x: 12, y: -0.5, size: 11, bold: true, role: 'on-alarm'});
+    paintText({text: word, x: 12, y: -0.5, size: 11, bold: true, role: 'on-alarm'},
+        {x: 0, y: 0});
 }
 
 function paintChange(b, size) {
     pen.save();
     const at = changeCorner(b);
-    pen.translate(at.x, at.y);
+    pen.translate(at.x - origin.x, at.y - origin.y);
     pen.scale(size, size);
     pen.fillStyle = paints[CHANGES[box.change[b]]];
     pen.beginPath();
@@ -221,69 +258,6 @@ function paintChange(b, size) {
     pen.restore();
 }
 
-/* --- Lines */
-
-function paintLines(area, level, zoom) {
-    const {lines, bounds} = scene, groups = new Map();
-    const trunks = level === 0 && lines.n > TRUNKS ? new Set() : null;
-    eachInGrid(scene.lineGrid, lines.n, area, (i) => {
-        const at = i * 4;
-        if (bounds[at] > area.right || bounds[at + 2] < area.left ||
-            bounds[at + 1] > area.bottom || bounds[at + 3] < area.top) return;
-        const long = bounds[at + 2] - bounds[at] + bounds[at + 3] - bounds[at + 1];
-        if (long * zoom < 2) return;
-        const n = lines.nets[i];
-        if (trunks) {
-            if (trunks.has(n)) return;
-            trunks.add(n);
-        }
-        const alpha = lit && !lit.lines.has(i) ? DIM : 1;
-        const width = level > 1 ? WIDTHS[net.width[n]] : (level ? 1 : 0.75) / zoom;
-        const change = end.change[lines.ends[i]];
-        const key = `${alpha} ${width} ${net.bad[n]} ${change}`;
-        if (!groups.has(key))
-            groups.set(key, {alpha, width, bad: net.bad[n], change, lines: []});
-        groups.get(key).lines.push(i);
-    });
-    for (const one of groups.values()) strokeLines(one, level);
-    pen.globalAlpha = 1;
-}
-
-function strokeLines({alpha, width, bad, change, lines: list}, level) {
-    const {own: points, ownStart: start} = scene.lines;
-    pen.globalAlpha = alpha;
-    pen.strokeStyle = pen.fillStyle =
-        paints[bad ? 'alarm' : CHANGES[change] || 'edge'];
-    pen.lineWidth = width;
-    pen.setLineDash(change === REMOVED ? [5, 3] : []);
-    pen.beginPath();
-    for (const i of list) {
-        pen.moveTo(points[start[i]], points[start[i] + 1]);
-        for (let p = start[i] + 2; p < start[i + 1]; p += 2)
-            if (level < 2 || p + 2 >= start[i + 1])
-                pen.lineTo(points[p], points[p + 1]);
-            else pen.arcTo(points[p], points[p + 1], points[p + 2], points[p + 3], 7);
-    }
-    pen.stroke();
-    pen.setLineDash([]);
-    if (level < 2) return;
-    for (const i of change === ADDED ? list : [])
-        pen.stroke(new Path2D(tickPath(points, start[i + 1])));
-    for (const i of list) pen.fill(new Path2D(arrowPath(points, start[i + 1])));
-}
-
-function paintLabels(area, level) {
-    for (const label of scene.labels) {
-        if (label.y > area.bottom || label.y + 14 < area.top) continue;
-        if (level === 3 && !label.strong) continue;
-        paintText({text: label.text, x: label.x, y: label.y + 11, size: 11, bold: false,
-            role: label.strong ? 'text' : 'text3'});
-        if (label.more)
-            paintText({text: label.more, x: label.x, y: label.y + 25, size: 11,
-                bold: false, role: 'text3'});
-    }
-}
-
 function paintRings(rings, zoom) {
     for (const {b, className, out} of rings) {
         const by = out / zoom, h = isOpen(b) ? bandHeight(zoom) : box.h[b];
@@ -291,8 +265,8 @@ function paintRings(rings, zoom) {
         pen.lineWidth = 2 / zoom;
         pen.setLineDash(className === 'hit' ? [4 / zoom, 2 / zoom] : []);
         pen.beginPath();
-        pen.roundRect(box.x[b] - by, box.y[b] - by, box.w[b] + 2 * by, h + 2 * by,
-            4 + by);
+        pen.roundRect(box.x[b] - by - origin.x, box.y[b] - by - origin.y,
+            box.w[b] + 2 * by, h + 2 * by, 4 + by);
         pen.stroke();
     }
     pen.setLineDash([]);

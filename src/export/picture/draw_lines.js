@@ -3,14 +3,18 @@
 
 const TIP = 1, HEAD = 7; // of arrows: from the box, length
 
+/** Corners are round, unless lines split there or the pieces are short. */
+function cornerRadius(points, p) {
+    return scene.isSplit(points[p], points[p + 1]) ? 0
+        : Math.min(7, distance(points, p, p - 2) / 2, distance(points, p, p + 2) / 2);
+}
+
 /** A line with round corners, except where another one leaves it. */
 function linePath(points, start, stop) {
     let d = `M${points[start]} ${points[start + 1]}`;
     for (let p = start + 2; p < stop - 2; p += 2) {
         const x = points[p], y = points[p + 1];
-        const radius = scene.isSplit(x, y) ? 0
-            : Math.min(7, distance(points, p, p - 2) / 2,
-                distance(points, p, p + 2) / 2);
+        const radius = cornerRadius(points, p);
         d += `L${towards(points, p, p - 2, radius)}`;
         if (radius) d += `Q${x} ${y} ${towards(points, p, p + 2, radius)}`;
     }
@@ -78,9 +82,9 @@ function drawCasing({x, y, upright, group: around}) {
 }
 
 /** The colour inside a group. */
-function groundOf(b) {
-    return b === scene.root ? 'var(--surface)' : `var(--g${Math.min(3, depthOf(b))})`;
-}
+const groundName = (b) => (b === scene.root ? 'surface'
+    : `g${Math.min(3, depthOf(b))}`);
+const groundOf = (b) => `var(--${groundName(b)})`;
 
 /** A dot where lines of one net part. */
 function drawDots() {

@@ -78,7 +78,8 @@ function dressTitle(b, one, zoom) {
     shape('path', 'band', {d: bandPath(x, y, box.w[b], band)}, one.group);
     const texts = titleTexts(b, zoom);
     if (!texts.length) return;
-    shape('path', 'chevron', {d: `M${x + 10} ${y + band / 2 - 2 * size}` +
+    shape('path', 'chevron', {'stroke-width': 1.75 * size,
+        d: `M${x + 10} ${y + band / 2 - 2 * size}` +
         `l${4.5 * size} ${4.5 * size}l${4.5 * size} ${-4.5 * size}`}, one.group);
     texts.forEach((text) => drawText(text, one.group));
 }
@@ -87,11 +88,13 @@ function dressTitle(b, one, zoom) {
 
 const ROLES = {text: 'name', text2: 'detail', text3: 'value'};
 
-function drawText(text, parent) {
-    const element = shape('text', ROLES[text.role] + (text.bold ? ' bold' : ''),
-        {x: text.x, y: text.y, 'font-size': text.size}, parent);
-    if (text.anchor) element.setAttribute('text-anchor', text.anchor);
-    element.textContent = text.text;
+/** A new element, or one that is there. */
+function drawText(text, parent, element = shape('text', '', {}, parent)) {
+    const className = ROLES[text.role] + (text.bold ? ' bold' : '');
+    const wanted = {class: className, x: text.x, y: text.y, 'font-size': text.size,
+        'text-anchor': text.anchor ?? 'start'};
+    for (const name in wanted) element.setAttribute(name, wanted[name]);
+    if (element.textContent !== text.text) element.textContent = text.text;
 }
 
 const barPath = (x, y, h) =>
@@ -109,13 +112,23 @@ function drawNode(b) {
             height: h, rx: round}, node);
     if (form === 'box') shape('path', 'bar', {d: barPath(x, y, h)}, node);
     if (form === 'circle') drawSign(b, node);
-    if (hasChevron(b))
-        shape('path', 'chevron', {d: `M${x + 13} ${y + 9.5}l4.5 4.5l-4.5 4.5`}, node);
+    const chevron = hasChevron(b) ? shape('path', 'chevron', {}, node) : null;
     const texts = shape('g', 'texts', {}, node);
-    drawn.set(b, {group: node, texts, at: 0});
+    drawn.set(b, {group: node, texts, chevron, at: 0});
     colourNode(b, node);
     if (alarmWord(b)) drawPill(b, alarmWord(b));
     if (box.change[b]) drawChange(b);
+}
+
+/** Texts and chevron for a zoom. */
+function dressNode(b, one, zoom) {
+    const list = textsOf(b, zoom), {texts, chevron} = one;
+    while (texts.childElementCount > list.length) texts.lastChild.remove();
+    list.forEach((text, i) => drawText(text, texts, texts.children[i]));
+    if (!chevron) return;
+    const {x, y, size} = chevronOf(b, zoom), by = 4.5 * size;
+    chevron.setAttribute('d', `M${x} ${y - by}l${by} ${by}l${-by} ${by}`);
+    chevron.setAttribute('stroke-width', 1.75 * size);
 }
 
 function colourNode(b, node) {
@@ -128,14 +141,10 @@ function colourNode(b, node) {
     node.style.setProperty('--dash', dash || 'none');
 }
 
-/** Plus and times are paths, other signs text. */
 function drawSign(b, node) {
-    const x = box.x[b] + box.w[b] / 2, y = box.y[b] + box.h[b] / 2;
-    const name = textOf(box.name, b);
-    const path = {'+': 'm-5 0h10m-5 -5v10', '\u00d7': 'm-4 -4l8 8m0 -8l-8 8'}[name];
-    if (path) shape('path', 'sign', {d: `M${x} ${y}${path}`}, node);
-    else drawText({text: name, x, y: y + 4, anchor: 'middle', size: 12, bold: true,
-        role: 'text'}, node);
+    const d = signPath(b);
+    if (d) shape('path', 'sign', {d}, node);
+    else drawText(signText(b), node);
 }
 
 /** A triangle and a word on the top left corner, held at the size of the screen. */
@@ -169,22 +178,42 @@ function drawChange(b) {
 
 /* --- Each frame of the screen */
 
+const REST_MS = 80, LOOSE = 1.2;
+
+let dressedZoom = 0, restTimer = 0;
+
+/** The zoom to dress for. While it changes, held texts may be a little too large or too
+    small: setting hundreds of them for each frame is slow. At rest they are exact. */
+function dressZoom() {
+    const {zoom} = view, ratio = zoom / dressedZoom;
+    const near = levelOf(zoom) === levelOf(dressedZoom) && ratio < LOOSE &&
+        ratio > 1 / LOOSE;
+    clearTimeout(restTimer);
+    if (near && ratio !== 1)
+        restTimer = setTimeout(() => {
+            dressedZoom = view.zoom;
+            paintLater();
+        }, REST_MS);
+    else dressedZoom = zoom;
+    return dressedZoom;
+}
+
 /** Texts of what is seen, if they were made for another zoom. */
 function dressVisible() {
-    const zoom = view.zoom, key = levelOf(zoom) > 2 ? 1 : zoom;
-    const area = visibleArea();
+    const zoom = dressZoom(), level = levelOf(zoom), area = visibleArea();
+    const key = level > 2 ? 1 : level === 0 ? 0.1 : zoom;
     for (const b of scene.frames) {
         const one = drawn.get(b);
         if (one.at === key || box.y[b] > area.bottom || box.y[b] + 40 < area.top)
             continue;
-        dressTitle(b, one, zoom);
+        dressTitle(b, one, key);
         one.at = key;
     }
+    if (level < 2) return; // texts of nodes are hidden
     eachInGrid(scene.nodeGrid, scene.nodes.length, area, (i) => {
         const b = scene.nodes[i], one = drawn.get(b);
-        if (one.at === key) return;
-        one.texts.replaceChildren();
-        textsOf(b, zoom).forEach((text) => drawText(text, one.texts));
+        if (one.at === key || !inArea(b, area)) return;
+        dressNode(b, one, zoom);
         one.at = key;
     });
 }
@@ -226,6 +255,9 @@ function lightSvg(lit) {
 
 /** Rings of the selected and the focused box, and the matches of the search. */
 function ringSvg(rings) {
+    const key = [view.zoom, ...rings.map(({b, className}) => className + b)].join();
+    if (key === scene.ringKey) return;
+    scene.ringKey = key;
     layers.marks.querySelectorAll('.ring').forEach((one) => one.remove());
     for (const {b, className, out} of rings) {
         const by = out / view.zoom, round = shapeOf(b) === 'box' ? 4 : box.h[b] / 2;

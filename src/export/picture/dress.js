@@ -75,6 +75,7 @@ function frameValue(b) {
     or the logarithm if the largest is far above the median. As in heat.c. */
 function makeHeat() {
     heat = null;
+    scene.solids = []; // draw_canvas.js: colours by node
     if (colour === 'family') return;
     heat = {metric: colour, values: box[colour], most: 0, least: 0, log: false};
     const all = scene.nodes.filter(isHot).map((b) => heat.values[b]);
@@ -139,8 +140,29 @@ function shapeOf(b) {
 const isWide = (b) => box.shape[b] === TALL; // two lines
 const hasSheets = (b) => box.same[b] > 1 && isWide(b); // it stands for repeats
 const hasChevron = (b) => isGroup(b) && isWide(b);
+const middleX = (b) => box.x[b] + box.w[b] / 2;
 const SHEETS = 6; // what the sheets behind a repeat add to its height
 const heightOf = (b) => box.h[b] - (hasSheets(b) ? SHEETS : 0);
+
+/** The sign in a circle: plus and times are paths, others text. */
+function signPath(b) {
+    const path = {'+': 'm-5 0h10m-5 -5v10',
+        '\u00d7': 'm-4 -4l8 8m0 -8l-8 8'}[textOf(box.name, b)];
+    return path && `M${middleX(b)} ${box.y[b] + box.h[b] / 2}${path}`;
+}
+
+function signText(b) {
+    return {text: textOf(box.name, b), x: middleX(b), y: box.y[b] + box.h[b] / 2 + 4,
+        anchor: 'middle', size: 12, bold: true, role: 'text'};
+}
+
+/** A folded group's chevron, pointing right: its left end and its size. Beside a name
+    that is held at a size it is held too. */
+function chevronOf(b, zoom) {
+    const held = levelOf(zoom) === 2, size = held ? HELD / 12 / zoom : 1;
+    const middle = held ? heightOf(b) / 2 : 14;
+    return {x: box.x[b] + 13, y: box.y[b] + middle, size};
+}
 
 /** Texts of a node: [{text, x, y, anchor, size, bold, role}], in the graph's units. */
 function textsOf(b, zoom) {
@@ -152,6 +174,7 @@ function textsOf(b, zoom) {
     const left = INSET + (hasChevron(b) ? CHEVRON : 0);
     if (level === 2) {
         const size = HELD / zoom, room = w - (shape === 'pill' ? 12 : left + 4);
+        if (size > h) return []; // higher than a pill of a view
         const cut = cutMiddle(name, room, size, !dim);
         const middle = y + h / 2 + size * 0.36;
         if (shape === 'pill')

@@ -21,6 +21,7 @@ function arrange(root = scene ? scene.root : 0) {
     drawScene();
     drawMinimap();
     drawLegend();
+    labelFoldButton();
     relight();
     paintLater();
 }
@@ -31,6 +32,7 @@ function arrange(root = scene ? scene.root : 0) {
 function setOpen(list, open, keep, pointer) {
     const before = keep !== NONE && box.w[keep] ? toStage(box.x[keep], box.y[keep])
         : null;
+    const places = seenPlaces();
     for (const i of list) opened[i] = open ? 1 : 0;
     arrange();
     const anchor = keep === NONE ? NONE : shownFor(keep);
@@ -39,6 +41,7 @@ function setOpen(list, open, keep, pointer) {
     view.y = box.y[anchor] - before.y / view.zoom;
     if (pointer) keepUnder(anchor, pointer);
     holdView();
+    slideFrom(places);
     announce();
     saveState();
 }
@@ -70,6 +73,7 @@ function toggleMany(list) {
 const withBelow = (list) => list.flatMap((b) => [b, ...groupsIn(b)]);
 
 const toggleAll = () => toggleMany(groupsIn(scene.root));
+const allOpen = () => groupsIn(scene.root).every(isOpen);
 
 /** Groups beside the current one. */
 function siblings() {
@@ -93,7 +97,7 @@ function goIn(b) {
     opened[b] = 1;
     current = selected = NONE;
     arrange(b);
-    Object.assign(view, startView());
+    arriveAt(startView());
     drawPath();
     if (from !== NONE) setCurrent(scene.nodes[0] ?? NONE, true);
     saveState();
@@ -177,14 +181,22 @@ function relight() {
     paintLater();
 }
 
+/** Boxes that show matches; kept until the scene or the search changes. */
+function shownHits() {
+    if (scene.hitsOf !== hits) {
+        scene.hitsOf = hits;
+        scene.shownHits = [...new Set(hits.map(shownFor))]
+            .filter((b) => b !== NONE);
+    }
+    return scene.shownHits;
+}
+
 /** Rings: matches of the search, the selected box, the one with the keys. */
 function rings() {
-    const list = [], seen = new Set();
-    for (const b of hits) {
-        const shown = shownFor(b);
-        if (shown === NONE || seen.has(shown) || seen.size > MANY) continue;
-        seen.add(shown);
-        list.push({b: shown, className: 'hit', out: 2});
+    const list = [], area = visibleArea();
+    for (const b of shownHits()) {
+        if (list.length >= MANY) break;
+        if (inArea(b, area)) list.push({b, className: 'hit', out: 2});
     }
     if (selected !== NONE) list.push({b: selected, className: 'selected', out: 1});
     if (byKey && current !== NONE && document.activeElement === stage)

@@ -5,8 +5,9 @@
                       twin of plan_place() and plan_route() in src/layout
      scene.js         what is shown, found by position; trunks.js shared parts of lines
      dress.js         shapes, colours and texts of a box at a zoom
-     draw_svg.js, draw_lines.js   up to 2,000 boxes; draw_canvas.js more
-     view.js          pan and zoom; fold.js open, fold, go in and up
+     draw_svg.js, draw_lines.js   up to 2,000 boxes; draw_canvas.js,
+                      draw_canvas_lines.js, draw_specks.js more
+     view.js, motion.js   pan and zoom; fold.js open, fold, go in and up
      tips.js, search.js, minimap.js, legend.js
      keys.js, mouse.js, graph_page.js   what the reader does; the start
    Names and texts come from models: they are set with textContent, never as HTML. */

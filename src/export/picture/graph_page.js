@@ -3,7 +3,7 @@
 
 const THEME = 'torchoscope-theme';
 
-let pathBar, zoomText, toast, toastTimer = 0;
+let pathBar, zoomText, foldButton, toast, toastTimer = 0;
 
 function icon(d) {
     const svgIcon = shape('svg', 'i', {viewBox: '0 0 14 14', 'aria-hidden': 'true'});
@@ -83,8 +83,8 @@ function makeBar() {
     const bar = document.getElementById('bar'), tools = make('div', 'tools');
     pathBar = make('nav', 'path');
     pathBar.setAttribute('aria-label', 'Path');
-    tools.append(...makeSearch(), makeColourMenu(),
-        button('Open or fold everything (Z)', 'Open all', toggleAll),
+    tools.append(makeSearch(), makeColourMenu(),
+        foldButton = button('Open everything (Z)', 'Open all', toggleAll),
         button('Light or dark', icon('M11.5 8.5a5 5 0 1 1-6-6a4 4 0 0 0 6 6z'),
             switchTheme),
         button('Keys (?)', '?', toggleHelp));
@@ -92,6 +92,15 @@ function makeBar() {
     const facts = document.getElementById('facts');
     facts.textContent = data.facts;
     if (data.note) facts.append(make('span', 'note', data.note));
+}
+
+/** The button says what it does next. */
+function labelFoldButton() {
+    const word = allOpen() ? 'Fold' : 'Open', label = `${word} everything (Z)`;
+    foldButton.hidden = groupsIn(scene.root).length === 0;
+    foldButton.textContent = `${word} all`;
+    foldButton.title = label;
+    foldButton.setAttribute('aria-label', label);
 }
 
 function makeCorner() {
@@ -118,11 +127,23 @@ function paint() {
     if (tipBox !== NONE && !tip.hidden) placeTip(tipBox);
 }
 
+/** A canvas is printed as it is seen, in the colours of paper. */
+function paintForPaper(begin) {
+    const {dataset} = document.documentElement, kept = dataset.theme;
+    if (begin) dataset.theme = 'light';
+    readColours();
+    if (begin) {
+        if (kept) dataset.theme = kept;
+        else delete dataset.theme;
+    }
+    paintCanvas([]);
+    if (!begin) paintLater();
+}
+
 /** Paper gets the whole graph, in light colours, with all texts. */
 function printGraph(begin) {
     if (scene.painted) {
-        readColours();
-        paintCanvas([]);
+        paintForPaper(begin);
         return;
     }
     if (!begin) {
@@ -135,11 +156,7 @@ function printGraph(begin) {
     lightSvg(null);
     svg.setAttribute('viewBox', `0 0 ${scene.width} ${scene.height}`);
     scene.frames.forEach((b) => dressTitle(b, drawn.get(b), 1));
-    for (const b of scene.nodes) {
-        const {texts} = drawn.get(b);
-        texts.replaceChildren();
-        textsOf(b, 1).forEach((text) => drawText(text, texts));
-    }
+    scene.nodes.forEach((b) => dressNode(b, drawn.get(b), 1));
     drawn.forEach((one) => (one.at = 1));
     paintSvg();
     ringSvg([]);

@@ -81,6 +81,7 @@ static int64_t metric_text(struct html *html, uint32_t i)
 static void put_metric(struct html *html, enum diagram_metric metric)
 {
     const char *name = diagram_metric_name(metric);
+    int digits = metric == DIAGRAM_PARAMS || metric == DIAGRAM_FLOPS ? 15 : 7;
     char text_name[32];
     struct html_column text = {text_name, metric_text};
 
@@ -88,7 +89,8 @@ static void put_metric(struct html *html, enum diagram_metric metric)
     for (uint32_t i = 0; i < html->plan->n_boxes; i++) {
         double value = html->diagram->boxes[i].metric[metric];
 
-        out_printf(html->out, i > 0 ? ",%.7g" : "%.7g", isfinite(value) ? value : -1);
+        out_printf(html->out, "%s%.*g", i > 0 ? "," : "", digits,
+                   isfinite(value) ? value : -1);
     }
     out_char(html->out, ']');
     snprintf(text_name, sizeof text_name, "%sText", name);

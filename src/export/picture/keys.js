@@ -2,8 +2,7 @@
 /* --- keys.js: everything by keyboard, and the page that lists the keys. */
 
 const KEYS_HELP = [
-    ['\u2191 \u2193', 'along the lines'],
-    ['\u2190 \u2192', 'boxes beside it; \u2190 at the first: its frame'],
+    ['\u2191 \u2193 \u2190 \u2192', 'along the lines; to boxes beside, to the frame'],
     ['Enter', 'go into a folded box; fold an open one'], ['Backspace', 'go up'],
     ['z', 'open or fold in place'], ['Z', 'open or fold everything'],
     ['s S', 'open or fold siblings; and all below them'],
@@ -26,12 +25,15 @@ function alongLines(forward) {
     return list;
 }
 
-const middleX = (b) => box.x[b] + box.w[b] / 2;
+const middleY = (b) => box.y[b] + box.h[b] / 2;
+/** Across the direction of the lines: who is beside whom. */
+const across = (b) => (data.sideways ? middleY(b) : middleX(b));
 
 /** The one nearest to straight ahead. */
 function nearest(list) {
-    const away = (b) => Math.abs(middleX(b) - middleX(current)) +
-        Math.abs(box.y[b] - box.y[current]) / 4;
+    const along = (b) => (data.sideways ? box.x[b] : box.y[b]);
+    const away = (b) => Math.abs(across(b) - across(current)) +
+        Math.abs(along(b) - along(current)) / 4;
     return list.reduce((best, b) =>
         (best === NONE || away(b) < away(best) ? b : best), NONE);
 }
@@ -62,6 +64,14 @@ function before(b) {
     return box.parent[b] === scene.root ? NONE : box.parent[b];
 }
 
+/** Siblings in another column. */
+function apart(right) {
+    const [from, size] = data.sideways ? [box.y, box.h] : [box.x, box.w];
+    const near = from[current], far = near + size[current];
+    return inside(box.parent[current]).filter((b) =>
+        (right ? from[b] >= far : from[b] + size[b] <= near));
+}
+
 /** Boxes beside the current one; at the left end the frame around it. */
 function beside(right) {
     if (current === NONE) {
@@ -72,15 +82,22 @@ function beside(right) {
         go(inside(current)[0]);
         return;
     }
-    const overlap = (b) => box.y[b] < box.y[current] + box.h[current] &&
-        box.y[b] + box.h[b] > box.y[current];
+    const [from, size] = data.sideways ? [box.x, box.w] : [box.y, box.h];
+    const overlap = (b) => from[b] < from[current] + size[current] &&
+        from[b] + size[b] > from[current];
     const list = inside(box.parent[current]).filter((b) =>
         b !== current && overlap(b) &&
-        (right ? middleX(b) > middleX(current) : middleX(b) < middleX(current)));
-    let next = nearest(list);
+        (right ? across(b) > across(current) : across(b) < across(current)));
+    let next = nearest(list.length ? list : apart(right));
     if (next === NONE && !right && box.parent[current] !== scene.root)
         next = box.parent[current];
     go(next);
+}
+
+/** Lines run down, or to the right in a graph that is drawn sideways. */
+function arrow(upright, forward) {
+    if (upright === !data.sideways) walk(forward);
+    else beside(forward);
 }
 
 function go(b) {
@@ -123,8 +140,8 @@ async function copyPath() {
 const STEP = 60; // px
 
 const keys = {
-    ArrowDown: () => walk(true), ArrowUp: () => walk(false),
-    ArrowRight: () => beside(true), ArrowLeft: () => beside(false),
+    ArrowDown: () => arrow(true, true), ArrowUp: () => arrow(true, false),
+    ArrowRight: () => arrow(false, true), ArrowLeft: () => arrow(false, false),
     Enter: enter, Backspace: goUp, Escape: escape, ' ': fit,
     '+': () => zoomMiddle(1.25), '=': () => zoomMiddle(1.25),
     '-': () => zoomMiddle(0.8), 0: () => zoomMiddle(1 / view.zoom),
@@ -140,14 +157,15 @@ const keys = {
 };
 
 function press(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || !keys[event.key]) return;
-    const own = event.target.closest('button,select,input,a');
-    if (own && ['Enter', ' ', 'ArrowDown', 'ArrowUp'].includes(event.key)) return;
+    const {key} = event, own = event.target.closest('button,select,input,a');
+    if (event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(keys, key))
+        return;
+    if (own && (own.tagName !== 'BUTTON' || key === 'Enter' || key === ' ')) return;
     event.preventDefault();
-    if (!own && event.key !== '/') stage.focus({preventScroll: true});
-    const hadTip = tipBox;
-    keys[event.key](event);
-    if (hadTip !== NONE && tipBox === hadTip && event.key !== 'Enter') hideTip();
+    if (!help.hidden && key !== 'Escape' && key !== '?') toggleHelp();
+    if (key !== '/' && key !== '?') stage.focus({preventScroll: true});
+    if (key !== 'Escape' && key !== 'Enter') hideTip();
+    keys[key](event);
 }
 
 /* --- Help */
@@ -158,6 +176,7 @@ function makeHelp() {
     help = make('div', 'help');
     help.setAttribute('role', 'dialog');
     help.setAttribute('aria-label', 'Keys');
+    help.tabIndex = -1;
     help.hidden = true;
     const list = make('dl');
     for (const [key, what] of KEYS_HELP) {
@@ -171,6 +190,8 @@ function makeHelp() {
     return help;
 }
 
+/** The focus goes to the list, so that a screen reader reads it, and back. */
 function toggleHelp() {
     help.hidden = !help.hidden;
+    (help.hidden ? stage : help).focus({preventScroll: true});
 }

@@ -37,7 +37,8 @@ function heatEntries() {
     const how = heat.log ? 'logarithmic steps' : 'square-root steps';
     const entry = make('span', 'entry');
     entry.append(make('b', '', metric.title), ' ', heat.log ? '' : '0', ramp, largest);
-    return [entry, make('span', 'entry', `${how}; total ${metric.totalText}`)];
+    const total = metric.totalText === '\u2013' ? '' : `; total ${metric.totalText}`;
+    return [entry, make('span', 'entry', how + total)];
 }
 
 /** The disc of a change, and its name. */

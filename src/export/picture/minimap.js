@@ -3,7 +3,7 @@
 
 const MAP_BOXES = 60, MAP_W = 86, MAP_H = 94, MAP_PAD = 5;
 
-let map, mapPen, mapImage = null, mapScale = 1, mapLeft = 0;
+let map, mapPen, mapImage = null, mapScale = 1, mapLeft = 0, mapTop = 0;
 
 function makeMinimap() {
     map = make('canvas', 'map');
@@ -21,7 +21,7 @@ function makeMinimap() {
 function moveByMap(event) {
     const rect = map.getBoundingClientRect();
     const x = (event.clientX - rect.left - mapLeft) / mapScale;
-    const y = (event.clientY - rect.top - MAP_PAD) / mapScale;
+    const y = (event.clientY - rect.top - mapTop) / mapScale;
     stopMoving();
     Object.assign(view, viewOf(x, y, 0, 0, view.zoom));
     holdView();
@@ -35,6 +35,7 @@ function drawMinimap() {
     if (map.hidden) return;
     mapScale = Math.min((MAP_W - 2 * MAP_PAD) / width, (MAP_H - 2 * MAP_PAD) / height);
     mapLeft = (MAP_W - width * mapScale) / 2;
+    mapTop = (MAP_H - height * mapScale) / 2;
     map.width = MAP_W * ratio;
     map.height = MAP_H * ratio;
     const taken = new Set(), least = 1 / ratio;
@@ -45,7 +46,7 @@ function drawMinimap() {
     pen.scale(ratio, ratio);
     pen.fillStyle = paints.nodeline;
     for (const b of nodes) {
-        const x = mapLeft + box.x[b] * mapScale, y = MAP_PAD + box.y[b] * mapScale;
+        const x = mapLeft + box.x[b] * mapScale, y = mapTop + box.y[b] * mapScale;
         const key = Math.floor(y * 2) * 1024 + Math.floor(x * 2);
         if (taken.has(key)) continue;
         taken.add(key);
@@ -58,7 +59,7 @@ function paintMinimap() {
     if (map.hidden) return;
     const ratio = devicePixelRatio || 1, area = visibleArea();
     const clampX = (x) => Math.max(0, Math.min(MAP_W, mapLeft + x * mapScale));
-    const clampY = (y) => Math.max(0, Math.min(MAP_H, MAP_PAD + y * mapScale));
+    const clampY = (y) => Math.max(0, Math.min(MAP_H, mapTop + y * mapScale));
     const x = clampX(area.left), y = clampY(area.top);
     mapPen.setTransform(1, 0, 0, 1, 0, 0);
     mapPen.clearRect(0, 0, map.width, map.height);

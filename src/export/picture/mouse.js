@@ -1,6 +1,7 @@
 
 /* --- mouse.js: pointers: hover, click, drag, wheel, two fingers. */
 
+const FINGER = 44; // px: what a finger hits
 const SLOP = 4; // px: a press that moves less is a click
 
 const pointers = new Map(); // that are down: {x, y}
@@ -19,9 +20,10 @@ function boxUnder(event) {
 }
 
 /** On the chevron of a folded box? */
-function onChevron(b, at) {
+function onChevron(b, at, touch) {
     const point = toGraph(at.x, at.y);
-    return point.x - box.x[b] < INSET + CHEVRON && shapeOf(b) === 'box';
+    const reach = Math.max(INSET + CHEVRON, touch ? FINGER / view.zoom : 0);
+    return point.x - box.x[b] < reach && shapeOf(b) === 'box';
 }
 
 const isControl = (event) => event.target.closest('.tip,.corner,.help');
@@ -75,13 +77,17 @@ function pointerUp(event) {
 
 function clicked(event) {
     const b = boxUnder(event), at = position(event);
+    const touch = event.pointerType === 'touch';
     stage.focus({preventScroll: true});
+    if (!help.hidden) toggleHelp();
     setCurrent(b, false);
+    if (touch) tipLater(b); // no hover
     if (b === NONE) {
         selected = NONE;
         hideTip();
     } else if (isOpen(b)) toggle(b, at);
-    else if (isGroup(b) && (onChevron(b, at) || box.shape[b] === PILL)) toggle(b, at);
+    else if (isGroup(b) && (onChevron(b, at, touch) || box.shape[b] === PILL))
+        toggle(b, at);
 }
 
 function doubleClicked(event) {

@@ -78,7 +78,7 @@ function labelOf(n) {
 
 function makeGrid(width, height) {
     const across = Math.floor(width / CELL) + 1, down = Math.floor(height / CELL) + 1;
-    return {across, down, cells: new Map(), long: []};
+    return {across, down, cells: new Map(), long: [], seen: null, turn: 0};
 }
 
 function addToGrid(grid, i, left, top, right, bottom) {
@@ -107,12 +107,13 @@ function eachInGrid(grid, count, area, visit) {
         for (let i = 0; i < count; i++) visit(i);
         return;
     }
-    const seen = new Set();
+    if (!grid.seen) grid.seen = new Uint32Array(count); // by turns: no need to clear
+    const {seen} = grid, turn = ++grid.turn;
     for (let y = y1; y <= y2; y++)
         for (let x = x1; x <= x2; x++)
             for (const i of grid.cells.get(y * grid.across + x) ?? [])
-                if (!seen.has(i)) {
-                    seen.add(i);
+                if (seen[i] !== turn) {
+                    seen[i] = turn;
                     visit(i);
                 }
     for (const i of grid.long) visit(i);

@@ -1,7 +1,10 @@
 
-/* --- search.js: find boxes by name, class, argument or path, folded ones too. */
+/* --- search.js: find boxes by name, class, argument or path, folded ones too. Matches
+       are marked in the graph and listed below the field. */
 
-let field, found, words = null, hitAt = -1;
+const LISTED = 20; // of each kind
+
+let field, found, results, words = null, hitAt = -1;
 
 /** What is searched of each box, made at the first search. */
 function searchTexts() {
@@ -23,6 +26,7 @@ function search() {
             if (i > 0 && text.includes(wantedText)) hits.push(i);
         });
     sayFound();
+    listResults();
     paintLater();
 }
 
@@ -31,16 +35,24 @@ function sayFound() {
     const all = (box.n - 1).toLocaleString('en');
     if (!field.value.trim()) found.textContent = '';
     else if (!hits.length) found.textContent = `not in ${all} boxes`;
-    else found.textContent = hitAt < 0 ? `${count} found` : `${hitAt + 1} of ${count}`;
+    else found.textContent = hitAt < 0 ? `${count} found`
+        : `${(hitAt + 1).toLocaleString('en')} of ${count}`;
+}
+
+/* --- Going to matches */
+
+function goToHit(at) {
+    hitAt = at;
+    goToBox(hits[at]);
+    sayFound();
+    showResults(false);
 }
 
 /** Go to the next match, or with -1 to the one before. */
 function nextHit(by) {
-    if (!hits.length) return;
-    hitAt = hitAt < 0 && by < 0 ? hits.length - 1
-        : (hitAt + by + hits.length) % hits.length;
-    goToBox(hits[hitAt]);
-    sayFound();
+    if (hits.length)
+        goToHit(hitAt < 0 && by < 0 ? hits.length - 1
+            : (hitAt + by + hits.length) % hits.length);
 }
 
 function clearSearch() {
@@ -48,22 +60,105 @@ function clearSearch() {
     search();
 }
 
+/* --- The list */
+
+const isModule = (b) => ['module', 'repeat'].includes(data.kinds[box.kind[b]]);
+
+/** Modules, then operations: the first of each, and how many more there are. */
+function listResults() {
+    const kinds = [['Modules', true], ['Operations', false]];
+    results.replaceChildren();
+    for (const [title, wantsModule] of kinds) {
+        const list = [];
+        hits.forEach((b, at) => isModule(b) === wantsModule && list.push(at));
+        if (!list.length) continue;
+        const part = make('div');
+        part.setAttribute('role', 'group');
+        part.setAttribute('aria-label', title);
+        part.append(make('p', 'kind', title));
+        list.slice(0, LISTED).forEach((at) => part.append(makeResult(at)));
+        if (list.length > LISTED)
+            part.append(make('p', 'kind',
+                `and ${(list.length - LISTED).toLocaleString('en')} more: n goes on`));
+        results.append(part);
+    }
+    showResults(hits.length > 0);
+}
+
+function makeResult(at) {
+    const b = hits[at], item = make('div', 'result'), path = idOf(box.parent[b]);
+    item.id = `hit${at}`;
+    item.dataset.at = at;
+    item.setAttribute('role', 'option');
+    item.append(make('b', '', textOf(box.full, b)), ' ', classOf(b));
+    if (path) item.append(make('span', 'where', path));
+    item.onclick = () => goToHit(at);
+    return item;
+}
+
+function showResults(open) {
+    results.hidden = !open;
+    field.setAttribute('aria-expanded', String(open));
+    choose(null);
+}
+
+/** The result that Enter takes. */
+function choose(item) {
+    results.querySelector('.chosen')?.classList.remove('chosen');
+    field.removeAttribute('aria-activedescendant');
+    if (!item) return;
+    item.classList.add('chosen');
+    item.scrollIntoView({block: 'nearest'});
+    field.setAttribute('aria-activedescendant', item.id);
+}
+
+function chooseNext(by) {
+    if (!hits.length) return;
+    if (results.hidden) showResults(true);
+    const items = [...results.querySelectorAll('.result')];
+    const at = items.findIndex((item) => item.classList.contains('chosen'));
+    choose(items[at < 0 && by < 0 ? items.length - 1
+        : (at + by + items.length) % items.length]);
+}
+
+/* --- The field */
+
+function searchKey(event) {
+    const chosen = results.querySelector('.chosen');
+    event.stopPropagation();
+    if (event.key === 'Enter' && chosen) goToHit(Number(chosen.dataset.at));
+    else if (event.key === 'Enter') nextHit(event.shiftKey ? -1 : 1);
+    else if (event.key === 'ArrowDown') chooseNext(1);
+    else if (event.key === 'ArrowUp') chooseNext(-1);
+    else if (event.key === 'Escape') {
+        clearSearch();
+        stage.focus();
+    } else return;
+    event.preventDefault();
+}
+
 function makeSearch() {
-    const label = make('label', 'search');
+    const around = make('div', 'finder'), label = make('label', 'search');
     field = make('input');
     field.type = 'search';
     field.placeholder = 'Search';
-    field.setAttribute('aria-label', 'Search boxes');
-    found = make('span', 'dim');
+    for (const [name, value] of [['aria-label', 'Search boxes'], ['role', 'combobox'],
+        ['aria-autocomplete', 'list'], ['aria-expanded', 'false'],
+        ['aria-controls', 'results'], ['autocomplete', 'off']])
+        field.setAttribute(name, value);
+    found = make('span', 'found');
     found.setAttribute('role', 'status');
+    results = make('div', 'results');
+    results.id = 'results';
+    results.setAttribute('role', 'listbox');
+    results.setAttribute('aria-label', 'Matches');
+    results.hidden = true;
+    results.onpointerdown = (event) => event.preventDefault(); // the field keeps focus
     field.oninput = search;
-    field.onkeydown = (event) => {
-        if (event.key === 'Enter') nextHit(event.shiftKey ? -1 : 1);
-        if (event.key === 'Escape') clearSearch();
-        if (event.key === 'Escape' || event.key === 'ArrowDown') stage.focus();
-        event.stopPropagation();
-    };
+    field.onkeydown = searchKey;
+    field.onblur = () => showResults(false);
     label.append(icon('M6 1.5a4.5 4.5 0 1 1 0 9a4.5 4.5 0 1 1 0-9M9.5 9.5l3 3'), field,
-        make('kbd', '', '/'));
-    return [found, label];
+        found, make('kbd', '', '/'));
+    around.append(label, results);
+    return around;
 }

@@ -29,17 +29,43 @@ function netsOf(b, incoming) {
     return list;
 }
 
+/** A line from an input or to an output has no label: the box there says the shape. */
+function endShape(n) {
+    let from = n, to = n, target = NONE;
+    while (net.source[from] === net.group[from] && net.outer[from] !== NONE)
+        from = end.net[net.outer[from]];
+    while (to !== NONE && target === NONE) {
+        let next = NONE;
+        for (let e = net.ends[to]; e < net.ends[to] + net.nEnds[to]; e++) {
+            if (isEnd(end.target[e])) target = end.target[e];
+            else if (end.target[e] === net.group[to]) next = end.outer[e];
+        }
+        to = next;
+    }
+    const one = [net.source[from], target].find((b) => b !== NONE && isEnd(b));
+    return one === undefined ? '' : textOf(box.words, one).split('\n')[0];
+}
+
 function tensorTexts(b, incoming) {
     return netsOf(b, incoming).slice(0, 8).map((n) => {
-        const shape = textOf(net.more, n) || textOf(net.label, n);
+        const tensor = textOf(net.more, n) || textOf(net.label, n) || endShape(n);
         const bytes = incoming ? '' : textOf(net.bytes, n);
-        return [`${shape} ${textOf(net.dtype, n)}`.trim(), bytes].filter(Boolean)
+        return [`${tensor} ${textOf(net.dtype, n)}`.trim(), bytes].filter(Boolean)
             .join(', ');
     }).filter(Boolean);
 }
 
+const isEnd = (b) => box.kind[b] === KIND_INPUT || box.kind[b] === KIND_OUTPUT;
+
+/** The class; of an input or output its shape and dtype. */
+function classOf(b) {
+    const words = textOf(box.words, b).split('\n');
+    return isEnd(b) ? words.join(' ') : words[0];
+}
+
 /** Arguments: "stride 2" is key and value, "3" has a dash as its key. */
 function argumentRows(b) {
+    if (isEnd(b)) return [];
     return textOf(box.words, b).split('\n').slice(1).filter(Boolean).map((word) => {
         const space = word.indexOf(' ');
         return space > 0 ? [word.slice(0, space), word.slice(space + 1)]
@@ -47,14 +73,28 @@ function argumentRows(b) {
     });
 }
 
-/** "4% of forward" for times; other values alone. */
+/** "8.42ms, 4% of forward"; counts in full, in brackets if they are tied. */
 function metricRow(metric, b) {
     const text = textOf(box[`${metric.name}Text`], b);
     const value = box[metric.name][b];
     if (!text || value < 0) return null;
-    const share = metric.name === 'time' && metric.total > 0
-        ? ` ${Math.round(100 * value / metric.total)}% of forward` : '';
-    return [metric.title, text + share];
+    if (metric.name === 'time') {
+        const percent = Math.round(100 * value / metric.total);
+        const share = percent ? `${percent}%` : 'under 1%';
+        return ['forward', metric.total > 0 ? `${text}, ${share} of forward` : text];
+    }
+    const counted = metric.name === 'params' || metric.name === 'flops';
+    return [metric.title, counted ? text.replace(/^(\(?)[\d.]+[A-Z]?(\)?)$/,
+        `$1${value.toLocaleString('en')}$2`) : text];
+}
+
+/** Modules have a path; what is between them has a module around it and an id. */
+function whereRows(b) {
+    const kind = data.kinds[box.kind[b]];
+    if (kind === 'module' || kind === 'repeat') return [['path', idOf(b)]];
+    if (isEnd(b)) return [];
+    const around = idOf(box.parent[b]) || data.path[data.path.length - 1];
+    return [['inside', around], ['id', idOf(b)]];
 }
 
 function tipRows(b) {
@@ -69,8 +109,7 @@ function tipRows(b) {
     if (box.calls[b] > 1) rows.push(['call', `${box.number[b]} of ${box.calls[b]}`]);
     if (box.ops[b] > 1) rows.push(['operations', String(box.ops[b])]);
     if (textOf(box.line, b)) rows.push(['source', textOf(box.line, b)]);
-    rows.push(['path', idOf(b)]);
-    return rows;
+    return rows.concat(whereRows(b));
 }
 
 const NOTES = [[MADE, 'NaN or Inf was made here first'],
@@ -79,16 +118,15 @@ const NOTES = [[MADE, 'NaN or Inf was made here first'],
 
 function fillTip(b) {
     const head = make('p', 'head'), list = make('dl');
-    head.append(make('b', '', textOf(box.full, b)), ' ',
-        textOf(box.words, b).split('\n')[0]);
+    head.append(make('b', '', textOf(box.full, b)), ' ', classOf(b));
     for (const [key, value] of tipRows(b))
         list.append(make('dt', '', key), make('dd', '', value));
     tip.replaceChildren(head, list);
     for (const [flag, note] of NOTES)
         if (has(b, flag)) tip.append(make('p', 'note', note));
     if (isGroup(b)) {
-        const open = isOpen(b) ? 'z folds it' : 'z opens it here, Enter goes in';
-        tip.append(make('p', 'hint', open));
+        tip.append(make('p', 'hint', isOpen(b) ? 'z folds it'
+            : 'z opens it here, Enter goes in'));
     }
 }
 

@@ -4,15 +4,12 @@
 
 const LEAST = 0.0005, MOST = 4; // zoom
 const MARGIN = 24; // px around what is fitted
-const MOVE_MS = 120;
 
 const view = {x: 0, y: 0, zoom: 1};
 let stage; // the element that shows the graph
 let wanted = 0; // the frame that will draw
-let moving = 0; // the frame of a motion
 
 const stageWidth = () => stage.clientWidth, stageHeight = () => stage.clientHeight;
-const still = () => matchMedia('(prefers-reduced-motion:reduce)').matches;
 
 function paintLater() {
     if (!wanted)
@@ -63,37 +60,7 @@ function zoomAt(factor, x, y) {
 
 const zoomMiddle = (factor) => zoomAt(factor, stageWidth() / 2, stageHeight() / 2);
 
-/* --- Motion */
-
-function stopMoving() {
-    cancelAnimationFrame(moving);
-    moving = 0;
-}
-
-/** Move to a view, the zoom evenly by its logarithm. */
-function moveTo(to) {
-    stopMoving();
-    if (still()) {
-        Object.assign(view, to);
-        paintLater();
-        return;
-    }
-    const from = {...view}, begin = performance.now();
-    const middle = (one) => ({x: one.x + stageWidth() / 2 / one.zoom,
-        y: one.y + stageHeight() / 2 / one.zoom});
-    const a = middle(from), b = middle(to);
-    const step = (now) => {
-        const t = Math.max(0, Math.min(1, (now - begin) / MOVE_MS));
-        const part = 1 - (1 - t) ** 3;
-        view.zoom = from.zoom * (to.zoom / from.zoom) ** part;
-        view.x = a.x + (b.x - a.x) * part - stageWidth() / 2 / view.zoom;
-        view.y = a.y + (b.y - a.y) * part - stageHeight() / 2 / view.zoom;
-        if (t === 1) Object.assign(view, to);
-        moving = t < 1 ? requestAnimationFrame(step) : 0;
-        paint();
-    };
-    moving = requestAnimationFrame(step);
-}
+/* --- What to show */
 
 /** A view with a part of the graph in its middle. */
 function viewOf(left, top, width, height, zoom) {
@@ -110,24 +77,40 @@ function fit() {
     moveTo(viewOf(0, 0, scene.width, scene.height, fitZoom()));
 }
 
-/** At first: readable, from the top, unless everything fits. */
+/** At first: readable, from where the lines begin, unless everything fits. */
 function startView() {
-    const whole = fitZoom();
+    const whole = fitZoom(), {sideways} = data;
     if (whole >= 0.9) return viewOf(0, 0, scene.width, scene.height, whole);
-    const zoom = Math.max(0.5, Math.min(1, (stageWidth() - MARGIN) / scene.width));
-    return {...viewOf(0, 0, scene.width, scene.height, zoom), y: 0};
+    const room = sideways ? (stageHeight() - 2 * MARGIN) / scene.height
+        : (stageWidth() - 2 * MARGIN) / scene.width;
+    const zoom = Math.max(0.5, Math.min(1, room));
+    const middle = viewOf(0, 0, scene.width, scene.height, zoom);
+    return {...middle, [sideways ? 'x' : 'y']: -MARGIN / zoom};
 }
 
-/** Bring a box into view; its top left corner if it is larger than the stage. */
+/** Bring a box into view: no further than needed, or to the middle. */
 function reveal(b, centre) {
-    const area = visibleArea(), pad = 40 / view.zoom;
     const w = box.w[b], h = isOpen(b) ? bandHeight(view.zoom) : box.h[b];
-    const x = box.x[b], y = box.y[b];
-    const seen = x >= area.left + pad && x + w <= area.right - pad &&
-        y >= area.top + pad && y + h <= area.bottom - pad;
-    if (seen && !centre) return;
-    const zoom = centre ? Math.max(view.zoom, 0.9) : view.zoom;
-    const to = viewOf(x, y, w, h, zoom);
-    if (w * zoom > stageWidth()) to.x = x - MARGIN / zoom;
-    moveTo(to);
+    if (centre) {
+        const zoom = Math.max(view.zoom, 0.9);
+        const to = viewOf(box.x[b], box.y[b], w, h, zoom);
+        if (w * zoom > stageWidth()) to.x = box.x[b] - MARGIN / zoom;
+        moveTo(to);
+        return;
+    }
+    const x = nearestView(view.x, stageWidth(), box.x[b], w, scene.width);
+    const y = nearestView(view.y, stageHeight(), box.y[b], h, scene.height);
+    if (x !== view.x || y !== view.y) moveTo({x, y, zoom: view.zoom});
+}
+
+const AROUND = 80; // px of the graph around a box that is revealed, if there is as much
+
+/** On one axis: the view nearest to the one of now that shows a box, `from` on for
+    `size`, of a graph that is `whole` long; the beginning of a box that is too long. */
+function nearestView(now, stagePixels, from, size, whole) {
+    const seen = stagePixels / view.zoom, margin = MARGIN / view.zoom;
+    const pad = Math.max(0, Math.min(AROUND / view.zoom, (seen - size) / 2));
+    const most = Math.max(-margin, from - pad); // the view begins there or before
+    const least = Math.min(whole + margin, from + size + pad) - seen;
+    return Math.min(most, Math.max(least, now));
 }
