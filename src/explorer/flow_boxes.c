@@ -2,7 +2,7 @@
  * background, because that of a large model takes longer than a key may. */
 #include "explorer/flow_in.h"
 
-#define WAIT_MS   5   /* for a diagram: most are ready by then */
+#define WAIT_MS   4   /* for a diagram: most are ready by then */
 #define PER_BOX   100 /* cells of the panel for each box */
 #define FEW_BOXES 12  /* in the smallest panel */
 

@@ -16,7 +16,7 @@ const struct plan_style boxes_style = {
     .track = 1,
     .track_last = 1,
     .column = 3,
-    .lane_first = 2,
+    .lane_first = 3,
     .lane = 2,
     .slot = 1,
     .side = 1,
@@ -349,35 +349,67 @@ static int arrange(struct boxes_drawing *drawing, enum boxes_detail detail,
     return plan_place(&drawing->plan, &boxes_style, arena, err);
 }
 
+/* Boxes and their order, with at most so many of them if groups can be closed. */
+static int order(struct boxes_drawing *drawing, uint32_t most, struct arena *arena,
+                 struct err *err)
+{
+    struct boxes_ends *ends;
+    uint32_t n;
+
+    if (boxes_fold(drawing, most, arena, &ends, &n, err) < 0)
+        return -1;
+    if (drawing->plan.n_boxes < 2)
+        return err_set(err, ERR_NOT_FOUND,
+                       "nothing is inside: there is nothing to draw");
+    if (boxes_nets(drawing, ends, n, arena, err) < 0)
+        return -1;
+    return plan_order(&drawing->plan, arena, err);
+}
+
+/* Tries from `detail` on, up to `last`, until it fits; returns what is arranged then, or
+ * -1. */
+static int try_details(struct boxes_drawing *drawing, int detail, int last,
+                       uint32_t width, struct arena *arena, struct err *err)
+{
+    for (;; detail++) {
+        if (arrange(drawing, (enum boxes_detail)detail, arena, err) < 0)
+            return -1;
+        if (detail == last || drawing->plan.width <= (int32_t)width)
+            return detail;
+    }
+}
+
+/* What does not fit says less, down to the classes; then groups are closed; then boxes
+ * have only names. Whoever has to scroll sideways anyway gets to see classes. */
 int boxes_draw(struct boxes_drawing *ret_drawing, const struct boxes_graph *graph,
                const struct boxes_wanted *wanted, struct arena *arena, struct err *err)
 {
     struct boxes_drawing drawing = {.graph = graph};
-    enum boxes_detail detail = DETAIL_ALL;
-    struct boxes_ends *ends;
-    uint32_t n;
+    uint32_t most = wanted->most, n = 0;
+    int detail = DETAIL_ALL;
 
-    if (boxes_fold(&drawing, wanted->most, arena, &ends, &n, err) < 0)
-        return -1;
-    if (drawing.plan.n_boxes < 2)
-        return err_set(err, ERR_NOT_FOUND,
-                       "nothing is inside: there is nothing to draw");
-    if (boxes_nets(&drawing, ends, n, arena, err) < 0 ||
-        plan_order(&drawing.plan, arena, err) < 0)
-        return -1;
-    for (; detail < DETAIL_COUNT; detail++) {
-        if (arrange(&drawing, detail, arena, err) < 0)
+    do {
+        uint32_t before = n;
+
+        if (order(&drawing, most, arena, err) < 0)
             return -1;
-        if (drawing.plan.width <= (int32_t)wanted->width)
-            break;
+        n = drawing.plan.n_boxes;
+        if (n != before)
+            detail = try_details(&drawing, DETAIL_ALL, DETAIL_CLASS, wanted->width,
+                                 arena, err);
+        else
+            detail = try_details(&drawing, DETAIL_CLASS, DETAIL_CLASS, wanted->width,
+                                 arena, err);
+        most = most * 2 / 3;
+    } while (detail >= 0 && most > 0 && drawing.plan.width > (int32_t)wanted->width);
+    if (detail >= 0 && drawing.plan.width > (int32_t)wanted->width) {
+        detail = try_details(&drawing, DETAIL_NAMES, DETAIL_NAMES, wanted->width, arena,
+                             err);
+        if (detail >= 0 && drawing.plan.width > (int32_t)wanted->width)
+            detail = try_details(&drawing, DETAIL_CLASS, DETAIL_CLASS, wanted->width,
+                                 arena, err);
     }
-    /* Whoever has to scroll sideways anyway gets to see classes. */
-    if (detail == DETAIL_COUNT) {
-        detail = DETAIL_CLASS;
-        if (arrange(&drawing, detail, arena, err) < 0)
-            return -1;
-    }
-    if (boxes_paint(&drawing, detail, arena, err) < 0)
+    if (detail < 0 || boxes_paint(&drawing, (enum boxes_detail)detail, arena, err) < 0)
         return -1;
     *ret_drawing = drawing;
     return 0;
