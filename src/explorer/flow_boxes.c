@@ -111,7 +111,9 @@ static uint32_t choose(const struct flow_boxes *own, bool same, uint32_t inner)
     const struct boxes_drawing *drawing = &own->drawing;
     uint32_t node = BOXES_NONE;
 
-    if (same) { /* as before; if it is not drawn now, what is drawn instead */
+    if (own->wanted != RUN_NONE)
+        node = boxes_find(drawing, own->wanted, NO_PLACE);
+    if (same && node == BOXES_NONE) { /* as before, or what is drawn instead */
         node = own->selected;
         while (node > 0 && node < drawing->graph->n_nodes &&
                drawing->box_of[node] == BOXES_NONE)
@@ -119,8 +121,6 @@ static uint32_t choose(const struct flow_boxes *own, bool same, uint32_t inner)
         if (node == 0 || node >= drawing->graph->n_nodes ||
             drawing->boxes[drawing->box_of[node]].n_rows == 0)
             node = BOXES_NONE;
-    } else if (own->wanted != RUN_NONE) {
-        node = boxes_find(drawing, own->wanted, NO_PLACE);
     }
     if (inner != RUN_NONE && inner != own->inner)
         node = boxes_find(drawing, inner, NO_PLACE);
@@ -134,7 +134,7 @@ static int draw(struct flow_boxes *own, const struct boxes_graph *graph,
     bool same = own->graph == graph && own->call == q->call && own->place == q->root;
 
     if (same && own->width == wanted->width && own->most == wanted->most &&
-        own->inner == inner)
+        own->inner == inner && own->wanted == RUN_NONE)
         return 0;
     drop(own);
     if (boxes_draw(&own->drawing, graph, wanted, &own->arena, err) < 0)

@@ -15,6 +15,7 @@ const struct plan_style boxes_style = {
     .track_first = 0,
     .track = 1,
     .track_last = 1,
+    .track_out = 1,
     .column = 3,
     .lane_first = 3,
     .lane = 2,

@@ -100,7 +100,7 @@ static void print_cell(struct printing *p, uint32_t column, uint32_t row)
     else if (cell->box > 0 && box->bare)
         sign = bare_sign(p, cell->box, column);
     else if (mine && is_marked(p, cell, column, row))
-        sign = glyph(GLYPH_CURSOR, false);
+        sign = glyph(GLYPH_CURSOR, p->ascii);
     else
         sign = mine && cell->border ? double_signs[sides]
                : cell->border       ? border_sign(p, sides)
@@ -109,11 +109,7 @@ static void print_cell(struct printing *p, uint32_t column, uint32_t row)
         colour = p->colour;
     else if (mine)
         colour = COLOUR_FOCUS;
-    if (mine && sign == glyph(GLYPH_CURSOR, false))
-        flush(p); /* alone in its span: so it gets its own ASCII twin */
     emit(p, str_of(sign), colour, sign[0] == ' ' ? p->flags : mine ? SPAN_BOLD : 0);
-    if (mine && sign == glyph(GLYPH_CURSOR, false))
-        flush(p);
 }
 
 /* ---- texts ---- */
