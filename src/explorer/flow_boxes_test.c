@@ -115,7 +115,6 @@ TEST(a_transformer_block_is_drawn_as_boxes)
 
     scene_of_run(&s, sample_attention());
     go(&s, "block");
-    s.room = (struct panel_room){.width = 80, .height = 60};
     CHECK_STR(said(&s), "         x  1×8×64 float32\n"
                         "                 ├───────────────────╮\n"
                         " ╔═══════════════▼═══════════════╗   │\n"

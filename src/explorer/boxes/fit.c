@@ -3,7 +3,7 @@
 #include "text/glyph.h"
 #include "text/width.h"
 
-#define NAME_MOST  28 /* cells of a name */
+#define TITLE_MOST 28 /* cells of a group's name, and of its class */
 #define NAME_ALIGN 16 /* what follows longer ones is not aligned */
 #define LABEL_MOST 40
 #define FEW        20 /* boxes: with more, unchanged shapes have no label */
@@ -30,7 +30,8 @@ const struct plan_style boxes_style = {
     .round_to = 1,
 };
 
-/* Cells for class and arguments. */
+/* Cells for the name; for class and arguments. */
+static const uint32_t name_cells[DETAIL_COUNT] = {28, 28, 22, 16};
 static const uint32_t detail_cells[DETAIL_COUNT] = {44, 28, 20, 0};
 
 static struct str keep(struct buf *text, struct arena *arena)
@@ -61,12 +62,13 @@ static bool is_end(const struct boxes_node *node)
 /* ---- rows ---- */
 
 /* "relu 2/3"; "attn ▸" if Enter shows more. */
-static struct str name_of(const struct boxes_node *node, struct arena *arena)
+static struct str name_of(const struct boxes_node *node, enum boxes_detail detail,
+                          struct arena *arena)
 {
     bool module = node->kind == DIAGRAM_MODULE || node->kind == DIAGRAM_REPEAT;
     struct buf to = BUF_INIT;
 
-    text_cut_middle(&to, node->name, NAME_MOST, "…");
+    text_cut_middle(&to, node->name, name_cells[detail], "…");
     if (node->calls.len > 0)
         buf_printf(&to, " %.*s", STR_ARG(node->calls));
     if (module && node->inside)
@@ -74,13 +76,14 @@ static struct str name_of(const struct boxes_node *node, struct arena *arena)
     return keep(&to, arena);
 }
 
-/* Whole words, as many as fit: the class first. Inputs and views always say their
- * shape, which is their first word. */
+/* Whole words, as many as fit: the class first. Inputs say their shape, which is their
+ * first word, in any case, and so do views that are not a row among others. */
 static struct str detail_of(const struct boxes_graph *graph,
-                            const struct boxes_node *node, enum boxes_detail detail,
-                            struct arena *arena)
+                            const struct boxes_node *node, bool alone,
+                            enum boxes_detail detail, struct arena *arena)
 {
-    bool shape = is_end(node) || node->kind == DIAGRAM_VIEW;
+    bool shape = is_end(node) ||
+                 (node->kind == DIAGRAM_VIEW && (alone || detail < DETAIL_NAMES));
     size_t room = shape ? LABEL_MOST : detail_cells[detail], used = 0;
     uint32_t most =
         detail == DETAIL_CLASS || (shape && detail != DETAIL_ALL) ? 1 : node->n_words;
@@ -125,9 +128,10 @@ void boxes_row(const struct boxes_drawing *drawing, uint32_t index, uint32_t row
     uint32_t at = drawing->rows[box->rows + row];
     const struct boxes_node *node = &graph->nodes[at];
 
-    ret_row->name = name_of(node, arena);
-    ret_row->detail =
-        node->flags & DIAGRAM_SIGN ? STR("") : detail_of(graph, node, detail, arena);
+    ret_row->name = name_of(node, detail, arena);
+    ret_row->detail = node->flags & DIAGRAM_SIGN
+                          ? STR("")
+                          : detail_of(graph, node, box->n_rows == 1, detail, arena);
     ret_row->shape = row + 1 < box->n_rows ? passed_on(graph, at, detail) : STR("");
 }
 
@@ -158,12 +162,12 @@ static struct str title_of(const struct boxes_drawing *drawing, uint32_t group,
     const struct boxes_node *node = &drawing->graph->nodes[group];
     struct buf to = BUF_INIT;
 
-    text_cut_middle(&to, node->name, NAME_MOST, "…");
+    text_cut_middle(&to, node->name, TITLE_MOST, "…");
     if (node->calls.len > 0)
         buf_printf(&to, " %.*s", STR_ARG(node->calls));
     if (node->n_words > 0 && with_class) {
         buf_text(&to, "  ");
-        text_cut_middle(&to, drawing->graph->words[node->words].text, NAME_MOST, "…");
+        text_cut_middle(&to, drawing->graph->words[node->words].text, TITLE_MOST, "…");
     }
     return keep(&to, arena);
 }
