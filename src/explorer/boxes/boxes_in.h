@@ -22,7 +22,14 @@ struct boxes_text {
 };
 
 /* How much boxes say. */
-enum boxes_detail { DETAIL_ALL, DETAIL_SOME, DETAIL_CLASS, DETAIL_NAMES, DETAIL_COUNT };
+enum boxes_detail {
+    DETAIL_ALL,
+    DETAIL_SOME,
+    DETAIL_ARGS, /* no shapes between rows */
+    DETAIL_CLASS,
+    DETAIL_NAMES,
+    DETAIL_COUNT
+};
 
 /* Distances in cells. */
 extern const struct plan_style boxes_style;

@@ -31,8 +31,8 @@ const struct plan_style boxes_style = {
 };
 
 /* Cells for the name; for class and arguments. */
-static const uint32_t name_cells[DETAIL_COUNT] = {28, 28, 22, 16};
-static const uint32_t detail_cells[DETAIL_COUNT] = {44, 28, 20, 0};
+static const uint32_t name_cells[DETAIL_COUNT] = {28, 28, 24, 22, 16};
+static const uint32_t detail_cells[DETAIL_COUNT] = {44, 28, 24, 20, 0};
 
 static struct str keep(struct buf *text, struct arena *arena)
 {
