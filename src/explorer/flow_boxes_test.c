@@ -384,6 +384,25 @@ TEST(a_leaf_is_shown_with_its_operations_or_in_its_block)
     scene_end(&s);
 }
 
+/* Of two passes, the boxes are those of the chosen call. */
+TEST(boxes_show_the_call_that_was_chosen)
+{
+    struct box_scene s;
+    uint32_t newest, first;
+
+    scene_of_run(&s, sample_block((struct sample_block_wanted){.twice = true}));
+    go(&s, "block");
+    CHECK(says(&s, "║▌conv1 "));
+    newest = flow_boxes_call(&((struct panel_flow_own *)s.state->own)->boxes);
+    s.explorer.call = 0;
+    CHECK(says(&s, "║▌conv1 "));
+    first = flow_boxes_call(&((struct panel_flow_own *)s.state->own)->boxes);
+    CHECK(first < newest);
+    CHECK_INT(s.session->run->calls[first].number, 0);
+    CHECK_INT(s.session->run->calls[newest].number, 1);
+    scene_end(&s);
+}
+
 TEST(boxes_say_what_is_missing)
 {
     struct box_scene s;
