@@ -2,9 +2,10 @@
  * background, because that of a large model takes longer than a key may. */
 #include "explorer/flow_in.h"
 
-#define WAIT_MS   4   /* for a diagram: most are ready by then */
-#define PER_BOX   100 /* cells of the panel for each box */
-#define FEW_BOXES 12  /* in the smallest panel */
+#define WAIT_MS   4     /* for a diagram: most are ready by then */
+#define MANY_OPS  40000 /* in a larger recording none is */
+#define PER_BOX   100   /* cells of the panel for each box */
+#define FEW_BOXES 12    /* in the smallest panel */
 
 /* ---- in the thread ---- */
 
@@ -42,6 +43,17 @@ static int make_boxes(const struct model *model, const void *question,
 
 /* ---- requests ---- */
 
+/* A frame may ask twice; it waits once. */
+static unsigned wait_for(struct flow_boxes *own, const struct boxes_question *q)
+{
+    const struct run *run = q->session->run;
+    bool again = own->asked_call == q->call && own->asked_place == q->root;
+
+    own->asked_call = q->call;
+    own->asked_place = q->root;
+    return again || (run && run->ops && run->ops->n_ops > MANY_OPS) ? 0 : WAIT_MS;
+}
+
 static const struct boxes_graph *ask(struct explorer *explorer, struct flow_boxes *own,
                                      const struct boxes_question *q,
                                      const char **ret_why)
@@ -51,7 +63,7 @@ static const struct boxes_graph *ask(struct explorer *explorer, struct flow_boxe
     bool busy;
 
     if (explorer->jobs) {
-        graph = jobs_made(explorer->jobs, &making, WAIT_MS, &busy, ret_why);
+        graph = jobs_made(explorer->jobs, &making, wait_for(own, q), &busy, ret_why);
         if (busy)
             *ret_why = "…";
         return graph;

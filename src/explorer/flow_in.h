@@ -18,11 +18,12 @@ struct flow_boxes {
     struct boxes_drawing drawing;
     uint32_t width, most; /* for which it was made */
     uint32_t call, place; /* the block: a call, or without a recording a place */
-    uint32_t selected;    /* a node */
-    uint32_t wanted;      /* a call to select in the next block; or RUN_NONE */
-    uint32_t inner;       /* the selected module, in the block of its caller */
-    uint32_t column;      /* the first visible one */
-    bool follow;          /* bring the selected node into sight */
+    uint32_t asked_call, asked_place; /* the block that was asked for last */
+    uint32_t selected;                /* a node */
+    uint32_t wanted; /* a call to select in the next block; or RUN_NONE */
+    uint32_t inner;  /* the selected module, in the block of its caller */
+    uint32_t column; /* the first visible one */
+    bool follow;     /* bring the selected node into sight */
 };
 
 /* The cached flow; the cursor is a row of it. */

@@ -86,7 +86,8 @@ struct panel_flow_own *flow_own(struct panel_state *state)
     if (!own) {
         own = state->own = calloc(1, sizeof *own);
         if (own)
-            own->left = own->boxes.wanted = own->boxes.inner = RUN_NONE;
+            own->left = own->boxes.wanted = own->boxes.inner = own->boxes.asked_place =
+                RUN_NONE;
     }
     return own;
 }
