@@ -293,6 +293,8 @@ static int apply_panel(const struct settings *settings, struct explorer *explore
         explorer->panels[last].open = true;
         screen->focus = last;
     }
+    if (settings->flow)
+        explorer->panels[PANEL_FLOW].view = strcmp(settings->flow, "boxes") == 0;
     return apply_state(settings, &explorer->panels[last], err);
 }
 

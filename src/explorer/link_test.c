@@ -289,6 +289,7 @@ static const struct {
     {"mark", "--filter weight --mark"},
     {"labels", "--labels name,params"},
     {"panel", "--panel 1,4"},
+    {"flow", "--panel 6 --flow boxes"},
     {"view", "--panel 4 --view 2"},
     {"log", "--panel 4 --log"},
     {"left", "--panel 1 --left"},

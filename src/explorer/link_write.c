@@ -181,9 +181,17 @@ static void find_labels(struct writing *w)
     buf_release(&usual);
 }
 
-static bool has_state(const struct panel_state *state)
+/* The view of Flow has a setting of its own. */
+static uint32_t view_of(const struct panel_state *states, int panel)
 {
-    return state->view || state->log || state->left || state->slice[0];
+    return panel == PANEL_FLOW ? 0 : states[panel].view;
+}
+
+static bool has_state(const struct panel_state *states, int panel)
+{
+    const struct panel_state *state = &states[panel];
+
+    return view_of(states, panel) || state->log || state->left || state->slice[0];
 }
 
 /* The panel whose state is written: the focused one, else one with a state. */
@@ -194,7 +202,7 @@ static enum panel_number last_panel(const struct writing *w)
     if (w->screen->focus > PANEL_NONE && w->screen->focus < PANEL_COUNT)
         return (enum panel_number)w->screen->focus;
     for (int i = PANEL_DETAILS; i < PANEL_COUNT; i++)
-        if (states[i].open && has_state(&states[i]))
+        if (states[i].open && has_state(states, i))
             return (enum panel_number)i;
     return PANEL_NONE;
 }
@@ -227,9 +235,12 @@ static void find_panels(struct writing *w)
     if (!usual)
         settings->panel = keep(w, &list);
     buf_release(&list);
+    if (states[PANEL_FLOW].view)
+        settings->flow = "boxes";
     if (last == PANEL_NONE)
         return;
-    settings->view = state->view ? state->view + 1 : OPTION_UNSET;
+    settings->view =
+        view_of(states, (int)last) ? view_of(states, (int)last) + 1 : OPTION_UNSET;
     settings->log = state->log;
     settings->left = state->left;
     settings->slice = state->slice[0] ? state->slice : NULL;

@@ -1,26 +1,15 @@
 /* Panel 6: the calls and operations inside the selected module, and the values between
- * them. A module of which neither is known is shown in the flow of its caller. */
+ * them: as rows, here, or as boxes. A module of which neither is known is shown in the
+ * flow of its caller. */
 #include <stdlib.h>
 
-#include "explorer/panels_in.h"
+#include "explorer/flow_in.h"
 #include "facts/calls_text.h"
-#include "facts/flow_text.h"
 #include "facts/run_text.h"
-
-/* The cached flow; the cursor is a row of it. */
-struct panel_flow_own {
-    struct arena arena;
-    struct flow_text text;
-    bool made;
-    const struct run *run; /* the flow's key */
-    uint32_t call, inner;
-    uint32_t left; /* the call left with -, until its row gets the cursor */
-};
 
 /* --- Which call */
 
-/* The module at or around a place, or NO_PLACE. */
-static uint32_t module_at(const struct model *model, uint32_t place)
+uint32_t flow_module(const struct model *model, uint32_t place)
 {
     while (place != NO_PLACE && model->kind[place] != PLACE_MODULE)
         place = model->parent[place];
@@ -42,16 +31,14 @@ static uint32_t chosen_call(const struct explorer *explorer, uint32_t place)
     return call;
 }
 
-/* The call whose flow is shown, and the selected call in it; RUN_NONE: none, and `why`
- * says why in one line. */
-static uint32_t shown_call(struct explorer *explorer, uint32_t *ret_inner,
-                           struct buf *why)
+uint32_t flow_shown_call(struct explorer *explorer, uint32_t *ret_inner,
+                         struct buf *why)
 {
     const struct show *show = &explorer->show;
     uint32_t place = explorer_place(explorer), call;
 
     *ret_inner = RUN_NONE;
-    place = place == NO_PLACE ? NO_PLACE : module_at(show->model, place);
+    place = place == NO_PLACE ? NO_PLACE : flow_module(show->model, place);
     if (!show->activity) {
         buf_text(why, "no recording: torchoscope.record() makes one");
         return RUN_NONE;
@@ -78,7 +65,7 @@ static uint32_t shown_call(struct explorer *explorer, uint32_t *ret_inner,
 static void flow_subject(struct buf *to, struct explorer *explorer)
 {
     struct buf why = BUF_INIT;
-    uint32_t inner, call = shown_call(explorer, &inner, &why);
+    uint32_t inner, call = flow_shown_call(explorer, &inner, &why);
 
     if (call != RUN_NONE) {
         flow_text_subject(to, &explorer->show, call);
@@ -87,7 +74,22 @@ static void flow_subject(struct buf *to, struct explorer *explorer)
     } else if (explorer_place(explorer) != NO_PLACE) {
         run_place(to, &explorer->show, explorer_place(explorer));
     }
+    if (explorer->panels[PANEL_FLOW].view == FLOW_BOXES)
+        buf_text(to, ", boxes");
     buf_release(&why);
+}
+
+struct panel_flow_own *flow_own(struct panel_state *state)
+{
+    struct panel_flow_own *own = state->own;
+
+    if (!own) {
+        own = state->own = calloc(1, sizeof *own);
+        if (own)
+            own->left = own->boxes.wanted = own->boxes.inner = own->boxes.asked_place =
+                RUN_NONE;
+    }
+    return own;
 }
 
 static void put_cursor(struct panel_state *state, const struct flow *flow,
@@ -103,13 +105,8 @@ static const struct flow_text *flow_of(struct explorer *explorer,
                                        struct panel_state *state, uint32_t call,
                                        uint32_t inner, struct err *err)
 {
-    struct panel_flow_own *own = state->own;
+    struct panel_flow_own *own = flow_own(state);
 
-    if (!own) {
-        own = state->own = calloc(1, sizeof *own);
-        if (own)
-            own->left = RUN_NONE;
-    }
     if (!own) {
         err_set(err, ERR_LIMIT, "no memory is left");
         return NULL;
@@ -136,13 +133,13 @@ static const struct flow_text *flow_of(struct explorer *explorer,
     return &own->text;
 }
 
-static void flow_lines(struct lines *to, struct explorer *explorer,
-                       struct panel_state *state, const struct panel_room *room)
+static void row_lines(struct lines *to, struct explorer *explorer,
+                      struct panel_state *state, const struct panel_room *room)
 {
     const struct flow_text *text = NULL;
     struct err err = {0};
     struct buf why = BUF_INIT;
-    uint32_t inner, call = shown_call(explorer, &inner, &why), rows;
+    uint32_t inner, call = flow_shown_call(explorer, &inner, &why), rows;
 
     state->foot = 0;
     if (call != RUN_NONE)
@@ -164,10 +161,18 @@ static void flow_lines(struct lines *to, struct explorer *explorer,
     buf_release(&why);
 }
 
+static void flow_lines(struct lines *to, struct explorer *explorer,
+                       struct panel_state *state, const struct panel_room *room)
+{
+    if (state->view == FLOW_BOXES)
+        flow_boxes_lines(to, explorer, state, room);
+    else
+        row_lines(to, explorer, state, room);
+}
+
 /* --- Keys */
 
-/* Go to a call and its module. */
-static bool go_to(struct explorer *explorer, uint32_t call)
+bool flow_go(struct explorer *explorer, uint32_t call)
 {
     const struct run_call *c = &explorer->session->run->calls[call];
     bool newest = explorer->show.activity->at[c->place].newest == call;
@@ -181,10 +186,10 @@ static bool enter(struct explorer *explorer, const struct flow *flow,
                   const struct flow_row *row)
 {
     if (row->kind == FLOW_CALL)
-        return go_to(explorer, row->call);
+        return flow_go(explorer, row->call);
     if (row->kind == FLOW_RESULT && flow->next_kind != NEXT_UNKNOWN &&
         flow->next != RUN_NONE)
-        return go_to(explorer, flow->next);
+        return flow_go(explorer, flow->next);
     explorer_say(explorer, row->kind == FLOW_INPUT
                                ? "an argument of this block; - leads out of it"
                            : row->kind == FLOW_OP ? "an operation: nothing is inside it"
@@ -205,7 +210,7 @@ static bool leave(struct explorer *explorer, struct panel_flow_own *own)
         return false;
     }
     own->left = flow->call;
-    return go_to(explorer, parent);
+    return flow_go(explorer, parent);
 }
 
 static bool to_producer(struct explorer *explorer, struct panel_state *state,
@@ -238,8 +243,8 @@ static bool to_consumer(struct explorer *explorer, struct panel_state *state,
     return true;
 }
 
-static bool flow_act(struct explorer *explorer, struct panel_state *state,
-                     enum panel_act act)
+static bool row_act(struct explorer *explorer, struct panel_state *state,
+                    enum panel_act act)
 {
     struct panel_flow_own *own = state->own;
     const struct flow *flow;
@@ -261,17 +266,53 @@ static bool flow_act(struct explorer *explorer, struct panel_state *state,
     case ACT_NEXT:
         return to_consumer(explorer, state, flow, row);
     default:
-        explorer_say(explorer, "a flow has rows only: ( ) leads along a value");
+        explorer_say(explorer, "( ) leads along a value; v shows boxes");
         return false;
     }
+}
+
+/* v: the other view, with the same call selected. */
+static bool change_view(struct explorer *explorer, struct panel_state *state)
+{
+    struct panel_flow_own *own = flow_own(state);
+    uint32_t cursor = state->cursor;
+
+    state->top = 0;
+    state->view = state->view == FLOW_BOXES ? FLOW_ROWS : FLOW_BOXES;
+    if (!own || !own->made || own->run != explorer->session->run)
+        return true;
+    if (state->view == FLOW_ROWS) {
+        if (own->boxes.graph && own->boxes.call == own->call)
+            put_cursor(state, &own->text.flow, flow_boxes_call(&own->boxes));
+    } else if (cursor < own->text.flow.n &&
+               own->text.flow.rows[cursor].kind == FLOW_CALL) {
+        own->boxes.wanted = own->text.flow.rows[cursor].call;
+    }
+    return true;
+}
+
+static bool flow_act(struct explorer *explorer, struct panel_state *state,
+                     enum panel_act act)
+{
+    if (act == ACT_VIEW)
+        return change_view(explorer, state);
+    return state->view == FLOW_BOXES ? flow_boxes_act(explorer, state, act)
+                                     : row_act(explorer, state, act);
+}
+
+static bool flow_drawn(const struct panel_state *state)
+{
+    return state->view == FLOW_BOXES;
 }
 
 static void flow_release(struct panel_state *state)
 {
     struct panel_flow_own *own = state->own;
 
-    if (own)
+    if (own) {
         arena_release(&own->arena);
+        flow_boxes_release(&own->boxes);
+    }
     free(own);
     state->own = NULL;
 }
@@ -280,8 +321,19 @@ static const struct panel_hint flow_hints[] = {
     {"enter", NULL, "into"},
     {"out", NULL, "out"},
     {"previous-call", "next-call", "input/user"},
+    {"view", NULL, "boxes"},
     {NULL, NULL, NULL},
 };
+
+static const struct panel_hint box_hints[] = {
+    {"down", "up", "along"}, {"left", "right", "across"}, {"enter", NULL, "into"},
+    {"out", NULL, "out"},    {"view", NULL, "rows"},      {NULL, NULL, NULL},
+};
+
+static const struct panel_hint *flow_hints_now(const struct panel_state *state)
+{
+    return state->view == FLOW_BOXES ? box_hints : NULL;
+}
 
 const struct panel flow_panel = {
     .number = PANEL_FLOW,
@@ -289,8 +341,11 @@ const struct panel flow_panel = {
     .title = "Flow",
     .cursor = true,
     .hints = flow_hints,
+    .hints_now = flow_hints_now,
     .subject = flow_subject,
     .lines = flow_lines,
     .act = flow_act,
+    .drawn = flow_drawn,
+    .click = flow_boxes_click,
     .release = flow_release,
 };

@@ -215,3 +215,14 @@ bool panel_act(const struct panel *panel, struct explorer *explorer,
         explorer_say(explorer, "%s", side->message.at);
     return done;
 }
+
+bool panel_click(const struct panel *panel, struct explorer *explorer,
+                 struct panel_state *state, uint32_t line, uint32_t cell)
+{
+    struct explorer *side = explorer;
+    bool right;
+
+    if (tells_one(explorer, panel))
+        side = side_of(explorer, state, &right);
+    return side && panel->click && panel->click(side, state, line, cell);
+}

@@ -135,7 +135,7 @@ TEST(in_panel_6_keys_lead_along_values_into_modules_and_out_again)
     CHECK(says(&s, PANEL_FLOW, "[0]"));
     CHECK_INT(state->cursor, 2); /* on the block just left */
     CHECK(!act(&s, ACT_OUT));
-    CHECK(!act(&s, ACT_VIEW));
+    CHECK(!act(&s, ACT_LEFT));
     state->cursor = 1000; /* the list was longer before */
     CHECK(says(&s, PANEL_FLOW, " out   "));
     CHECK_INT(state->cursor, 3);

@@ -33,10 +33,19 @@ bool panel_cannot(struct explorer *explorer, enum panel_act act)
         [ACT_PREVIOUS] = "no calls of this row were recorded",
         [ACT_NEXT] = "no calls of this row were recorded",
         [ACT_OUT] = "nothing to go out of",
+        [ACT_UP] = "this is the first line",
+        [ACT_DOWN] = "this is the last line",
+        [ACT_FIRST] = "this is the first line",
+        [ACT_LAST] = "this is the last line",
     };
 
     explorer_say(explorer, "%s", why[act]);
     return false;
+}
+
+bool panel_has_cursor(const struct panel *panel, const struct panel_state *state)
+{
+    return panel->cursor && !(panel->drawn && panel->drawn(state));
 }
 
 /* ---- two parts side by side ---- */

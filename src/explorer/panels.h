@@ -34,6 +34,11 @@ enum panel_act {
     ACT_PREVIOUS, /* ( ): call; in Flow producer, consumer */
     ACT_NEXT,
     ACT_OUT, /* -: out of this block */
+    /* j k g G, for a panel that is drawn. */
+    ACT_UP,
+    ACT_DOWN,
+    ACT_FIRST,
+    ACT_LAST,
 };
 
 /* The state of a panel. */
@@ -81,6 +86,12 @@ struct panel {
     /* For two parts side by side: the title of the second, called after lines().
      * Returns its first column; 0: there is one part. May be NULL. */
     unsigned (*aside)(struct buf *to, const struct panel_state *state);
+    /* Is it a drawing now? Then no line is selected, act() moves the selection, click()
+     * selects what is at a cell of a line, and lines() sets state->top to keep it in
+     * sight. May be NULL: never. */
+    bool (*drawn)(const struct panel_state *state);
+    bool (*click)(struct explorer *explorer, struct panel_state *state, uint32_t line,
+                  uint32_t cell);
     /* May be NULL; false: not possible, and explorer_say() reports why. */
     bool (*act)(struct explorer *explorer, struct panel_state *state,
                 enum panel_act act);
@@ -100,6 +111,12 @@ const struct panel_hint *panel_hints(const struct panel *panel,
                                      const struct explorer *explorer);
 bool panel_act(const struct panel *panel, struct explorer *explorer,
                struct panel_state *state, enum panel_act act);
+
+/* Does it have a selected line now? */
+bool panel_has_cursor(const struct panel *panel, const struct panel_state *state);
+/* A click on a drawing; true: something is selected. */
+bool panel_click(const struct panel *panel, struct explorer *explorer,
+                 struct panel_state *state, uint32_t line, uint32_t cell);
 
 const struct panel *panel_find(struct str id); /* by number or id; or NULL */
 

@@ -42,6 +42,8 @@ const struct setting settings_table[] = {
     {{"panel", 0, OPTION_TEXT, "LIST", AT(panel),
       "open panels, 1 to 6 or by name; L: labels; the last has the focus"},
      SETTINGS_VIEW},
+    {{"flow", 0, OPTION_TEXT, "rows|boxes", AT(flow), "how panel 6 shows a block"},
+     SETTINGS_VIEW},
     {{"view", 0, OPTION_COUNT, "N", AT(view), "view N of that panel"}, SETTINGS_VIEW},
     {{"log", 0, OPTION_FLAG, NULL, AT(log), "logarithmic scale in that panel"},
      SETTINGS_VIEW},

@@ -35,6 +35,7 @@ struct settings {
     bool mark;          /* with a filter: show all rows and mark the matches */
     const char *panel;  /* open panels, separated by commas; the last has the focus. L:
                            Labels; 0: the tree */
+    const char *flow;   /* "rows" or "boxes": the view of panel 6 */
     uint32_t view;      /* view of the last panel, from 1 */
     bool log;           /* its logarithmic scale */
     bool left;          /* pair: the panel shows the left model */

@@ -82,6 +82,34 @@ void diagram_value(struct buf *to, const struct diagram *diagram, uint32_t box,
         buf_char(to, ')');
 }
 
+/* ---- words ---- */
+
+/* Words that follow a class after a comma; arguments follow after a blank. */
+static bool is_remark(struct str word)
+{
+    static const char *const remarks[] = {"tied",  "frozen",       "not called",
+                                          "fused", "shared",       "inside",
+                                          "was ",  "renamed from", "result "};
+
+    for (size_t i = 0; i < sizeof remarks / sizeof *remarks; i++)
+        if (str_starts(word, str_of(remarks[i])))
+            return true;
+    return str_find(word, STR(" × ")) >= 0 || str_ends(word, STR(" modules")) ||
+           str_ends(word, STR(" change")) || str_ends(word, STR(" changes"));
+}
+
+const char *diagram_before_word(const struct diagram *diagram, uint32_t box,
+                                uint32_t word)
+{
+    const struct diagram_box *of = &diagram->boxes[box];
+    bool pill = of->kind == DIAGRAM_INPUT || of->kind == DIAGRAM_OUTPUT;
+
+    if (pill || (word == 1 && of->kind == DIAGRAM_MODULE &&
+                 !is_remark(diagram->words[of->words + word])))
+        return " ";
+    return ", ";
+}
+
 /* ---- making ---- */
 
 static uint8_t plan_flags(const struct diagram_box *box)

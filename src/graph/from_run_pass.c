@@ -129,6 +129,34 @@ static int not_called(const struct from *from, uint32_t place, struct err *err)
     return -1;
 }
 
+/* The pass in which a call ran. */
+static uint32_t pass_of(const struct run *run, uint32_t call)
+{
+    while (run->calls[call].parent < call)
+        call = run->calls[call].parent;
+    return call;
+}
+
+/* The pass to draw; RUN_NONE: there is none. */
+static uint32_t choose_pass(const struct from *from, const uint32_t *n_ops)
+{
+    const struct graph_wanted *wanted = from->wanted;
+
+    if (wanted->call > 0 && wanted->call <= from->run->n_calls)
+        return pass_of(from->run, wanted->call - 1);
+    return wanted->pass == GRAPH_AUTO ? best_pass(from->run, n_ops)
+                                      : find_pass(from->run, wanted->pass);
+}
+
+static uint32_t choose_call(const struct from *from)
+{
+    const struct graph_wanted *wanted = from->wanted;
+
+    if (wanted->call > 0 && wanted->call <= from->run->n_calls)
+        return wanted->call - 1;
+    return wanted->root == 0 ? from->pass : call_at(from, wanted->root);
+}
+
 int from_run_choose(struct from *from, struct err *err)
 {
     const struct run *run = from->run;
@@ -138,8 +166,7 @@ int from_run_choose(struct from *from, struct err *err)
     from->inside = arena_array(scratch, (size_t)run->n_calls + 1, sizeof(bool));
     if (!n_ops || !from->inside)
         return arena_err(scratch, "the graph", err);
-    from->pass = from->wanted->pass == GRAPH_AUTO ? best_pass(run, n_ops)
-                                                  : find_pass(run, from->wanted->pass);
+    from->pass = choose_pass(from, n_ops);
     if (from->pass == RUN_NONE && from->wanted->pass != GRAPH_AUTO)
         return err_set(err, ERR_NOT_FOUND, "the recording has no pass %" PRIu32,
                        from->wanted->pass);
@@ -153,7 +180,7 @@ int from_run_choose(struct from *from, struct err *err)
         return arena_err(scratch, "the graph", err);
     if (root >= from->model->n_places)
         return err_set(err, ERR_NOT_FOUND, "the model has no place %" PRIu32, root);
-    from->call = root == 0 ? from->pass : call_at(from, root);
+    from->call = choose_call(from);
     if (from->call == RUN_NONE)
         return not_called(from, root, err);
     mark_inside(from, from->call);

@@ -61,6 +61,8 @@ struct graph_wanted {
     uint32_t neighbours; /* how many lines away; 0 counts as 1 */
     uint32_t to;   /* a place: only what lies on a path from `focus` to it; NO_PLACE */
     uint32_t pass; /* which pass of the recording; GRAPH_AUTO: the newest complete */
+    uint32_t call; /* draw this call of the recording, from 1, whatever root and pass
+                      say; 0: the newest of the root in that pass */
     bool all;      /* do not fold repeats and chains of views */
 };
 #define GRAPH_WANTED                                                                   \
@@ -203,5 +205,9 @@ int diagram_make_diff(struct diagram *ret_diagram, const struct diagram_side *ol
  * if tied, "shared" for later calls. Nothing for a box without parameters. */
 void diagram_value(struct buf *to, const struct diagram *diagram, uint32_t box,
                    enum diagram_metric metric);
+
+/* What stands before a word of a box if others precede it: ", " or " ". */
+const char *diagram_before_word(const struct diagram *diagram, uint32_t box,
+                                uint32_t word);
 
 #endif

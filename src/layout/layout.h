@@ -141,6 +141,8 @@ struct plan_style {
     int32_t track_first; /* from the boxes above (or the labels) to the first track */
     int32_t track;       /* from one track to the next */
     int32_t track_last;  /* from the last track to the boxes below: room for arrows */
+    int32_t track_out;   /* from the last track to a border below, besides the frame's
+                            own distance: a cell, as that may be none */
     int32_t column;      /* between columns */
     int32_t lane_first;  /* from a box to the first lane */
     int32_t lane;        /* from one lane to the next */

@@ -138,8 +138,7 @@ static void size_channel(struct placing *p, struct place_grid *grid, uint32_t c)
     if (tracks > 0) {
         if (!first)
             top = larger(top, style->track_first);
-        if (!last)
-            bottom = larger(bottom, style->track_last);
+        bottom = larger(bottom, last ? style->track_out : style->track_last);
         p->track_y[group->channels + c] = top;
         grid->channel_h[c] = larger(
             grid->channel_h[c], top + (int64_t)(tracks - 1) * style->track + bottom);

@@ -188,7 +188,7 @@ void tui_scroll_panel(struct tui *tui, unsigned panel, int64_t by, bool cursor)
     uint32_t n = tui->panels[panel].lines.n;
 
     n -= state->foot < n ? state->foot : 0;
-    if (cursor && panels[panel]->cursor) {
+    if (cursor && panel_has_cursor(panels[panel], state)) {
         state->cursor = moved(state->cursor, by, n);
         tui_changed(tui); /* the text may depend on the selected line */
     } else {
@@ -196,6 +196,8 @@ void tui_scroll_panel(struct tui *tui, unsigned panel, int64_t by, bool cursor)
 
         rows -= state->foot < rows ? state->foot : 0;
         state->top = moved(top, by, n > rows ? n - rows + 1 : 1);
+        if (!panel_has_cursor(panels[panel], state))
+            return;
         if (state->cursor < state->top) /* keep the cursor visible */
             state->cursor = state->top;
         else if (state->cursor >= state->top + rows)
@@ -209,7 +211,8 @@ static void move_in_panel(struct tui *tui, unsigned panel, int64_t by)
     uint32_t top = tui->panels[panel].top, cursor = state->cursor;
 
     tui_scroll_panel(tui, panel, by, true);
-    if (panels[panel]->cursor ? state->cursor == cursor : state->top == top)
+    if (panel_has_cursor(panels[panel], state) ? state->cursor == cursor
+                                               : state->top == top)
         explorer_say(&tui->explorer,
                      by > 0 ? "this is the last line" : "this is the first line");
 }
@@ -224,6 +227,20 @@ static void move_in_labels(struct tui *tui, int64_t by)
     tui->label_cursor = to;
 }
 
+/* A drawing moves its own selection. */
+static bool is_drawn(const struct tui *tui, unsigned focus)
+{
+    return is_panel(focus) && panels[focus]->drawn &&
+           panels[focus]->drawn(&tui->explorer.panels[focus]);
+}
+
+static void act_drawn(struct tui *tui, enum panel_act act)
+{
+    panel_act(panels[tui->view.focus], &tui->explorer, state_of(tui, tui->view.focus),
+              act);
+    tui_changed(tui);
+}
+
 static void move(struct tui *tui, int64_t by)
 {
     if (tui->view.focus == FOCUS_TREE) {
@@ -231,6 +248,8 @@ static void move(struct tui *tui, int64_t by)
         tui_changed(tui);
     } else if (tui->view.focus == FOCUS_LABELS) {
         move_in_labels(tui, by);
+    } else if (is_drawn(tui, tui->view.focus) && (by == 1 || by == -1)) {
+        act_drawn(tui, by > 0 ? ACT_DOWN : ACT_UP);
     } else {
         move_in_panel(tui, tui->view.focus, by);
     }
@@ -242,6 +261,8 @@ static void move_end(struct tui *tui, bool last)
 
     if (tui->view.focus == FOCUS_LABELS)
         tui->label_cursor = moved(tui->label_cursor, far, tui->n_labels);
+    else if (is_drawn(tui, tui->view.focus))
+        act_drawn(tui, last ? ACT_LAST : ACT_FIRST);
     else if (tui->view.focus != FOCUS_TREE)
         tui_scroll_panel(tui, tui->view.focus, far, true);
     else if (last)

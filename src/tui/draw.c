@@ -172,12 +172,13 @@ static uint32_t panel_top(struct tui *tui, const struct panel *panel, uint32_t n
 {
     struct panel_state *state = &tui->explorer.panels[panel->number];
     uint32_t top = state->top, fits = n > rows ? n - rows : 0;
+    bool cursor = panel_has_cursor(panel, state);
 
-    if (panel->cursor && state->cursor >= n)
+    if (cursor && state->cursor >= n)
         state->cursor = n ? n - 1 : 0;
     if (top > fits)
         top = fits;
-    if (panel->cursor && (state->cursor < top || state->cursor >= top + rows)) {
+    if (cursor && (state->cursor < top || state->cursor >= top + rows)) {
         top = state->cursor < top ? state->cursor : state->cursor - rows + 1;
         state->top = top;
     }
@@ -202,7 +203,7 @@ static void draw_panel_lines(struct tui *tui, struct area area,
     area.columns -= n > rows && area.columns > 8; /* the scroll bar's column */
     for (uint32_t i = 0; i < rows && top + i < n; i++) {
         draw_line(tui, &area, i, lines, top + i);
-        if (!panel->cursor || !focused || top + i != state->cursor)
+        if (!panel_has_cursor(panel, state) || !focused || top + i != state->cursor)
             continue;
         cells_back(&tui->cells, &area, i, COLOUR_CURSOR, 0);
         cells_text(&tui->cells, &area, 0, i, COLOUR_NONE, 0,

@@ -13,12 +13,15 @@
 /* If several bindings share a key, the first that works at the current focus wins. */
 /* clang-format off */
 const struct binding bindings[] = {
-    {ACTION_UP, ALL, "up", {KEY_UP, 'k'}, "one row up", NULL},
-    {ACTION_DOWN, ALL, "down", {KEY_DOWN, 'j'}, "one row down", NULL},
+    {ACTION_UP, ALL, "up", {KEY_UP, 'k'},
+     "one row up; in boxes of Flow: to what this one reads", NULL},
+    {ACTION_DOWN, ALL, "down", {KEY_DOWN, 'j'},
+     "one row down; in boxes of Flow: to what reads this one", NULL},
     {ACTION_LEFT, ALL, "left", {KEY_LEFT, 'h'},
-     "fold; on a folded row go to the parent", NULL},
+     "fold; on a folded row go to the parent; in boxes of Flow: to the left", NULL},
     {ACTION_RIGHT, ALL, "right", {KEY_RIGHT, 'l'},
-     "unfold; on an open row go to the first child; on a leaf focus the panel", NULL},
+     "unfold; on an open row go to the first child; on a leaf focus the panel; in boxes of "
+     "Flow: to the right", NULL},
     {ACTION_LABEL_TOGGLE, IN_LABELS, "label-toggle", {' ', '\r'},
      "in Labels: show or hide the label", "on/off"},
     {ACTION_ENTER, ALL, "enter", {'\r'},
@@ -97,7 +100,8 @@ const struct binding bindings[] = {
      "previous call; in Flow: go to the producer", "call"},
     {ACTION_NEXT_CALL, EVERYWHERE, "next-call", {')'},
      "next call; in Flow: go to the consumer", NULL},
-    {ACTION_VIEW, EVERYWHERE, "view", {'v'}, "next view of this panel", "view"},
+    {ACTION_VIEW, EVERYWHERE, "view", {'v'}, "next view of this panel; in Flow: rows or boxes",
+     "view"},
     {ACTION_LOG, EVERYWHERE, "log", {'x'}, "linear or logarithmic scale", "linear/log"},
     {ACTION_SLICE, EVERYWHERE, "slice", {'['}, "type a slice: which values to show", "slice"},
     {ACTION_OUT, IN_PANEL | IN_FLOW, "out", {'-'}, "Flow: go out of this block", "out"},

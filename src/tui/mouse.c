@@ -178,6 +178,21 @@ static void click_labels(struct tui *tui, const struct frame_panel *panel,
         tui_act(tui, ACTION_LABEL_TOGGLE);
 }
 
+/* A drawing selects what is at the cell. */
+static void click_drawing(struct tui *tui, const struct frame_panel *panel,
+                          const struct key *key)
+{
+    uint32_t line = tui->panels[panel->panel].top + (key->row - panel->area.row) - 1;
+
+    if (!panel_click(panels[panel->panel], &tui->explorer,
+                     &tui->explorer.panels[panel->panel], line,
+                     key->column - panel->area.column))
+        return;
+    tui_changed(tui);
+    if (is_double(tui, line))
+        tui_act(tui, ACTION_ENTER);
+}
+
 static void click_panel(struct tui *tui, const struct frame_panel *panel,
                         const struct key *key)
 {
@@ -200,6 +215,8 @@ static void click_panel(struct tui *tui, const struct frame_panel *panel,
     if (last && tui->panels[panel->panel].lines.n > panel->area.rows - 1) {
         tui->drag = DRAG_PANEL_BAR;
         drag_panel_bar(tui, key);
+    } else if (panels[panel->panel]->drawn && panels[panel->panel]->drawn(state)) {
+        click_drawing(tui, panel, key);
     } else if (panels[panel->panel]->cursor &&
                tui->panels[panel->panel].top + line - 1 <
                    tui->panels[panel->panel].lines.n) {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/test.h"
+#include "run/sample_attention.h"
 #include "run/sample_run.h"
 #include "session/sample_session.h"
 #include "tui/tui_in.h"
@@ -317,6 +318,57 @@ TEST(the_mouse_does_what_keys_do)
     end_stage(stage);
 }
 
+TEST(panel_6_is_drawn_as_boxes_and_its_keys_lead_from_box_to_box)
+{
+    struct stage *stage = stage_on(session_of_run(sample_attention(), NULL), 120, 36);
+
+    press(stage, "j6v");
+    SHOWS(stage, "── 6 Flow ── block Block, boxes ──");
+    SHOWS(stage, "║▌ln_1 ");
+    SHOWS(stage, "↓ ↑ along   ← → across   Enter into   - out   v rows");
+    press(stage, "jj");
+    SHOWS(stage, "╡+╞◄");
+    press(stage, "k\r"); /* into attn */
+    SHOWS(stage, "── 6 Flow ── block.attn Attention, boxes ──");
+    SHOWS(stage, "║▌q ");
+    press(stage, "lh");
+    SHOWS(stage, "║▌q ");
+    press(stage, "h");
+    SHOWS(stage, " nothing to the left");
+    press(stage, "G");
+    SHOWS(stage, "╡output");
+    press(stage, "j");
+    SHOWS(stage, " nothing in this block reads it");
+    press(stage, "-");
+    SHOWS(stage, "║▌attn ▸ ");
+    click(stage, "ln_2 ");
+    SHOWS(stage, "║ ln_2 ");
+    press(stage, "v");
+    SHOWS(stage, "── 6 Flow ── block Block ──");
+    SHOWS(stage, " ln_2  LayerNorm   1.10μs"); /* what the last lines are about */
+    end_stage(stage);
+}
+
+/* A drawing scrolls by itself; the next key brings the selected box back. */
+TEST(a_drawing_scrolls_without_moving_the_selection)
+{
+    struct stage *stage = stage_on(session_of_run(sample_attention(), NULL), 80, 24);
+    struct panel_state *state = &stage->tui.explorer.panels[PANEL_FLOW];
+
+    press(stage, "j6v");
+    SHOWS(stage, "║▌ln_1 ");
+    press(stage, "\006\006"); /* ^F */
+    CHECK(!shows(stage, "║▌ln_1 "));
+    CHECK(state->top > 0);
+    press(stage, "k");
+    SHOWS(stage, "╡x ");
+    press(stage, "\033[<65;20;20M"); /* the wheel */
+    CHECK(!shows(stage, "╡x "));
+    press(stage, "j");
+    SHOWS(stage, "║▌ln_1 ");
+    end_stage(stage);
+}
+
 TEST(a_small_screen_says_how_large_it_must_be)
 {
     struct stage *stage = stage_of_model(120, 36);
@@ -418,6 +470,18 @@ TEST(any_keys_in_a_recording_do_no_harm)
         struct stage *stage = stage_on(session_of_run(sample_run(seed), &err), 120, 36);
 
         press_anything(stage, seed * 77, 1500);
+        end_stage(stage);
+    }
+}
+
+TEST(any_keys_in_a_drawing_do_no_harm)
+{
+    for (unsigned seed = 1; seed <= 4; seed++) {
+        struct stage *stage =
+            stage_on(session_of_run(sample_attention(), NULL), 120, 36);
+
+        press(stage, "6v");
+        press_anything(stage, seed * 31, 1500);
         end_stage(stage);
     }
 }

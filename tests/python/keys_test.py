@@ -312,7 +312,7 @@ align: A; code: c; attributes: a; labels: L; panels-larger: <; panels-smaller: >
 label-toggle: space Enter; label-down: J; label-up: K"""
 MOUSE = """a row; the arrow; twice on a row; a column title; the title again; a hint; a panel;
 the wheel over the tree; the wheel over a panel; the rule between tree and panels;
-the scroll bar"""
+the scroll bar; a box"""
 
 
 def listed(text):

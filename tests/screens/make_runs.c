@@ -11,6 +11,7 @@
 #include "base/test.h"
 #include "model/build.h"
 #include "run/run_file.h"
+#include "run/sample_attention.h"
 #include "run/sample_block.h"
 #include "run/trace.h"
 
@@ -342,6 +343,12 @@ static int make_block(const char *folder)
     return save_run(sample_block(wanted), folder, "residual");
 }
 
+/* The same with a transformer block. */
+static int make_attention(const char *folder)
+{
+    return save_run(sample_attention(), folder, "attention");
+}
+
 void test_fail(const char *file, int line, const char *format, ...)
 {
     va_list list;
@@ -362,5 +369,5 @@ int main(int argc, char **argv)
         return 2;
     return MAKE(argv[1], "net", net) < 0 || MAKE(argv[1], "nan", nan_net) < 0 ||
            MAKE(argv[1], "raised", raising_net) < 0 || make_block(argv[1]) < 0 ||
-           make_port(argv[1]) < 0;
+           make_attention(argv[1]) < 0 || make_port(argv[1]) < 0;
 }

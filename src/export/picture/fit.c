@@ -116,20 +116,6 @@ static const struct fit_kind *kind_of(const struct picture *picture, uint32_t i)
     }
 }
 
-/* Words that follow a class after a comma; arguments follow after a blank. */
-static bool is_remark(struct str word)
-{
-    static const char *const remarks[] = {"tied",  "frozen",       "not called",
-                                          "fused", "shared",       "inside",
-                                          "was ",  "renamed from", "result "};
-
-    for (size_t i = 0; i < sizeof remarks / sizeof *remarks; i++)
-        if (str_starts(word, str_of(remarks[i])))
-            return true;
-    return str_find(word, STR(" × ")) >= 0 || str_ends(word, STR(" modules")) ||
-           str_ends(word, STR(" change")) || str_ends(word, STR(" changes"));
-}
-
 #define MOST_WORDS 16
 /* The words of a box's class line, shown, and what stands before each. */
 static uint32_t class_words(struct picture *picture, uint32_t i,
@@ -138,15 +124,11 @@ static uint32_t class_words(struct picture *picture, uint32_t i,
     const struct diagram *diagram = picture->diagram;
     const struct diagram_box *box = &diagram->boxes[i];
     uint32_t n = box->n_words < MOST_WORDS ? box->n_words : MOST_WORDS;
-    bool pill = box->kind == DIAGRAM_INPUT || box->kind == DIAGRAM_OUTPUT;
-    bool module = box->kind == DIAGRAM_MODULE;
 
-    for (uint32_t k = 0; k < n; k++) {
-        struct str word = diagram->words[box->words + k];
-        bool blank = pill || (k == 1 && module && !is_remark(word));
-
-        words[k] = (struct font_word){picture_text(picture, word), blank ? " " : ", "};
-    }
+    for (uint32_t k = 0; k < n; k++)
+        words[k] =
+            (struct font_word){picture_text(picture, diagram->words[box->words + k]),
+                               diagram_before_word(diagram, i, k)};
     return n;
 }
 
