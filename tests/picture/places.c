@@ -161,78 +161,13 @@ static void set_open(struct plan *plan, int state)
     }
 }
 
-/* --- Random graphs */
-
-static uint64_t next_random(uint64_t *state)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return *state >> 33;
-}
-
-/* Boxes in pre-order: groups up to four deep, leaves, signs. */
-static void add_boxes(struct sample_graph *graph, uint64_t *state, uint32_t n)
-{
-    uint32_t around[5] = {0}, depth = 0;
-
-    while (graph->plan.n_boxes <= n) {
-        uint32_t dice = next_random(state) % 10;
-        uint8_t flags = dice == 0 ? PLAN_SIDE : PLAN_STRETCH;
-        uint32_t box = sample_box(graph, around[depth], flags);
-
-        graph->plan.boxes[box].width += 4 * (int32_t)(next_random(state) % 20);
-        if (dice >= 8 && depth < 4)
-            around[++depth] = box;
-        else if (dice >= 6 && depth > 0 &&
-                 graph->plan.boxes[around[depth]].end > around[depth] + 1)
-            depth--;
-    }
-}
-
-static bool is_leaf(const struct plan *plan, uint32_t box)
-{
-    return plan->boxes[box].end == box + 1;
-}
-
-/* Every leaf reads one of the last few, some read from far away or lead back. */
-static void add_lines(struct sample_graph *graph, uint64_t *state)
-{
-    uint32_t n = graph->plan.n_boxes;
-    uint32_t *value = calloc(n, sizeof *value);
-
-    for (uint32_t i = 1; value && i < n; i++)
-        value[i] = sample_value(graph);
-    for (uint32_t i = 2; value && i < n; i++) {
-        uint32_t lines = next_random(state) % 4 == 0 ? 2 : 1;
-
-        for (; is_leaf(&graph->plan, i) && lines > 0; lines--) {
-            uint32_t far = next_random(state) % 6 == 0 ? n : 4;
-            uint32_t from =
-                1 + (i + n - 2 - next_random(state) % far % (n - 1)) % (n - 1);
-
-            if (from != i && is_leaf(&graph->plan, from))
-                sample_line(graph, value[from], from, i);
-        }
-    }
-    free(value);
-}
-
-static void make_graph(struct sample_graph *graph, uint64_t seed, uint32_t n)
-{
-    uint64_t state = seed * 2862933555777941757u + 3037000493u;
-
-    sample_init(graph);
-    add_boxes(graph, &state, n);
-    add_lines(graph, &state);
-    sample_finish(graph, seed % 3 == 0 ? 0 : 70, seed % 4 == 0 ? 40 : 0);
-}
-
 static int put_graph(uint64_t seed, uint32_t n, struct err *err)
 {
     struct sample_graph graph;
     struct plan *plan = &graph.plan;
     int status;
 
-    make_graph(&graph, seed, n);
+    sample_random(&graph, seed, n);
     status = plan_order(plan, &graph.arena, err);
     if (status == 0) {
         printf("{");

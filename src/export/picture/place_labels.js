@@ -28,9 +28,9 @@ function labelExit(m, n) {
     widen(m, net.labelX[n], net.labelX[n] + net.labelWidth[n]);
 }
 
-/** Above the target; from the axis at its upper edge. */
-function labelEntry(m, e) {
-    let begin = padOf(end.labelHeight[e]);
+/** Above the target, and above labels at its sides; from the axis at its upper edge. */
+function labelEntry(m, e, least) {
+    let begin = Math.max(padOf(end.labelHeight[e]), least);
     if (marks.nEntries[m] > 1 && end.slot[e] === marks.entryLow[m]) {
         end.labelX[e] = marks.entryLow[m] * style.slot - style.labelSpace -
             end.labelWidth[e];
@@ -60,16 +60,26 @@ const fromRight = (e) => end.way[e] === LANE_SIDE ||
 
 const isSide = (e) => end.way[e] === ALONG_SIDE || end.way[e] === LANE_SIDE;
 
-function placeLabels(g) {
-    for (let n = group.nets[g]; n < group.nets[g] + group.nNets[g]; n++) {
-        if (net.labelWidth[n] > 0) labelExit(atBorder(g, net.source[n], IN()), n);
-        for (let e = net.ends[n]; e < net.ends[n] + net.nEnds[n]; e++) {
-            const m = atBorder(g, end.target[e], OUT());
-            if (end.labelWidth[e] === 0) continue;
-            if (isSide(e)) labelSide(m, e, fromRight(e));
-            else labelEntry(m, e);
-        }
+/** How far labels at the sides of a box reach above it. */
+const aboveBox = (b) => Math.max(marks.leftLabels[b], marks.rightLabels[b]) -
+    half(box.h[b]);
+
+/** Labels of one net. Those at sides come first: the others lie above them. */
+function labelNet(g, n, sides) {
+    if (!sides && net.labelWidth[n] > 0)
+        labelExit(atBorder(g, net.source[n], IN()), n);
+    for (let e = net.ends[n]; e < net.ends[n] + net.nEnds[n]; e++) {
+        const b = end.target[e], m = atBorder(g, b, OUT());
+        if (end.labelWidth[e] === 0 || isSide(e) !== sides) continue;
+        if (sides) labelSide(m, e, fromRight(e));
+        else labelEntry(m, e, m === b ? aboveBox(b) : 0);
     }
+}
+
+function placeLabels(g) {
+    for (const sides of [true, false])
+        for (let n = group.nets[g]; n < group.nets[g] + group.nNets[g]; n++)
+            labelNet(g, n, sides);
 }
 
 /* --- Lanes: right of everything in the rows that they pass. A tree of numbers of which
