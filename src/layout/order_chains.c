@@ -1,20 +1,27 @@
 /* order_chains.c - chains: boxes that feed one another and share a column, so that the
  * lines between them are straight. The main chain is the longest way through the group;
- * it leaves at the axis if anything does. */
+ * it leaves at the axis if anything does. Of several ways that are equally long here, the
+ * one that is longest in the whole graph is the main flow (order_flow.c). */
 #include <stdlib.h>
 
 #include "layout/order_in.h"
 
-/* The highest of several candidates, the first of equal ones. */
+/* The best of several candidates, by the first number that differs; the first of equal
+ * ones. */
+#define RULES 4
 struct order_best {
-    int64_t height;
+    int64_t by[RULES];
     uint32_t end;
 };
 
-static void consider(struct order_best *best, int64_t height, uint32_t end)
+static void consider(struct order_best *best, struct order_best other)
 {
-    if (best->end == PLAN_NONE || height > best->height)
-        *best = (struct order_best){height, end};
+    int rule = 0;
+
+    while (rule + 1 < RULES && other.by[rule] == best->by[rule])
+        rule++;
+    if (best->end == PLAN_NONE || other.by[rule] > best->by[rule])
+        *best = other;
 }
 
 static int64_t end_height(const struct ordering *o, uint32_t end)
@@ -39,15 +46,16 @@ static bool may_link(const struct ordering *o, uint32_t from, uint32_t end, bool
     return o->nodes[to].rank > o->nodes[from].rank;
 }
 
-/* The end by which a chain goes on from a node, or PLAN_NONE: the highest. Of equal ones
- * the first, but with three and more candidates the one nearest to their middle: k of q,
- * k, v. Called twice: first to count the candidates, then to choose. */
+/* The end by which a chain goes on from a node, or PLAN_NONE: the highest here, then the
+ * one that most follows and most precedes in the whole graph. Of equal ones the first,
+ * but with three and more candidates the one nearest to their middle: k of q, k, v.
+ * Called twice: first to count the candidates, then to choose. */
 static uint32_t scan_ends(const struct ordering *o, uint32_t from, bool main,
                           uint32_t *n)
 {
     const struct order_node *node = &o->nodes[from];
     int64_t middle = *n > 2 ? *n / 2 : 0;
-    struct order_best best = {0, PLAN_NONE};
+    struct order_best best = {{0}, PLAN_NONE};
 
     *n = 0;
     for (uint32_t k = 0; k < node->n_nets; k++) {
@@ -60,7 +68,10 @@ static uint32_t scan_ends(const struct ordering *o, uint32_t from, bool main,
             if (may_link(o, from, e, main)) {
                 int64_t off = llabs((int64_t)(*n)++ - middle);
 
-                consider(&best, end_height(o, e) * ((int64_t)1 << 26) - off, e);
+                consider(&best, (struct order_best){
+                                    {end_height(o, e), o->flow->below[e],
+                                     o->flow->above[net - o->plan->nets], -off},
+                                    e});
             }
     }
     return best.end;
@@ -127,7 +138,7 @@ static void look_at_border(struct ordering *o)
 static uint32_t best_pred(const struct ordering *o, uint32_t to, const uint32_t *wish)
 {
     const struct order_node *node = &o->nodes[to];
-    struct order_best best = {0, PLAN_NONE};
+    struct order_best best = {{0}, PLAN_NONE};
 
     for (uint32_t k = 0; k < node->n_ends; k++) {
         uint32_t end = o->entries[node->ends + k];
@@ -137,7 +148,7 @@ static uint32_t best_pred(const struct ordering *o, uint32_t to, const uint32_t 
             !may_link(o, from, end, false))
             continue;
         if (wish ? wish[from] == end : o->nodes[from].rank + 1 == node->rank)
-            consider(&best, o->nodes[from].rank, end);
+            consider(&best, (struct order_best){{o->nodes[from].rank}, end});
     }
     return best.end;
 }

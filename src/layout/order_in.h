@@ -33,11 +33,24 @@ struct order_cover {
     int32_t low, high;
 };
 
+/* How much of the whole graph lies before and after each line, in boxes without boxes
+ * inside. */
+struct order_flow {
+    uint32_t *above; /* by net: on the longest way to it */
+    uint32_t *below; /* by end: on the longest way from it on */
+
+    /* Private. */
+    const struct plan *plan;
+    uint32_t *nets, n_nets; /* value by value, in the order of their sources */
+    uint32_t *net_below;
+};
+
 struct ordering {
     struct plan *plan;
     struct plan_group *group;
     struct arena *scratch;
     const uint32_t *local; /* node of a box within its parent */
+    const struct order_flow *flow;
 
     struct order_node *nodes;
     uint32_t n, in, out; /* nodes[n] is IN, nodes[n + 1] is OUT */
@@ -90,6 +103,9 @@ void *order_array(struct ordering *o, size_t n, size_t item);
 
 /* order_check.c: is the plan consistent? */
 int order_check(const struct plan *plan, struct err *err);
+
+/* order_flow.c: of the whole plan, before the first group. */
+int order_flow(struct order_flow *flow, const struct plan *plan, struct arena *scratch);
 
 /* The steps, in this order. Each returns -1 if the scratch arena is spent. */
 void order_ranks(struct ordering *o);  /* order_ranks.c */

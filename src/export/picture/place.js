@@ -92,26 +92,6 @@ function markBorder(g) {
             Math.max(reach(m), reach(owner)) * style.slot + style.corner;
 }
 
-/** The axis of every column, from the left edge of the content on. */
-function placeColumns(g, grid) {
-    const n = group.nColumns[g], first = group.firstColumn[g], owner = group.box[g];
-    const left = new Float64Array(n), right = new Float64Array(n);
-    grid.axis = new Float64Array(n);
-    left[-first] = Math.max(marks.left[IN()], marks.left[OUT()]);
-    right[-first] = Math.max(marks.right[IN()], marks.right[OUT()]);
-    for (let c = owner + 1; c < box.end[owner]; c = box.end[c]) {
-        const column = box.column[c] - first;
-        left[column] = Math.max(left[column], marks.left[c]);
-        right[column] = Math.max(right[column], marks.right[c]);
-    }
-    let x = 0;
-    for (let c = 0; c < n; c++) {
-        grid.axis[c] = x + left[c];
-        x = grid.axis[c] + right[c] + style.column;
-    }
-    grid.right = x - style.column;
-}
-
 /** The height of a channel; at the border only for lines that turn. */
 function sizeChannel(g, grid, c) {
     const at = group.channels[g] + c, count = tracks[at];

@@ -82,47 +82,7 @@ function placeLabels(g) {
             labelNet(g, n, sides);
 }
 
-/* --- Lanes: right of everything in the rows that they pass. A tree of numbers of which
-       ranges are raised; asks for the largest of a range. */
-
-function makeTree(n) {
-    let size = 1;
-    while (size < n) size *= 2;
-    return {size, least: new Float64Array(2 * size), most: new Float64Array(2 * size)};
-}
-
-function refreshTree({least, most}, at) {
-    for (at >>= 1; at > 0; at >>= 1)
-        most[at] = Math.max(least[at], most[2 * at], most[2 * at + 1]);
-}
-
-function raiseTree(tree, from, to, value) {
-    const {size, least, most} = tree;
-    const raiseNode = (at) => {
-        raise(least, at, value);
-        raise(most, at, value);
-    };
-    let low = from + size, high = to + size + 1;
-    for (; low < high; low >>= 1, high >>= 1) {
-        if (low & 1) raiseNode(low++);
-        if (high & 1) raiseNode(--high);
-    }
-    refreshTree(tree, from + size);
-    refreshTree(tree, to + size);
-}
-
-function treeMost({size, least, most}, from, to) {
-    let result = 0;
-    let low = from + size, high = to + size + 1;
-    for (; low < high; low >>= 1, high >>= 1) {
-        if (low & 1) result = Math.max(result, most[low++]);
-        if (high & 1) result = Math.max(result, most[--high]);
-    }
-    for (const leaf of [from, to])
-        for (let at = leaf + size; at > 0; at >>= 1)
-            result = Math.max(result, least[at]);
-    return result;
-}
+/* --- Lanes: right of everything in the rows that they pass. */
 
 /** Rows count from 1 here: 0 is the upper border, rows + 1 the lower one. */
 function raiseBoxes(g, grid, rows) {
