@@ -9,7 +9,7 @@
  * Distances are from the axis. */
 struct place_span {
     uint32_t from, to;
-    int64_t left, right;
+    struct place_reach reach;
     int32_t column; /* from 0 on */
 };
 
@@ -18,13 +18,21 @@ struct place_spans {
     uint32_t *first;       /* per column, and one more */
 };
 
-/* A box with its labels, which lie in the channels above and below it. */
-static struct place_span span_box(const struct placing *p, uint32_t box)
+/* A box in its rows, with its labels, because it may be lower than its row; in the
+ * channels above and below it only lines and labels. */
+static uint32_t span_box(const struct placing *p, uint32_t box,
+                         struct place_span *spans)
 {
     const struct plan_box *of = &p->plan->boxes[box];
+    const struct place_mark *mark = &p->marks[box];
+    uint32_t first = 2 * of->rank + 1, last = 2 * of->last + 1, n = 0;
 
-    return (struct place_span){2 * of->rank, 2 * of->last + 2, p->marks[box].left,
-                               p->marks[box].right, of->column};
+    spans[n++] = (struct place_span){first, last, mark->all, of->column};
+    if (mark->n_entries > 0)
+        spans[n++] = (struct place_span){first - 1, first - 1, mark->entry, of->column};
+    if (mark->n_exits > 0)
+        spans[n++] = (struct place_span){last + 1, last + 1, mark->exit, of->column};
+    return n;
 }
 
 /* A line down the axis of a column, beyond its boxes: from > to if there is none. */
@@ -37,8 +45,11 @@ static struct place_span span_line(const struct placing *p,
     const struct plan_box *target = &p->plan->boxes[end->target];
     bool from_in = net->source == group->box, to_out = end->target == group->box;
     struct place_span span = {
-        from_in ? 0 : 2 * source->last + 2, to_out ? 2 * group->rows : 2 * target->rank,
-        p->style->corner, p->style->corner, from_in ? 0 : source->column};
+        .from = from_in ? 0 : 2 * source->last + 2,
+        .to = to_out ? 2 * group->rows : 2 * target->rank,
+        .reach = {p->style->corner, p->style->corner},
+        .column = from_in ? 0 : source->column,
+    };
 
     if (end->way == PLAN_OVER)
         span.column = to_out ? 0 : target->column;
@@ -54,13 +65,12 @@ static uint32_t list_spans(const struct placing *p, const struct place_grid *gri
 {
     const struct plan_group *group = grid->group;
     const struct plan_box *boxes = p->plan->boxes;
-    uint32_t n = 0;
+    uint32_t n = 0, bottom = 2 * group->rows;
 
-    spans[n++] = (struct place_span){0, 0, grid->in.left, grid->in.right, 0};
-    spans[n++] = (struct place_span){2 * group->rows, 2 * group->rows, grid->out.left,
-                                     grid->out.right, 0};
+    spans[n++] = (struct place_span){0, 0, grid->in.all, 0};
+    spans[n++] = (struct place_span){bottom, bottom, grid->out.all, 0};
     for (uint32_t c = group->box + 1; c < boxes[group->box].end; c = boxes[c].end)
-        spans[n++] = span_box(p, c);
+        n += span_box(p, c, &spans[n]);
     for (uint32_t k = group->nets; k < group->nets + group->n_nets; k++) {
         const struct plan_net *net = &p->plan->nets[k];
 
@@ -84,7 +94,7 @@ static int find_spans(struct placing *p, const struct place_grid *grid,
 
     for (uint32_t c = group->box + 1; c < p->plan->boxes[group->box].end;
          c = p->plan->boxes[c].end)
-        room++;
+        room += 3;
     for (uint32_t k = group->nets; k < group->nets + group->n_nets; k++)
         room += p->plan->nets[k].n_ends;
     list = place_array(p, room, sizeof(*list));
@@ -120,11 +130,11 @@ static int64_t place_side(struct placing *p, struct place_grid *grid,
 
             at = place_larger(at, place_tree_most(taken, span->from, span->to) +
                                       p->style->column +
-                                      (left ? span->right : span->left));
+                                      (left ? span->reach.right : span->reach.left));
         }
         for (uint32_t i = spans->first[c]; i < spans->first[c + 1]; i++) {
             const struct place_span *span = &spans->at[i];
-            int64_t to = at + (left ? span->left : span->right);
+            int64_t to = at + (left ? span->reach.left : span->reach.right);
 
             reach = place_larger(reach, to);
             if (group->n_columns > 1)

@@ -27,6 +27,15 @@ static int64_t reach(const struct place_mark *mark)
     return most;
 }
 
+/* What the lines at a box take in the channels above and below it. */
+static struct place_reach lines_reach(const struct placing *p,
+                                      const struct place_mark *mark)
+{
+    int64_t most = reach(mark) * p->style->slot + p->style->corner;
+
+    return (struct place_reach){most, most};
+}
+
 /* Boxes that are not frames: wide enough for their lines; those that stretch take the
  * widest of their column. */
 static int size_boxes(struct placing *p, struct place_grid *grid)
@@ -62,8 +71,8 @@ static int size_boxes(struct placing *p, struct place_grid *grid)
                 box->w = (int32_t)widest[box->column - grid->group->first_column];
             box->axis = box->w / 2;
         }
-        mark->left = box->axis;
-        mark->right = box->w - box->axis;
+        mark->all = (struct place_reach){box->axis, box->w - box->axis};
+        mark->entry = mark->exit = lines_reach(p, mark);
     }
     return 0;
 }
@@ -83,11 +92,11 @@ static void mark_border(struct placing *p, struct place_grid *grid)
             if (p->plan->ends[e].target == group->box)
                 place_entry(&grid->out, p->plan->ends[e].slot);
     }
-    for (int i = 0; i < 2; i++)
-        marks[i]->left = marks[i]->right =
-            place_larger(reach(marks[i]), reach(&p->marks[group->box])) *
-                p->style->slot +
-            p->style->corner;
+    for (int i = 0; i < 2; i++) {
+        marks[i]->all = lines_reach(p, &p->marks[group->box]);
+        marks[i]->entry = marks[i]->exit = lines_reach(p, marks[i]);
+        place_widen(&marks[i]->all, marks[i]->exit.left, marks[i]->exit.right);
+    }
 }
 
 /* The height of a channel. The space between the border and the first or last row is

@@ -5,13 +5,19 @@
 
 #include "layout/layout.h"
 
-/* Lines and labels at one box, seen from outside. Distances are from its axis. */
+/* How far something reaches from the axis of its box, to both sides. */
+struct place_reach {
+    int64_t left, right;
+};
+
+/* Lines and labels at one box, seen from outside. */
 struct place_mark {
     uint32_t n_exits, n_entries;
     int32_t exit_low, exit_high, entry_low, entry_high; /* slots */
     int32_t exit_labels, entry_labels;                  /* heights of stacked labels */
     int32_t side_labels[2], side_reach;                 /* left, right; slots */
-    int64_t left, right;                                /* with labels */
+    struct place_reach entry, exit; /* lines and labels above and below it */
+    struct place_reach all;         /* those, the box and labels at its sides */
 };
 
 struct placing {
@@ -70,6 +76,12 @@ static inline int32_t place_pad(const struct plan_style *style, int32_t label_he
 static inline int64_t place_larger(int64_t a, int64_t b)
 {
     return a > b ? a : b;
+}
+
+static inline void place_widen(struct place_reach *reach, int64_t left, int64_t right)
+{
+    reach->left = place_larger(reach->left, left);
+    reach->right = place_larger(reach->right, right);
 }
 
 /* Numbers 0 .. n - 1, at first 0. Both functions take the range from `from` to `to`, both

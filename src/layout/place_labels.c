@@ -3,12 +3,6 @@
  * the others are stacked right of the rightmost line, so no line crosses a label. */
 #include "layout/place_in.h"
 
-static void widen(struct place_mark *mark, int64_t from, int64_t to)
-{
-    mark->left = -from > mark->left ? -from : mark->left;
-    mark->right = to > mark->right ? to : mark->right;
-}
-
 /* Below the source. Coordinates are from the axis at the box's lower edge. */
 static void label_exit(const struct plan_style *style, struct place_mark *mark,
                        struct plan_net *net)
@@ -28,7 +22,8 @@ static void label_exit(const struct plan_style *style, struct place_mark *mark,
     }
     if (used > mark->exit_labels)
         mark->exit_labels = used;
-    widen(mark, net->label_x, (int64_t)net->label_x + net->label_width);
+    place_widen(&mark->exit, -net->label_x, (int64_t)net->label_x + net->label_width);
+    place_widen(&mark->all, mark->exit.left, mark->exit.right);
 }
 
 /* How far labels at the sides of a box reach above it. */
@@ -57,7 +52,8 @@ static void label_entry(const struct plan_style *style, struct place_mark *mark,
     end->label_y = -(begin + end->label_height);
     if (begin + end->label_height > mark->entry_labels)
         mark->entry_labels = begin + end->label_height;
-    widen(mark, end->label_x, (int64_t)end->label_x + end->label_width);
+    place_widen(&mark->entry, -end->label_x, (int64_t)end->label_x + end->label_width);
+    place_widen(&mark->all, mark->entry.left, mark->entry.right);
 }
 
 /* Above the lines at one side; from the axis at the middle of the box. */
@@ -73,8 +69,8 @@ static void label_side(const struct plan_style *style, struct place_mark *mark,
     end->label_y = -*stack;
     end->label_x = right ? box->w - box->axis + style->label_space
                          : -box->axis - style->label_space - end->label_width;
-    widen(mark, (int64_t)end->label_x - style->label_space,
-          (int64_t)end->label_x + end->label_width + style->label_space);
+    place_widen(&mark->all, (int64_t)style->label_space - end->label_x,
+                (int64_t)end->label_x + end->label_width + style->label_space);
 }
 
 static bool from_right(const struct plan *plan, const struct plan_end *end)

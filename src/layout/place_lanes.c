@@ -10,13 +10,13 @@ static void raise_boxes(struct placing *p, const struct place_grid *grid,
     uint32_t box = grid->group->box;
     int64_t middle = grid->axis[-grid->group->first_column];
 
-    place_tree_raise(rows, 0, 0, middle + grid->in.right);
+    place_tree_raise(rows, 0, 0, middle + grid->in.all.right);
     place_tree_raise(rows, grid->group->rows + 1, grid->group->rows + 1,
-                     middle + grid->out.right);
+                     middle + grid->out.all.right);
     for (uint32_t c = box + 1; c < boxes[box].end; c = boxes[c].end)
         place_tree_raise(rows, boxes[c].rank + 1, boxes[c].last + 1,
                          grid->axis[boxes[c].column - grid->group->first_column] +
-                             p->marks[c].right);
+                             p->marks[c].all.right);
 }
 
 /* A line that runs down a column beyond its boxes. */

@@ -23,8 +23,8 @@ function roundUp(width) {
 /* --- Marks: slots of lines, heights of labels, extent to both sides */
 
 const MARKS = ['nExits', 'nEntries', 'exitLow', 'exitHigh', 'entryLow', 'entryHigh',
-    'exitLabels', 'entryLabels', 'leftLabels', 'rightLabels', 'sideReach', 'left',
-    'right'];
+    'exitLabels', 'entryLabels', 'leftLabels', 'rightLabels', 'sideReach', 'allLeft',
+    'allRight', 'entryLeft', 'entryRight', 'exitLeft', 'exitRight'];
 
 function clearMark(m) {
     for (const name of MARKS) marks[name][m] = 0;
@@ -51,6 +51,22 @@ function reach(m) {
     return most;
 }
 
+/** How far lines and labels above (entry) and below (exit) a box reach to both sides;
+    and they, the box and labels at its sides (all). */
+function setReach(of, m, left, right) {
+    marks[`${of}Left`][m] = left;
+    marks[`${of}Right`][m] = right;
+}
+
+const linesReach = (m) => reach(m) * style.slot + style.corner;
+
+/** What the lines at a box take in the channels above and below it. */
+function setLines(m) {
+    const most = linesReach(m);
+    setReach('entry', m, most, most);
+    setReach('exit', m, most, most);
+}
+
 /* --- One open group */
 
 /** Boxes that are not frames: wide enough for their lines; those that stretch take the
@@ -72,8 +88,8 @@ function sizeBoxes(g) {
             if (box.flags[c] & FLAG_STRETCH) box.w[c] = widest[box.column[c] - first];
             box.axis[c] = half(box.w[c]);
         }
-        marks.left[c] = box.axis[c];
-        marks.right[c] = box.w[c] - box.axis[c];
+        setReach('all', c, box.axis[c], box.w[c] - box.axis[c]);
+        setLines(c);
     }
 }
 
@@ -87,9 +103,11 @@ function markBorder(g) {
         for (let e = net.ends[n]; e < net.ends[n] + net.nEnds[n]; e++)
             if (end.target[e] === owner) markEntry(OUT(), end.slot[e]);
     }
-    for (const m of [IN(), OUT()])
-        marks.left[m] = marks.right[m] =
-            Math.max(reach(m), reach(owner)) * style.slot + style.corner;
+    for (const m of [IN(), OUT()]) {
+        const most = Math.max(linesReach(m), linesReach(owner));
+        setReach('all', m, most, most);
+        setLines(m);
+    }
 }
 
 /** The height of a channel; at the border only for lines that turn. */

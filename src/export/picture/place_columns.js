@@ -64,12 +64,16 @@ function findSpans(g) {
     const owner = group.box[g], first = group.firstColumn[g], bottom = 2 * group.rows[g];
     const spans = Array.from({length: group.nColumns[g]}, () => []);
     const add = (span) => spans[span.column - first].push(span);
-    const mark = (m, from, to, column) =>
-        add({from, to, left: marks.left[m], right: marks.right[m], column});
-    mark(IN(), 0, 0, 0);
-    mark(OUT(), bottom, bottom, 0);
-    for (let c = owner + 1; c < box.end[owner]; c = box.end[c])
-        mark(c, 2 * box.rank[c], 2 * box.last[c] + 2, box.column[c]);
+    const mark = (of, m, from, to, column) => add({from, to,
+        left: marks[`${of}Left`][m], right: marks[`${of}Right`][m], column});
+    mark('all', IN(), 0, 0, 0);
+    mark('all', OUT(), bottom, bottom, 0);
+    for (let c = owner + 1; c < box.end[owner]; c = box.end[c]) {
+        const top = 2 * box.rank[c] + 1, low = 2 * box.last[c] + 1;
+        mark('all', c, top, low, box.column[c]);
+        if (marks.nEntries[c] > 0) mark('entry', c, top - 1, top - 1, box.column[c]);
+        if (marks.nExits[c] > 0) mark('exit', c, low + 1, low + 1, box.column[c]);
+    }
     for (let n = group.nets[g]; n < group.nets[g] + group.nNets[g]; n++)
         for (let e = net.ends[n]; e < net.ends[n] + net.nEnds[n]; e++) {
             const span = spanLine(g, e);

@@ -2,9 +2,11 @@
 /* --- place_labels.js: labels beside lines and lanes: the twin of place_labels.c and
        place_lanes.c in src/layout. */
 
-function widen(m, from, to) {
-    if (-from > marks.left[m]) marks.left[m] = -from;
-    if (to > marks.right[m]) marks.right[m] = to;
+function widen(of, m, from, to) {
+    for (const part of [of, 'all']) {
+        raise(marks[`${part}Left`], m, -from);
+        raise(marks[`${part}Right`], m, to);
+    }
 }
 
 const padOf = (height) =>
@@ -25,7 +27,7 @@ function labelExit(m, n) {
         used = begin + net.labelHeight[n];
     }
     raise(marks.exitLabels, m, used);
-    widen(m, net.labelX[n], net.labelX[n] + net.labelWidth[n]);
+    widen('exit', m, net.labelX[n], net.labelX[n] + net.labelWidth[n]);
 }
 
 /** Above the target, and above labels at its sides; from the axis at its upper edge. */
@@ -40,7 +42,7 @@ function labelEntry(m, e, least) {
     }
     end.labelY[e] = -(begin + end.labelHeight[e]);
     raise(marks.entryLabels, m, begin + end.labelHeight[e]);
-    widen(m, end.labelX[e], end.labelX[e] + end.labelWidth[e]);
+    widen('entry', m, end.labelX[e], end.labelX[e] + end.labelWidth[e]);
 }
 
 /** Above the lines at one side; from the axis at the middle of the box. */
@@ -51,7 +53,7 @@ function labelSide(m, e, right) {
     end.labelY[e] = -stack[m];
     end.labelX[e] = right ? box.w[b] - box.axis[b] + style.labelSpace
         : -box.axis[b] - style.labelSpace - end.labelWidth[e];
-    widen(m, end.labelX[e] - style.labelSpace,
+    widen('all', m, end.labelX[e] - style.labelSpace,
         end.labelX[e] + end.labelWidth[e] + style.labelSpace);
 }
 
@@ -88,11 +90,11 @@ function placeLabels(g) {
 function raiseBoxes(g, grid, rows) {
     const owner = group.box[g], first = group.firstColumn[g], count = group.rows[g];
     const middle = grid.axis[-first];
-    raiseTree(rows, 0, 0, middle + marks.right[IN()]);
-    raiseTree(rows, count + 1, count + 1, middle + marks.right[OUT()]);
+    raiseTree(rows, 0, 0, middle + marks.allRight[IN()]);
+    raiseTree(rows, count + 1, count + 1, middle + marks.allRight[OUT()]);
     for (let c = owner + 1; c < box.end[owner]; c = box.end[c])
         raiseTree(rows, box.rank[c] + 1, box.last[c] + 1,
-            grid.axis[box.column[c] - first] + marks.right[c]);
+            grid.axis[box.column[c] - first] + marks.allRight[c]);
 }
 
 /** A line that runs down a column beyond its boxes. */
