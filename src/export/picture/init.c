@@ -137,16 +137,15 @@ static int place(struct picture *picture, struct err *err)
     struct plan_style style = picture_style(picture->wanted);
     bool sideways = picture->wanted->sideways;
 
+    arena_release(&picture->places);
+    arena_init(&picture->places, MEMORY);
     if (sideways) {
         pad_labels(plan, LABEL_PAD);
         swap_sizes(plan);
+        for (uint32_t e = 0; e < plan->n_ends; e++)
+            swap(&plan->ends[e].label_width, &plan->ends[e].label_height);
     }
-    if (plan_order(plan, &picture->arena, err) < 0 ||
-        picture_fit_end_labels(picture, err) < 0)
-        return -1;
-    for (uint32_t e = 0; sideways && e < plan->n_ends; e++)
-        swap(&plan->ends[e].label_width, &plan->ends[e].label_height);
-    if (plan_place(plan, &style, &picture->arena, err) < 0)
+    if (plan_place(plan, &style, &picture->places, err) < 0)
         return -1;
     if (sideways) {
         turn_places(plan);
@@ -156,16 +155,37 @@ static int place(struct picture *picture, struct err *err)
     return 0;
 }
 
+/* Places it on a page, and again with fewer open groups while it is too large. */
+static int place_on_page(struct picture *picture, struct err *err)
+{
+    bool again = true;
+
+    while (again) {
+        bool few = picture->diagram->n_shown <= PICTURE_FEW;
+
+        if (place(picture, err) < 0)
+            return -1;
+        picture_heat(picture);
+        if (picture_paper(picture, err) < 0)
+            return -1;
+        again = picture_close_one(picture);
+        if (again && !few && picture->diagram->n_shown <= PICTURE_FEW &&
+            picture_fit_labels(picture, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 int picture_init(struct picture *picture, struct diagram *diagram,
                  const struct picture_wanted *wanted, struct err *err)
 {
     *picture = (struct picture){.diagram = diagram, .wanted = wanted};
     arena_init(&picture->arena, MEMORY);
+    arena_init(&picture->places, MEMORY);
     if (picture_fit(picture, err) < 0 || picture_fit_labels(picture, err) < 0 ||
-        place(picture, err) < 0)
-        goto fail;
-    picture_heat(picture);
-    if (picture_paper(picture, err) < 0 || picture_route(picture, err) < 0)
+        plan_order(&diagram->plan, &picture->arena, err) < 0 ||
+        picture_fit_end_labels(picture, err) < 0 || place_on_page(picture, err) < 0 ||
+        picture_route(picture, err) < 0)
         goto fail;
     if (picture->arena.spent) {
         arena_err(&picture->arena, "the picture", err);
@@ -181,4 +201,5 @@ fail:
 void picture_release(struct picture *picture)
 {
     arena_release(&picture->arena);
+    arena_release(&picture->places);
 }
