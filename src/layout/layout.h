@@ -54,6 +54,8 @@ struct plan_box {
     int32_t width, height;             /* as one box */
     int32_t least_width, least_height; /* of its frame, for the title */
     int32_t gap;                       /* free space above and below it */
+    uint64_t weight; /* of a box without boxes inside; 0 counts as 1. Among ways that
+                        could be the main column, the heaviest is */
 
     /* By plan_order(). */
     uint32_t rank, last; /* rows of its group, from 0; it may extend to `last` */

@@ -185,6 +185,55 @@ TEST(a_chain_is_one_straight_column)
     sample_release(&graph);
 }
 
+/* Two values go from one group to the next; the first is made early (a position bias). */
+TEST(the_heavier_value_goes_straight)
+{
+    struct sample_graph graph;
+    const struct plan *plan = &graph.plan;
+    uint32_t block, first, second, next, bias, data;
+
+    sample_init(&graph);
+    block = sample_box(&graph, 0, PLAN_OPEN);
+    first = sample_box(&graph, block, 0);
+    second = sample_box(&graph, block, 0);
+    next = sample_box(&graph, 0, 0);
+    bias = sample_value(&graph);
+    data = sample_value(&graph);
+    sample_line(&graph, bias, first, next);
+    sample_link(&graph, first, second);
+    sample_line(&graph, data, second, next);
+    sample_finish(&graph, 0, 0);
+    order(&graph);
+    place(&graph, &plan_pixels);
+    CHECK_INT(axis(plan, second), axis(plan, first));
+    CHECK_INT(axis(plan, second), axis(plan, next));
+    sample_release(&graph);
+}
+
+/* A side chain beside the first rows only: what lies below may be as wide as it wants. */
+TEST(a_side_column_takes_no_room_where_it_has_nothing)
+{
+    struct sample_graph graph;
+    const struct plan *plan = &graph.plan;
+    uint32_t main[3], side;
+
+    sample_init(&graph);
+    side = sample_box(&graph, 0, 0);
+    for (int i = 0; i < 3; i++)
+        main[i] = sample_box(&graph, 0, i == 1 ? PLAN_SIDE : 0);
+    sample_link(&graph, main[0], main[1]);
+    sample_link(&graph, main[1], main[2]);
+    sample_link(&graph, side, main[1]);
+    sample_finish(&graph, 0, 0);
+    graph.plan.boxes[main[0]].weight = 2;
+    graph.plan.boxes[main[2]].width = 600;
+    order(&graph);
+    place(&graph, &plan_pixels);
+    CHECK_INT(axis(plan, main[2]), axis(plan, main[0]));
+    CHECK_INT(plan->width, 600 + 2 * plan_pixels.margin);
+    sample_release(&graph);
+}
+
 TEST(a_skip_runs_right_of_what_it_passes_into_the_side_of_a_sign)
 {
     struct sample_graph graph;

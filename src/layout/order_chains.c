@@ -1,7 +1,6 @@
 /* order_chains.c - chains: boxes that feed one another and share a column, so that the
- * lines between them are straight. The main chain is the longest way through the group;
- * it leaves at the axis if anything does. Of several ways that are equally long here, the
- * one that is longest in the whole graph is the main flow (order_flow.c). */
+ * lines between them are straight. The main chain is the heaviest way through the group
+ * (order_flow.c); it leaves at the axis if anything does. */
 #include <stdlib.h>
 
 #include "layout/order_in.h"
@@ -11,7 +10,7 @@
 #define RULES 4
 struct order_best {
     int64_t by[RULES];
-    uint32_t end;
+    uint32_t end; /* or node */
 };
 
 static void consider(struct order_best *best, struct order_best other)
@@ -24,13 +23,19 @@ static void consider(struct order_best *best, struct order_best other)
         *best = other;
 }
 
-static int64_t end_height(const struct ordering *o, uint32_t end)
+/* Does the way leave the group: 2 at the axis, 1 elsewhere, 0 not at all? */
+static int64_t leaves(int64_t height)
+{
+    return (height >= ORDER_LEAVES) + (height >= ORDER_LEAVES_MAIN);
+}
+
+static int64_t end_leaves(const struct ordering *o, uint32_t end)
 {
     uint32_t to = target_node(o, &o->plan->ends[end]);
 
     if (to != o->out)
-        return o->nodes[to].height;
-    return o->plan->ends[end].slot == 0 ? ORDER_LEAVES_MAIN : ORDER_LEAVES;
+        return leaves(o->nodes[to].height);
+    return o->plan->ends[end].slot == 0 ? 2 : 1;
 }
 
 /* May the line lead down a chain? Only the line at the axis of OUT is straight, and only
@@ -46,10 +51,10 @@ static bool may_link(const struct ordering *o, uint32_t from, uint32_t end, bool
     return o->nodes[to].rank > o->nodes[from].rank;
 }
 
-/* The end by which a chain goes on from a node, or PLAN_NONE: the highest here, then the
- * one that most follows and most precedes in the whole graph. Of equal ones the first,
- * but with three and more candidates the one nearest to their middle: k of q, k, v.
- * Called twice: first to count the candidates, then to choose. */
+/* The end by which a chain goes on from a node, or PLAN_NONE: one that leaves the group
+ * if any does, then the one that most follows and most precedes. Of equal ones the
+ * first, but with three and more candidates the one nearest to their middle: k of q, k,
+ * v. Called twice: first to count the candidates, then to choose. */
 static uint32_t scan_ends(const struct ordering *o, uint32_t from, bool main,
                           uint32_t *n)
 {
@@ -59,7 +64,8 @@ static uint32_t scan_ends(const struct ordering *o, uint32_t from, bool main,
 
     *n = 0;
     for (uint32_t k = 0; k < node->n_nets; k++) {
-        const struct plan_net *net = &o->plan->nets[o->exits[node->nets + k]];
+        uint32_t index = o->exits[node->nets + k];
+        const struct plan_net *net = &o->plan->nets[index];
 
         /* From outside, only what comes at the axis can go straight on. */
         if (from == o->in && net->slot != 0)
@@ -69,8 +75,8 @@ static uint32_t scan_ends(const struct ordering *o, uint32_t from, bool main,
                 int64_t off = llabs((int64_t)(*n)++ - middle);
 
                 consider(&best, (struct order_best){
-                                    {end_height(o, e), o->flow->below[e],
-                                     o->flow->above[net - o->plan->nets], -off},
+                                    {end_leaves(o, e), (int64_t)o->flow->below[e],
+                                     (int64_t)o->flow->above[index], -off},
                                     e});
             }
     }
@@ -93,17 +99,34 @@ static void link_nodes(struct ordering *o, uint32_t from, uint32_t end)
     o->nodes[to].prev = from;
 }
 
-/* Follows the longest way from IN, or from the first of the highest nodes. */
+/* Where the main chain begins if not at IN: the highest node of the heaviest way. */
+static uint32_t heaviest_node(const struct ordering *o)
+{
+    struct order_best best = {{0}, PLAN_NONE};
+
+    for (uint32_t i = 0; i < o->n; i++) {
+        const struct order_node *node = &o->nodes[i];
+        uint64_t most = 0;
+
+        for (uint32_t k = 0; k < node->n_nets; k++) {
+            uint32_t net = o->exits[node->nets + k];
+            uint64_t all = o->flow->above[net] + o->flow->net_below[net];
+
+            most = all > most ? all : most;
+        }
+        consider(&best, (struct order_best){
+                            {leaves(node->height), (int64_t)most, node->height}, i});
+    }
+    return best.end;
+}
+
+/* Follows the heaviest way from IN, or from the node where that begins. */
 static void main_chain(struct ordering *o)
 {
     uint32_t at = o->in, end;
 
-    if (best_end(o, o->in, true) == PLAN_NONE) {
-        at = 0;
-        for (uint32_t i = 1; i < o->n; i++)
-            if (o->nodes[i].height > o->nodes[at].height)
-                at = i;
-    }
+    if (best_end(o, o->in, true) == PLAN_NONE)
+        at = heaviest_node(o);
     o->nodes[o->in].chain = o->nodes[o->out].chain = o->nodes[at].chain = 0;
     while (at != o->out && (end = best_end(o, at, true)) != PLAN_NONE) {
         link_nodes(o, at, end);

@@ -1,9 +1,17 @@
-/* order_flow.c - how much of the whole graph lies before and after each line: boxes
- * without boxes inside on the longest way to it and from it on, across the borders of
- * groups. It decides between lines that are equal inside one group: of two values that go
- * from block to block, the one that passes through most boxes is the main flow, and one
- * that is only an extra input of later blocks (a position bias) is not. */
+/* order_flow.c - how much of the whole graph lies before and after each line: the weight
+ * of all boxes on the heaviest way to it and from it on, across the borders of groups. It
+ * decides which line of a fork goes straight on: of two values that go from block to
+ * block, the heavier one is the main flow, and one that is only an extra input of later
+ * blocks (a position bias, a mask) is not. It does not depend on what is open. */
 #include "layout/order_in.h"
+
+/* Sums of weights fit into 64 bits: there are at most 1 << 24 boxes. */
+static uint64_t weight_of(const struct plan *plan, uint32_t box)
+{
+    uint64_t weight = plan->boxes[box].weight, most = (uint64_t)1 << 38;
+
+    return weight == 0 ? 1 : weight < most ? weight : most;
+}
 
 /* The box where the line of an end arrives: it is not an open group, so the line goes no
  * further; PLAN_NONE: another net continues it. */
@@ -62,17 +70,18 @@ static int list_values(struct order_flow *flow, struct arena *scratch)
 
 /* Ways to a line, from the first box on: a net knows its way when its turn comes, because
  * the nets are listed by their sources, which are in the order in which they ran. */
-static void follow_down(struct order_flow *flow, uint32_t *boxes)
+static void follow_down(struct order_flow *flow, uint64_t *boxes)
 {
     const struct plan *plan = flow->plan;
 
     for (uint32_t i = 0; i < flow->n_nets; i++) {
         const struct plan_net *net = &plan->nets[flow->nets[i]];
         bool begins = net->inner == PLAN_NONE && net->outer == PLAN_NONE;
-        uint32_t before;
+        uint64_t before;
 
         if (begins)
-            flow->above[flow->nets[i]] = boxes[net->source] + 1;
+            flow->above[flow->nets[i]] =
+                boxes[net->source] + weight_of(plan, net->source);
         before = flow->above[flow->nets[i]];
         for (uint32_t e = net->ends; e < net->ends + net->n_ends; e++) {
             const struct plan_end *end = &plan->ends[e];
@@ -89,24 +98,25 @@ static void follow_down(struct order_flow *flow, uint32_t *boxes)
 }
 
 /* Ways from a line on, from the last box back. */
-static void follow_up(struct order_flow *flow, uint32_t *boxes)
+static void follow_up(struct order_flow *flow, uint64_t *boxes)
 {
     const struct plan *plan = flow->plan;
 
     for (uint32_t i = flow->n_nets; i-- > 0;) {
         const struct plan_net *net = &plan->nets[flow->nets[i]];
-        uint32_t most = 0;
+        uint64_t most = 0;
 
         for (uint32_t e = net->ends; e < net->ends + net->n_ends; e++) {
             const struct plan_end *end = &plan->ends[e];
-            uint32_t to = arrives_at(plan, end), after = 0;
+            uint32_t to = arrives_at(plan, end);
+            uint64_t after = 0;
 
             if (end->inner != PLAN_NONE)
                 after = flow->net_below[end->inner];
             else if (end->outer != PLAN_NONE)
                 after = flow->net_below[end->outer];
             else if (to != PLAN_NONE && to > net->source)
-                after = boxes[to] + 1;
+                after = boxes[to] + weight_of(plan, to);
             flow->below[e] = after;
             most = after > most ? after : most;
         }
@@ -120,8 +130,8 @@ static void follow_up(struct order_flow *flow, uint32_t *boxes)
 int order_flow(struct order_flow *flow, const struct plan *plan, struct arena *scratch)
 {
     size_t nets = (size_t)plan->n_nets + 1;
-    uint32_t *down = arena_array(scratch, plan->n_boxes, sizeof(*down));
-    uint32_t *up = arena_array(scratch, plan->n_boxes, sizeof(*up));
+    uint64_t *down = arena_array(scratch, plan->n_boxes, sizeof(*down));
+    uint64_t *up = arena_array(scratch, plan->n_boxes, sizeof(*up));
 
     flow->plan = plan;
     flow->above = arena_array(scratch, nets, sizeof(*flow->above));

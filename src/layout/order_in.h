@@ -33,16 +33,15 @@ struct order_cover {
     int32_t low, high;
 };
 
-/* How much of the whole graph lies before and after each line, in boxes without boxes
- * inside. */
+/* How much of the whole graph lies before and after each line: weights of boxes. */
 struct order_flow {
-    uint32_t *above; /* by net: on the longest way to it */
-    uint32_t *below; /* by end: on the longest way from it on */
+    uint64_t *above;     /* by net: on the heaviest way to it */
+    uint64_t *below;     /* by end: on the heaviest way from it on */
+    uint64_t *net_below; /* by net: the most of its ends */
 
     /* Private. */
     const struct plan *plan;
     uint32_t *nets, n_nets; /* value by value, in the order of their sources */
-    uint32_t *net_below;
 };
 
 struct ordering {

@@ -127,6 +127,7 @@ int picture_fit_labels(struct picture *picture, struct err *err)
     struct plan *plan = &picture->diagram->plan;
     struct buf tmp = BUF_INIT;
 
+    picture->labels_for = picture->diagram->n_shown;
     picture->labels =
         arena_array(&picture->arena, plan->n_nets, sizeof *picture->labels);
     picture->end_labels =

@@ -1,6 +1,7 @@
 /* One readable page by default: groups close until the picture is not larger. Only sizes
  * can tell, so this comes after placing; the choice of what opens first, by count, is
- * graph/opening.c. */
+ * graph/opening.c. Pictures from left to right open the same groups as those from top to
+ * bottom: in a row of boxes, which are wider than high, little would fit. */
 #include "export/picture/picture_in.h"
 
 #define PAGE_WIDTH  1200
@@ -18,13 +19,10 @@ struct one_excess {
     bool high; /* too high, else too wide */
 };
 
-/* By how much the page is too large. A picture from left to right may be as wide as
- * another one is high. */
+/* By how much the page is too large. */
 static struct one_excess excess_of(const struct picture *picture)
 {
-    bool sideways = picture->wanted->sideways;
-    int32_t wide = picture->width - (sideways ? PAGE_HEIGHT : PAGE_WIDTH);
-    int32_t high = picture->height - (sideways ? PAGE_WIDTH : PAGE_HEIGHT);
+    int32_t wide = picture->width - PAGE_WIDTH, high = picture->height - PAGE_HEIGHT;
 
     return high >= wide ? (struct one_excess){high, true}
                         : (struct one_excess){wide, false};
@@ -112,9 +110,21 @@ bool picture_close_one(struct picture *picture)
         return false;
     has_frames = arena_array(&picture->places, plan->n_boxes, sizeof *has_frames);
     box = has_frames ? choose(picture, excess, has_frames) : PLAN_NONE;
-    if (box == PLAN_NONE)
+    if (box == PLAN_NONE ||
+        arena_room(&picture->arena, &picture->closed, picture->n_closed,
+                   &picture->closed_room, sizeof *picture->closed) < 0)
         return false;
+    picture->closed[picture->n_closed++] = box;
+    picture->hidden += count_nodes(picture, box) - 1;
     picture->diagram->n_shown -= count_nodes(picture, box) - 1;
     plan->boxes[box].flags &= (uint8_t)~PLAN_OPEN;
     return true;
+}
+
+void picture_reopen(struct picture *picture)
+{
+    for (uint32_t i = 0; i < picture->n_closed; i++)
+        picture->diagram->plan.boxes[picture->closed[i]].flags |= PLAN_OPEN;
+    picture->diagram->n_shown += picture->hidden;
+    picture->n_closed = picture->hidden = 0;
 }
