@@ -55,7 +55,9 @@ static int size_boxes(struct placing *p, struct place_grid *grid)
             continue;
         if (reach(&p->marks[c]) == 0)
             lines = 0;
-        lines = round_up(p->style, place_larger(box->width, lines));
+        lines = place_larger(box->width, lines);
+        if (!(box->flags & PLAN_SIDE)) /* a sign is round */
+            lines = round_up(p->style, lines);
         p->largest = place_larger(p->largest, lines);
         box->w = (int32_t)lines;
         box->h = box->height;

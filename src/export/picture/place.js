@@ -77,7 +77,8 @@ function sizeBoxes(g) {
     for (let c = owner + 1; c < stop; c = box.end[c]) {
         if (isFrame(c)) continue;
         const far = reach(c), lines = far ? 2 * (far * style.slot + style.corner) : 0;
-        box.w[c] = roundUp(Math.max(box.width[c], lines));
+        const width = Math.max(box.width[c], lines);
+        box.w[c] = box.flags[c] & FLAG_SIDE ? width : roundUp(width); // a sign is round
         box.h[c] = box.height[c];
         if (box.flags[c] & FLAG_STRETCH)
             widest[box.column[c] - first] = Math.max(widest[box.column[c] - first],
