@@ -4,11 +4,19 @@
  *
  * writes a line of JSON for each graph: its plan after plan_order(), and what
  * plan_place() and plan_route() make of it with all groups open and with some of them.
- * tests/python/place_test.py compares it with place.js. */
+ * tests/python/place_test.py compares it with place.js.
+ *
+ *     places time BOXES ROUNDS
+ *     places dot BOXES 1
+ *
+ * A chain with random skips: how long its layout takes, in seconds; the graph for
+ * Graphviz. For tests/bench/graph_bench.py. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #include "base/test.h"
 #include "layout/sample_graph.h"
@@ -188,18 +196,91 @@ static int put_graph(uint64_t seed, uint32_t n, struct err *err)
     return status;
 }
 
+/* ---- for tests/bench/graph_bench.py ---- */
+
+/* A chain in which every second box also feeds one far below it. */
+static void make_skips(struct sample_graph *graph, uint32_t n)
+{
+    uint64_t state = 1;
+    uint32_t *value = calloc(n + 1, sizeof *value);
+
+    sample_init(graph);
+    for (uint32_t i = 1; i <= n; i++)
+        sample_box(graph, 0, PLAN_STRETCH);
+    for (uint32_t i = 1; value && i < n; i++) {
+        value[i] = sample_value(graph);
+        sample_line(graph, value[i], i, i + 1);
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        if (state >> 63 && i + 2 <= n)
+            sample_line(graph, value[i], i,
+                        i + 2 + (uint32_t)(state >> 33) % (n - i - 1));
+    }
+    free(value);
+    sample_finish(graph, 70, 0);
+}
+
+static double now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static int put_times(uint32_t n, unsigned long rounds, struct err *err)
+{
+    int status = 0;
+
+    for (unsigned long i = 0; i < rounds && status == 0; i++) {
+        struct sample_graph graph;
+        double begun;
+
+        make_skips(&graph, n);
+        begun = now();
+        status = plan_order(&graph.plan, &graph.arena, err);
+        if (status == 0)
+            status = plan_place(&graph.plan, &plan_pixels, &graph.arena, err);
+        printf("%.6f\n", now() - begun);
+        sample_release(&graph);
+    }
+    return status;
+}
+
+static int put_dot(uint32_t n)
+{
+    struct sample_graph graph;
+    const struct plan *plan = &graph.plan;
+
+    make_skips(&graph, n);
+    printf("digraph {\n  node [shape=box];\n");
+    for (uint32_t e = 0; e < plan->n_ends; e++)
+        printf("  %u -> %u;\n", plan->nets[plan->ends[e].net].source,
+               plan->ends[e].target);
+    printf("}\n");
+    sample_release(&graph);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
+    unsigned long n[2] = {0, 0};
     struct err err = {0};
     int status = 0;
 
     if (argc != 4) {
-        fprintf(stderr, "places SEED COUNT BOXES\n");
+        fprintf(stderr, "places SEED COUNT BOXES, places time BOXES ROUNDS or places "
+                        "dot BOXES 1\n");
         return 2;
     }
-    for (unsigned long i = 0; i < strtoul(argv[2], NULL, 10) && status == 0; i++)
-        status = put_graph(strtoull(argv[1], NULL, 10) + i,
-                           (uint32_t)strtoul(argv[3], NULL, 10), &err);
+    for (int i = 0; i < 2; i++)
+        n[i] = strtoul(argv[2 + i], NULL, 10);
+    if (strcmp(argv[1], "time") == 0)
+        status = put_times((uint32_t)n[0], n[1], &err);
+    else if (strcmp(argv[1], "dot") == 0)
+        status = put_dot((uint32_t)n[0]);
+    else
+        for (unsigned long i = 0; i < n[0] && status == 0; i++)
+            status = put_graph(strtoull(argv[1], NULL, 10) + i, (uint32_t)n[1], &err);
     if (status < 0)
         fprintf(stderr, "places: %s\n", err.text);
     return status < 0;

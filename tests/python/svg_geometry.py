@@ -166,7 +166,7 @@ class Drawing:
         self.sizes = [
             float(part.get("font-size", TEXT_SIZE))
             for part in self.root.iter()
-            if part.tag in (f"{SVG}text", f"{SVG}tspan")
+            if part.tag in (f"{SVG}svg", f"{SVG}text", f"{SVG}tspan")
         ]
 
     def add_frame(self, group, owner):
