@@ -26,7 +26,21 @@
  * one another, so the line between them is straight. A net that cannot run down a column
  * takes a *lane* to the right of everything that it passes. Lines meet a box at *slots*
  * beside its axis: even ones for leaving, odd ones for entering, 0 for straight lines, so
- * two lines never lie upon one another. */
+ * two lines never lie upon one another.
+ *
+ * Which line goes straight: column 0, the main one, holds the heaviest way through the
+ * group, measured in the whole graph (order_flow.c), not the longest one in the group:
+ * a long chain of small operations beside a large module would otherwise push that aside,
+ * and of two values between the same blocks one could not tell the data from a bias.
+ * Inputs stay in the first row. How far columns are apart is found row by row
+ * (place_columns.c), so a short side chain makes only its own rows wider.
+ *
+ *   order.c          plan_order(): group by group
+ *   order_*.c        its steps, listed in order_in.h
+ *   place.c          plan_place(): sizes from inside out, places from outside in
+ *   place_*.c        its steps, listed in place_in.h
+ *   route.c          plan_route()
+ *   sample_*_test.c  graphs for tests, and a check of any plan's geometry */
 #ifndef LAYOUT_LAYOUT_H
 #define LAYOUT_LAYOUT_H
 
