@@ -56,17 +56,20 @@ static struct one_candidate candidate_of(const struct picture *picture, uint32_t
     return ret;
 }
 
-/* The deepest ones first; of these the smallest that is enough, else the largest. */
+/* If one is enough, the smallest of those, so that an opened example of a block stays;
+ * else the deepest ones first, and of these the largest. */
 static bool is_better(const struct one_candidate *a, const struct one_candidate *b,
                       int32_t excess)
 {
     bool enough = a->saves >= excess;
 
-    if (a->depth != b->depth)
-        return a->depth > b->depth;
     if (enough != (b->saves >= excess))
         return enough;
-    return enough ? a->saves < b->saves : a->saves > b->saves;
+    if (enough && a->saves != b->saves)
+        return a->saves < b->saves;
+    if (a->depth != b->depth)
+        return a->depth > b->depth;
+    return a->saves > b->saves;
 }
 
 /* The group to close, one without open groups inside; PLAN_NONE. */
