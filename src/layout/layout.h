@@ -114,7 +114,7 @@ struct plan_net {
 struct plan_end {
     uint32_t net;
     uint32_t target; /* a box directly inside the net's group; or the group: the value
-                        leaves it */
+                        leaves it. A net has one end at a box */
     uint32_t inner;  /* target is a group inside: the net that continues there; else
                         PLAN_NONE */
     uint32_t outer;  /* it leaves the group: the net that continues outside; else

@@ -57,6 +57,21 @@ static bool row_clear(const struct ordering *o, int32_t row, int32_t a, int32_t 
     return boxes_up_to(o, row, high - 1) == boxes_up_to(o, row, low);
 }
 
+/* A line beside the axis between the border and the first or last box of the main column
+ * keeps its slot: it needs no turn. Slots of the border are free at that box. */
+static bool keeps_slot(const struct ordering *o, uint32_t from, uint32_t end)
+{
+    const struct plan_net *net = &o->plan->nets[o->plan->ends[end].net];
+    uint32_t to = target_node(o, &o->plan->ends[end]);
+
+    if (from == o->in)
+        return to != o->out && net->slot != 0 && o->nodes[to].column == 0 &&
+               o->nodes[to].rank == 0 && !o->nodes[to].sides;
+    return to == o->out && o->plan->ends[end].slot != 0 && o->nodes[from].column == 0 &&
+           o->nodes[from].rank == o->rows - 1 && !o->nodes[from].sides &&
+           o->plan->ends[end].net != o->nodes[from].straight;
+}
+
 static enum plan_way way_of(const struct ordering *o, uint32_t from, uint32_t end)
 {
     const struct order_node *source = &o->nodes[from];
@@ -64,7 +79,7 @@ static enum plan_way way_of(const struct ordering *o, uint32_t from, uint32_t en
     const struct order_node *target = &o->nodes[to];
     bool down = target->rank > source->rank, axis;
 
-    if (end == source->link)
+    if (end == source->link || (end != target->over && keeps_slot(o, from, end)))
         return PLAN_DOWN;
     if (end == target->over)
         return PLAN_OVER;
