@@ -85,6 +85,11 @@ TEST(more_random_graphs_have_no_overlaps_and_every_line_arrives)
     check_random(500, 1000);
 }
 
+TEST(lines_into_the_sides_of_neighbours_do_not_lie_upon_one_another)
+{
+    check_random(3999, 4000); /* two signs in one row, entered from one gap */
+}
+
 TEST(the_same_graph_is_placed_in_the_same_way)
 {
     for (uint64_t seed = 0; seed < 20; seed++) {

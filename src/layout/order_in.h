@@ -33,6 +33,13 @@ struct order_cover {
     int32_t low, high;
 };
 
+/* Between two neighbours of a row: lines that enter them from there, and the columns in
+ * which those come down. */
+struct order_gap {
+    uint32_t to_left, to_right;
+    int32_t last_to_left, first_to_right;
+};
+
 /* How much of the whole graph lies before and after each line: weights of boxes. */
 struct order_flow {
     uint64_t *above;     /* by net: on the heaviest way to it */
@@ -59,6 +66,7 @@ struct ordering {
     uint32_t *row_at;  /* columns with a box in row r, sorted:
                          row_columns[row_at[r]] up to row_at[r + 1] */
     int32_t *row_columns;
+    struct order_gap *gaps; /* row r has one more than boxes: from row_at[r] + r on */
     uint32_t n_chains;
     uint32_t *chain_first;  /* node; chain 0 is the main one */
     bool in_axis, out_axis; /* a value crosses the border at the axis, but is not part
