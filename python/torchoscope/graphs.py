@@ -314,7 +314,7 @@ def graph(
               are options of graph()
     level     "modules", or "ops": every operation
     root      only what is inside this module
-    depth     how many levels are open at first; by default until 40 boxes show
+    depth     how many levels are open at first; by default what fits one page
     focus     only this module and what is `neighbours` (1) lines away from it, or with
               `to` what is on a path to that module
     all       do not fold repeated blocks and chains of views

@@ -149,6 +149,21 @@ int diagram_boxes(struct diagram *diagram, const struct parts *parts)
     return 0;
 }
 
+/* The main column follows the data through the layers: a box with parameters weighs what
+ * it makes. Masks, positions and time steps are small, or are made without parameters. */
+static void set_weights(struct diagram *diagram)
+{
+    for (uint32_t n = 0; n < diagram->plan.n_nets; n++) {
+        uint32_t source = diagram->plan.nets[n].source;
+        const struct diagram_box *box = &diagram->boxes[source];
+        struct plan_box *to = &diagram->plan.boxes[source];
+
+        if ((box->metric[DIAGRAM_PARAMS] > 0 || box->flags & DIAGRAM_SHARED) &&
+            diagram->nets[n].bytes > to->weight)
+            to->weight = diagram->nets[n].bytes;
+    }
+}
+
 static uint32_t find_frame(const struct parts *parts)
 {
     for (uint32_t i = 1; i < parts->n_boxes; i++)
@@ -258,6 +273,7 @@ static int make(struct diagram *diagram, struct parts *parts,
     if (diagram_boxes(diagram, parts) < 0 || nets_make(diagram, parts) < 0 ||
         opening_choose(diagram, parts->scratch, find_frame(parts)) < 0)
         return spent(parts, err);
+    set_weights(diagram);
     return gradients_fill(diagram, parts->scratch, err);
 }
 

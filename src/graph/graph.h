@@ -55,7 +55,7 @@ struct graph_wanted {
     enum graph_level level;
     uint32_t root;       /* a place of the model; 0: all of it */
     uint32_t depth;      /* groups open down to this depth; GRAPH_AUTO: until `boxes`
-                           boxes show */
+                           boxes show; a picture closes some if it is too large */
     uint32_t boxes;      /* with GRAPH_AUTO: how many, at most; 0: GRAPH_BOXES */
     uint32_t focus;      /* a place: only it and its neighbours; NO_PLACE: everything */
     uint32_t neighbours; /* how many lines away; 0 counts as 1 */

@@ -1,9 +1,11 @@
 /* Which groups are open at first. From the outside inwards, small groups first, as long
  * as not too many boxes show. What is built like a group that is open, or of a class that
- * is open elsewhere, is not opened again: one Bottleneck explains the others. Chains of views stay closed. Repeats open last, and
- * only their first block. */
+ * is open elsewhere, is not opened again: one Bottleneck explains the others. The class of
+ * a container (Sequential) explains nothing, so that does not count. Chains of views stay
+ * closed. Repeats open last, and only their first block. */
 #include <stdlib.h>
 
+#include "base/base.h"
 #include "graph/parts_in.h"
 
 struct candidate {
@@ -85,6 +87,18 @@ static uint64_t class_key(const struct diagram *diagram, uint32_t box)
     return of->n_words > 0 ? str_hash(diagram->words[of->words]) : hash_u64(box);
 }
 
+/* A class that says nothing about what is inside. */
+static bool is_container(const struct diagram *diagram, uint32_t box)
+{
+    static const char *const names[] = {"Sequential", "ModuleList", "ModuleDict"};
+    const struct diagram_box *of = &diagram->boxes[box];
+
+    for (size_t i = 0; of->n_words > 0 && i < COUNT_OF(names); i++)
+        if (str_is(diagram->words[of->words], names[i]))
+            return true;
+    return false;
+}
+
 /* Is one like it open? */
 static bool is_known(const struct diagram *diagram, const struct openings *o,
                      uint32_t box)
@@ -93,7 +107,8 @@ static bool is_known(const struct diagram *diagram, const struct openings *o,
 
     if (map_find(&o->built, o->structure[box], &group))
         return true;
-    return map_find(&o->seen, class_key(diagram, box), &group) &&
+    return !is_container(diagram, box) &&
+           map_find(&o->seen, class_key(diagram, box), &group) &&
            group != diagram->plan.boxes[box].parent;
 }
 

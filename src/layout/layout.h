@@ -26,7 +26,21 @@
  * one another, so the line between them is straight. A net that cannot run down a column
  * takes a *lane* to the right of everything that it passes. Lines meet a box at *slots*
  * beside its axis: even ones for leaving, odd ones for entering, 0 for straight lines, so
- * two lines never lie upon one another. */
+ * two lines never lie upon one another.
+ *
+ * Which line goes straight: column 0, the main one, holds the heaviest way through the
+ * group, measured in the whole graph (order_flow.c), not the longest one in the group:
+ * a long chain of small operations beside a large module would otherwise push that aside,
+ * and of two values between the same blocks one could not tell the data from a bias.
+ * Inputs stay in the first row. How far columns are apart is found row by row
+ * (place_columns.c), so a short side chain makes only its own rows wider.
+ *
+ *   order.c          plan_order(): group by group
+ *   order_*.c        its steps, listed in order_in.h
+ *   place.c          plan_place(): sizes from inside out, places from outside in
+ *   place_*.c        its steps, listed in place_in.h
+ *   route.c          plan_route()
+ *   sample_*_test.c  graphs for tests, and a check of any plan's geometry */
 #ifndef LAYOUT_LAYOUT_H
 #define LAYOUT_LAYOUT_H
 
@@ -54,6 +68,8 @@ struct plan_box {
     int32_t width, height;             /* as one box */
     int32_t least_width, least_height; /* of its frame, for the title */
     int32_t gap;                       /* free space above and below it */
+    uint64_t weight; /* of a box without boxes inside; 0 counts as 1. Among ways that
+                        could be the main column, the heaviest is */
 
     /* By plan_order(). */
     uint32_t rank, last; /* rows of its group, from 0; it may extend to `last` */
@@ -98,7 +114,7 @@ struct plan_net {
 struct plan_end {
     uint32_t net;
     uint32_t target; /* a box directly inside the net's group; or the group: the value
-                        leaves it */
+                        leaves it. A net has one end at a box */
     uint32_t inner;  /* target is a group inside: the net that continues there; else
                         PLAN_NONE */
     uint32_t outer;  /* it leaves the group: the net that continues outside; else

@@ -173,19 +173,22 @@ int plan_order(struct plan *plan, struct arena *arena, struct err *err)
 {
     struct arena scratch;
     uint32_t *local, n_tracks = 0;
+    struct order_flow flow;
     int ret = -1;
 
     if (order_check(plan, err) < 0)
         return -1;
     arena_init(&scratch, arena->limit);
     local = arena_array(&scratch, plan->n_boxes, sizeof(*local));
-    if (!local || make_groups(plan, local, arena) < 0)
+    if (!local || make_groups(plan, local, arena) < 0 ||
+        order_flow(&flow, plan, &scratch) < 0)
         goto out;
     for (uint32_t g = 0; g < plan->n_groups; g++) {
         struct ordering o = {.plan = plan,
                              .group = &plan->groups[g],
                              .scratch = &scratch,
-                             .local = local};
+                             .local = local,
+                             .flow = &flow};
 
         if (order_group(&o, &n_tracks) < 0)
             goto out;

@@ -1,29 +1,41 @@
 /* order_chains.c - chains: boxes that feed one another and share a column, so that the
- * lines between them are straight. The main chain is the longest way through the group;
- * it leaves at the axis if anything does. */
+ * lines between them are straight. The main chain is the heaviest way through the group
+ * (order_flow.c); it leaves at the axis if anything does. */
 #include <stdlib.h>
 
 #include "layout/order_in.h"
 
-/* The highest of several candidates, the first of equal ones. */
+/* The best of several candidates, by the first number that differs; the first of equal
+ * ones. */
+#define RULES 4
 struct order_best {
-    int64_t height;
-    uint32_t end;
+    int64_t by[RULES];
+    uint32_t end; /* or node */
 };
 
-static void consider(struct order_best *best, int64_t height, uint32_t end)
+static void consider(struct order_best *best, struct order_best other)
 {
-    if (best->end == PLAN_NONE || height > best->height)
-        *best = (struct order_best){height, end};
+    int rule = 0;
+
+    while (rule + 1 < RULES && other.by[rule] == best->by[rule])
+        rule++;
+    if (best->end == PLAN_NONE || other.by[rule] > best->by[rule])
+        *best = other;
 }
 
-static int64_t end_height(const struct ordering *o, uint32_t end)
+/* Does the way leave the group: 2 at the axis, 1 elsewhere, 0 not at all? */
+static int64_t leaves(int64_t height)
+{
+    return (height >= ORDER_LEAVES) + (height >= ORDER_LEAVES_MAIN);
+}
+
+static int64_t end_leaves(const struct ordering *o, uint32_t end)
 {
     uint32_t to = target_node(o, &o->plan->ends[end]);
 
     if (to != o->out)
-        return o->nodes[to].height;
-    return o->plan->ends[end].slot == 0 ? ORDER_LEAVES_MAIN : ORDER_LEAVES;
+        return leaves(o->nodes[to].height);
+    return o->plan->ends[end].slot == 0 ? 2 : 1;
 }
 
 /* May the line lead down a chain? Only the line at the axis of OUT is straight, and only
@@ -39,19 +51,21 @@ static bool may_link(const struct ordering *o, uint32_t from, uint32_t end, bool
     return o->nodes[to].rank > o->nodes[from].rank;
 }
 
-/* The end by which a chain goes on from a node, or PLAN_NONE: the highest. Of equal ones
- * the first, but with three and more candidates the one nearest to their middle: k of q,
- * k, v. Called twice: first to count the candidates, then to choose. */
+/* The end by which a chain goes on from a node, or PLAN_NONE: one that leaves the group
+ * if any does, then the one that most follows and most precedes. Of equal ones the
+ * first, but with three and more candidates the one nearest to their middle: k of q, k,
+ * v. Called twice: first to count the candidates, then to choose. */
 static uint32_t scan_ends(const struct ordering *o, uint32_t from, bool main,
                           uint32_t *n)
 {
     const struct order_node *node = &o->nodes[from];
     int64_t middle = *n > 2 ? *n / 2 : 0;
-    struct order_best best = {0, PLAN_NONE};
+    struct order_best best = {{0}, PLAN_NONE};
 
     *n = 0;
     for (uint32_t k = 0; k < node->n_nets; k++) {
-        const struct plan_net *net = &o->plan->nets[o->exits[node->nets + k]];
+        uint32_t index = o->exits[node->nets + k];
+        const struct plan_net *net = &o->plan->nets[index];
 
         /* From outside, only what comes at the axis can go straight on. */
         if (from == o->in && net->slot != 0)
@@ -60,7 +74,10 @@ static uint32_t scan_ends(const struct ordering *o, uint32_t from, bool main,
             if (may_link(o, from, e, main)) {
                 int64_t off = llabs((int64_t)(*n)++ - middle);
 
-                consider(&best, end_height(o, e) * ((int64_t)1 << 26) - off, e);
+                consider(&best, (struct order_best){
+                                    {end_leaves(o, e), (int64_t)o->flow->below[e],
+                                     (int64_t)o->flow->above[index], -off},
+                                    e});
             }
     }
     return best.end;
@@ -82,17 +99,34 @@ static void link_nodes(struct ordering *o, uint32_t from, uint32_t end)
     o->nodes[to].prev = from;
 }
 
-/* Follows the longest way from IN, or from the first of the highest nodes. */
+/* Where the main chain begins if not at IN: the highest node of the heaviest way. */
+static uint32_t heaviest_node(const struct ordering *o)
+{
+    struct order_best best = {{0}, PLAN_NONE};
+
+    for (uint32_t i = 0; i < o->n; i++) {
+        const struct order_node *node = &o->nodes[i];
+        uint64_t most = 0;
+
+        for (uint32_t k = 0; k < node->n_nets; k++) {
+            uint32_t net = o->exits[node->nets + k];
+            uint64_t all = o->flow->above[net] + o->flow->net_below[net];
+
+            most = all > most ? all : most;
+        }
+        consider(&best, (struct order_best){
+                            {leaves(node->height), (int64_t)most, node->height}, i});
+    }
+    return best.end;
+}
+
+/* Follows the heaviest way from IN, or from the node where that begins. */
 static void main_chain(struct ordering *o)
 {
     uint32_t at = o->in, end;
 
-    if (best_end(o, o->in, true) == PLAN_NONE) {
-        at = 0;
-        for (uint32_t i = 1; i < o->n; i++)
-            if (o->nodes[i].height > o->nodes[at].height)
-                at = i;
-    }
+    if (best_end(o, o->in, true) == PLAN_NONE)
+        at = heaviest_node(o);
     o->nodes[o->in].chain = o->nodes[o->out].chain = o->nodes[at].chain = 0;
     while (at != o->out && (end = best_end(o, at, true)) != PLAN_NONE) {
         link_nodes(o, at, end);
@@ -127,7 +161,7 @@ static void look_at_border(struct ordering *o)
 static uint32_t best_pred(const struct ordering *o, uint32_t to, const uint32_t *wish)
 {
     const struct order_node *node = &o->nodes[to];
-    struct order_best best = {0, PLAN_NONE};
+    struct order_best best = {{0}, PLAN_NONE};
 
     for (uint32_t k = 0; k < node->n_ends; k++) {
         uint32_t end = o->entries[node->ends + k];
@@ -137,7 +171,7 @@ static uint32_t best_pred(const struct ordering *o, uint32_t to, const uint32_t 
             !may_link(o, from, end, false))
             continue;
         if (wish ? wish[from] == end : o->nodes[from].rank + 1 == node->rank)
-            consider(&best, o->nodes[from].rank, end);
+            consider(&best, (struct order_best){{o->nodes[from].rank}, end});
     }
     return best.end;
 }

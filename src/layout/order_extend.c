@@ -63,7 +63,8 @@ static int32_t last_wanted(const struct ordering *o, const struct order_node *no
     int32_t last = node->rank + ROWS_MAX;
     const struct plan_net *net;
 
-    if (!alone || node->sides || node->n_nets != 1)
+    if (!alone || node->sides || node->n_nets != 1 ||
+        o->plan->boxes[node->box].flags & PLAN_EARLY)
         return node->rank;
     net = &o->plan->nets[o->exits[node->nets]];
     if (net->track != PLAN_NONE || net->n_ends == 0)

@@ -33,11 +33,30 @@ struct order_cover {
     int32_t low, high;
 };
 
+/* Between two neighbours of a row: lines that enter them from there, and the columns in
+ * which those come down. */
+struct order_gap {
+    uint32_t to_left, to_right;
+    int32_t last_to_left, first_to_right;
+};
+
+/* How much of the whole graph lies before and after each line: weights of boxes. */
+struct order_flow {
+    uint64_t *above;     /* by net: on the heaviest way to it */
+    uint64_t *below;     /* by end: on the heaviest way from it on */
+    uint64_t *net_below; /* by net: the most of its ends */
+
+    /* Private. */
+    const struct plan *plan;
+    uint32_t *nets, n_nets; /* value by value, in the order of their sources */
+};
+
 struct ordering {
     struct plan *plan;
     struct plan_group *group;
     struct arena *scratch;
     const uint32_t *local; /* node of a box within its parent */
+    const struct order_flow *flow;
 
     struct order_node *nodes;
     uint32_t n, in, out; /* nodes[n] is IN, nodes[n + 1] is OUT */
@@ -47,6 +66,7 @@ struct ordering {
     uint32_t *row_at;  /* columns with a box in row r, sorted:
                          row_columns[row_at[r]] up to row_at[r + 1] */
     int32_t *row_columns;
+    struct order_gap *gaps; /* row r has one more than boxes: from row_at[r] + r on */
     uint32_t n_chains;
     uint32_t *chain_first;  /* node; chain 0 is the main one */
     bool in_axis, out_axis; /* a value crosses the border at the axis, but is not part
@@ -90,6 +110,9 @@ void *order_array(struct ordering *o, size_t n, size_t item);
 
 /* order_check.c: is the plan consistent? */
 int order_check(const struct plan *plan, struct err *err);
+
+/* order_flow.c: of the whole plan, before the first group. */
+int order_flow(struct order_flow *flow, const struct plan *plan, struct arena *scratch);
 
 /* The steps, in this order. Each returns -1 if the scratch arena is spent. */
 void order_ranks(struct ordering *o);  /* order_ranks.c */

@@ -103,6 +103,17 @@ static void deal(const struct order_node *node, struct order_arrival *list, uint
     }
 }
 
+/* The slot at the lower border to which a net goes straight; 0: none. */
+static int32_t border_slot(const struct ordering *o, uint32_t index)
+{
+    const struct plan_net *net = &o->plan->nets[index];
+
+    for (uint32_t e = net->ends; e < net->ends + net->n_ends; e++)
+        if (o->plan->ends[e].target == net->group && o->plan->ends[e].way == PLAN_DOWN)
+            return o->plan->ends[e].slot;
+    return 0;
+}
+
 static void slot_exits(struct ordering *o, const struct order_node *node,
                        struct order_arrival *list)
 {
@@ -111,8 +122,8 @@ static void slot_exits(struct ordering *o, const struct order_node *node,
     for (uint32_t k = 0; k < node->n_nets; k++) {
         uint32_t net = o->exits[node->nets + k];
 
-        o->plan->nets[net].slot = 0;
-        if (net != node->straight)
+        o->plan->nets[net].slot = net == node->straight ? 0 : border_slot(o, net);
+        if (net != node->straight && o->plan->nets[net].slot == 0)
             list[n++] = (struct order_arrival){leaving_place(o, net), net, 0};
     }
     deal(node, list, n, border_exits(o, node), false);
@@ -162,6 +173,12 @@ static void slot_sides(struct ordering *o, const struct order_node *node,
     slot_side(o, list, n, false);
 }
 
+/* The end that leads down the chain of an end's source. */
+static uint32_t node_link(const struct ordering *o, const struct plan_end *end)
+{
+    return o->nodes[source_node(o, &o->plan->nets[end->net])].link;
+}
+
 static void slot_entries(struct ordering *o, const struct order_node *node,
                          struct order_arrival *list)
 {
@@ -173,7 +190,9 @@ static void slot_entries(struct ordering *o, const struct order_node *node,
 
         if (end->way == PLAN_ALONG_SIDE || end->way == PLAN_LANE_SIDE)
             continue;
-        end->slot = 0;
+        end->slot = end->way == PLAN_DOWN && index != node_link(o, end)
+                        ? o->plan->nets[end->net].slot
+                        : 0;
         if (end->way != PLAN_DOWN && index != node->over)
             list[n++] = (struct order_arrival){arrival_place(o, index), index, 0};
     }

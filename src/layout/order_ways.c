@@ -19,7 +19,8 @@ static int index_rows(struct ordering *o)
 
     o->row_at = at;
     o->row_columns = order_array(o, o->n, sizeof(*o->row_columns));
-    if (!at || !keys || !o->row_columns)
+    o->gaps = order_array(o, (size_t)o->n + rows + 1, sizeof(*o->gaps));
+    if (!at || !keys || !o->row_columns || !o->gaps)
         return -1;
     for (uint32_t i = 0; i < o->n; i++)
         at[o->nodes[i].rank + 1]++;
@@ -57,14 +58,55 @@ static bool row_clear(const struct ordering *o, int32_t row, int32_t a, int32_t 
     return boxes_up_to(o, row, high - 1) == boxes_up_to(o, row, low);
 }
 
-static enum plan_way way_of(const struct ordering *o, uint32_t from, uint32_t end)
+/* Lines into the sides of two neighbours in a row come out of the same gap: those to the
+ * left one must begin left of those to the right one, or they would lie upon one another.
+ * Notes the line and returns true if that holds. */
+static bool may_enter_side(struct ordering *o, const struct order_node *source,
+                           const struct order_node *target)
+{
+    uint32_t row = (uint32_t)target->rank;
+    struct order_gap *gap =
+        &o->gaps[o->row_at[row] + row + boxes_up_to(o, target->rank, source->column)];
+
+    if (!row_clear(o, target->rank, source->column, target->column))
+        return false;
+    if (target->column < source->column) {
+        if (gap->to_right > 0 && source->column >= gap->first_to_right)
+            return false;
+        if (gap->to_left++ == 0 || source->column > gap->last_to_left)
+            gap->last_to_left = source->column;
+    } else {
+        if (gap->to_left > 0 && source->column <= gap->last_to_left)
+            return false;
+        if (gap->to_right++ == 0 || source->column < gap->first_to_right)
+            gap->first_to_right = source->column;
+    }
+    return true;
+}
+
+/* A line beside the axis between the border and the first or last box of the main column
+ * keeps its slot: it needs no turn. Slots of the border are free at that box. */
+static bool keeps_slot(const struct ordering *o, uint32_t from, uint32_t end)
+{
+    const struct plan_net *net = &o->plan->nets[o->plan->ends[end].net];
+    uint32_t to = target_node(o, &o->plan->ends[end]);
+
+    if (from == o->in)
+        return to != o->out && net->slot != 0 && o->nodes[to].column == 0 &&
+               o->nodes[to].rank == 0 && !o->nodes[to].sides;
+    return to == o->out && o->plan->ends[end].slot != 0 && o->nodes[from].column == 0 &&
+           o->nodes[from].rank == o->rows - 1 && !o->nodes[from].sides &&
+           o->plan->ends[end].net != o->nodes[from].straight;
+}
+
+static enum plan_way way_of(struct ordering *o, uint32_t from, uint32_t end)
 {
     const struct order_node *source = &o->nodes[from];
     uint32_t to = target_node(o, &o->plan->ends[end]);
     const struct order_node *target = &o->nodes[to];
     bool down = target->rank > source->rank, axis;
 
-    if (end == source->link)
+    if (end == source->link || (end != target->over && keeps_slot(o, from, end)))
         return PLAN_DOWN;
     if (end == target->over)
         return PLAN_OVER;
@@ -75,7 +117,7 @@ static enum plan_way way_of(const struct ordering *o, uint32_t from, uint32_t en
         axis &= source->chain != 0 || to != o->out;
     if (axis && target->sides && target->column != source->column &&
         (source->next == PLAN_NONE || target->rank < o->nodes[source->next].rank) &&
-        row_clear(o, target->rank, source->column, target->column))
+        may_enter_side(o, source, target))
         return PLAN_ALONG_SIDE;
     if (target->rank == source->rank + 1)
         return PLAN_OVER;

@@ -2,11 +2,6 @@
  * channels, and from these the place of every box, relative to the group. */
 #include "layout/place_in.h"
 
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 static int64_t round_up(const struct plan_style *style, int64_t width)
 {
     int64_t to = style->round_to > 1 ? style->round_to : 1;
@@ -25,10 +20,20 @@ static int64_t reach(const struct place_mark *mark)
     int64_t most = 0;
 
     if (mark->n_exits > 0)
-        most = larger(-(int64_t)mark->exit_low, mark->exit_high);
+        most = place_larger(-(int64_t)mark->exit_low, mark->exit_high);
     if (mark->n_entries > 0)
-        most = larger(most, larger(-(int64_t)mark->entry_low, mark->entry_high));
+        most = place_larger(most,
+                            place_larger(-(int64_t)mark->entry_low, mark->entry_high));
     return most;
+}
+
+/* What the lines at a box take in the channels above and below it. */
+static struct place_reach lines_reach(const struct placing *p,
+                                      const struct place_mark *mark)
+{
+    int64_t most = reach(mark) * p->style->slot + p->style->corner;
+
+    return (struct place_reach){most, most};
 }
 
 /* Boxes that are not frames: wide enough for their lines; those that stretch take the
@@ -50,12 +55,14 @@ static int size_boxes(struct placing *p, struct place_grid *grid)
             continue;
         if (reach(&p->marks[c]) == 0)
             lines = 0;
-        lines = round_up(p->style, larger(box->width, lines));
-        p->largest = larger(p->largest, lines);
+        lines = place_larger(box->width, lines);
+        if (!(box->flags & PLAN_SIDE)) /* a sign is round */
+            lines = round_up(p->style, lines);
+        p->largest = place_larger(p->largest, lines);
         box->w = (int32_t)lines;
         box->h = box->height;
         if (box->flags & PLAN_STRETCH)
-            *most = larger(*most, box->w);
+            *most = place_larger(*most, box->w);
     }
     for (uint32_t c = group + 1; c < end; c = next_box(plan, c)) {
         struct plan_box *box = &plan->boxes[c];
@@ -66,8 +73,8 @@ static int size_boxes(struct placing *p, struct place_grid *grid)
                 box->w = (int32_t)widest[box->column - grid->group->first_column];
             box->axis = box->w / 2;
         }
-        mark->left = box->axis;
-        mark->right = box->w - box->axis;
+        mark->all = (struct place_reach){box->axis, box->w - box->axis};
+        mark->entry = mark->exit = lines_reach(p, mark);
     }
     return 0;
 }
@@ -87,40 +94,11 @@ static void mark_border(struct placing *p, struct place_grid *grid)
             if (p->plan->ends[e].target == group->box)
                 place_entry(&grid->out, p->plan->ends[e].slot);
     }
-    for (int i = 0; i < 2; i++)
-        marks[i]->left = marks[i]->right =
-            larger(reach(marks[i]), reach(&p->marks[group->box])) * p->style->slot +
-            p->style->corner;
-}
-
-/* The axis of every column, from the left edge of the content on. */
-static int place_columns(struct placing *p, struct place_grid *grid)
-{
-    const struct plan_group *group = grid->group;
-    const struct plan *plan = p->plan;
-    size_t n = (size_t)group->n_columns;
-    int64_t *left = place_array(p, n, sizeof(*left));
-    int64_t *right = place_array(p, n, sizeof(*right));
-    int64_t main = -group->first_column, x = 0;
-
-    grid->axis = place_array(p, n, sizeof(*grid->axis));
-    if (!left || !right || !grid->axis)
-        return -1;
-    left[main] = larger(grid->in.left, grid->out.left);
-    right[main] = larger(grid->in.right, grid->out.right);
-    for (uint32_t c = group->box + 1; c < plan->boxes[group->box].end;
-         c = next_box(plan, c)) {
-        int32_t column = plan->boxes[c].column - group->first_column;
-
-        left[column] = larger(left[column], p->marks[c].left);
-        right[column] = larger(right[column], p->marks[c].right);
+    for (int i = 0; i < 2; i++) {
+        marks[i]->all = lines_reach(p, &p->marks[group->box]);
+        marks[i]->entry = marks[i]->exit = lines_reach(p, marks[i]);
+        place_widen(&marks[i]->all, marks[i]->exit.left, marks[i]->exit.right);
     }
-    for (size_t c = 0; c < n; c++) {
-        grid->axis[c] = x + left[c];
-        x = grid->axis[c] + right[c] + p->style->column;
-    }
-    grid->right = x - p->style->column;
-    return 0;
 }
 
 /* The height of a channel. The space between the border and the first or last row is
@@ -137,15 +115,15 @@ static void size_channel(struct placing *p, struct place_grid *grid, uint32_t c)
 
     if (tracks > 0) {
         if (!first)
-            top = larger(top, style->track_first);
-        bottom = larger(bottom, last ? style->track_out : style->track_last);
+            top = place_larger(top, style->track_first);
+        bottom = place_larger(bottom, last ? style->track_out : style->track_last);
         p->track_y[group->channels + c] = top;
-        grid->channel_h[c] = larger(
+        grid->channel_h[c] = place_larger(
             grid->channel_h[c], top + (int64_t)(tracks - 1) * style->track + bottom);
     } else if (below > 0 || above > 0) {
-        grid->channel_h[c] = larger(grid->channel_h[c], top + bottom);
+        grid->channel_h[c] = place_larger(grid->channel_h[c], top + bottom);
         if (!first && !last)
-            grid->channel_h[c] = larger(grid->channel_h[c], style->label_gap);
+            grid->channel_h[c] = place_larger(grid->channel_h[c], style->label_gap);
     }
 }
 
@@ -162,20 +140,21 @@ static void measure_rows(struct placing *p, struct place_grid *grid)
         const struct plan_box *box = &plan->boxes[c];
         const struct place_mark *mark = &p->marks[c];
         uint32_t above = box->rank, below = box->last + 1;
-        int64_t side = 2 * larger(mark->side_labels[0], mark->side_labels[1]);
+        int64_t side = 2 * place_larger(mark->side_labels[0], mark->side_labels[1]);
 
         if (box->last == box->rank)
             grid->row_h[box->rank] =
-                larger(grid->row_h[box->rank], larger(box->h, side));
+                place_larger(grid->row_h[box->rank], place_larger(box->h, side));
         if (above > 0)
-            grid->channel_h[above] = larger(grid->channel_h[above], box->gap);
+            grid->channel_h[above] = place_larger(grid->channel_h[above], box->gap);
         if (below < group->rows)
-            grid->channel_h[below] = larger(grid->channel_h[below], box->gap);
-        grid->above[above] = larger(grid->above[above], mark->entry_labels);
-        grid->below[below] = larger(grid->below[below], mark->exit_labels);
+            grid->channel_h[below] = place_larger(grid->channel_h[below], box->gap);
+        grid->above[above] = place_larger(grid->above[above], mark->entry_labels);
+        grid->below[below] = place_larger(grid->below[below], mark->exit_labels);
     }
-    grid->below[0] = larger(grid->below[0], grid->in.exit_labels);
-    grid->above[group->rows] = larger(grid->above[group->rows], grid->out.entry_labels);
+    grid->below[0] = place_larger(grid->below[0], grid->in.exit_labels);
+    grid->above[group->rows] =
+        place_larger(grid->above[group->rows], grid->out.entry_labels);
 }
 
 /* Boxes over several rows: if those are not high enough, all of them grow. */
@@ -237,14 +216,14 @@ static void make_frame(struct placing *p, struct place_grid *grid)
     int64_t width, height, spare;
 
     if (grid->lanes > 0)
-        right = larger(right, grid->lanes + style->lane_first);
-    width = round_up(style, larger(left + right, frame->least_width));
+        right = place_larger(right, grid->lanes + style->lane_first);
+    width = round_up(style, place_larger(left + right, frame->least_width));
     spare = (width - left - right) / 2;
     left += spare;
-    height =
-        larger(grid->row_y[group->rows] + (root ? style->margin : style->frame_bottom),
-               frame->least_height);
-    p->largest = larger(p->largest, larger(width, height));
+    height = place_larger(grid->row_y[group->rows] +
+                              (root ? style->margin : style->frame_bottom),
+                          frame->least_height);
+    p->largest = place_larger(p->largest, place_larger(width, height));
     frame->w = (int32_t)width;
     frame->h = (int32_t)height;
     frame->axis = (int32_t)(left + grid->axis[-group->first_column]);

@@ -5,13 +5,19 @@
 
 #include "layout/layout.h"
 
-/* Lines and labels at one box, seen from outside. Distances are from its axis. */
+/* How far something reaches from the axis of its box, to both sides. */
+struct place_reach {
+    int64_t left, right;
+};
+
+/* Lines and labels at one box, seen from outside. */
 struct place_mark {
     uint32_t n_exits, n_entries;
     int32_t exit_low, exit_high, entry_low, entry_high; /* slots */
     int32_t exit_labels, entry_labels;                  /* heights of stacked labels */
     int32_t side_labels[2], side_reach;                 /* left, right; slots */
-    int64_t left, right;                                /* with labels */
+    struct place_reach entry, exit; /* lines and labels above and below it */
+    struct place_reach all;         /* those, the box and labels at its sides */
 };
 
 struct placing {
@@ -67,12 +73,37 @@ static inline int32_t place_pad(const struct plan_style *style, int32_t label_he
     return style->label_gap > label_height ? (style->label_gap - label_height) / 2 : 0;
 }
 
+static inline int64_t place_larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static inline void place_widen(struct place_reach *reach, int64_t left, int64_t right)
+{
+    reach->left = place_larger(reach->left, left);
+    reach->right = place_larger(reach->right, right);
+}
+
+/* Numbers 0 .. n - 1, at first 0. Both functions take the range from `from` to `to`, both
+ * included, in logarithmic time: raises all numbers to a value; the largest number. */
+struct place_tree {
+    int64_t *least; /* a whole subtree is at least this */
+    int64_t *most;  /* largest in the subtree, without `least` of those above */
+    uint32_t size;
+};
+int place_tree_init(struct placing *p, struct place_tree *tree, uint32_t n);
+void place_tree_raise(struct place_tree *tree, uint32_t from, uint32_t to,
+                      int64_t value);
+int64_t place_tree_most(const struct place_tree *tree, uint32_t from, uint32_t to);
+
 void *place_array(struct placing *p, size_t n, size_t item);
 
 /* place_group.c: sizes of an open group, places of its boxes relative to it. */
 int place_group(struct placing *p, struct plan_group *group);
 /* place_labels.c: places labels relative to their boxes and makes room for them. */
 void place_labels(struct placing *p, struct place_grid *grid);
+/* place_columns.c: the axis of every column, from the left edge of the content on. */
+int place_columns(struct placing *p, struct place_grid *grid);
 /* place_lanes.c: where lanes run. */
 int place_lanes(struct placing *p, struct place_grid *grid);
 /* place_lines.c: points of all lines, labels; boxes have their final places. */

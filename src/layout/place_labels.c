@@ -3,12 +3,6 @@
  * the others are stacked right of the rightmost line, so no line crosses a label. */
 #include "layout/place_in.h"
 
-static void widen(struct place_mark *mark, int64_t from, int64_t to)
-{
-    mark->left = -from > mark->left ? -from : mark->left;
-    mark->right = to > mark->right ? to : mark->right;
-}
-
 /* Below the source. Coordinates are from the axis at the box's lower edge. */
 static void label_exit(const struct plan_style *style, struct place_mark *mark,
                        struct plan_net *net)
@@ -28,14 +22,24 @@ static void label_exit(const struct plan_style *style, struct place_mark *mark,
     }
     if (used > mark->exit_labels)
         mark->exit_labels = used;
-    widen(mark, net->label_x, (int64_t)net->label_x + net->label_width);
+    place_widen(&mark->exit, -net->label_x, (int64_t)net->label_x + net->label_width);
+    place_widen(&mark->all, mark->exit.left, mark->exit.right);
 }
 
-/* Above the target; from the axis at its upper edge. */
-static void label_entry(const struct plan_style *style, struct place_mark *mark,
-                        struct plan_end *end)
+/* How far labels at the sides of a box reach above it. */
+static int32_t above_box(const struct place_mark *mark, const struct plan_box *box)
 {
-    int32_t pad = place_pad(style, end->label_height), begin = pad;
+    int32_t stack = mark->side_labels[mark->side_labels[1] > mark->side_labels[0]];
+
+    return stack - box->h / 2;
+}
+
+/* Above the target, and above labels at its sides; from the axis at its upper edge. */
+static void label_entry(const struct plan_style *style, struct place_mark *mark,
+                        struct plan_end *end, int32_t least)
+{
+    int32_t pad = place_pad(style, end->label_height);
+    int32_t begin = pad > least ? pad : least;
 
     if (mark->n_entries > 1 && end->slot == mark->entry_low) {
         end->label_x =
@@ -48,7 +52,8 @@ static void label_entry(const struct plan_style *style, struct place_mark *mark,
     end->label_y = -(begin + end->label_height);
     if (begin + end->label_height > mark->entry_labels)
         mark->entry_labels = begin + end->label_height;
-    widen(mark, end->label_x, (int64_t)end->label_x + end->label_width);
+    place_widen(&mark->entry, -end->label_x, (int64_t)end->label_x + end->label_width);
+    place_widen(&mark->all, mark->entry.left, mark->entry.right);
 }
 
 /* Above the lines at one side; from the axis at the middle of the box. */
@@ -64,8 +69,8 @@ static void label_side(const struct plan_style *style, struct place_mark *mark,
     end->label_y = -*stack;
     end->label_x = right ? box->w - box->axis + style->label_space
                          : -box->axis - style->label_space - end->label_width;
-    widen(mark, (int64_t)end->label_x - style->label_space,
-          (int64_t)end->label_x + end->label_width + style->label_space);
+    place_widen(&mark->all, (int64_t)style->label_space - end->label_x,
+                (int64_t)end->label_x + end->label_width + style->label_space);
 }
 
 static bool from_right(const struct plan *plan, const struct plan_end *end)
@@ -76,30 +81,37 @@ static bool from_right(const struct plan *plan, const struct plan_end *end)
            plan->boxes[net->source].column > plan->boxes[end->target].column;
 }
 
+/* Labels of one net. Those at sides come first: the others lie above them. */
+static void label_net(struct placing *p, struct place_grid *grid, struct plan_net *net,
+                      bool sides)
+{
+    uint32_t group = grid->group->box;
+    struct plan *plan = p->plan;
+
+    if (!sides && net->label_width > 0)
+        label_exit(p->style, net->source == group ? &grid->in : &p->marks[net->source],
+                   net);
+    for (uint32_t e = net->ends; e < net->ends + net->n_ends; e++) {
+        struct plan_end *end = &plan->ends[e];
+        const struct plan_box *box = &plan->boxes[end->target];
+        bool at_side = end->way == PLAN_ALONG_SIDE || end->way == PLAN_LANE_SIDE;
+        bool border = end->target == group;
+        struct place_mark *mark = border ? &grid->out : &p->marks[end->target];
+
+        if (end->label_width == 0 || at_side != sides)
+            continue;
+        if (at_side)
+            label_side(p->style, mark, box, end, from_right(plan, end));
+        else
+            label_entry(p->style, mark, end, border ? 0 : above_box(mark, box));
+    }
+}
+
 void place_labels(struct placing *p, struct place_grid *grid)
 {
     const struct plan_group *group = grid->group;
-    struct plan *plan = p->plan;
 
-    for (uint32_t k = group->nets; k < group->nets + group->n_nets; k++) {
-        struct plan_net *net = &plan->nets[k];
-
-        if (net->label_width > 0)
-            label_exit(p->style,
-                       net->source == group->box ? &grid->in : &p->marks[net->source],
-                       net);
-        for (uint32_t e = net->ends; e < net->ends + net->n_ends; e++) {
-            struct plan_end *end = &plan->ends[e];
-            struct place_mark *mark =
-                end->target == group->box ? &grid->out : &p->marks[end->target];
-
-            if (end->label_width == 0)
-                continue;
-            if (end->way == PLAN_ALONG_SIDE || end->way == PLAN_LANE_SIDE)
-                label_side(p->style, mark, &plan->boxes[end->target], end,
-                           from_right(plan, end));
-            else
-                label_entry(p->style, mark, end);
-        }
-    }
+    for (int pass = 0; pass < 2; pass++)
+        for (uint32_t k = group->nets; k < group->nets + group->n_nets; k++)
+            label_net(p, grid, &p->plan->nets[k], pass == 0);
 }

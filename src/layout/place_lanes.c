@@ -2,76 +2,6 @@
  * they pass, and of shorter lanes beside them. */
 #include "layout/place_in.h"
 
-/* Numbers 0 .. size - 1 of which ranges are raised to a value; asks for the largest of a
- * range. Both take logarithmic time. */
-struct place_tree {
-    int64_t *least; /* a whole subtree is at least this */
-    int64_t *most;  /* largest in the subtree, without `least` of those above */
-    uint32_t size;
-};
-
-static int tree_init(struct placing *p, struct place_tree *tree, uint32_t n)
-{
-    tree->size = 1;
-    while (tree->size < n)
-        tree->size *= 2;
-    tree->least = place_array(p, (size_t)tree->size * 2, sizeof(int64_t));
-    tree->most = place_array(p, (size_t)tree->size * 2, sizeof(int64_t));
-    return tree->least && tree->most ? 0 : -1;
-}
-
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-static void tree_refresh(struct place_tree *tree, uint32_t at)
-{
-    while ((at /= 2) > 0)
-        tree->most[at] =
-            larger(tree->least[at], larger(tree->most[2 * at], tree->most[2 * at + 1]));
-}
-
-static void raise_node(struct place_tree *tree, uint32_t at, int64_t value)
-{
-    tree->least[at] = larger(tree->least[at], value);
-    tree->most[at] = larger(tree->most[at], value);
-}
-
-/* Raises the numbers from `from` to `to`, both included. */
-static void tree_raise(struct place_tree *tree, uint32_t from, uint32_t to,
-                       int64_t value)
-{
-    uint32_t low = from + tree->size, high = to + tree->size + 1;
-
-    for (; low < high; low /= 2, high /= 2) {
-        if (low & 1)
-            raise_node(tree, low++, value);
-        if (high & 1)
-            raise_node(tree, --high, value);
-    }
-    tree_refresh(tree, from + tree->size);
-    tree_refresh(tree, to + tree->size);
-}
-
-static int64_t tree_most(const struct place_tree *tree, uint32_t from, uint32_t to)
-{
-    uint32_t low = from + tree->size, high = to + tree->size + 1;
-    int64_t most = 0;
-
-    for (; low < high; low /= 2, high /= 2) {
-        if (low & 1)
-            most = larger(most, tree->most[low++]);
-        if (high & 1)
-            most = larger(most, tree->most[--high]);
-    }
-    for (low = from + tree->size; low > 0; low /= 2)
-        most = larger(most, tree->least[low]);
-    for (high = to + tree->size; high > 0; high /= 2)
-        most = larger(most, tree->least[high]);
-    return most;
-}
-
 /* Rows count from 1 here: 0 is the upper border, rows + 1 the lower one. */
 static void raise_boxes(struct placing *p, const struct place_grid *grid,
                         struct place_tree *rows)
@@ -80,13 +10,13 @@ static void raise_boxes(struct placing *p, const struct place_grid *grid,
     uint32_t box = grid->group->box;
     int64_t middle = grid->axis[-grid->group->first_column];
 
-    tree_raise(rows, 0, 0, middle + grid->in.right);
-    tree_raise(rows, grid->group->rows + 1, grid->group->rows + 1,
-               middle + grid->out.right);
+    place_tree_raise(rows, 0, 0, middle + grid->in.all.right);
+    place_tree_raise(rows, grid->group->rows + 1, grid->group->rows + 1,
+                     middle + grid->out.all.right);
     for (uint32_t c = box + 1; c < boxes[box].end; c = boxes[c].end)
-        tree_raise(rows, boxes[c].rank + 1, boxes[c].last + 1,
-                   grid->axis[boxes[c].column - grid->group->first_column] +
-                       p->marks[c].right);
+        place_tree_raise(rows, boxes[c].rank + 1, boxes[c].last + 1,
+                         grid->axis[boxes[c].column - grid->group->first_column] +
+                             p->marks[c].all.right);
 }
 
 /* A line that runs down a column beyond its boxes. */
@@ -108,7 +38,8 @@ static void raise_line(struct placing *p, const struct place_grid *grid,
     if (end->way == PLAN_ALONG_SIDE)
         to++;
     if (from <= to)
-        tree_raise(rows, from, to, grid->axis[column - grid->group->first_column]);
+        place_tree_raise(rows, from, to,
+                         grid->axis[column - grid->group->first_column]);
 }
 
 int place_lanes(struct placing *p, struct place_grid *grid)
@@ -119,8 +50,8 @@ int place_lanes(struct placing *p, struct place_grid *grid)
     grid->lanes = 0;
     if (group->n_lanes == 0)
         return 0;
-    if (tree_init(p, &rows, group->rows + 2) < 0 ||
-        tree_init(p, &lanes, group->rows + 1) < 0)
+    if (place_tree_init(p, &rows, group->rows + 2) < 0 ||
+        place_tree_init(p, &lanes, group->rows + 1) < 0)
         return -1;
     raise_boxes(p, grid, &rows);
     for (uint32_t k = group->nets; k < group->nets + group->n_nets; k++) {
@@ -132,15 +63,15 @@ int place_lanes(struct placing *p, struct place_grid *grid)
     for (uint32_t i = 0; i < group->n_lanes; i++) {
         uint32_t k = p->plan->lanes[group->lanes + i];
         const struct plan_net *net = &p->plan->nets[k];
-        int64_t boxes = tree_most(&rows, net->first_row, net->last_row + 1);
-        int64_t inner = tree_most(&lanes, net->first_row, net->last_row);
+        int64_t boxes = place_tree_most(&rows, net->first_row, net->last_row + 1);
+        int64_t inner = place_tree_most(&lanes, net->first_row, net->last_row);
         int64_t x = boxes + p->style->lane_first;
 
         if (inner > 0)
-            x = larger(x, inner + p->style->lane);
-        tree_raise(&lanes, net->first_row, net->last_row, x);
+            x = place_larger(x, inner + p->style->lane);
+        place_tree_raise(&lanes, net->first_row, net->last_row, x);
         p->lane_x[k] = x;
-        grid->lanes = larger(grid->lanes, x);
+        grid->lanes = place_larger(grid->lanes, x);
     }
     return 0;
 }

@@ -42,14 +42,11 @@ void sample_link(struct sample_graph *graph, uint32_t from, uint32_t to);
 void sample_finish(struct sample_graph *graph, int32_t net_label, int32_t end_label);
 
 /* A graph of about `n` boxes from a seed: nested groups, skips, fans, lines that lead
- * back. `hard` is the number of lines per box, in percent. */
+ * back. */
 void sample_random(struct sample_graph *graph, uint64_t seed, uint32_t n);
 
 /* Checks the whole geometry of a placed plan; returns false and says what is wrong. */
 bool sample_geometry(const struct plan *plan, const struct plan_style *style,
                      struct buf *why);
-
-/* The plan as SVG, to look at. */
-void sample_svg(const struct plan *plan, struct buf *out);
 
 #endif

@@ -137,6 +137,9 @@ void sample_line(struct sample_graph *graph, uint32_t value, uint32_t from, uint
         net = inner;
         at = child;
     }
+    for (uint32_t e = graph->nets[net].first; e != PLAN_NONE; e = graph->ends[e].next)
+        if (graph->ends[e].target == to)
+            return; /* a box reads a value once */
     add_end(graph, net, to);
 }
 

@@ -51,11 +51,6 @@ static uint32_t draw_reader(uint64_t *state, uint32_t from, uint32_t n)
     return from + 1 + draw(state, 4);
 }
 
-static bool holds(const struct plan *plan, uint32_t group, uint32_t box)
-{
-    return box >= group && box < plan->boxes[group].end;
-}
-
 static void random_lines(struct sample_graph *graph, uint64_t *state)
 {
     const struct plan *plan = &graph->plan;
@@ -72,7 +67,7 @@ static void random_lines(struct sample_graph *graph, uint64_t *state)
             for (uint32_t r = 0; r < readers; r++) {
                 uint32_t to = draw_reader(state, i, plan->n_boxes);
 
-                if (to < plan->n_boxes && !holds(plan, i, to) && !holds(plan, to, i))
+                if (to < plan->n_boxes && to != i && plan->boxes[to].end == to + 1)
                     sample_line(graph, value, i, to);
             }
         }

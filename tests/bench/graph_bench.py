@@ -1,17 +1,21 @@
 """From a recording to a picture: SVG of ResNet-50, GPT-2 and DenseNet-121 beside
-torchview and torchlens (their own trace of the model is excluded); and the interactive
-page of graphs with 2,000 and 100,000 operations, all open: its size, how long it takes
-to open, and frames a second in Chromium while it is moved and zoomed.
+torchview and torchlens (their own trace of the model is excluded); the layout alone,
+beside Graphviz's dot; and the interactive page of graphs with 2,000 and 100,000
+operations, all open: its size, how long it takes to open, and frames a second in
+Chromium while it is moved and zoomed.
 
     BENCH_ROUNDS=5 graph_bench.py [WORD...]     only parts whose name has a WORD:
-                                                resnet50 gpt2 densenet121 page
+                                                resnet50 gpt2 densenet121 layout page
 
-Peers that are not installed are left out: pip install torchview torchlens.
+Peers that are not installed are left out: pip install torchview torchlens, and
+Graphviz's dot, which gets DOT_SECONDS=60 at most.
 """
 
 import contextlib
 import io
 import os
+import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -36,9 +40,12 @@ except ImportError as problem:
     sys.exit(0)
 
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "5"))
+DOT_SECONDS = float(os.environ.get("DOT_SECONDS", "60"))
 MOST_SVG = 0.050  # seconds
 MOST_PAGE = 10  # MB
 LEAST_FRAMES = 30  # a second
+MOST_LAYOUT = {2_000: 0.050, 100_000: 1.0}  # seconds, by boxes
+PLACES = bench.ROOT / "build/c/tests/picture/places"
 MODELS = ("resnet50", "gpt2", "densenet121")
 
 
@@ -81,21 +88,50 @@ PEERS = {"torchview": torchview_drawing, "torchlens": torchlens_drawing}
 def one_model(name):
     model, args, kwargs = picture_models.make(name)
     recording = torchoscope.trace(model, *args, kwargs=kwargs, backward=False)
-    page = bench.Table(f"recording to SVG: {name}")
+    table = bench.Table(f"recording to SVG: {name}")
     for level in ("modules", "ops"):
         graph = recording.graph(level)
         runs = [timed(lambda: graph.svg) for _ in range(ROUNDS + 1)][1:]
-        page.line(f"torchoscope, {level}", runs, bench.seconds_text, MOST_SVG)
+        table.line(f"torchoscope, {level}", runs, bench.seconds_text, MOST_SVG)
     with tempfile.TemporaryDirectory() as folder:
         for peer, make in PEERS.items():
             try:
                 draw = quiet(lambda: make(model, args, kwargs, folder))
                 runs = [quiet(lambda: timed(draw)) for _ in range(2)]
             except Exception as problem:
-                print(f"  {peer}: {type(problem).__name__}: {problem}"[:200])
-                continue
-            page.line(peer, runs, bench.seconds_text)
-    return page.short
+                runs = bench.NotRun(f"{type(problem).__name__}: {problem}"[:200])
+            table.line(peer, runs, bench.seconds_text)
+    return table.short
+
+
+# --- the layout alone
+
+
+def dot_time(boxes):
+    if not shutil.which("dot"):
+        return bench.NotRun("dot is not installed")
+    graph = subprocess.run([PLACES, "dot", str(boxes), "1"], capture_output=True, check=True)
+
+    def draw():
+        command = ["dot", "-Gsplines=ortho", "-Tsvg", "-o", os.devnull]
+        subprocess.run(command, input=graph.stdout, timeout=DOT_SECONDS, capture_output=True)
+
+    try:
+        return [timed(draw)]
+    except subprocess.TimeoutExpired:
+        return bench.NotRun(f"stopped after {DOT_SECONDS:g} s")
+
+
+def one_layout(boxes, most):
+    table = bench.Table(f"layout of {boxes:,} boxes with random skips")
+    done = subprocess.run(
+        [PLACES, "time", str(boxes), str(ROUNDS)], capture_output=True, check=True, text=True
+    )
+    runs = [float(line) for line in done.stdout.split()]
+    table.line("torchoscope", runs, bench.seconds_text, most)
+    if boxes < 10_000:
+        table.line("Graphviz's dot", dot_time(boxes), bench.seconds_text)
+    return table.short
 
 
 # --- the page: graphs that do not fold by themselves
@@ -194,12 +230,18 @@ def pages():
         page.close()
 
 
-def main(words):
+def main():
+    words = sys.argv[1:]
     parts = {name: lambda name=name: one_model(name) for name in MODELS}
+    for boxes, most in MOST_LAYOUT.items():
+        parts[f"layout of {boxes}"] = lambda boxes=boxes, most=most: one_layout(boxes, most)
     parts["page"] = pages
-    chosen = [name for name in parts if any(word in name for word in words)]
-    return sum(parts[name]() for name in (chosen if words else parts))
+    short = 0
+    for name, measure in parts.items():
+        if not words or any(word in name for word in words):
+            short += measure()
+    return short > 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]) > 0)
+    sys.exit(main())

@@ -4,11 +4,19 @@
  *
  * writes a line of JSON for each graph: its plan after plan_order(), and what
  * plan_place() and plan_route() make of it with all groups open and with some of them.
- * tests/python/place_test.py compares it with place.js. */
+ * tests/python/place_test.py compares it with place.js.
+ *
+ *     places time BOXES ROUNDS
+ *     places dot BOXES 1
+ *
+ * A chain with random skips: how long its layout takes, in seconds; the graph for
+ * Graphviz. For tests/bench/graph_bench.py. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #include "base/test.h"
 #include "layout/sample_graph.h"
@@ -161,78 +169,13 @@ static void set_open(struct plan *plan, int state)
     }
 }
 
-/* --- Random graphs */
-
-static uint64_t next_random(uint64_t *state)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return *state >> 33;
-}
-
-/* Boxes in pre-order: groups up to four deep, leaves, signs. */
-static void add_boxes(struct sample_graph *graph, uint64_t *state, uint32_t n)
-{
-    uint32_t around[5] = {0}, depth = 0;
-
-    while (graph->plan.n_boxes <= n) {
-        uint32_t dice = next_random(state) % 10;
-        uint8_t flags = dice == 0 ? PLAN_SIDE : PLAN_STRETCH;
-        uint32_t box = sample_box(graph, around[depth], flags);
-
-        graph->plan.boxes[box].width += 4 * (int32_t)(next_random(state) % 20);
-        if (dice >= 8 && depth < 4)
-            around[++depth] = box;
-        else if (dice >= 6 && depth > 0 &&
-                 graph->plan.boxes[around[depth]].end > around[depth] + 1)
-            depth--;
-    }
-}
-
-static bool is_leaf(const struct plan *plan, uint32_t box)
-{
-    return plan->boxes[box].end == box + 1;
-}
-
-/* Every leaf reads one of the last few, some read from far away or lead back. */
-static void add_lines(struct sample_graph *graph, uint64_t *state)
-{
-    uint32_t n = graph->plan.n_boxes;
-    uint32_t *value = calloc(n, sizeof *value);
-
-    for (uint32_t i = 1; value && i < n; i++)
-        value[i] = sample_value(graph);
-    for (uint32_t i = 2; value && i < n; i++) {
-        uint32_t lines = next_random(state) % 4 == 0 ? 2 : 1;
-
-        for (; is_leaf(&graph->plan, i) && lines > 0; lines--) {
-            uint32_t far = next_random(state) % 6 == 0 ? n : 4;
-            uint32_t from =
-                1 + (i + n - 2 - next_random(state) % far % (n - 1)) % (n - 1);
-
-            if (from != i && is_leaf(&graph->plan, from))
-                sample_line(graph, value[from], from, i);
-        }
-    }
-    free(value);
-}
-
-static void make_graph(struct sample_graph *graph, uint64_t seed, uint32_t n)
-{
-    uint64_t state = seed * 2862933555777941757u + 3037000493u;
-
-    sample_init(graph);
-    add_boxes(graph, &state, n);
-    add_lines(graph, &state);
-    sample_finish(graph, seed % 3 == 0 ? 0 : 70, seed % 4 == 0 ? 40 : 0);
-}
-
 static int put_graph(uint64_t seed, uint32_t n, struct err *err)
 {
     struct sample_graph graph;
     struct plan *plan = &graph.plan;
     int status;
 
-    make_graph(&graph, seed, n);
+    sample_random(&graph, seed, n);
     status = plan_order(plan, &graph.arena, err);
     if (status == 0) {
         printf("{");
@@ -253,18 +196,91 @@ static int put_graph(uint64_t seed, uint32_t n, struct err *err)
     return status;
 }
 
+/* ---- for tests/bench/graph_bench.py ---- */
+
+/* A chain in which every second box also feeds one far below it. */
+static void make_skips(struct sample_graph *graph, uint32_t n)
+{
+    uint64_t state = 1;
+    uint32_t *value = calloc(n + 1, sizeof *value);
+
+    sample_init(graph);
+    for (uint32_t i = 1; i <= n; i++)
+        sample_box(graph, 0, PLAN_STRETCH);
+    for (uint32_t i = 1; value && i < n; i++) {
+        value[i] = sample_value(graph);
+        sample_line(graph, value[i], i, i + 1);
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        if (state >> 63 && i + 2 <= n)
+            sample_line(graph, value[i], i,
+                        i + 2 + (uint32_t)(state >> 33) % (n - i - 1));
+    }
+    free(value);
+    sample_finish(graph, 70, 0);
+}
+
+static double now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static int put_times(uint32_t n, unsigned long rounds, struct err *err)
+{
+    int status = 0;
+
+    for (unsigned long i = 0; i < rounds && status == 0; i++) {
+        struct sample_graph graph;
+        double begun;
+
+        make_skips(&graph, n);
+        begun = now();
+        status = plan_order(&graph.plan, &graph.arena, err);
+        if (status == 0)
+            status = plan_place(&graph.plan, &plan_pixels, &graph.arena, err);
+        printf("%.6f\n", now() - begun);
+        sample_release(&graph);
+    }
+    return status;
+}
+
+static int put_dot(uint32_t n)
+{
+    struct sample_graph graph;
+    const struct plan *plan = &graph.plan;
+
+    make_skips(&graph, n);
+    printf("digraph {\n  node [shape=box];\n");
+    for (uint32_t e = 0; e < plan->n_ends; e++)
+        printf("  %u -> %u;\n", plan->nets[plan->ends[e].net].source,
+               plan->ends[e].target);
+    printf("}\n");
+    sample_release(&graph);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
+    unsigned long n[2] = {0, 0};
     struct err err = {0};
     int status = 0;
 
     if (argc != 4) {
-        fprintf(stderr, "places SEED COUNT BOXES\n");
+        fprintf(stderr, "places SEED COUNT BOXES, places time BOXES ROUNDS or places "
+                        "dot BOXES 1\n");
         return 2;
     }
-    for (unsigned long i = 0; i < strtoul(argv[2], NULL, 10) && status == 0; i++)
-        status = put_graph(strtoull(argv[1], NULL, 10) + i,
-                           (uint32_t)strtoul(argv[3], NULL, 10), &err);
+    for (int i = 0; i < 2; i++)
+        n[i] = strtoul(argv[2 + i], NULL, 10);
+    if (strcmp(argv[1], "time") == 0)
+        status = put_times((uint32_t)n[0], n[1], &err);
+    else if (strcmp(argv[1], "dot") == 0)
+        status = put_dot((uint32_t)n[0]);
+    else
+        for (unsigned long i = 0; i < n[0] && status == 0; i++)
+            status = put_graph(strtoull(argv[1], NULL, 10) + i, (uint32_t)n[1], &err);
     if (status < 0)
         fprintf(stderr, "places: %s\n", err.text);
     return status < 0;

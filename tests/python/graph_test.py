@@ -1,59 +1,171 @@
 """Pictures of networks: torchoscope graph and torchoscope.graph()."""
 
+import functools
+import json
 import os
+import re
+import shutil
 import subprocess
 import tempfile
 import unittest
 from xml.etree import ElementTree
 
 import picture_models
+import svg_geometry
 import torch
 import torchoscope
 
 PROGRAM = os.environ["TORCHOSCOPE"]
-SVG = "{http://www.w3.org/2000/svg}"
 SMALL = ("resnet18", "transformer", "lstm", "unet")
+FONTS = [font for font in (svg_geometry.Arial(), svg_geometry.dejavu()) if font]
+QUESTIONS = [
+    {"level": level, "direction": direction, **opening}
+    for level in ("modules", "ops")
+    for direction in ("tb", "lr")
+    for opening in ({}, {"depth": 99, "all": True})
+]
+# The parser of the real library; without a browser there is nothing to sanitize for.
+MERMAID = """
+const purify = await import(`${process.argv[1]}/dompurify/dist/purify.es.mjs`);
+Object.assign(purify.default, {addHook() {}, sanitize: (text) => text});
+const library = await import(`${process.argv[1]}/mermaid/dist/mermaid.core.mjs`);
+let text = "";
+for await (const part of process.stdin) text += part;
+await library.default.parse(text);
+"""
 
 
 def parsed(text):
     root = ElementTree.fromstring(text)
-    nodes = {g.get("data-id"): g for g in root.iter(f"{SVG}g") if g.get("class") == "node"}
-    edges = [p for p in root.iter(f"{SVG}path") if p.get("class") == "edge"]
+    svg = svg_geometry.SVG
+    nodes = {g.get("data-id"): g for g in root.iter(f"{svg}g") if g.get("class") == "node"}
+    edges = [p for p in root.iter(f"{svg}path") if p.get("class") == "edge"]
     return root, nodes, edges
 
 
-def box_of(node):
-    """(x0, y0, x1, y1) of a node's outline."""
-    for one in node.iter():
-        if one.tag == f"{SVG}rect" and "box" in (one.get("class") or ""):
-            x, y, w, h = (float(one.get(k)) for k in ("x", "y", "width", "height"))
-            return x, y, x + w, y + h
-        if one.tag == f"{SVG}circle":
-            x, y, r = (float(one.get(k)) for k in ("cx", "cy", "r"))
-            return x - r, y - r, x + r, y + r
-    return None
+def column(text):
+    """A column of a page's data: html_columns.c."""
+    digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+    numbers, number, shift = [], 0, 0
+    for one in map(digits.index, text):
+        number |= (one & 31) << shift
+        shift += 5
+        if one < 32:
+            numbers.append(number)
+            number = shift = 0
+    found, values = iter(numbers), [0]
+    for one in found:
+        if one == 1:
+            values.extend([values[-1]] * next(found))
+        else:
+            values.append(values[-1] + (-(one >> 1) if one & 1 else one >> 1))
+    return values[1:]
 
 
+def shown_ids(data):
+    """The boxes that a page shows first, without frames."""
+    sizes, flags = (column(data["boxes"][name]) for name in ("size", "flags"))
+    found, at = set(), 1
+    while at < len(sizes):
+        is_frame = sizes[at] > 1 and flags[at] & 1
+        if not is_frame:
+            found.add(data["ids"][at])
+        at += 1 if is_frame else sizes[at]
+    return found
+
+
+@functools.cache
 def recorded(name):
     model, args, kwargs = picture_models.make(name)
     return torchoscope.trace(model, *args, kwargs=kwargs, backward=False)
 
 
 class Pictures(unittest.TestCase):
-    def test_boxes_are_apart_and_lines_end_at_boxes(self):
+    def test_the_geometry_of_every_picture(self):
         for name in picture_models.MODELS:
-            with self.subTest(name):
-                text = recorded(name).graph().svg
-                root, nodes, edges = parsed(text)
-                self.assertLessEqual(len(nodes), 40)
-                ends = {p.get(k) for p in edges for k in ("data-from", "data-to")}
-                self.assertLessEqual(ends, nodes.keys())
-                boxes = [box_of(node) for node in nodes.values()]
-                self.assertNotIn(None, boxes)
-                for i, a in enumerate(boxes):
-                    for b in boxes[:i]:
-                        apart = a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
-                        self.assertTrue(apart, (name, a, b))
+            graph = recorded(name).graph()
+            for question in QUESTIONS:
+                with self.subTest(name, **question):
+                    text = graph.picture("svg", **question)
+                    self.assertEqual(svg_geometry.problems(text, FONTS), [])
+
+    def test_the_check_of_the_geometry_finds_what_is_wrong(self):
+        text = recorded("resnet18").graph().svg
+        drawing = svg_geometry.Drawing(text)
+        fc, other = drawing.boxes["fc"], drawing.boxes["layers.1.1.relu"]
+        band = drawing.bands["layers.1"]
+        through = 'd="M{0} {1}L{0} {2}" fill="none"'
+        edge = re.search(r'(?<=data-to="out:0" )d="[^"]*" fill="none"', text)[0]
+        label = re.search(r'<text class="edge-label" x="(\d+)" y="(\d+)"', text)
+        place, name = 'x="{0.left:g}" y="{0.top:g}"', ">fc</text>"
+        for old, new, said in (
+            (edge, through.format(other.left + 9, 0, other.bottom), "through box"),
+            (edge, through.format(band.left + 9, 0, fc.top), "through the title"),
+            (edge, through.format(*map(int, label.groups()), 9999), "through the label"),
+            (edge, through.format(4, 4, 9), "does not arrive"),
+            (place.format(fc), place.format(other), "overlap"),
+            (name, f">{'wide' * 20}</text>", "leaves fc"),
+            ('font-size="11"', 'font-size="9"', "under 11"),
+        ):
+            with self.subTest(said):
+                self.assertIn(old, text)
+                found = svg_geometry.problems(text.replace(old, new, 1), FONTS)
+                self.assertIn(said, " ".join(found))
+
+    def test_the_first_picture_is_one_readable_page(self):
+        for name in picture_models.MODELS:
+            for level in ("modules", "ops"):
+                with self.subTest(name, level=level):
+                    text = recorded(name).graph().picture("svg", level=level)
+                    drawing = svg_geometry.Drawing(text)
+                    self.assertLessEqual(len(drawing.boxes), 40)
+                    self.assertLessEqual(drawing.width, 1200)
+                    self.assertLessEqual(drawing.height, 2400)
+
+    def test_an_explicit_depth_is_obeyed_on_any_page(self):
+        graph = recorded("mixtral").graph()
+        first, deep = (
+            svg_geometry.Drawing(graph.picture("svg", **question))
+            for question in ({}, {"depth": 9})
+        )
+        self.assertNotIn("model.layers.0.mlp.experts", first.frames)
+        self.assertIn("model.layers.0.mlp.experts", deep.frames)
+        self.assertGreater(deep.height, 2400)
+
+    def test_the_page_opens_what_the_svg_shows(self):
+        for name in ("transformer", "t5", "mixtral"):
+            graph = recorded(name).graph()
+            page = graph.picture("html")
+            data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.S)[1])
+            self.assertEqual(shown_ids(data), set(svg_geometry.Drawing(graph.svg).boxes))
+
+    def test_a_dark_picture_has_the_same_geometry(self):
+        for name in SMALL:
+            graph = recorded(name).graph()
+            light, dark = (graph.picture("svg", theme=theme) for theme in ("light", "dark"))
+            self.assertNotEqual(light, dark)
+            self.assertEqual(*(re.sub("#[0-9A-F]{6}", "", one) for one in (light, dark)))
+
+    @unittest.skipUnless(shutil.which("dot"), "needs Graphviz")
+    def test_graphviz_reads_dot(self):
+        for name in SMALL:
+            text = recorded(name).graph().picture("dot")
+            done = subprocess.run(["dot", "-Tsvg"], input=text.encode(), capture_output=True)
+            self.assertEqual((done.returncode, done.stderr), (0, b""))
+            _, nodes, _ = parsed(recorded(name).graph().svg)
+            self.assertEqual(done.stdout.count(b'class="node"'), len(nodes))
+
+    def test_mermaid_reads_what_is_written_for_it(self):
+        folder = os.environ.get("NODE_MODULES", "")
+        if not (os.path.isdir(os.path.join(folder, "mermaid")) and shutil.which("node")):
+            self.skipTest("needs node, and $NODE_MODULES with mermaid")
+        for name in SMALL:
+            text = recorded(name).graph().picture("mmd")
+            command = ["node", "--input-type=module", "-e", MERMAID, folder]
+            done = subprocess.run(command, input=text.encode(), capture_output=True)
+            self.assertEqual(done.returncode, 0, done.stderr.decode()[-500:])
+        done = subprocess.run(command, input=b"flowchart TB\n a[", capture_output=True)
+        self.assertNotEqual(done.returncode, 0)
 
     def test_the_same_recording_gives_the_same_bytes(self):
         for name in SMALL:

@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPTS = ["graph_data.js", "place.js", "place_labels.js", "place_lines.js"]
+SCRIPTS = ["graph_data.js", "place.js", "place_columns.js", "place_labels.js", "place_lines.js"]
 PLACES = ROOT / "build/c/tests/picture/places"
 
 

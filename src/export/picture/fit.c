@@ -204,6 +204,21 @@ static double fit_two_lines(struct picture *picture, uint32_t i,
     return INSET + SPARE * (first > second ? first : second);
 }
 
+/* How many words of an input or output fit: shape, then type. Half a shape would say
+ * something else, so a word that does not fit is dropped. */
+static uint32_t whole_words(const struct font_word *words, uint32_t n, double room)
+{
+    uint32_t kept = 0;
+
+    for (double used = 0; kept < n; kept++) {
+        used += kept > 0 ? text_width_of(str_of(words[kept].before)) : 0;
+        used += text_width_of(words[kept].text);
+        if (used > room)
+            break;
+    }
+    return kept;
+}
+
 /* The same with one line. */
 static double fit_one_line(struct picture *picture, uint32_t i,
                            const struct font_word *words, uint32_t n, struct buf *tmp)
@@ -222,7 +237,11 @@ static double fit_one_line(struct picture *picture, uint32_t i,
     font_cut_middle(tmp, texts->name, font, thousandths(room - used, size));
     texts->name = picture_keep(picture, tmp);
     used += font_size_width(texts->name, font, size);
-    if (n > 0 && room - used - kind->between > 3 * TEXT_SIZE) {
+    if (texts->shape == PICTURE_ENDS)
+        n = whole_words(words, n, room - used - kind->between);
+    else if (room - used - kind->between <= 3 * TEXT_SIZE)
+        n = 0;
+    if (n > 0) {
         used += kind->between;
         font_cut_words(tmp, words, n, FONT_REGULAR,
                        thousandths(room - used, TEXT_SIZE));

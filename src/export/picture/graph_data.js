@@ -1,8 +1,8 @@
 'use strict';
 /* The script of a graph's page: these files joined into one, in this order.
      graph_data.js    the numbers and texts of all boxes, as html.c wrote them
-     place.js, place_labels.js, place_lines.js   coordinates of what is shown: the
-                      twin of plan_place() and plan_route() in src/layout
+     place.js, place_columns.js, place_labels.js, place_lines.js   coordinates of what
+                      is shown: the twin of plan_place() and plan_route() in src/layout
      scene.js         what is shown, found by position; trunks.js shared parts of lines
      dress.js         shapes, colours and texts of a box at a zoom
      draw_svg.js, draw_lines.js   up to 2,000 boxes; draw_canvas.js,

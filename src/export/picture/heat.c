@@ -47,12 +47,16 @@ void picture_heat(struct picture *picture)
 
     if (picture->wanted->color == DIAGRAM_FAMILY)
         return;
-    values = arena_array(&picture->arena, n_boxes, sizeof *values);
-    if (!values)
-        return; /* the arena is spent: the caller sees it */
-    for (uint32_t i = 0; i < n_boxes; i++)
+    values = arena_array(&picture->places, n_boxes, sizeof *values);
+    if (!values) {
+        picture->arena.spent = true; /* the caller sees it */
+        return;
+    }
+    for (uint32_t i = 0; i < n_boxes; i++) {
+        picture->boxes[i].heat = PICTURE_NO_HEAT;
         if (is_hot(picture, i))
             values[n++] = picture->diagram->boxes[i].metric[picture->metric];
+    }
     if (n == 0)
         return;
     qsort(values, n, sizeof *values, by_value);

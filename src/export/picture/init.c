@@ -145,34 +145,37 @@ static void turn_places(struct plan *plan)
     swap(&plan->width, &plan->height);
 }
 
-struct plan_style picture_style(const struct picture_wanted *wanted)
+static struct plan_style style_of(bool sideways)
 {
     struct plan_style style = plan_pixels;
 
     style.margin = 0;
-    if (wanted->sideways) {
+    if (sideways) {
         style.frame_top -= PICTURE_BAND;
         style.frame_right += PICTURE_BAND;
     }
     return style;
 }
 
-static int place(struct picture *picture, struct err *err)
+struct plan_style picture_style(const struct picture_wanted *wanted)
+{
+    return style_of(wanted->sideways);
+}
+
+static int place(struct picture *picture, bool sideways, struct err *err)
 {
     struct plan *plan = &picture->diagram->plan;
-    struct plan_style style = picture_style(picture->wanted);
-    bool sideways = picture->wanted->sideways;
+    struct plan_style style = style_of(sideways);
 
+    arena_release(&picture->places);
+    arena_init(&picture->places, MEMORY);
     if (sideways) {
         pad_labels(plan, LABEL_PAD);
         swap_sizes(plan);
+        for (uint32_t e = 0; e < plan->n_ends; e++)
+            swap(&plan->ends[e].label_width, &plan->ends[e].label_height);
     }
-    if (plan_order(plan, &picture->arena, err) < 0 ||
-        picture_fit_end_labels(picture, err) < 0)
-        return -1;
-    for (uint32_t e = 0; sideways && e < plan->n_ends; e++)
-        swap(&plan->ends[e].label_width, &plan->ends[e].label_height);
-    if (plan_place(plan, &style, &picture->arena, err) < 0)
+    if (plan_place(plan, &style, &picture->places, err) < 0)
         return -1;
     if (sideways) {
         turn_places(plan);
@@ -182,16 +185,43 @@ static int place(struct picture *picture, struct err *err)
     return 0;
 }
 
+static int place_on_page(struct picture *picture, bool sideways, struct err *err)
+{
+    if (place(picture, sideways, err) < 0)
+        return -1;
+    picture_heat(picture);
+    return picture_paper(picture, err);
+}
+
+/* Closes groups, one after the other, while the page is too large. */
+static int place_all(struct picture *picture, struct err *err)
+{
+    const struct diagram *diagram = picture->diagram;
+
+    if (place_on_page(picture, false, err) < 0)
+        return -1;
+    while (picture_close_one(picture)) {
+        bool labels =
+            diagram->n_shown <= PICTURE_FEW && picture->labels_for > PICTURE_FEW;
+
+        if ((labels && picture_fit_labels(picture, err) < 0) ||
+            place_on_page(picture, false, err) < 0)
+            return -1;
+    }
+    return picture->wanted->sideways ? place_on_page(picture, true, err) : 0;
+}
+
 int picture_init(struct picture *picture, struct diagram *diagram,
                  const struct picture_wanted *wanted, struct err *err)
 {
     *picture = (struct picture){.diagram = diagram, .wanted = wanted};
     arena_init(&picture->arena, MEMORY);
+    arena_init(&picture->places, MEMORY);
     if (find_colours(picture, err) < 0 || picture_fit(picture, err) < 0 ||
-        picture_fit_labels(picture, err) < 0 || place(picture, err) < 0)
-        goto fail;
-    picture_heat(picture);
-    if (picture_paper(picture, err) < 0 || picture_route(picture, err) < 0)
+        picture_fit_labels(picture, err) < 0 ||
+        plan_order(&diagram->plan, &picture->arena, err) < 0 ||
+        picture_fit_end_labels(picture, err) < 0 || place_all(picture, err) < 0 ||
+        picture_route(picture, err) < 0)
         goto fail;
     if (picture->arena.spent) {
         arena_err(&picture->arena, "the picture", err);
@@ -206,5 +236,7 @@ fail:
 
 void picture_release(struct picture *picture)
 {
+    picture_reopen(picture);
     arena_release(&picture->arena);
+    arena_release(&picture->places);
 }

@@ -11,7 +11,6 @@
 #define LINE       14  /* height of one line of a label */
 #define MORE_MOST  220 /* a second line that is wider stays in the tooltip */
 #define LABEL_MOST 260
-#define MANY       20 /* boxes: with more, unchanged shapes have no label */
 
 const double picture_line_widths[4] = {1.25, 2, 2.75, 3.5};
 
@@ -84,7 +83,7 @@ static bool has_label(const struct picture *picture, uint32_t n)
         !ends_inside(diagram, n, false))
         return false;
     return what->changed || what->n_tensors > 1 ||
-           (diagram->wanted.level == GRAPH_MODULES && diagram->n_shown <= MANY);
+           (diagram->wanted.level == GRAPH_MODULES && diagram->n_shown <= PICTURE_FEW);
 }
 
 static struct str gradient_text(struct picture *picture, double norm, struct buf *tmp)
@@ -128,6 +127,7 @@ int picture_fit_labels(struct picture *picture, struct err *err)
     struct plan *plan = &picture->diagram->plan;
     struct buf tmp = BUF_INIT;
 
+    picture->labels_for = picture->diagram->n_shown;
     picture->labels =
         arena_array(&picture->arena, plan->n_nets, sizeof *picture->labels);
     picture->end_labels =

@@ -274,6 +274,7 @@ int picture_paper(struct picture *picture, struct err *err)
     uint32_t changes = 0;
     double x, y, right;
 
+    picture->n_facts = picture->n_items = picture->families = 0;
     put_top(picture);
     put_heat(picture);
     look_at_boxes(picture, &sheets, &closed, &changes);

@@ -4,6 +4,7 @@
  * Files:
  *   pictures.c   THE TABLE of forms; picture_write()
  *   fit.c        sizes of boxes, texts that fit into them, colours (picture_in.h)
+ *   init.c, one_page.c   places everything; closes groups until it fits one page
  *   svg*.c, pdf*.c, dot.c, mermaid.c, png.c   one form each
  *   html.c, *.js, *.css   the interactive file; place.js is the twin of layout/place */
 #ifndef EXPORT_PICTURE_PICTURE_H

@@ -81,6 +81,7 @@ struct picture {
     enum diagram_metric metric;   /* of the values in the boxes' corners */
     struct picture_box *boxes;    /* by box */
     struct picture_label *labels; /* by net */
+    uint32_t labels_for;          /* how many boxes showed when they were chosen */
     struct str *end_labels;       /* by end: "skip 82%" */
     struct picture_line *lines;   /* in drawing order */
     uint32_t n_lines;
@@ -91,6 +92,9 @@ struct picture {
     uint32_t *frames; /* the open groups that show, outer ones first */
     uint32_t n_frames;
     struct arena arena;
+    struct arena places; /* of the newest placing: points of the plan */
+    uint32_t *closed, n_closed, closed_room; /* groups that closed for the page */
+    uint32_t hidden;                         /* how many boxes that hides */
     double heat_most,
         heat_least;      /* the values of step 8 and, by logarithm, of step 0 */
     bool heat_log;       /* steps by logarithm, not by square root */
@@ -107,7 +111,9 @@ struct picture {
 };
 
 /* Sizes and texts of all boxes, then plan_order() and plan_place(), then the page and its
- * lines. The plan's coordinates become those of the page. */
+ * lines. The plan's coordinates become those of the page. Unless the question says how
+ * deep to open, groups of the diagram close until the page is at most 1200 wide and 2400
+ * high, or nothing is left to close; picture_release() opens them again. */
 int picture_init(struct picture *picture, struct diagram *diagram,
                  const struct picture_wanted *wanted, struct err *err);
 void picture_release(struct picture *picture);
@@ -122,6 +128,11 @@ int picture_fit_end_labels(struct picture *picture, struct err *err);
 void picture_heat(struct picture *picture);
 int picture_route(struct picture *picture, struct err *err);
 int picture_paper(struct picture *picture, struct err *err);
+/* one_page.c: closes a group if the page is too large; false: it stays as it is. Opens
+ * again what was closed. */
+bool picture_close_one(struct picture *picture);
+void picture_reopen(struct picture *picture);
+#define PICTURE_FEW 20 /* boxes: with more, unchanged shapes have no label */
 
 /* A token of export/look/tokens.h in this picture's theme: "accent" -> "#0B5FCC"; inside
  * a page "var(--accent,#0B5FCC)": viewers that remove the page's style show the light

@@ -323,12 +323,75 @@ TEST(mermaid_gets_fewer_than_500_lines)
     for (uint32_t i = group[1] + 1; i + 3 < before; i++)
         sketch_value(sketch, i, (uint32_t[]){i + 1, i + 2, i + 3}, 3, &net);
     sketch_value(sketch, before - 1, &before, 1, &net);
-    sketch_end(sketch);
+    sketch_end(sketch)->wanted.depth = 9; /* as deep as asked for, on any page */
     text = written(sketch, "mmd", &plain);
     CHECK_HAS(&text, "%% Groups are folded");
     CHECK_INT(count(&text, "-->"), 1);
     CHECK(sketch->plan_boxes[group[1]].flags & PLAN_OPEN);
     buf_release(&text);
+    sketch_free(sketch);
+}
+
+/* Two blocks of 30 boxes, one inside the other. */
+static struct sketch *sketch_high(void)
+{
+    struct sketch *sketch = sketch_new();
+    uint32_t group[2], box = 0;
+    struct diagram_net net = {.n_tensors = 1};
+
+    group[0] = sketch_box(sketch, 0, DIAGRAM_MODULE, "outer", FAMILY_NONE, "Net");
+    group[1] =
+        sketch_box(sketch, group[0], DIAGRAM_MODULE, "inner", FAMILY_NONE, "Net");
+    for (uint32_t i = 0; i < 60; i++) {
+        uint32_t before = box;
+
+        box = sketch_box(sketch, group[i < 30], DIAGRAM_OP, "relu", FAMILY_ACTIVATION,
+                         "");
+        if (i > 0)
+            sketch_value(sketch, before, &box, 1, &net);
+    }
+    sketch_end(sketch)->n_shown = 60;
+    return sketch;
+}
+
+TEST(groups_close_until_the_page_is_not_too_large)
+{
+    struct sketch *sketch = sketch_high();
+    struct diagram *diagram = &sketch->diagram;
+    struct picture picture;
+    struct err err = {0};
+
+    CHECK(picture_init(&picture, diagram, &plain, &err) == 0);
+    CHECK(picture.height <= 2400 && picture.width <= 1200);
+    CHECK(diagram->plan.boxes[1].flags & PLAN_OPEN);    /* closing the inner one */
+    CHECK(!(diagram->plan.boxes[2].flags & PLAN_OPEN)); /* is enough */
+    CHECK_INT(diagram->n_shown, 31);
+    picture_release(&picture);
+    CHECK(diagram->plan.boxes[2].flags & PLAN_OPEN);
+    CHECK_INT(diagram->n_shown, 60);
+
+    diagram->wanted.depth = 9;
+    CHECK(picture_init(&picture, diagram, &plain, &err) == 0);
+    CHECK(picture.height > 2400);
+    CHECK(diagram->plan.boxes[2].flags & PLAN_OPEN);
+    picture_release(&picture);
+    sketch_free(sketch);
+}
+
+TEST(an_output_drops_its_type_and_its_shape_whole)
+{
+    struct sketch *sketch = sketch_new();
+    struct buf svg;
+
+    sketch_box(sketch, 0, DIAGRAM_OUTPUT, "encoder_last_hidden", FAMILY_NONE,
+               "1×12×64,float32");
+    sketch_box(sketch, 0, DIAGRAM_OUTPUT, "encoder_last_hidden_state", FAMILY_NONE,
+               "1×12×64,float32");
+    sketch_end(sketch);
+    svg = written(sketch, "svg", &plain);
+    CHECK_INT(count(&svg, ">1×12×64</tspan>"), 1);
+    CHECK_NOT(&svg, "…");
+    buf_release(&svg);
     sketch_free(sketch);
 }
 

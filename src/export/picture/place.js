@@ -23,8 +23,8 @@ function roundUp(width) {
 /* --- Marks: slots of lines, heights of labels, extent to both sides */
 
 const MARKS = ['nExits', 'nEntries', 'exitLow', 'exitHigh', 'entryLow', 'entryHigh',
-    'exitLabels', 'entryLabels', 'leftLabels', 'rightLabels', 'sideReach', 'left',
-    'right'];
+    'exitLabels', 'entryLabels', 'leftLabels', 'rightLabels', 'sideReach', 'allLeft',
+    'allRight', 'entryLeft', 'entryRight', 'exitLeft', 'exitRight'];
 
 function clearMark(m) {
     for (const name of MARKS) marks[name][m] = 0;
@@ -51,6 +51,22 @@ function reach(m) {
     return most;
 }
 
+/** How far lines and labels above (entry) and below (exit) a box reach to both sides;
+    and they, the box and labels at its sides (all). */
+function setReach(of, m, left, right) {
+    marks[`${of}Left`][m] = left;
+    marks[`${of}Right`][m] = right;
+}
+
+const linesReach = (m) => reach(m) * style.slot + style.corner;
+
+/** What the lines at a box take in the channels above and below it. */
+function setLines(m) {
+    const most = linesReach(m);
+    setReach('entry', m, most, most);
+    setReach('exit', m, most, most);
+}
+
 /* --- One open group */
 
 /** Boxes that are not frames: wide enough for their lines; those that stretch take the
@@ -61,7 +77,8 @@ function sizeBoxes(g) {
     for (let c = owner + 1; c < stop; c = box.end[c]) {
         if (isFrame(c)) continue;
         const far = reach(c), lines = far ? 2 * (far * style.slot + style.corner) : 0;
-        box.w[c] = roundUp(Math.max(box.width[c], lines));
+        const width = Math.max(box.width[c], lines);
+        box.w[c] = box.flags[c] & FLAG_SIDE ? width : roundUp(width); // a sign is round
         box.h[c] = box.height[c];
         if (box.flags[c] & FLAG_STRETCH)
             widest[box.column[c] - first] = Math.max(widest[box.column[c] - first],
@@ -72,8 +89,8 @@ function sizeBoxes(g) {
             if (box.flags[c] & FLAG_STRETCH) box.w[c] = widest[box.column[c] - first];
             box.axis[c] = half(box.w[c]);
         }
-        marks.left[c] = box.axis[c];
-        marks.right[c] = box.w[c] - box.axis[c];
+        setReach('all', c, box.axis[c], box.w[c] - box.axis[c]);
+        setLines(c);
     }
 }
 
@@ -87,29 +104,11 @@ function markBorder(g) {
         for (let e = net.ends[n]; e < net.ends[n] + net.nEnds[n]; e++)
             if (end.target[e] === owner) markEntry(OUT(), end.slot[e]);
     }
-    for (const m of [IN(), OUT()])
-        marks.left[m] = marks.right[m] =
-            Math.max(reach(m), reach(owner)) * style.slot + style.corner;
-}
-
-/** The axis of every column, from the left edge of the content on. */
-function placeColumns(g, grid) {
-    const n = group.nColumns[g], first = group.firstColumn[g], owner = group.box[g];
-    const left = new Float64Array(n), right = new Float64Array(n);
-    grid.axis = new Float64Array(n);
-    left[-first] = Math.max(marks.left[IN()], marks.left[OUT()]);
-    right[-first] = Math.max(marks.right[IN()], marks.right[OUT()]);
-    for (let c = owner + 1; c < box.end[owner]; c = box.end[c]) {
-        const column = box.column[c] - first;
-        left[column] = Math.max(left[column], marks.left[c]);
-        right[column] = Math.max(right[column], marks.right[c]);
+    for (const m of [IN(), OUT()]) {
+        const most = Math.max(linesReach(m), linesReach(owner));
+        setReach('all', m, most, most);
+        setLines(m);
     }
-    let x = 0;
-    for (let c = 0; c < n; c++) {
-        grid.axis[c] = x + left[c];
-        x = grid.axis[c] + right[c] + style.column;
-    }
-    grid.right = x - style.column;
 }
 
 /** The height of a channel; at the border only for lines that turn. */

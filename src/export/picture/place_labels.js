@@ -2,9 +2,11 @@
 /* --- place_labels.js: labels beside lines and lanes: the twin of place_labels.c and
        place_lanes.c in src/layout. */
 
-function widen(m, from, to) {
-    if (-from > marks.left[m]) marks.left[m] = -from;
-    if (to > marks.right[m]) marks.right[m] = to;
+function widen(of, m, from, to) {
+    for (const part of [of, 'all']) {
+        raise(marks[`${part}Left`], m, -from);
+        raise(marks[`${part}Right`], m, to);
+    }
 }
 
 const padOf = (height) =>
@@ -25,12 +27,12 @@ function labelExit(m, n) {
         used = begin + net.labelHeight[n];
     }
     raise(marks.exitLabels, m, used);
-    widen(m, net.labelX[n], net.labelX[n] + net.labelWidth[n]);
+    widen('exit', m, net.labelX[n], net.labelX[n] + net.labelWidth[n]);
 }
 
-/** Above the target; from the axis at its upper edge. */
-function labelEntry(m, e) {
-    let begin = padOf(end.labelHeight[e]);
+/** Above the target, and above labels at its sides; from the axis at its upper edge. */
+function labelEntry(m, e, least) {
+    let begin = Math.max(padOf(end.labelHeight[e]), least);
     if (marks.nEntries[m] > 1 && end.slot[e] === marks.entryLow[m]) {
         end.labelX[e] = marks.entryLow[m] * style.slot - style.labelSpace -
             end.labelWidth[e];
@@ -40,7 +42,7 @@ function labelEntry(m, e) {
     }
     end.labelY[e] = -(begin + end.labelHeight[e]);
     raise(marks.entryLabels, m, begin + end.labelHeight[e]);
-    widen(m, end.labelX[e], end.labelX[e] + end.labelWidth[e]);
+    widen('entry', m, end.labelX[e], end.labelX[e] + end.labelWidth[e]);
 }
 
 /** Above the lines at one side; from the axis at the middle of the box. */
@@ -51,7 +53,7 @@ function labelSide(m, e, right) {
     end.labelY[e] = -stack[m];
     end.labelX[e] = right ? box.w[b] - box.axis[b] + style.labelSpace
         : -box.axis[b] - style.labelSpace - end.labelWidth[e];
-    widen(m, end.labelX[e] - style.labelSpace,
+    widen('all', m, end.labelX[e] - style.labelSpace,
         end.labelX[e] + end.labelWidth[e] + style.labelSpace);
 }
 
@@ -60,69 +62,39 @@ const fromRight = (e) => end.way[e] === LANE_SIDE ||
 
 const isSide = (e) => end.way[e] === ALONG_SIDE || end.way[e] === LANE_SIDE;
 
+/** How far labels at the sides of a box reach above it. */
+const aboveBox = (b) => Math.max(marks.leftLabels[b], marks.rightLabels[b]) -
+    half(box.h[b]);
+
+/** Labels of one net. Those at sides come first: the others lie above them. */
+function labelNet(g, n, sides) {
+    if (!sides && net.labelWidth[n] > 0)
+        labelExit(atBorder(g, net.source[n], IN()), n);
+    for (let e = net.ends[n]; e < net.ends[n] + net.nEnds[n]; e++) {
+        const b = end.target[e], m = atBorder(g, b, OUT());
+        if (end.labelWidth[e] === 0 || isSide(e) !== sides) continue;
+        if (sides) labelSide(m, e, fromRight(e));
+        else labelEntry(m, e, m === b ? aboveBox(b) : 0);
+    }
+}
+
 function placeLabels(g) {
-    for (let n = group.nets[g]; n < group.nets[g] + group.nNets[g]; n++) {
-        if (net.labelWidth[n] > 0) labelExit(atBorder(g, net.source[n], IN()), n);
-        for (let e = net.ends[n]; e < net.ends[n] + net.nEnds[n]; e++) {
-            const m = atBorder(g, end.target[e], OUT());
-            if (end.labelWidth[e] === 0) continue;
-            if (isSide(e)) labelSide(m, e, fromRight(e));
-            else labelEntry(m, e);
-        }
-    }
+    for (const sides of [true, false])
+        for (let n = group.nets[g]; n < group.nets[g] + group.nNets[g]; n++)
+            labelNet(g, n, sides);
 }
 
-/* --- Lanes: right of everything in the rows that they pass. A tree of numbers of which
-       ranges are raised; asks for the largest of a range. */
-
-function makeTree(n) {
-    let size = 1;
-    while (size < n) size *= 2;
-    return {size, least: new Float64Array(2 * size), most: new Float64Array(2 * size)};
-}
-
-function refreshTree({least, most}, at) {
-    for (at >>= 1; at > 0; at >>= 1)
-        most[at] = Math.max(least[at], most[2 * at], most[2 * at + 1]);
-}
-
-function raiseTree(tree, from, to, value) {
-    const {size, least, most} = tree;
-    const raiseNode = (at) => {
-        raise(least, at, value);
-        raise(most, at, value);
-    };
-    let low = from + size, high = to + size + 1;
-    for (; low < high; low >>= 1, high >>= 1) {
-        if (low & 1) raiseNode(low++);
-        if (high & 1) raiseNode(--high);
-    }
-    refreshTree(tree, from + size);
-    refreshTree(tree, to + size);
-}
-
-function treeMost({size, least, most}, from, to) {
-    let result = 0;
-    let low = from + size, high = to + size + 1;
-    for (; low < high; low >>= 1, high >>= 1) {
-        if (low & 1) result = Math.max(result, most[low++]);
-        if (high & 1) result = Math.max(result, most[--high]);
-    }
-    for (const leaf of [from, to])
-        for (let at = leaf + size; at > 0; at >>= 1)
-            result = Math.max(result, least[at]);
-    return result;
-}
+/* --- Lanes: right of everything in the rows that they pass. */
 
 /** Rows count from 1 here: 0 is the upper border, rows + 1 the lower one. */
 function raiseBoxes(g, grid, rows) {
     const owner = group.box[g], first = group.firstColumn[g], count = group.rows[g];
     const middle = grid.axis[-first];
-    raiseTree(rows, 0, 0, middle + marks.right[IN()]);
-    raiseTree(rows, count + 1, count + 1, middle + marks.right[OUT()]);
+    raiseTree(rows, 0, 0, middle + marks.allRight[IN()]);
+    raiseTree(rows, count + 1, count + 1, middle + marks.allRight[OUT()]);
     for (let c = owner + 1; c < box.end[owner]; c = box.end[c])
         raiseTree(rows, box.rank[c] + 1, box.last[c] + 1,
-            grid.axis[box.column[c] - first] + marks.right[c]);
+            grid.axis[box.column[c] - first] + marks.allRight[c]);
 }
 
 /** A line that runs down a column beyond its boxes. */

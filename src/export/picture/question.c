@@ -11,7 +11,7 @@ const struct option picture_options[PICTURE_OPTIONS + PICTURE_COMMAND_OPTIONS] =
      "boxes are calls of modules, the default, or operations"},
     {"root", 'r', OPTION_TEXT, "NAME", AT(root), "only what is inside this module"},
     {"depth", 'd', OPTION_COUNT, "N", AT(depth),
-     "open modules down to this depth; default: until 40 boxes show"},
+     "open modules down to this depth; default: what fits one page"},
     {"focus", 0, OPTION_TEXT, "NAME", AT(focus),
      "only this module and what it is connected to"},
     {"neighbours", 0, OPTION_COUNT, "N", AT(neighbours),
