@@ -250,8 +250,7 @@ static void negate(enum dtype_kind kind, uint8_t *at, size_t bytes, size_t size,
     }
 }
 
-/* Apply byte order, negation and conjugation. */
-static void finish_block(const struct elements *e, uint8_t *at, size_t bytes)
+void elements_finish(const struct elements *e, uint8_t *at, size_t bytes)
 {
     enum dtype_kind kind = dtype_info(e->dtype)->kind;
     size_t part = kind == DTYPE_KIND_COMPLEX ? e->size / 2 : e->size;
@@ -291,7 +290,7 @@ static int next_block(struct elements *e, uint64_t n, const void **ret_at,
     } else if (elements_gather(e, n, e->block, err) < 0) {
         return -1;
     }
-    finish_block(e, e->block, bytes);
+    elements_finish(e, e->block, bytes);
     *ret_at = e->block;
     return 0;
 }

@@ -77,4 +77,30 @@ int elements_plan(struct elements *e, struct err *err);
 /* Copy elements `e->at` to `e->at + n` to `to`. */
 int elements_gather(struct elements *e, uint64_t n, uint8_t *to, struct err *err);
 
+/* Bytes `at` to `at + n` of the storage, n <= ELEMENTS_WINDOW; valid until the next
+ * call. */
+const uint8_t *elements_window(struct elements *e, uint64_t at, size_t n,
+                               struct err *err);
+/* The code of a packed element, which is at `place` of the storage. */
+int elements_code(struct elements *e, uint64_t place, uint8_t *ret_code,
+                  struct err *err);
+/* Apply byte order, negation and conjugation to gathered elements. */
+void elements_finish(const struct elements *e, uint8_t *at, size_t bytes);
+
+/* m evenly spaced elements of all n: floor(i * n / m), by adding n / m and, as often as
+ * needed, 1 to a position that is kept as one digit for each dimension. */
+struct elements_sample {
+    struct elements *e;
+    uint64_t m, rest, sum; /* rest = n % m; sum = i * rest % m */
+    uint64_t digits[ELEMENTS_RANK], step[ELEMENTS_RANK];
+};
+
+/* Begin with a new iteration over all elements in C order; 0 < m <= n. */
+int elements_sample_begin(struct elements_sample *sample, struct elements *e,
+                          uint64_t m, struct err *err);
+/* Copy the next n of the m elements to `to`; of packed ones, a multiple of a block
+ * except for the last call. */
+int elements_sample_next(struct elements_sample *sample, size_t n, uint8_t *to,
+                         struct err *err);
+
 #endif

@@ -10,10 +10,8 @@
  * per element would touch the same pages at a higher cost. */
 #define SPARSE_BYTES 2048
 
-/* Bytes `at` to `at + n` of the storage, n <= ELEMENTS_WINDOW; valid until the next
- * call. */
-static const uint8_t *storage_window(struct elements *e, uint64_t at, size_t n,
-                                     struct err *err)
+const uint8_t *elements_window(struct elements *e, uint64_t at, size_t n,
+                               struct err *err)
 {
     size_t want = n > e->read_ahead ? n : e->read_ahead;
 
@@ -221,8 +219,8 @@ static int gather_groups(struct elements *e, uint64_t at, uint64_t n, uint8_t *t
     while (n > 0) {
         uint64_t inside = at % e->inner_n, part = e->inner_n - inside;
         const uint8_t *base =
-            storage_window(e, group_place(e, at / e->inner_n) * e->size,
-                           (size_t)(e->inner_span * e->size), err);
+            elements_window(e, group_place(e, at / e->inner_n) * e->size,
+                            (size_t)(e->inner_span * e->size), err);
 
         if (!base)
             return -1;
@@ -251,7 +249,7 @@ static int fill_tile(struct elements *e, uint64_t at, struct err *err)
     e->tile_n = 0;
     for (uint64_t i = 0; i < e->inner_n; i++) {
         uint64_t run, place = base + locate(e, e->inner, i, &run);
-        const uint8_t *from = storage_window(e, place * e->size, line, err);
+        const uint8_t *from = elements_window(e, place * e->size, line, err);
 
         if (!from)
             return -1;
@@ -301,8 +299,8 @@ static int gather_stream(struct elements *e, uint64_t at, uint64_t n, uint8_t *t
             run = n;
         if (!e->direct && run > most)
             run = most;
-        from = storage_window(e, place * e->size, (size_t)((run - 1) * step) + e->size,
-                              err);
+        from = elements_window(e, place * e->size, (size_t)((run - 1) * step) + e->size,
+                               err);
         if (!from)
             return -1;
         copy_strided(to, from, run, step, e->size);
@@ -310,6 +308,20 @@ static int gather_stream(struct elements *e, uint64_t at, uint64_t n, uint8_t *t
         at += run;
         n -= run;
     }
+    return 0;
+}
+
+int elements_code(struct elements *e, uint64_t place, uint8_t *ret_code,
+                  struct err *err)
+{
+    uint64_t bit = place * e->bits;
+    size_t bytes = (bit % 8 + e->bits + 7) / 8;
+    const uint8_t *from = elements_window(e, bit / 8, bytes, err);
+
+    if (!from)
+        return -1;
+    *ret_code = (uint8_t)((from[0] | (bytes > 1 ? from[1] << 8 : 0)) >> bit % 8 &
+                          ((1 << e->bits) - 1));
     return 0;
 }
 
@@ -321,14 +333,10 @@ static int gather_codes(struct elements *e, uint64_t at, uint64_t n, uint8_t *to
     for (size_t part; n > 0; n -= part, at += part, to += part * e->bits / 8) {
         part = n < sizeof codes ? (size_t)n : sizeof codes;
         for (size_t i = 0; i < part; i++) {
-            uint64_t run, bit = (e->offset + locate(e, 0, at + i, &run)) * e->bits;
-            size_t bytes = (bit % 8 + e->bits + 7) / 8;
-            const uint8_t *from = storage_window(e, bit / 8, bytes, err);
+            uint64_t run, place = e->offset + locate(e, 0, at + i, &run);
 
-            if (!from)
+            if (elements_code(e, place, &codes[i], err) < 0)
                 return -1;
-            codes[i] = (uint8_t)((from[0] | (bytes > 1 ? from[1] << 8 : 0)) >> bit % 8 &
-                                 ((1 << e->bits) - 1));
         }
         decode_pack(e->bits, codes, part, to);
     }

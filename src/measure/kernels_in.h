@@ -37,6 +37,29 @@ struct block {
     uint32_t zeros;           /* 0 and -0 */
 };
 
+/* The range of n floats, for spreads. Magnitudes are bits without the sign. */
+struct spread_range {
+    int32_t min, max;     /* as spread_float_order(); not meaningful with NaN */
+    uint32_t least, most; /* magnitudes: the least that is not 0 (0: none), the most */
+};
+
+/* Bits of a float to a number in the order of the values (-0 is -1), and back. */
+static inline int32_t spread_float_order(uint32_t bits)
+{
+    return (int32_t)(bits ^ (bits >> 31 ? 0x7fffffff : 0));
+}
+
+/* One key gives an element's bins in both histograms of a spread, because the finer of
+ * the two bins lies inside the other one. With t = the magnitude / 2^k, rounded down:
+ *
+ *   t < 4                          the upper 11 bits: sign, exponent, 2 of the mantissa
+ *   t >= 4                         SPREAD_FAR + (floor(x / 2^k) & 127)
+ *   negative, and exactly t * 2^k  SPREAD_EDGE + (t & 127): the linear bin is the one
+ *                                  above -t * 2^k, the log bin the one below */
+#define SPREAD_FAR   2048
+#define SPREAD_EDGE  (SPREAD_FAR + 128)
+#define SPREAD_JOINT (SPREAD_EDGE + 128)
+
 struct kernels {
     const char *name;
     /* x (n), 1 <= n <= BLOCK */
@@ -57,7 +80,15 @@ struct kernels {
     /* The upper bits by which a tally counts: bins (n, rounded up to a whole block).
      * F32, F16, BF16 only. */
     void (*bins[LOAD_COUNT])(const void *x, size_t n, uint16_t *bins);
+    /* The range of x (n) of float32, n > 0. */
+    void (*spread_range)(const void *x, size_t n, struct spread_range *ret_range);
+    /* The keys of x (n) of float32, n <= BLOCK: keys (n, rounded up to a whole block).
+     * All are 0 or normal numbers below 2^31 / scale; scale is 2^-k. */
+    void (*spread_keys)(const void *x, size_t n, float scale, uint16_t *keys);
 };
+
+void spread_range_plain(const void *x, size_t n, struct spread_range *ret_range);
+void spread_keys_plain(const void *x, size_t n, float scale, uint16_t *keys);
 
 extern const struct kernels kernels_plain;
 extern const struct kernels kernels_sse2;

@@ -217,8 +217,8 @@ static void check_runs(const struct kernels *kernels)
     free(room);
 }
 
-/* How the exponents of a run are spread. */
-enum spread { NARROW, ONE_STRAY, SOME_STRAYS, RISING, FALLING, SPREADS };
+/* How the exponents of a run are scattered. */
+enum scatter { NARROW, ONE_STRAY, SOME_STRAYS, RISING, FALLING, SCATTERS };
 
 static void put_exponent(enum load load, uint8_t *at, uint32_t exponent, uint64_t bits)
 {
@@ -237,8 +237,8 @@ static void put_exponent(enum load load, uint8_t *at, uint32_t exponent, uint64_
 
 /* `wide` exponents from `base` on, with others among them or moving from block to
  * block. */
-static void spread_exponents(enum load load, enum spread spread, uint32_t base,
-                             uint32_t wide, uint8_t *x, uint64_t *state)
+static void scatter_exponents(enum load load, enum scatter scatter, uint32_t base,
+                              uint32_t wide, uint8_t *x, uint64_t *state)
 {
     uint32_t all = load == LOAD_F16 ? 32 : 256;
     uint64_t stray = test_random(state) % BLOCK;
@@ -247,19 +247,19 @@ static void spread_exponents(enum load load, enum spread spread, uint32_t base,
         uint64_t bits = test_random(state);
         uint32_t exponent = base + (uint32_t)(bits >> 32) % wide;
 
-        if (spread == RISING)
+        if (scatter == RISING)
             exponent += (uint32_t)(i / BLOCK);
-        else if (spread == FALLING)
+        else if (scatter == FALLING)
             exponent += 3 * (uint32_t)(RUN / BLOCK - i / BLOCK);
-        else if (spread == ONE_STRAY ? i % BLOCK == stray : bits % 100 == 0)
-            exponent = spread == NARROW ? exponent : (uint32_t)(bits >> 40);
+        else if (scatter == ONE_STRAY ? i % BLOCK == stray : bits % 100 == 0)
+            exponent = scatter == NARROW ? exponent : (uint32_t)(bits >> 40);
         put_exponent(load, x + i * load_sizes[load], exponent % all, bits);
     }
 }
 
 /* Exponents that fill a window, and just do or do not fit, at either end and between.
  */
-static void check_spreads(const struct kernels *kernels)
+static void check_scatters(const struct kernels *kernels)
 {
     static const uint32_t wides[] = {1, 8, 15, 16, 17, 40};
     uint8_t *room = malloc(RUN * 4 + 16);
@@ -268,20 +268,50 @@ static void check_spreads(const struct kernels *kernels)
 
     CHECK(room != NULL);
     for (int load = 0; load <= LOAD_BF16; load++)
-        for (int spread = 0; spread < SPREADS; spread++)
+        for (int scatter = 0; scatter < SCATTERS; scatter++)
             for (size_t i = 0; i < COUNT_OF(wides); i++)
                 for (uint32_t base = 0; base < 256; base += base % 16 < 2 ? 1 : 13) {
                     uint8_t *x = room + base % 16;
 
                     if (load == LOAD_F16 && base >= 32)
                         break;
-                    spread_exponents((enum load)load, (enum spread)spread, base,
-                                     wides[i], x, &state);
+                    scatter_exponents((enum load)load, (enum scatter)scatter, base,
+                                      wides[i], x, &state);
                     check_counts(kernels, (enum load)load, x, RUN, 0, &got, &expected);
                     check_counts(kernels, (enum load)load, x, BLOCK, 1, &got,
                                  &expected);
                 }
     free(room);
+}
+
+/* Ranges of anything; keys of zeros and normal numbers below 2^31 / scale. */
+static void check_spread(const struct kernels *kernels, uint8_t *x, size_t n,
+                         uint64_t *state)
+{
+    uint16_t got[BLOCK], expected[BLOCK];
+    struct spread_range range, wanted;
+
+    kernels->spread_range(x, n, &range);
+    spread_range_plain(x, n, &wanted);
+    CHECK_MEM(&range, &wanted, sizeof wanted);
+    for (int k = -120; k <= 122; k += 11) {
+        for (size_t i = 0; i < n; i++) {
+            uint64_t bits = test_random(state);
+            uint32_t exponent = (uint32_t)(bits >> 32) % (uint32_t)(127 + k + 31);
+            uint32_t word = (uint32_t)bits & 0x807fffff;
+
+            exponent = exponent > 254 ? 254 : exponent;
+            if (bits >> 61 == 0) /* a multiple of 2^k, perhaps */
+                word &= 0x80780000;
+            if (bits >> 61 == 1) /* close to 2^k */
+                exponent = (uint32_t)(127 + k) + (uint32_t)(bits >> 50 & 3);
+            word = exponent == 0 ? word & 0x80000000 : word | exponent << 23;
+            memcpy(x + 4 * i, &word, sizeof word);
+        }
+        kernels->spread_keys(x, n, ldexpf(1, -k), got);
+        spread_keys_plain(x, n, ldexpf(1, -k), expected);
+        CHECK_MEM(got, expected, n * sizeof *got);
+    }
 }
 
 void check_kernels(const struct kernels *kernels)
@@ -302,10 +332,12 @@ void check_kernels(const struct kernels *kernels)
                 check_block(kernels, (enum load)load, x, lengths[i]);
                 check_find(kernels, (enum load)load, x, lengths[i],
                            test_random(&state));
+                if (load == LOAD_F32)
+                    check_spread(kernels, x, lengths[i], &state);
             }
     free(room);
     check_runs(kernels);
-    check_spreads(kernels);
+    check_scatters(kernels);
 }
 
 TEST(the_sse2_kernel_agrees_with_the_plain_one)

@@ -7,13 +7,16 @@
  *   quantile.h   exact quantiles by radix select
  *   blocks.h     root mean squares of the blocks of a matrix, for a picture
  *   memory.h     statistics of elements in memory, without a model
+ *   spread.h     two histograms that merge exactly, for histories
  *   compare.h    how the values of two tensors differ (files: compare_in.h)
  *
  * stats_add.c passes blocks and runs of blocks to a kernel and merges the results;
  * stats_codes.c counts types of 8 bits and fewer; stats_tensor.c measures a tensor.
  * stats_plain.c is the reference kernel. stats_sse2.c, stats_avx2.c and stats_avx512.c
  * are built from stats_kernel_in.h; kernels.c selects one at run time. gather.c reads
- * elements that are not adjacent. */
+ * elements that are not adjacent, gather_sample.c those of an evenly spaced sample.
+ * spread_of.c passes elements to spread_counter.c, whose kernels are spread_plain.c and
+ * spread_kernel_in.h; spread_pack.c stores a spread, spread_view.c answers views. */
 #ifndef MEASURE_MEASURE_H
 #define MEASURE_MEASURE_H
 

@@ -3,24 +3,13 @@
 #include <string.h>
 
 #include "measure/decode_in.h"
+#include "measure/memory_in.h"
 #include "measure/stats_in.h"
-
-#define RANK 255
-
-/* Elements in memory, wrapped as the only tensor of a model. */
-struct dressed {
-    struct source source; /* first: a pointer to it is a pointer to the whole */
-    struct model model;
-    struct storage storage;
-    struct tensor tensor;
-    int64_t dims[2 * RANK];
-    const void *at;
-};
 
 static const void *direct(struct source *source, uint32_t storage)
 {
     (void)storage;
-    return ((const struct dressed *)source)->at;
+    return ((const struct memory_model *)source)->at;
 }
 
 static int copy_bytes(struct source *source, uint32_t storage, uint64_t at, void *to,
@@ -68,31 +57,41 @@ static bool in_c_order(const struct memory *memory)
     return true;
 }
 
-static int dress(struct dressed *dressed, const struct memory *memory, struct err *err)
+bool memory_plain(const struct memory *memory, uint64_t *ret_numel)
+{
+    uint64_t extent;
+
+    return !memory->conj && !memory->neg && decode_has_values(memory->dtype) &&
+           dtype_info(memory->dtype)->block == 1 && count(memory, ret_numel, &extent) &&
+           in_c_order(memory);
+}
+
+int memory_wrap(struct memory_model *wrapped, const struct memory *memory,
+                struct err *err)
 {
     size_t n = (size_t)memory->rank;
     uint64_t extent;
 
-    memset(&dressed->tensor, 0, sizeof dressed->tensor);
-    memset(&dressed->storage, 0, sizeof dressed->storage);
-    if (memory->rank > RANK || !count(memory, &dressed->tensor.numel, &extent) ||
+    memset(&wrapped->tensor, 0, sizeof wrapped->tensor);
+    memset(&wrapped->storage, 0, sizeof wrapped->storage);
+    if (memory->rank > MEMORY_RANK || !count(memory, &wrapped->tensor.numel, &extent) ||
         extent > SIZE_MAX / 16)
         return err_set(err, ERR_LIMIT, "too many elements");
-    memcpy(dressed->dims, memory->shape, n * sizeof *dressed->dims);
-    memcpy(dressed->dims + n, memory->strides, n * sizeof *dressed->dims);
-    dressed->at = memory->at;
-    dressed->source = (struct source){.ops = &memory_ops, .any_thread = true};
-    dressed->storage.bytes = elements_size(memory->dtype, (size_t)extent);
-    dressed->model = (struct model){.dims = dressed->dims,
+    memcpy(wrapped->dims, memory->shape, n * sizeof *wrapped->dims);
+    memcpy(wrapped->dims + n, memory->strides, n * sizeof *wrapped->dims);
+    wrapped->at = memory->at;
+    wrapped->source = (struct source){.ops = &memory_ops, .any_thread = true};
+    wrapped->storage.bytes = elements_size(memory->dtype, (size_t)extent);
+    wrapped->model = (struct model){.dims = wrapped->dims,
                                     .n_dims = (uint32_t)(2 * n),
-                                    .storages = &dressed->storage,
+                                    .storages = &wrapped->storage,
                                     .n_storages = 1,
-                                    .tensors = &dressed->tensor,
+                                    .tensors = &wrapped->tensor,
                                     .n_tensors = 1,
-                                    .source = &dressed->source};
-    dressed->tensor.dtype = (uint8_t)memory->dtype;
-    dressed->tensor.rank = (uint8_t)memory->rank;
-    dressed->tensor.flags =
+                                    .source = &wrapped->source};
+    wrapped->tensor.dtype = (uint8_t)memory->dtype;
+    wrapped->tensor.rank = (uint8_t)memory->rank;
+    wrapped->tensor.flags =
         (uint16_t)((memory->conj ? TENSOR_CONJ : 0) | (memory->neg ? TENSOR_NEG : 0));
     return 0;
 }
@@ -100,12 +99,10 @@ static int dress(struct dressed *dressed, const struct memory *memory, struct er
 int stats_memory(const struct memory *memory, enum measure_mode mode,
                  struct histogram *histogram, struct stats *ret_stats, struct err *err)
 {
-    struct dressed dressed;
-    uint64_t numel, extent;
+    struct memory_model wrapped;
+    uint64_t numel;
 
-    if (!memory->conj && !memory->neg && decode_has_values(memory->dtype) &&
-        dtype_info(memory->dtype)->block == 1 && count(memory, &numel, &extent) &&
-        in_c_order(memory)) {
+    if (memory_plain(memory, &numel)) {
         if (mode == MEASURE_SAMPLED && numel < STATS_SMALL)
             mode = MEASURE_FULL;
         stats_init(ret_stats, memory->dtype);
@@ -113,25 +110,25 @@ int stats_memory(const struct memory *memory, enum measure_mode mode,
                   mode);
         return 0;
     }
-    if (dress(&dressed, memory, err) < 0)
+    if (memory_wrap(&wrapped, memory, err) < 0)
         return -1;
-    return stats_tensor(&dressed.model, &dressed.tensor, mode, NULL, histogram,
+    return stats_tensor(&wrapped.model, &wrapped.tensor, mode, NULL, histogram,
                         ret_stats, err);
 }
 
 int memory_copy(const struct memory *memory, void *to, size_t size, struct err *err)
 {
-    struct dressed dressed;
+    struct memory_model wrapped;
     struct elements *elements;
     char *out = to;
     size_t left = size, n;
     const void *at;
     int more;
 
-    if (dress(&dressed, memory, err) < 0)
+    if (memory_wrap(&wrapped, memory, err) < 0)
         return -1;
     elements =
-        elements_open(&dressed.model, &dressed.tensor, 0, UINT64_MAX, false, err);
+        elements_open(&wrapped.model, &wrapped.tensor, 0, UINT64_MAX, false, err);
     if (!elements)
         return -1;
     for (;;) {

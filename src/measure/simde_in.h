@@ -33,7 +33,8 @@ CONVERSION(simde_cvtepi32_ps, __m512, float, __m512i, int32_t, (float)from[i])
 CONVERSION(simde_cvtepi32_pd, __m512d, double, __m256i, int32_t, from[i])
 CONVERSION(simde_cvtepu32_pd, __m512d, double, __m256i, uint32_t, from[i])
 CONVERSION(simde_cvtps_pd, __m512d, double, __m256, float, from[i])
-CONVERSION(simde_srai_16, __m512i, int32_t, __m512i, int32_t, from[i] >> 16)
+CONVERSION(simde_srai_31, __m512i, int32_t, __m512i, int32_t, from[i] >> 31)
+CONVERSION(simde_cvttps_epi32, __m512i, int32_t, __m512, float, (int32_t)from[i])
 CONVERSION(simde_upper_half, __m256, float, __m512, float, from[8 + i])
 
 #define _mm512_cvtph_ps              simde_cvtph_ps
@@ -43,7 +44,8 @@ CONVERSION(simde_upper_half, __m256, float, __m512, float, from[8 + i])
 #define _mm512_cvtepi32_pd           simde_cvtepi32_pd
 #define _mm512_cvtepu32_pd           simde_cvtepu32_pd
 #define _mm512_cvtps_pd              simde_cvtps_pd
-#define _mm512_srai_epi32(x, n)      simde_srai_16(x)
+#define _mm512_srai_epi32(x, n)      simde_srai_31(x)
+#define _mm512_cvttps_epi32          simde_cvttps_epi32
 #define _mm512_extractf32x8_ps(x, i) simde_upper_half(x)
 
 #endif

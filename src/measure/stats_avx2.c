@@ -109,6 +109,14 @@ SHORT words singles_upper(singles a, singles b)
                               _mm256_castps_si256(b), 0xaa);
 }
 
+#define lanes_are             words
+#define are_above             _mm256_cmpgt_epi32
+#define are_equal(a, b)       _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_EQ_OQ))
+#define are_both              words_and
+#define words_choose(c, a, b) _mm256_blendv_epi8(b, a, c)
+
 #include "measure/stats_kernel_in.h"
+
+#include "measure/spread_kernel_in.h"
 
 const struct kernels kernels_avx2 = KERNELS("avx2");

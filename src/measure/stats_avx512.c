@@ -103,6 +103,14 @@ SHORT words singles_upper(singles a, singles b)
                                    _mm512_castps_si512(b));
 }
 
+#define lanes_are             uint16_t
+#define are_above             _mm512_cmpgt_epi32_mask
+#define are_equal(a, b)       _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ)
+#define are_both(a, b)        ((uint16_t)((a) & (b)))
+#define words_choose(c, a, b) _mm512_mask_blend_epi32(c, b, a)
+
 #include "measure/stats_kernel_in.h"
+
+#include "measure/spread_kernel_in.h"
 
 const struct kernels kernels_avx512 = KERNELS("avx512");

@@ -504,6 +504,7 @@ static void sums_u64(const void *x, size_t n, struct block *ret_block)
         .widen = {widen_f32, widen_f16, widen_bf16, widen_i16, widen_u16},             \
         .find = {find_f32, find_f16, find_bf16, find_i16,                              \
                  find_u16, find_f64, find_i32,  find_u32},                             \
-        .bins = {                                                                      \
-            [LOAD_F32] = bins_f32, [LOAD_F16] = bins_f16, [LOAD_BF16] = bins_bf16},    \
+        .bins =                                                                        \
+            {[LOAD_F32] = bins_f32, [LOAD_F16] = bins_f16, [LOAD_BF16] = bins_bf16},   \
+        .spread_range = spread_range_best, .spread_keys = spread_keys_best,            \
     }

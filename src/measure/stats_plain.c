@@ -186,4 +186,6 @@ const struct kernels kernels_plain = {
     .find = {find_f32, find_f16, find_bf16, find_i16, find_u16, find_f64, find_i32,
              find_u32},
     .bins = {[LOAD_F32] = bins_f32, [LOAD_F16] = bins_f16, [LOAD_BF16] = bins_bf16},
+    .spread_range = spread_range_plain,
+    .spread_keys = spread_keys_plain,
 };

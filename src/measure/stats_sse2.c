@@ -167,4 +167,8 @@ SHORT words bytes_pick(words table, words x)
 
 #include "measure/stats_kernel_in.h"
 
+/* SSE2 lacks most of what these need. */
+#define spread_range_best spread_range_plain
+#define spread_keys_best  spread_keys_plain
+
 const struct kernels kernels_sse2 = KERNELS("sse2");

@@ -1,0 +1,335 @@
+/* The packed form of a spread; docs/run-file.md describes it. */
+#include <math.h>
+
+#include "measure/spread_in.h"
+
+/* How min and max are stored: the first byte. */
+enum range_form { FORM_EMPTY, FORM_FLOAT, FORM_DOUBLE };
+
+/* What the linear bins say about the log bins: those far from 0 nest in them. Both
+ * sides compute it, and only what differs is stored. */
+struct forecast {
+    struct spread_bin bins[SPREAD_LINEAR]; /* sorted by key */
+    uint32_t n;
+    int32_t first, last; /* all keys that may have a count */
+};
+
+static void forecast_make(struct forecast *f, const struct spread *spread)
+{
+    f->n = 0;
+    for (uint32_t b = 0; b < spread->n_linear; b++) {
+        int64_t index = spread->first + b;
+        int32_t key;
+
+        if ((index < 0 ? ~index : index) < SPREAD_NESTS || spread->linear[b] == 0)
+            continue;
+        key = spread_key_of_index(index, spread->exponent);
+        if (f->n == 0 || f->bins[f->n - 1].key != key)
+            f->bins[f->n++] = (struct spread_bin){.key = key};
+        f->bins[f->n - 1].count += spread->linear[b];
+    }
+    f->first = spread_key(spread->min);
+    f->last = spread_key(spread->max);
+    if (f->n > 0 && f->bins[0].key < f->first)
+        f->first = f->bins[0].key;
+    if (f->n > 0 && f->bins[f->n - 1].key > f->last)
+        f->last = f->bins[f->n - 1].key;
+}
+
+/* Numbers in groups of 3 bits, each in half a byte whose highest bit says that another
+ * one follows. */
+struct packer {
+    struct buf *to;
+    bool half; /* the lower half of a byte waits in `low` */
+    uint8_t low;
+    uint64_t zeros; /* differences of 0 that are not yet written */
+};
+
+static void put_half(struct packer *p, unsigned bits)
+{
+    if (p->half)
+        buf_char(p->to, (char)(p->low | bits << 4));
+    p->low = (uint8_t)bits;
+    p->half = !p->half;
+}
+
+static void put_number(struct packer *p, uint64_t number)
+{
+    for (; number >> 3; number >>= 3)
+        put_half(p, 8 | (number & 7));
+    put_half(p, (unsigned)number);
+}
+
+static void put_zeros(struct packer *p)
+{
+    if (p->zeros > 0) {
+        put_number(p, 0);
+        put_number(p, p->zeros - 1);
+    }
+    p->zeros = 0;
+}
+
+/* The difference of two counts, modulo 2^64; small ones of either sign are short. */
+static void put_difference(struct packer *p, uint64_t difference)
+{
+    uint64_t sign = difference >> 63 ? UINT64_MAX : 0;
+
+    if (difference == 0) {
+        p->zeros++;
+        return;
+    }
+    put_zeros(p);
+    put_number(p, difference << 1 ^ sign);
+}
+
+static void put_log(struct packer *p, const struct spread *spread)
+{
+    struct forecast f;
+    uint32_t i = 0, j = 0;
+    int32_t key;
+
+    forecast_make(&f, spread);
+    for (key = f.first; i < spread->n_log || j < f.n; key++) {
+        int32_t own = i < spread->n_log ? spread->log[i].key : INT32_MAX;
+        int32_t expected = j < f.n ? f.bins[j].key : INT32_MAX;
+        int32_t next = own < expected ? own : expected;
+
+        p->zeros += (uint64_t)(next - key);
+        key = next;
+        put_difference(p, (key == own ? spread->log[i].count : 0) -
+                              (key == expected ? f.bins[j].count : 0));
+        i += key == own;
+        j += key == expected;
+    }
+    put_zeros(p);
+}
+
+static void put_value(struct buf *to, double value, enum range_form form)
+{
+    float single = (float)value;
+
+    if (form == FORM_FLOAT)
+        buf_add(to, &single, sizeof single);
+    else
+        buf_add(to, &value, sizeof value);
+}
+
+static bool is_float(double value)
+{
+    return fabs(value) <= 0x1.fffffep127 && (double)(float)value == value;
+}
+
+void spread_pack(const struct spread *spread, struct buf *to)
+{
+    struct packer p = {.to = to};
+    enum range_form form = spread->counted == 0 ? FORM_EMPTY
+                           : is_float(spread->min) && is_float(spread->max)
+                               ? FORM_FLOAT
+                               : FORM_DOUBLE;
+
+    buf_char(to, (char)form);
+    if (form != FORM_EMPTY) {
+        put_value(to, spread->min, form);
+        put_value(to, spread->max, form);
+    }
+    put_number(&p, spread->of);
+    put_number(&p, spread->of - spread->seen);
+    put_number(&p, spread->seen - spread->counted);
+    if (form != FORM_EMPTY) {
+        for (uint32_t b = 0; b < spread->n_linear; b++)
+            put_difference(&p, spread->linear[b] - (b ? spread->linear[b - 1] : 0));
+        put_zeros(&p);
+        put_log(&p, spread);
+    }
+    if (p.half)
+        put_half(&p, 0);
+}
+
+struct unpacker {
+    struct bytes in;
+    bool half; /* the upper half of `byte` is next */
+    uint8_t byte;
+    bool bad;       /* a number of more than 64 bits */
+    uint64_t zeros; /* differences of 0 that were announced */
+};
+
+static unsigned take_half(struct unpacker *u)
+{
+    if (!u->half)
+        u->byte = bytes_u8(&u->in);
+    u->half = !u->half;
+    return u->half ? u->byte & 15 : u->byte >> 4;
+}
+
+static uint64_t take_number(struct unpacker *u)
+{
+    uint64_t number = 0;
+
+    for (unsigned shift = 0; shift < 66; shift += 3) {
+        unsigned bits = take_half(u);
+
+        if (shift == 63 && (bits & 7) > 1)
+            break;
+        number |= (uint64_t)(bits & 7) << shift;
+        if (!(bits & 8))
+            return number;
+    }
+    u->bad = true;
+    return 0;
+}
+
+/* The next difference; 0 also begins a run, whose rest is in `zeros`. */
+static uint64_t take_difference(struct unpacker *u)
+{
+    uint64_t number = take_number(u);
+
+    if (number == 0)
+        u->zeros = take_number(u);
+    return number >> 1 ^ (number & 1 ? UINT64_MAX : 0);
+}
+
+/* Are the counts in `sum` with this one still at most `most`? */
+static bool add_count(uint64_t *sum, uint64_t count, uint64_t most)
+{
+    if (count > most - *sum)
+        return false;
+    *sum += count;
+    return true;
+}
+
+static bool take_linear(struct unpacker *u, struct spread *spread)
+{
+    uint64_t sum = 0, count = 0;
+
+    for (uint32_t b = 0; b < spread->n_linear; b++) {
+        if (u->zeros > 0)
+            u->zeros--;
+        else
+            count += take_difference(u);
+        if (!add_count(&sum, count, spread->counted))
+            return false;
+        spread->linear[b] = count;
+    }
+    return u->zeros == 0 && sum == spread->counted && spread->linear[0] > 0 &&
+           spread->linear[spread->n_linear - 1] > 0;
+}
+
+static int add_bin(struct spread *spread, int32_t key, uint64_t count, uint64_t *sum,
+                   struct err *err)
+{
+    if (count == 0)
+        return 0;
+    if (!add_count(sum, count, spread->counted))
+        return err_set(err, ERR_FORMAT, "a histogram with more counts than elements");
+    if (spread_log_room(spread, spread->n_log + 1, err) < 0)
+        return -1;
+    spread->log[spread->n_log++] = (struct spread_bin){key, count};
+    return 0;
+}
+
+/* One difference, or a run of zeros, at a time; in a run only what was expected has
+ * counts. */
+static int take_log(struct unpacker *u, struct spread *spread, struct err *err)
+{
+    struct forecast f;
+    uint64_t sum = 0;
+    uint32_t j = 0;
+
+    forecast_make(&f, spread);
+    for (int64_t key = f.first; key <= f.last && !u->bad && !u->in.bad;) {
+        uint64_t difference = take_difference(u);
+        int64_t end = u->zeros > (uint64_t)(f.last - key) ? f.last + 1
+                                                          : key + (int64_t)u->zeros + 1;
+
+        if (u->zeros > (uint64_t)(f.last - key))
+            u->bad = true;
+        u->zeros = 0;
+        if (difference && !(j < f.n && f.bins[j].key == key) &&
+            add_bin(spread, (int32_t)key, difference, &sum, err) < 0)
+            return -1;
+        for (; j < f.n && f.bins[j].key < end; j++)
+            if (add_bin(spread, f.bins[j].key, f.bins[j].count + difference, &sum,
+                        err) < 0)
+                return -1;
+        key = end;
+    }
+    if (u->bad || u->in.bad || sum != spread->counted ||
+        spread->log[0].key != spread_key(spread->min) ||
+        spread->log[spread->n_log - 1].key != spread_key(spread->max))
+        return err_set(err, ERR_FORMAT, "a histogram whose counts do not add up");
+    return 0;
+}
+
+static double take_value(struct bytes *in, unsigned form)
+{
+    uint32_t bits;
+    float single;
+
+    if (form == FORM_DOUBLE)
+        return spread_double(bytes_u64(in));
+    bits = bytes_u32(in);
+    memcpy(&single, &bits, sizeof single);
+    return single;
+}
+
+/* Min and max, which give the linear bins. */
+static int take_range(struct unpacker *u, unsigned form, struct spread *spread,
+                      struct err *err)
+{
+    struct spread_window window;
+    double min = take_value(&u->in, form), max = take_value(&u->in, form);
+
+    if (u->in.bad || !isfinite(min) || !isfinite(max) ||
+        spread_order(min) > spread_order(max) || spread_bits(min) == SPREAD_SIGN ||
+        spread_bits(max) == SPREAD_SIGN)
+        return err_set(err, ERR_FORMAT, "a histogram without a valid range");
+    window = spread_window_of(min, max);
+    spread->min = min;
+    spread->max = max;
+    spread->exponent = window.exponent;
+    spread->first = window.first;
+    spread->n_linear = (uint32_t)(window.last - window.first) + 1;
+    return 0;
+}
+
+static int unpack(struct unpacker *u, struct spread *spread, struct err *err)
+{
+    unsigned form = bytes_u8(&u->in);
+    uint64_t left_out, not_finite;
+
+    if (u->in.bad || form > FORM_DOUBLE)
+        return err_set(err, ERR_FORMAT, "a histogram of an unknown form (%u)", form);
+    if (form != FORM_EMPTY && take_range(u, form, spread, err) < 0)
+        return -1;
+    spread->of = take_number(u);
+    left_out = take_number(u);
+    not_finite = take_number(u);
+    spread->seen = spread->of - left_out;
+    spread->counted = spread->seen - not_finite;
+    if (u->bad || u->in.bad || left_out > spread->of || not_finite > spread->seen ||
+        (spread->counted == 0) != (form == FORM_EMPTY))
+        return err_set(err, ERR_FORMAT, "a histogram whose counts do not add up");
+    if (form != FORM_EMPTY) {
+        if (!take_linear(u, spread))
+            return err_set(err, ERR_FORMAT, "a histogram whose counts do not add up");
+        if (take_log(u, spread, err) < 0)
+            return -1;
+    }
+    if (bytes_left(&u->in) > 0 || (u->half && u->byte >> 4))
+        return err_set(err, ERR_FORMAT, "a histogram followed by other bytes");
+    return 0;
+}
+
+int spread_unpack(struct bytes in, struct spread *ret_spread, struct err *err)
+{
+    struct unpacker u = {.in = in};
+    struct spread spread = {0};
+
+    if (unpack(&u, &spread, err) < 0) {
+        spread_release(&spread);
+        return -1;
+    }
+    spread_release(ret_spread);
+    *ret_spread = spread;
+    return 0;
+}
