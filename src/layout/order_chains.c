@@ -120,13 +120,41 @@ static uint32_t heaviest_node(const struct ordering *o)
     return best.end;
 }
 
+/* The heaviest way may begin inside a group: what feeds that group is above it. */
+static void extend_up(struct ordering *o, uint32_t at)
+{
+    struct order_best best;
+
+    do {
+        const struct order_node *node = &o->nodes[at];
+
+        best = (struct order_best){{0}, PLAN_NONE};
+        for (uint32_t k = 0; k < node->n_ends; k++) {
+            uint32_t end = o->entries[node->ends + k], net = o->plan->ends[end].net;
+            uint32_t from = source_node(o, &o->plan->nets[net]);
+
+            if (from != o->in && o->nodes[from].next == PLAN_NONE &&
+                may_link(o, from, end, true))
+                consider(&best,
+                         (struct order_best){{(int64_t)o->flow->above[net]}, end});
+        }
+        if (best.end != PLAN_NONE) {
+            at = source_node(o, &o->plan->nets[o->plan->ends[best.end].net]);
+            link_nodes(o, at, best.end);
+            o->nodes[at].chain = 0;
+        }
+    } while (best.end != PLAN_NONE);
+}
+
 /* Follows the heaviest way from IN, or from the node where that begins. */
 static void main_chain(struct ordering *o)
 {
     uint32_t at = o->in, end;
 
-    if (best_end(o, o->in, true) == PLAN_NONE)
+    if (best_end(o, o->in, true) == PLAN_NONE) {
         at = heaviest_node(o);
+        extend_up(o, at);
+    }
     o->nodes[o->in].chain = o->nodes[o->out].chain = o->nodes[at].chain = 0;
     while (at != o->out && (end = best_end(o, at, true)) != PLAN_NONE) {
         link_nodes(o, at, end);

@@ -172,6 +172,12 @@ class Pictures(unittest.TestCase):
             recording = recorded(name)
             self.assertEqual(recording.graph().svg, recording.graph().svg)
 
+    def test_an_input_lies_above_what_it_feeds(self):
+        # The heaviest way of GPT-2 begins inside `transformer`, at its positions.
+        boxes = svg_geometry.Drawing(recorded("gpt2").graph().svg).boxes
+        above, below = boxes["in:input_ids"], boxes["lm_head"]
+        self.assertEqual(above.left + above.right, below.left + below.right)
+
     def test_a_residual_block_has_its_skip(self):
         model, args, kwargs = picture_models.make("resnet18")
         graph = torchoscope.graph(model, *args, root="layers.1.1", depth=9)
