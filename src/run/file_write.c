@@ -310,7 +310,7 @@ static int write_tables(struct scope_write *w, struct err *err)
 {
     const struct model *model = w->model;
     const struct run *run = w->run;
-    const uint32_t sections = run->ops ? SECTION_COUNT : SECTION_OPS;
+    const uint32_t sections = run->ops ? SECTION_HISTORY : SECTION_OPS;
     const struct {
         enum scope_table table;
         uint32_t n;
