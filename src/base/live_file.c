@@ -1,0 +1,127 @@
+#include "base/live_file.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#define LIVE_MOST 64
+
+static struct {
+    struct live_key key;
+    unsigned forks; /* of the process that writes it */
+    bool used;
+} files[LIVE_MOST];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static atomic_uint forks;
+
+/* The lock is held across a fork, so that the child gets it free and the list whole. */
+static void before_fork(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void after_fork(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+static void in_child(void)
+{
+    atomic_fetch_add(&forks, 1);
+    pthread_mutex_unlock(&lock);
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(before_fork, after_fork, in_child);
+}
+
+unsigned live_file_forks(void)
+{
+    return atomic_load(&forks);
+}
+
+bool live_file_key(const char *path, struct live_key *ret_key)
+{
+    struct stat info;
+
+    if (stat(path, &info) < 0)
+        return false;
+    *ret_key = (struct live_key){info.st_dev, info.st_ino};
+    return true;
+}
+
+/* The index of a file, or LIVE_MOST. Inherited entries count if `inherited` is set. */
+static int find(const struct live_key *key, bool inherited)
+{
+    int i = 0;
+
+    while (i < LIVE_MOST && !(files[i].used && files[i].key.device == key->device &&
+                              files[i].key.inode == key->inode &&
+                              (files[i].forks != live_file_forks()) == inherited))
+        i++;
+    return i;
+}
+
+int live_file_add(const char *path, struct err *err)
+{
+    struct live_key key;
+    int free_at = 0, status = 0;
+
+    pthread_once(&once, watch_forks);
+    if (!live_file_key(path, &key))
+        return err_set_errno(err, path);
+    pthread_mutex_lock(&lock);
+    while (free_at < LIVE_MOST && files[free_at].used &&
+           files[free_at].forks == live_file_forks())
+        free_at++;
+    if (find(&key, false) < LIVE_MOST) {
+        status =
+            err_set_about(err, ERR_USAGE, path, ": this process writes it already");
+    } else if (free_at == LIVE_MOST) {
+        status = err_set_about(err, ERR_LIMIT, path,
+                               ": this process writes %d files already", LIVE_MOST);
+    } else {
+        files[free_at].key = key;
+        files[free_at].forks = live_file_forks();
+        files[free_at].used = true;
+    }
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+void live_file_remove(const struct live_key *key)
+{
+    int at;
+
+    pthread_mutex_lock(&lock);
+    at = find(key, false);
+    if (at < LIVE_MOST)
+        files[at].used = false;
+    pthread_mutex_unlock(&lock);
+}
+
+static bool is_listed(const char *path, bool inherited)
+{
+    struct live_key key;
+    bool is;
+
+    if (!live_file_key(path, &key))
+        return false;
+    pthread_mutex_lock(&lock);
+    is = find(&key, inherited) < LIVE_MOST;
+    pthread_mutex_unlock(&lock);
+    return is;
+}
+
+bool live_file_is(const char *path)
+{
+    return is_listed(path, false);
+}
+
+bool live_file_inherited(const char *path)
+{
+    return is_listed(path, true);
+}
