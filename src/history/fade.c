@@ -8,10 +8,13 @@
 
 #include "history/writer_in.h"
 
-#define STEPS_LEAST  16u    /* rows that always stay */
-#define ROWS_MOST    60000u /* points read in one transaction */
-#define PAIRS_MOST   4096u  /* pairs in one transaction */
+#define STEPS_LEAST  16u /* rows that always stay */
 #define CHUNK_SERIES 512u
+/* What a transaction may merge: its pages go to the -wal, which counts too. */
+#define WAL_LEAST  ((uint64_t)256 << 10)
+#define SLICE_MOST ((uint64_t)16 << 20)
+#define ROW_BYTES  256u   /* of a point */
+#define PAIR_BYTES 40960u /* pages that merging a pair of small steps changes */
 
 /* The points of a range of series in one step. */
 struct history_chunk {
@@ -218,20 +221,23 @@ static int64_t ask(sqlite3_stmt *stmt)
     return number;
 }
 
-/* Bytes that are in use, and will be. A WAL that readers keep from being reset does not
- * count in full: merging would only make it grow. */
+/* Bytes that are in use, and will be. A file does not shrink, so there is always space
+ * for the -wal. A -wal that readers keep from being reset does not count in full: merging
+ * would only make it grow. */
 static uint64_t bytes_used(const struct history_writer *writer, uint64_t need)
 {
     uint64_t pages =
         (uint64_t)(ask(writer->select[ASK_PAGES]) - ask(writer->select[ASK_FREE]));
-    uint64_t wal = 0, most = writer->options.limit / 4;
+    uint64_t limit = writer->options.limit;
+    uint64_t wal = limit / 8 > WAL_LEAST ? limit / 8 : WAL_LEAST;
     struct stat info;
 
-    if (writer->wal && stat(writer->wal_path, &info) == 0)
+    if (writer->wal && stat(writer->wal_path, &info) == 0 &&
+        wal < (uint64_t)info.st_size)
         wal = (uint64_t)info.st_size;
     if (wal < 2 * need)
         wal = 2 * need;
-    return pages * (uint64_t)writer->page + need + (wal < most ? wal : most);
+    return pages * (uint64_t)writer->page + need + (wal < limit / 4 ? wal : limit / 4);
 }
 
 /* How much too long a pair is for its age: small ones are merged first. */
@@ -317,16 +323,17 @@ static void remove_merged(struct history_writer *writer)
 int history_fade(struct history_writer *writer, uint64_t need)
 {
     const uint64_t limit = writer->options.limit;
+    const uint64_t slice = limit / 64 < SLICE_MOST ? limit / 64 : SLICE_MOST;
     struct fade fade = {.writer = writer,
                         .need = need,
                         .target = limit,
-                        .rows = ROWS_MOST,
-                        .pairs = PAIRS_MOST,
+                        .rows = (uint32_t)(slice / ROW_BYTES) + 1,
+                        .pairs = (uint32_t)(slice / PAIR_BYTES) + 2,
                         .steps = writer->n_steps};
 
     if (writer->n_steps < writer->options.steps && bytes_used(writer, need) <= limit)
         return SQLITE_OK;
-    fade.target = limit - limit / 64;
+    fade.target = limit - slice;
     while (fade.status == SQLITE_OK && fade.rows > 0 && fade.pairs > 0 &&
            fade.steps > STEPS_LEAST && !is_enough(&fade)) {
         fade.least = 1e300;

@@ -12,7 +12,7 @@
 #include "run/run_file.h"
 
 #define LIMIT_DEFAULT  (256 * MIB)
-#define LIMIT_LEAST    (256 * KIB)
+#define LIMIT_LEAST    MIB
 #define STEPS_DEFAULT  32768u
 #define STEPS_LEAST    64u
 #define QUEUE_DEFAULT  16u
@@ -251,6 +251,8 @@ static int open_database(struct history_writer *writer, struct err *err)
     live_file_key(writer->file, &writer->key);
     if (sqlite3_open_v2(writer->file, &writer->db, flags, NULL) != SQLITE_OK)
         return history_sql_err(writer->db, writer->path, err);
+    if (sqlite3_db_readonly(writer->db, "main") == 1)
+        return err_set_about(err, ERR_IO, writer->path, ": cannot be written to");
     scope_make_careful(writer->db);
     sqlite3_busy_timeout(writer->db, BUSY_MS);
     if (history_tables_check(writer->db, writer->path, err) < 0)
