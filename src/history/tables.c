@@ -270,10 +270,12 @@ int history_put(sqlite3_stmt *stmt, enum history_table table, int64_t id,
                        row);
 }
 
-/* A single value is its own extremes: they are not stored. */
+/* A single value is its own extremes: they are not stored. A NULL takes no space. */
 static void shorten(struct history_number *number)
 {
-    if (number->n == 1)
+    if (number->n == 0)
+        number->sum = NAN;
+    if (number->n <= 1)
         number->min = number->max = NAN;
 }
 
@@ -302,7 +304,9 @@ int history_put_scalar(sqlite3_stmt *stmt, uint64_t block,
 
 static bool lengthen(struct history_number *number)
 {
-    if (number->n == 1)
+    if (number->n == 0)
+        number->sum = NAN;
+    if (number->n <= 1)
         number->min = number->max = number->sum;
     if (number->n == 0)
         return true;
