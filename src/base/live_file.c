@@ -8,7 +8,7 @@
 #define LIVE_MOST 64
 
 static struct {
-    struct live_key key;
+    struct file_key key;
     unsigned forks; /* of the process that writes it */
     bool used;
 } files[LIVE_MOST];
@@ -43,18 +43,18 @@ unsigned live_file_forks(void)
     return atomic_load(&forks);
 }
 
-bool live_file_key(const char *path, struct live_key *ret_key)
+bool live_file_key(const char *path, struct file_key *ret_key)
 {
     struct stat info;
 
     if (stat(path, &info) < 0)
         return false;
-    *ret_key = (struct live_key){info.st_dev, info.st_ino};
+    *ret_key = (struct file_key){info.st_dev, info.st_ino};
     return true;
 }
 
 /* The index of a file, or LIVE_MOST. Inherited entries count if `inherited` is set. */
-static int find(const struct live_key *key, bool inherited)
+static int find(const struct file_key *key, bool inherited)
 {
     int i = 0;
 
@@ -67,7 +67,7 @@ static int find(const struct live_key *key, bool inherited)
 
 int live_file_add(const char *path, struct err *err)
 {
-    struct live_key key;
+    struct file_key key;
     int free_at = 0, status = 0;
 
     pthread_once(&once, watch_forks);
@@ -92,7 +92,7 @@ int live_file_add(const char *path, struct err *err)
     return status;
 }
 
-void live_file_remove(const struct live_key *key)
+void live_file_remove(const struct file_key *key)
 {
     int at;
 
@@ -105,7 +105,7 @@ void live_file_remove(const struct live_key *key)
 
 static bool is_listed(const char *path, bool inherited)
 {
-    struct live_key key;
+    struct file_key key;
     bool is;
 
     if (!live_file_key(path, &key))

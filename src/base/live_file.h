@@ -15,11 +15,11 @@
  * one too many (ERR_LIMIT). */
 int live_file_add(const char *path, struct err *err);
 /* `path` may have vanished or been replaced: pass the key that was current. */
-struct live_key {
+struct file_key {
     unsigned long long device, inode;
 };
-bool live_file_key(const char *path, struct live_key *ret_key);
-void live_file_remove(const struct live_key *key);
+bool live_file_key(const char *path, struct file_key *ret_key);
+void live_file_remove(const struct file_key *key);
 
 /* Does this process write the file, perhaps under another name? False in a process that
  * was forked from the writer: its locks are its own. */

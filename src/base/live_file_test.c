@@ -20,7 +20,7 @@ static const char *a_file(char *path)
 TEST(a_live_file_is_known_under_all_its_names)
 {
     char path[40], other[60];
-    struct live_key key;
+    struct file_key key;
     struct err err = {0};
 
     a_file(path);
@@ -43,7 +43,7 @@ TEST(a_live_file_is_known_under_all_its_names)
 TEST(a_removed_file_is_no_longer_live)
 {
     char path[40];
-    struct live_key key;
+    struct file_key key;
 
     CHECK(live_file_add(a_file(path), NULL) == 0 && live_file_key(path, &key));
     live_file_remove(&key);
@@ -57,7 +57,7 @@ TEST(a_removed_file_is_no_longer_live)
 TEST(a_forked_process_inherits_no_live_file)
 {
     char path[40];
-    struct live_key key;
+    struct file_key key;
     unsigned forks = live_file_forks();
     int status = 0;
     pid_t child;

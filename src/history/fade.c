@@ -240,13 +240,26 @@ static uint64_t bytes_used(const struct history_writer *writer, uint64_t need)
     return pages * (uint64_t)writer->page + need + (wal < limit / 4 ? wal : limit / 4);
 }
 
-/* How much too long a pair is for its age: small ones are merged first. */
+/* The size of the smallest cell (a power of two, aligned) that holds both numbers. */
+static double cell_size(uint64_t first, uint64_t last)
+{
+    uint64_t differ = first ^ last;
+    double size = 1;
+
+    for (; differ > 0; differ >>= 1)
+        size *= 2;
+    return size;
+}
+
+/* How much too long a pair is for its age: small ones are merged first. Counting cells
+ * instead of steps makes steps end at the same numbers in the files of all ranks, so that
+ * they can be merged with one another later. */
 static double pair_score(const struct history_writer *writer,
                          const struct history_step *a, const struct history_step *b)
 {
     uint64_t age = writer->n_logged - (b->id + b->merged) + 1;
 
-    return ((double)a->merged + b->merged) / (double)age;
+    return cell_size(a->first, b->last) / (double)age;
 }
 
 /* Neighbours are of one phase and one segment. Calls visit() for each pair with a score

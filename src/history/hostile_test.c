@@ -14,7 +14,7 @@
 
 static void write_sample(const char *path)
 {
-    const struct history_options options = {.codec = &sample_codec, .queue = STEPS};
+    const struct history_options options = {.codec = &sample_codec, .queue = 64};
     struct history_writer *writer =
         history_writer_create(path, NULL, NULL, &options, NULL);
 

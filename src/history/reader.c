@@ -138,7 +138,7 @@ static bool is_wal(sqlite3 *db)
 /* Was the file replaced since it was opened? */
 static bool is_replaced(const struct history *history)
 {
-    struct live_key key;
+    struct file_key key;
 
     return !history->memory && history->db &&
            (!live_file_key(history->path, &key) || key.inode != history->key.inode ||

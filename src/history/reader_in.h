@@ -12,7 +12,7 @@ struct history {
     const void *memory; /* instead of a file; or NULL */
     size_t memory_size;
     sqlite3 *db;         /* NULL: closed between questions */
-    struct live_key key; /* of the open file */
+    struct file_key key; /* of the open file */
     uint64_t damaged;
     uint64_t size; /* of the file, in this transaction */
 };

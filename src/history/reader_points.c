@@ -6,7 +6,7 @@
 #include "history/reader_in.h"
 
 /* What is wanted, and its steps. */
-struct question {
+struct series_question {
     struct history *history;
     const struct history_wanted *wanted;
     struct arena *arena;
@@ -16,7 +16,7 @@ struct question {
     struct buf scratch[2]; /* merged histograms, in turn */
 };
 
-static int question_init(struct question *question, enum history_table table,
+static int question_init(struct series_question *question, enum history_table table,
                          struct err *err)
 {
     const struct history_wanted *wanted = question->wanted;
@@ -32,7 +32,7 @@ static int question_init(struct question *question, enum history_table table,
     return question->stmt ? 0 : -1;
 }
 
-static void question_release(struct question *question)
+static void question_release(struct series_question *question)
 {
     sqlite3_finalize(question->stmt);
     buf_release(&question->scratch[0]);
@@ -40,14 +40,14 @@ static void question_release(struct question *question)
 }
 
 /* The first step of a group; all groups have about as many. */
-static uint32_t group_begin(const struct question *question, uint32_t group)
+static uint32_t group_begin(const struct series_question *question, uint32_t group)
 {
     return (uint32_t)((uint64_t)group * question->n_steps / question->n_groups);
 }
 
 /* The row of a series in a step. 1: found, 0: not, -1: failed. The statement stays on
  * the row. */
-static int look_up(struct question *question, const struct history_step *step,
+static int look_up(struct series_question *question, const struct history_step *step,
                    enum history_table table, void *ret_row, struct err *err)
 {
     struct history *history = question->history;
@@ -71,7 +71,7 @@ static int look_up(struct question *question, const struct history_step *step,
 /* ---- points ---- */
 
 /* Adds a point to a sample, whose histogram is in scratch[turn]. */
-static void add_point(struct question *question, struct history_sample *sample,
+static void add_point(struct series_question *question, struct history_sample *sample,
                       const struct history_point *point, int *turn)
 {
     struct buf *to = &question->scratch[*turn ^ 1];
@@ -94,7 +94,7 @@ static void add_point(struct question *question, struct history_sample *sample,
 }
 
 /* Merges the steps of a group that have a point. */
-static int read_group(struct question *question, uint32_t group,
+static int read_group(struct series_question *question, uint32_t group,
                       struct history_sample *sample, struct err *err)
 {
     uint32_t end = group_begin(question, group + 1);
@@ -124,8 +124,9 @@ static int read_group(struct question *question, uint32_t group,
     return 0;
 }
 
-static int read_points(struct question *question, struct history_sample **ret_samples,
-                       uint32_t *ret_n, struct err *err)
+static int read_points(struct series_question *question,
+                       struct history_sample **ret_samples, uint32_t *ret_n,
+                       struct err *err)
 {
     struct history_sample *samples;
     uint32_t n = 0;
@@ -148,7 +149,8 @@ int history_read_points(struct history *history, const struct history_wanted *wa
                         struct arena *arena, struct history_sample **ret_samples,
                         uint32_t *ret_n, struct err *err)
 {
-    struct question question = {.history = history, .wanted = wanted, .arena = arena};
+    struct series_question question = {
+        .history = history, .wanted = wanted, .arena = arena};
     int status;
 
     if (wanted->series >= HISTORY_SERIES_MOST)
@@ -164,7 +166,7 @@ int history_read_points(struct history *history, const struct history_wanted *wa
 
 /* ---- scalars ---- */
 
-static int read_scalars(struct question *question,
+static int read_scalars(struct series_question *question,
                         struct history_scalar_sample **ret_samples, uint32_t *ret_n,
                         struct err *err)
 {
@@ -207,7 +209,8 @@ int history_read_scalars(struct history *history, const struct history_wanted *w
                          struct history_scalar_sample **ret_samples, uint32_t *ret_n,
                          struct err *err)
 {
-    struct question question = {.history = history, .wanted = wanted, .arena = arena};
+    struct series_question question = {
+        .history = history, .wanted = wanted, .arena = arena};
     int status;
 
     if (wanted->series >= HISTORY_SERIES_MOST)

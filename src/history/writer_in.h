@@ -45,7 +45,7 @@ struct history_chunk; /* fade.c */
 struct history_writer {
     char *path;            /* as given, for messages */
     char *file, *wal_path; /* absolute, without links */
-    struct live_key key;
+    struct file_key key;
     unsigned forks; /* live_file_forks() of the process that may write */
     struct history_options options;
 

@@ -289,7 +289,7 @@ static void remember(struct history_writer *writer, struct history_message *mess
 static int write_step(struct history_writer *writer, struct history_message *message,
                       struct err *err)
 {
-    struct live_key key;
+    struct file_key key;
 
     if (!live_file_key(writer->file, &key) || key.inode != writer->key.inode ||
         key.device != writer->key.device)
