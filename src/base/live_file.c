@@ -1,5 +1,6 @@
 #include "base/live_file.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -15,6 +16,7 @@ static struct {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static atomic_uint forks;
+static atomic_uint n_files; /* used ones, inherited ones too */
 
 /* The lock is held across a fork, so that the child gets it free and the list whole. */
 static void before_fork(void)
@@ -84,6 +86,8 @@ int live_file_add(const char *path, struct err *err)
         status = err_set_about(err, ERR_LIMIT, path,
                                ": this process writes %d files already", LIVE_MOST);
     } else {
+        if (!files[free_at].used)
+            atomic_fetch_add(&n_files, 1);
         files[free_at].key = key;
         files[free_at].forks = live_file_forks();
         files[free_at].used = true;
@@ -98,18 +102,22 @@ void live_file_remove(const struct file_key *key)
 
     pthread_mutex_lock(&lock);
     at = find(key, false);
-    if (at < LIVE_MOST)
+    if (at < LIVE_MOST) {
         files[at].used = false;
+        atomic_fetch_sub(&n_files, 1);
+    }
     pthread_mutex_unlock(&lock);
 }
 
-static bool is_listed(const char *path, bool inherited)
+static bool is_listed(int dir_fd, const char *path, bool inherited)
 {
     struct file_key key;
+    struct stat info;
     bool is;
 
-    if (!live_file_key(path, &key))
+    if (atomic_load(&n_files) == 0 || fstatat(dir_fd, path, &info, 0) < 0)
         return false;
+    key = (struct file_key){info.st_dev, info.st_ino};
     pthread_mutex_lock(&lock);
     is = find(&key, inherited) < LIVE_MOST;
     pthread_mutex_unlock(&lock);
@@ -118,10 +126,15 @@ static bool is_listed(const char *path, bool inherited)
 
 bool live_file_is(const char *path)
 {
-    return is_listed(path, false);
+    return is_listed(AT_FDCWD, path, false);
+}
+
+bool live_file_is_at(int dir_fd, const char *path)
+{
+    return is_listed(dir_fd, path, false);
 }
 
 bool live_file_inherited(const char *path)
 {
-    return is_listed(path, true);
+    return is_listed(AT_FDCWD, path, true);
 }

@@ -2,8 +2,8 @@
  *
  * POSIX drops all locks of a process on a file when the process closes any descriptor
  * of it. So while SQLite writes a file, nothing else in the process may open and close
- * it: no open(), no fopen(), no blob. Ask live_file_is() first; only SQLite connections
- * (history_open) may read a live file. Threads may call all of this. */
+ * it: no open(), no fopen(). Ask live_file_is() first, as blobs do; only SQLite
+ * connections (history_open) may read a live file. Threads may call all of this. */
 #ifndef BASE_LIVE_FILE_H
 #define BASE_LIVE_FILE_H
 
@@ -24,6 +24,7 @@ void live_file_remove(const struct file_key *key);
 /* Does this process write the file, perhaps under another name? False in a process that
  * was forked from the writer: its locks are its own. */
 bool live_file_is(const char *path);
+bool live_file_is_at(int dir_fd, const char *path); /* as openat() */
 /* Was the file live in the process from which this one was forked? SQLite's memory about
  * it was copied and is wrong here: do not open it with SQLite either. */
 bool live_file_inherited(const char *path);

@@ -15,6 +15,8 @@
 #include "base/live_file.h"
 #include "base/test.h"
 #include "history/sample_history_in.h"
+#include "run/run_file.h"
+#include "run/sample_run.h"
 
 #define SERIES 40
 
@@ -53,13 +55,11 @@ static uint32_t count_steps(const char *path)
 }
 
 /* Writes for ever; after each commit, a byte goes to the pipe. */
-static void write_until_killed(const struct sample_folder *folder, int pipe_end,
-                               bool resume)
+static void write_until_killed(const struct sample_folder *folder, int pipe_end)
 {
     const struct history_options options = {.codec = &sample_codec, .limit = 2 * MIB};
     struct history_writer *writer =
-        resume ? history_writer_resume(folder->file, &options, NULL)
-               : history_writer_create(folder->file, NULL, NULL, &options, NULL);
+        history_writer_create(folder->file, NULL, NULL, &options, NULL);
 
     sample_declare(writer, SERIES);
     for (uint64_t i = 0;; i++) {
@@ -105,7 +105,7 @@ static void kill_a_writer(unsigned after)
     CHECK(pipe(fds) == 0);
     child = fork();
     if (child == 0)
-        write_until_killed(&folder, fds[1], false);
+        write_until_killed(&folder, fds[1]);
     CHECK(child > 0);
     close(fds[1]);
     while (seen < after &&
@@ -375,30 +375,48 @@ TEST(a_finished_history_opens_without_write_permission)
     sample_folder_remove(&folder);
 }
 
-TEST(a_stale_journal_does_not_reach_a_new_file)
+/* A file whose writer was killed, with its -wal. */
+static void write_and_kill(const struct sample_folder *folder)
 {
-    struct sample_folder folder;
-    struct history_writer *writer;
     int fds[2], status;
     char byte;
     pid_t child;
 
-    sample_folder_make(&folder);
     CHECK(pipe(fds) == 0);
     child = fork();
     if (child == 0)
-        write_until_killed(&folder, fds[1], false);
+        write_until_killed(folder, fds[1]);
     CHECK(child > 0 && read(fds[0], &byte, 1) == 1);
     kill(child, SIGKILL);
     CHECK(waitpid(child, &status, 0) == child);
     close(fds[0]);
     close(fds[1]);
-    CHECK(sample_folder_count(&folder) > 1);
+    CHECK(sample_folder_count(folder) > 1);
+}
+
+TEST(a_stale_journal_does_not_reach_a_new_file)
+{
+    struct sample_folder folder;
+    struct history_writer *writer;
+    struct run *run = sample_run(2), *again;
+
+    sample_folder_make(&folder);
+    write_and_kill(&folder);
     writer = create(&folder);
     CHECK_INT(steps_in_all(folder.file), 0);
     sample_write(writer, 0, SERIES);
     CHECK(history_writer_close(writer, NULL) == 0);
     CHECK_INT(count_steps(folder.file), 1);
     CHECK_INT(sample_folder_count(&folder), 1);
+    /* Nor a recording that replaces it. */
+    sample_folder_remove(&folder);
+    sample_folder_make(&folder);
+    write_and_kill(&folder);
+    CHECK(run_file_write(run, NULL, folder.file, NULL, NULL) == 0);
+    CHECK_INT(sample_folder_count(&folder), 1);
+    again = run_file_read(folder.file, NULL, NULL);
+    CHECK(again && again->n_calls == run->n_calls);
+    run_free(again);
+    run_free(run);
     sample_folder_remove(&folder);
 }

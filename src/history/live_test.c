@@ -11,6 +11,7 @@
 #include "base/test.h"
 #include "history/sample_history_in.h"
 #include "history/writer_in.h"
+#include "run/run_file.h"
 
 #define SERIES 20
 
@@ -132,7 +133,9 @@ TEST(a_live_file_is_registered_until_it_is_closed)
     CHECK(!history_writer_create(folder.file, NULL, NULL, NULL, &err));
     CHECK_INT(err.code, ERR_USAGE);
     CHECK(live_file_is(folder.file));
+    CHECK(!run_file_is(folder.file)); /* opens nothing */
     CHECK(history_writer_close(writer, NULL) == 0);
+    CHECK(run_file_is(folder.file));
     CHECK(!live_file_is(folder.file));
     sample_folder_remove(&folder);
 }

@@ -151,27 +151,11 @@ static int add_history(const char *path, const char *shown, bool empty, struct e
     return status;
 }
 
-/* SQLite would apply the journal of a replaced file to the new one. */
-static void remove_journals(const char *path)
-{
-    static const char *const suffixes[] = {"-wal", "-shm", "-journal"};
-
-    for (size_t i = 0; i < COUNT_OF(suffixes); i++) {
-        char *name = joined(path, suffixes[i]);
-
-        if (name)
-            unlink(name);
-        free(name);
-    }
-}
-
 static int make_file(const char *path, const struct run *run, struct source *code,
                      struct err *err)
 {
     struct whole_file file;
 
-    if (live_file_is(path))
-        return err_set_about(err, ERR_USAGE, path, ": this process writes it already");
     if (whole_file_begin(&file, path, err) < 0)
         return -1;
     if (file.direct) {
@@ -183,7 +167,7 @@ static int make_file(const char *path, const struct run *run, struct source *cod
         whole_file_drop(&file);
         return -1;
     }
-    remove_journals(file.path);
+    scope_remove_journals(file.path);
     return whole_file_keep(&file, err);
 }
 

@@ -3,7 +3,9 @@
 
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/base.h"
 #include "model/dtype.h"
 #include "run/ops.h"
 
@@ -253,4 +255,18 @@ void scope_uri(const char *path, const char *query, struct buf *to)
             buf_printf(to, "%%%02X", c);
     }
     buf_printf(to, "?%s", query);
+}
+
+void scope_remove_journals(const char *path)
+{
+    static const char *const suffixes[] = {"-wal", "-shm", "-journal"};
+    struct buf name = BUF_INIT;
+
+    for (size_t i = 0; i < COUNT_OF(suffixes); i++) {
+        buf_clear(&name);
+        buf_printf(&name, "%s%s", path, suffixes[i]);
+        if (!name.bad)
+            unlink(name.at);
+    }
+    buf_release(&name);
 }

@@ -69,4 +69,8 @@ void scope_make_careful(sqlite3 *db);
 /* "file:PATH?QUERY", with special characters of the path as %XX. */
 void scope_uri(const char *path, const char *query, struct buf *to);
 
+/* Removes the journals that belong to a file which is about to be replaced: SQLite would
+ * apply them to the new one. */
+void scope_remove_journals(const char *path);
+
 #endif
