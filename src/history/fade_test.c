@@ -71,6 +71,7 @@ TEST(the_limit_holds_and_resolution_fades_with_age)
     history_writer_state(writer, &state);
     CHECK_INT(state.written, steps);
     CHECK_INT(state.dropped, 0);
+    CHECK(state.step_bytes > SERIES * 100 && state.step_bytes < SERIES * 400);
     CHECK(state.merged == steps - state.rows);
     CHECK(history_writer_close(writer, NULL) == 0);
 

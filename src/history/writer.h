@@ -79,6 +79,7 @@ struct history_state {
     uint64_t rows;        /* of steps in the file */
     uint64_t merged;      /* pairs of rows that were merged */
     uint64_t bytes;       /* of the file and its -wal */
+    uint64_t step_bytes;  /* of the newest step, about: how many fit within the limit */
     uint64_t commits_ns;  /* spent in transactions */
     uint64_t alarms_lost; /* beyond what is kept */
     bool failed;          /* nothing is written any more, or not at the moment */
@@ -93,7 +94,7 @@ void history_writer_flush(struct history_writer *writer);
 
 /* Writes what is in the queue, makes one file of it (no -wal) and frees the writer, also
  * if it fails: then `err` says what is missing. The file is usable either way. In a
- * forked process it only frees memory. */
+ * forked process it does nothing. */
 int history_writer_close(struct history_writer *writer, struct err *err);
 
 #endif

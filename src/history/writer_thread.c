@@ -213,13 +213,13 @@ static int write_texts(struct history_writer *writer,
 }
 
 /* An estimate of what a step adds to the file. */
-static uint64_t bytes_needed(const struct history_message *message)
+static uint64_t step_bytes(const struct history_message *message)
 {
     uint64_t bytes = (uint64_t)message->n_points * ROW_BYTES + message->blobs.len;
 
     bytes += (uint64_t)message->n_scalars * 48 + message->texts.len +
              (uint64_t)message->n_alarms * ROW_BYTES;
-    return bytes + bytes / 8 + 65536;
+    return bytes + bytes / 8 + 64;
 }
 
 /* Another process may have continued the file: then this writer must stop. */
@@ -247,7 +247,7 @@ static int write_rows(struct history_writer *writer, struct history_message *mes
 
     if (check_alone(writer, err) < 0)
         return -1;
-    status = history_fade(writer, bytes_needed(message));
+    status = history_fade(writer, step_bytes(message) + 65536);
     step->segment = writer->segment;
     step->id = writer->n_logged;
     step->block = writer->next_block;
@@ -370,7 +370,8 @@ static void fail_step(struct history_writer *writer,
 }
 
 /* Updates what the training side sees. */
-static void report(struct history_writer *writer, uint64_t ns, const struct err *err)
+static void report(struct history_writer *writer, const struct history_message *message,
+                   uint64_t ns, const struct err *err)
 {
     uint64_t bytes = history_writer_bytes(writer);
     struct history_state *state = &writer->state;
@@ -385,6 +386,7 @@ static void report(struct history_writer *writer, uint64_t ns, const struct err 
         state->written++;
         state->merged += writer->merged;
         state->commits_ns += ns;
+        state->step_bytes = step_bytes(message);
     }
     state->rows = writer->n_steps;
     state->bytes = bytes;
@@ -418,7 +420,7 @@ static void take_step(struct history_writer *writer, struct history_message *mes
     if (began < writer->retry_ns &&
         !(writer->wait_ns != UINT64_MAX && should_stop(writer))) {
         writer->lost += 1 + message->step.dropped;
-        report(writer, 0, &(struct err){.code = ERR_IO});
+        report(writer, message, 0, &(struct err){.code = ERR_IO});
         return;
     }
     while (write_step(writer, message, &err) < 0) {
@@ -432,7 +434,7 @@ static void take_step(struct history_writer *writer, struct history_message *mes
     }
     if (err.code == ERR_NONE)
         writer->retry_ns = writer->wait_ns = 0;
-    report(writer, clock_ns() - began, &err);
+    report(writer, message, clock_ns() - began, &err);
 }
 
 void *history_writer_run(void *user)
