@@ -5,8 +5,10 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <sys/stat.h>
+#include <time.h>
 
-#define LIVE_MOST 64
+#define LIVE_MOST    64
+#define FORK_WAIT_NS 200000000
 
 static struct {
     struct file_key key;
@@ -18,26 +20,57 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static atomic_uint forks;
 static atomic_uint n_files; /* used ones, inherited ones too */
 
+/* Those who use SQLite hold it for reading, a fork for writing. */
+static pthread_rwlock_t gate = PTHREAD_RWLOCK_INITIALIZER;
+static bool gate_held; /* by the fork in progress, under `lock` */
+
 /* The lock is held across a fork, so that the child gets it free and the list whole. */
 static void before_fork(void)
 {
+    struct timespec until;
+    bool held;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += FORK_WAIT_NS;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    held = pthread_rwlock_timedwrlock(&gate, &until) == 0;
+    /* In this order, as those do who enter a file inside the gate. */
     pthread_mutex_lock(&lock);
+    gate_held = held;
 }
 
 static void after_fork(void)
 {
+    bool held = gate_held;
+
     pthread_mutex_unlock(&lock);
+    if (held)
+        pthread_rwlock_unlock(&gate);
 }
 
 static void in_child(void)
 {
     atomic_fetch_add(&forks, 1);
+    /* Whoever held it does not exist here. */
+    pthread_rwlock_init(&gate, NULL);
     pthread_mutex_unlock(&lock);
 }
 
 static void watch_forks(void)
 {
     pthread_atfork(before_fork, after_fork, in_child);
+}
+
+void live_file_enter(void)
+{
+    pthread_once(&once, watch_forks);
+    pthread_rwlock_rdlock(&gate);
+}
+
+void live_file_leave(void)
+{
+    pthread_rwlock_unlock(&gate);
 }
 
 unsigned live_file_forks(void)

@@ -29,6 +29,12 @@ bool live_file_is_at(int dir_fd, const char *path); /* as openat() */
  * it was copied and is wrong here: do not open it with SQLite either. */
 bool live_file_inherited(const char *path);
 
+/* Around each use of SQLite on a thread of ours. fork() waits for it, at most 0.2 s:
+ * otherwise the child could inherit a lock of SQLite that nobody will release, and hang
+ * when it uses SQLite itself. */
+void live_file_enter(void);
+void live_file_leave(void);
+
 /* The number of forks between the start of the program and this process. A writer that
  * remembers another number was inherited and must not touch its file. */
 unsigned live_file_forks(void);

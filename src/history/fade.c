@@ -46,6 +46,13 @@ static void keep_histogram(struct history_chunk *chunk, uint32_t slot,
     buf_str(&chunk->blobs, histogram);
 }
 
+static struct str kept_histogram(const struct history_chunk *chunk, uint32_t slot)
+{
+    size_t len = chunk->points[slot].histogram.len;
+
+    return len ? str_span(chunk->blobs.at + chunk->at[slot], len) : STR("");
+}
+
 static void add_to_chunk(struct history_writer *writer, uint32_t slot,
                          const struct history_point *point)
 {
@@ -53,11 +60,12 @@ static void add_to_chunk(struct history_writer *writer, uint32_t slot,
     struct history_point *to = &chunk->points[slot];
 
     if (chunk->used[slot]) {
-        to->histogram.at = chunk->blobs.at + chunk->at[slot];
+        struct str before = kept_histogram(chunk, slot);
+
+        to->histogram = before;
         history_point_merge(to, point, writer->options.codec, &writer->scratch);
-        /* It may be one of those in the chunk, which moves while it grows. */
-        if (to->histogram.at == chunk->blobs.at + chunk->at[slot])
-            return;
+        if (to->histogram.at == before.at)
+            return; /* unchanged */
     } else {
         *to = *point;
     }
@@ -90,7 +98,7 @@ static int write_chunk(struct history_writer *writer, uint64_t block, uint32_t *
     for (uint32_t i = 0; i < CHUNK_SERIES && status == SQLITE_OK; i++) {
         if (!chunk->used[i])
             continue;
-        chunk->points[i].histogram.at = chunk->blobs.at + chunk->at[i];
+        chunk->points[i].histogram = kept_histogram(chunk, i);
         status = history_put_point(writer->insert[HISTORY_TABLE_POINT], block,
                                    &chunk->points[i]);
         ++*n;

@@ -171,6 +171,48 @@ TEST(a_forked_process_does_not_write)
     sample_folder_remove(&folder);
 }
 
+static void *keep_writing(void *user)
+{
+    struct history_writer *writer = user;
+    struct history_state state;
+    uint64_t i = 0;
+
+    do {
+        sample_write(writer, i++, SERIES);
+        history_writer_state(writer, &state);
+    } while (state.written < 4000);
+    return NULL;
+}
+
+/* A child that inherited a lock of SQLite as taken would wait for it for ever. */
+TEST(a_process_that_is_forked_during_a_transaction_can_use_sqlite)
+{
+    struct sample_folder folder;
+    struct history_writer *writer;
+    pthread_t thread;
+
+    sample_folder_make(&folder);
+    writer = create(&folder, 8);
+    CHECK(pthread_create(&thread, NULL, keep_writing, writer) == 0);
+    for (int i = 0; i < 150; i++) {
+        int status = 0;
+        pid_t child = fork();
+
+        if (child == 0) {
+            sqlite3 *db = NULL;
+
+            alarm(20);
+            _exit(sqlite3_open(":memory:", &db) != SQLITE_OK ||
+                  sqlite3_exec(db, "CREATE TABLE t(x)", NULL, NULL, NULL) != SQLITE_OK);
+        }
+        CHECK(child > 0 && waitpid(child, &status, 0) == child);
+        CHECK_INT(status, 0);
+    }
+    CHECK(pthread_join(thread, NULL) == 0);
+    CHECK(history_writer_close(writer, NULL) == 0);
+    sample_folder_remove(&folder);
+}
+
 /* Holds the write lock of the file, so that the thread has to wait. */
 static sqlite3 *hold(const char *path)
 {

@@ -145,7 +145,7 @@ static bool is_replaced(const struct history *history)
             key.device != history->key.device);
 }
 
-int history_begin(struct history *history, struct err *err)
+static int begin(struct history *history, struct err *err)
 {
     if (is_replaced(history))
         close_database(history);
@@ -158,12 +158,24 @@ int history_begin(struct history *history, struct err *err)
     return 0;
 }
 
+int history_begin(struct history *history, struct err *err)
+{
+    int status;
+
+    live_file_enter();
+    status = begin(history, err);
+    if (status < 0)
+        live_file_leave();
+    return status;
+}
+
 int history_end(struct history *history, int status)
 {
     sqlite3_exec(history->db, "COMMIT", NULL, NULL, NULL);
     /* An idle connection in WAL mode would keep the writer from ending it. */
     if (!history->memory && is_wal(history->db))
         close_database(history);
+    live_file_leave();
     return status;
 }
 

@@ -339,8 +339,9 @@ void history_writer_done(struct history_writer *writer, struct history_message *
 
 static void place_text(const char **at, struct str *text)
 {
-    text->at = *at;
-    *at += text->len;
+    text->at = text->len ? *at : "";
+    if (text->len)
+        *at += text->len;
 }
 
 /* Lets texts and histograms point to their copies, which no longer move. */

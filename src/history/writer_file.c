@@ -288,7 +288,14 @@ static int load_declared(struct history_writer *writer, struct err *err)
 static struct history_writer *start(struct history_writer *writer, bool resume,
                                     struct err *err)
 {
-    if (open_database(writer, err) < 0 || (resume && load_declared(writer, err) < 0)) {
+    int status;
+
+    live_file_enter();
+    status = open_database(writer, err);
+    if (status == 0 && resume)
+        status = load_declared(writer, err);
+    live_file_leave();
+    if (status < 0) {
         writer_free(writer);
         return NULL;
     }
@@ -351,7 +358,9 @@ int history_writer_close(struct history_writer *writer, struct err *err)
     pthread_cond_broadcast(&writer->change);
     pthread_mutex_unlock(&writer->lock);
     pthread_join(writer->thread, NULL);
+    live_file_enter();
     finish_file(writer);
+    live_file_leave();
     if (writer->state.failed)
         status = err_set(err, ERR_IO, "%s", writer->state.problem);
     writer_free(writer);

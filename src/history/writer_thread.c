@@ -443,7 +443,9 @@ void *history_writer_run(void *user)
     struct history_message *message;
 
     while ((message = history_writer_take(writer)) != NULL) {
+        live_file_enter();
         take_step(writer, message);
+        live_file_leave();
         history_writer_done(writer, message);
     }
     return NULL;
