@@ -195,7 +195,8 @@ TEST(phases_and_sparse_series_merge_apart)
     sample_folder_remove(&folder);
 }
 
-TEST(without_a_codec_merged_points_have_no_histogram)
+/* The bytes of the samples are no spreads. */
+TEST(damaged_histograms_are_left_out_of_merged_points)
 {
     const struct history_options options = {.steps = 64, .queue = 64};
     const struct history_wanted wanted = {.histograms = true};

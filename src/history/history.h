@@ -14,7 +14,7 @@
  *     reader_points.c  the points of a series, merged to as many as wanted
  *   ranks.h          several files, one of each rank, as one
  *   tables_in.h      THE TABLE of tables; checked rows
- *   point.c          merges points (below)
+ *   point.c          merges points (below);  codec.c  merges packed histograms
  *
  * A *step* is one logged step of training, or one pass of evaluation. Old steps are
  * merged with their neighbours: a row of steps then stands for several of them. A
@@ -93,8 +93,11 @@ struct history_codec {
     int (*merge)(struct str a, struct str b, struct buf *ret_packed);
 };
 
+/* The default: packed spreads (measure/spread.h). */
+extern const struct history_codec history_spreads;
+
 /* Adds b to a, which are of one series. The histogram of `a` is then in `scratch`
- * (cleared first) or the one of `b`; without a codec, or if one is damaged, it is empty.
+ * (cleared first) or the one of `b`; if one is damaged, it is empty.
  * `scratch` must not hold the histogram of a or b. */
 void history_point_merge(struct history_point *a, const struct history_point *b,
                          const struct history_codec *codec, struct buf *scratch);

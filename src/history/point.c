@@ -38,7 +38,7 @@ static void merge_histogram(struct history_point *a, const struct history_point 
         return;
     if (a->histogram.len == 0) {
         a->histogram = b->histogram;
-    } else if (codec && codec->merge(a->histogram, b->histogram, scratch) == 0 &&
+    } else if (codec->merge(a->histogram, b->histogram, scratch) == 0 &&
                !scratch->bad) {
         a->histogram = buf_span(scratch);
     } else {

@@ -70,7 +70,7 @@ struct history_ranks *history_ranks_open(const char *folder,
         err_set_about(err, ERR_LIMIT, folder, ": no memory left");
         return NULL;
     }
-    ranks->codec = codec;
+    ranks->codec = codec ? codec : &history_spreads;
     arena_init(&ranks->arena, 0);
     arena_init(&arena, 0);
     status = open_all(ranks, folder, &arena, err);

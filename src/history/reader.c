@@ -222,7 +222,7 @@ static struct history *history_new(const char *path, const struct history_codec 
     if (history)
         history->path = strdup(path);
     if (history && history->path) {
-        history->codec = codec;
+        history->codec = codec ? codec : &history_spreads;
         return history;
     }
     free(history);

@@ -14,8 +14,8 @@
 
 struct history;
 
-/* ERR_NOT_FOUND: a recording without a history. `codec` merges histograms; without one,
- * merged points have none. */
+/* ERR_NOT_FOUND: a recording without a history. `codec` merges histograms;
+ * NULL: history_spreads. */
 struct history *history_open(const char *path, const struct history_codec *codec,
                              struct err *err);
 /* The same from bytes in memory, which must outlive the reader. */

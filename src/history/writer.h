@@ -34,7 +34,7 @@ struct history_options {
     uint64_t queue_bytes; /* most memory of the queue; 0: 64 MiB */
     uint32_t rank, ranks; /* of this process; ranks 0: not distributed */
     struct str text;      /* of the segment, for people: host and process; borrowed */
-    const struct history_codec *codec; /* NULL: merged points lose their histograms */
+    const struct history_codec *codec; /* NULL: history_spreads */
 };
 
 /* A new file that holds the sections of `run` (model, recording of the first pass; may be

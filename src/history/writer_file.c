@@ -52,6 +52,8 @@ static void set_options(struct history_writer *writer,
         to->queue = QUEUE_DEFAULT;
     if (to->queue_bytes == 0)
         to->queue_bytes = QUEUE_BYTES;
+    if (!to->codec)
+        to->codec = &history_spreads;
     to->text = arena_str(&writer->arena, to->text);
 }
 
