@@ -27,8 +27,8 @@
 struct history_writer;
 
 struct history_options {
-    uint64_t limit; /* of the file and its -wal, in bytes; 0: 256 MiB. Old steps are
-                             merged to keep it */
+    uint64_t limit; /* of the file and its -wal, in bytes; 0: 256 MiB, at least 1 MiB.
+                       Old steps are merged to keep it */
     uint32_t steps; /* most rows of steps; 0: 32,768 */
     uint32_t queue; /* most steps in the queue; 0: 16 */
     uint64_t queue_bytes; /* most memory of the queue; 0: 64 MiB */
