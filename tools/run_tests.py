@@ -148,7 +148,12 @@ def sanitized_tests(count):
 
 
 # Programs, and the tests of each that need TSan: those with this word in their names.
-THREADED = {"test_run": "threads_", "test_session": "", "test_rows": "threads_"}
+THREADED = {
+    "test_run": "threads_",
+    "test_history": "threads_",
+    "test_session": "",
+    "test_rows": "threads_",
+}
 
 
 def threaded_tests(count):

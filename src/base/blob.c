@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/folder.h"
+#include "base/live_file.h"
 
 /* Allocate a blob of `size` bytes (a struct that begins with struct blob), followed by
  * a copy of its name. */
@@ -117,11 +118,18 @@ static int open_failed(int dir_fd, const char *path, const char *shown, struct e
 static struct blob *open_file(int dir_fd, const char *path, const char *shown,
                               struct err *err)
 {
-    /* O_NONBLOCK: opening a FIFO must not wait for a writer. */
-    int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct file_blob *file;
     struct stat seen;
+    int fd;
 
+    if (live_file_is_at(dir_fd, path)) {
+        err_set_about(err, ERR_CHANGED, shown,
+                      ": this process is still writing it. Open it in another process, "
+                      "or close it first.");
+        return NULL;
+    }
+    /* O_NONBLOCK: opening a FIFO must not wait for a writer. */
+    fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) {
         open_failed(dir_fd, path, shown, err);
         return NULL;

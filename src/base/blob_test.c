@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/live_file.h"
 #include "base/test.h"
 
 static char dir[] = "/tmp/torchoscope_blob_XXXXXX";
@@ -233,4 +234,22 @@ TEST(a_file_of_a_folder_is_opened_by_plain_name_only)
     close(fd);
     unlink(path_of("link"));
     remove_all("a");
+}
+
+TEST(a_file_that_this_process_writes_is_not_opened)
+{
+    char path[] = "/tmp/torchoscope_blob_XXXXXX";
+    int fd = mkstemp(path);
+    struct file_key key;
+    struct err err = {0};
+    struct blob *blob;
+
+    CHECK(fd >= 0 && live_file_add(path, NULL) == 0 && live_file_key(path, &key));
+    CHECK(!blob_open_file(path, &err) && err.code == ERR_CHANGED);
+    live_file_remove(&key);
+    blob = blob_open_file(path, NULL);
+    CHECK(blob != NULL);
+    blob_close(blob);
+    close(fd);
+    unlink(path);
 }

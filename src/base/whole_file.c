@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/live_file.h"
 
 static void release(struct whole_file *file)
 {
@@ -55,6 +56,9 @@ int whole_file_begin(struct whole_file *file, const char *path, struct err *err)
     int status;
 
     *file = (struct whole_file){.fd = -1};
+    if (exists && live_file_is(path))
+        return err_set_about(err, ERR_USAGE, path,
+                             ": this process is still writing it. Close it first.");
     file->path = exists ? realpath(path, NULL) : strdup(path);
     if (!file->path)
         return err_set_errno(err, path);

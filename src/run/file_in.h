@@ -4,6 +4,7 @@
  * refers to. Creating tables, writing rows, and reading and checking them use that.
  *
  *   file_tables.c      THE TABLE of tables
+ *   scope_db.h         binds and reads columns
  *   file_row.c         writes and reads rows
  *   file_write.c       writes a run
  *   file_write_ops.c   ... its operations
@@ -16,26 +17,22 @@
 #ifndef RUN_FILE_IN_H
 #define RUN_FILE_IN_H
 
-#include <sqlite3.h>
-
 #include "base/map.h"
 #include "base/work.h"
 #include "model/build.h"
 #include "run/run_file.h"
 #include "run/run_in.h"
+#include "run/scope_db.h"
 
-#define SCOPE_APPLICATION 0x54534350
-#define SCOPE_VERSION     2
-#define SCOPE_TEXT_MOST   ((size_t)32 << 20)
-#define SCOPE_PART        ((size_t)1 << 20)
-#define SCOPE_RANK        64
+#define SCOPE_RANK 64
 
 /* A part of a file with a version of its own. */
 enum scope_section {
     SECTION_FILE, /* of the file itself: `section` and `meta` */
     SECTION_MODEL,
     SECTION_RUN,
-    SECTION_OPS, /* optional: if it is damaged or too new, the rest is shown */
+    SECTION_OPS,     /* optional: if it is damaged or too new, the rest is shown */
+    SECTION_HISTORY, /* optional; history/ writes and reads it */
     SECTION_COUNT
 };
 
@@ -80,27 +77,6 @@ enum scope_table {
     TABLE_COUNT
 };
 #define REFERS_NOT TABLE_COUNT
-
-enum column_type {
-    COLUMN_U8,
-    COLUMN_U16,
-    COLUMN_U32, /* UINT32_MAX is NULL */
-    COLUMN_U64,
-    COLUMN_FLOPS, /* int64_t; OP_NO_FLOPS is NULL */
-    COLUMN_I8,
-    COLUMN_BOOL,
-    COLUMN_REAL,  /* NaN is NULL */
-    COLUMN_DTYPE, /* uint8_t; the name of an element type */
-    COLUMN_TEXT,  /* struct str, borrowed */
-    COLUMN_BLOB,  /* likewise */
-};
-
-struct file_column {
-    const char *name;
-    uint16_t offset; /* in the row */
-    uint8_t type;    /* enum column_type */
-    uint8_t refers;  /* enum scope_table, or REFERS_NOT */
-};
 
 #define COLUMNS_MOST 18
 struct file_table {
@@ -277,7 +253,7 @@ int scope_check_sections(struct scope_read *read, struct err *err);
 /* Leaves the operations out, with a finding. */
 void scope_drop_ops(struct scope_read *read, const char *why);
 /* For table_write(): the sections of a new file, `user` is not used. A file has those
- * before SECTION_OPS, or all. */
+ * before SECTION_OPS, or before SECTION_HISTORY. */
 get_row scope_get_section;
 
 /* ---- file_write_ops.c ---- */

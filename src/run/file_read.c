@@ -65,23 +65,6 @@ static int head_check(struct scope_read *read, const uint8_t *head, struct err *
 
 /* ---- reading ---- */
 
-static void make_careful(sqlite3 *db)
-{
-    sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-    sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
-    sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
-    sqlite3_limit(db, SQLITE_LIMIT_LENGTH, (int)(SCOPE_TEXT_MOST + SCOPE_PART));
-    sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, 100000);
-    sqlite3_limit(db, SQLITE_LIMIT_COLUMN, 64);
-    sqlite3_limit(db, SQLITE_LIMIT_EXPR_DEPTH, 20);
-    sqlite3_limit(db, SQLITE_LIMIT_VDBE_OP, 25000);
-    sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
-    sqlite3_limit(db, SQLITE_LIMIT_TRIGGER_DEPTH, 1);
-    sqlite3_limit(db, SQLITE_LIMIT_WORKER_THREADS, 0);
-    sqlite3_exec(db, "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0", NULL, NULL, NULL);
-}
-
 static int finish_model(struct scope_read *read, struct err *err)
 {
     struct model *model = read->build.model;
@@ -148,7 +131,7 @@ static struct run *read_database(struct scope_read *read, struct err *err)
 {
     struct run *run = NULL;
 
-    make_careful(read->db);
+    scope_make_careful(read->db);
     if (read_tables(read, err) == 0) {
         run = read->run;
         read->run = NULL;
@@ -162,24 +145,6 @@ static struct run *read_database(struct scope_read *read, struct err *err)
 
 /* ---- opening ---- */
 
-/* "file:PATH?mode=ro&immutable=1", with special characters of the path as %XX. */
-static void make_uri(const char *path, struct buf *to)
-{
-    buf_text(to, "file:");
-    for (const char *at = path; *at; at++) {
-        unsigned char c = (unsigned char)*at;
-        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                     (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-' ||
-                     (c == '/' && (at == path || at[-1] != '/'));
-
-        if (plain)
-            buf_char(to, (char)c);
-        else
-            buf_printf(to, "%%%02X", c);
-    }
-    buf_text(to, "?mode=ro&immutable=1");
-}
-
 struct run *run_file_read(const char *path, struct work *work, struct err *err)
 {
     struct scope_read read = {.path = path, .work = work};
@@ -190,7 +155,7 @@ struct run *run_file_read(const char *path, struct work *work, struct err *err)
 
     if (!head_read(path, head, &read.size, err) || head_check(&read, head, err) < 0)
         return NULL;
-    make_uri(path, &uri);
+    scope_uri(path, "mode=ro&immutable=1", &uri);
     if (uri.bad || sqlite3_open_v2(uri.at, &read.db, flags, NULL) != SQLITE_OK) {
         err_set_about(err, ERR_IO, path, ": %s",
                       read.db ? sqlite3_errmsg(read.db) : "no memory left");

@@ -18,20 +18,7 @@ int table_columns(enum scope_table table)
 
 void table_sql(enum scope_table table, int columns, struct buf *to)
 {
-    const struct file_table *t = &scope_tables[table];
-
-    buf_printf(to, "CREATE TABLE %s(id INTEGER PRIMARY KEY", t->name);
-    for (int i = 0; i < columns; i++) {
-        uint8_t type = t->columns[i].type;
-
-        /* A REAL column would lose the sign of zero, so it has no type. */
-        buf_printf(to, ", %s%s", t->columns[i].name,
-                   type == COLUMN_REAL                           ? ""
-                   : type == COLUMN_BLOB                         ? " BLOB"
-                   : type == COLUMN_TEXT || type == COLUMN_DTYPE ? " TEXT"
-                                                                 : " INTEGER");
-    }
-    buf_text(to, ")");
+    columns_create(scope_tables[table].name, scope_tables[table].columns, columns, to);
 }
 
 uint32_t table_none(unsigned refers)
@@ -49,104 +36,30 @@ uint32_t table_none(unsigned refers)
 
 /* ---- writing ---- */
 
-static struct str within(struct str text)
-{
-    return str_head(text, SCOPE_TEXT_MOST);
-}
-
-static int bind_span(sqlite3_stmt *stmt, int at, struct str span, bool text)
-{
-    const char *bytes = span.at ? span.at : "";
-
-    if (text)
-        return sqlite3_bind_text(stmt, at, bytes, (int)within(span).len, SQLITE_STATIC);
-    return sqlite3_bind_blob(stmt, at, bytes, (int)within(span).len, SQLITE_STATIC);
-}
-
-static int bind(sqlite3_stmt *stmt, int at, const struct file_column *column,
-                const void *row)
-{
-    const char *from = (const char *)row + column->offset;
-    uint16_t u16;
-    uint32_t u32;
-    int64_t i64;
-    double real;
-    struct str span;
-
-    switch ((enum column_type)column->type) {
-    case COLUMN_U8:
-        return sqlite3_bind_int(stmt, at, *(const uint8_t *)from);
-    case COLUMN_I8:
-        return sqlite3_bind_int(stmt, at, *(const int8_t *)from);
-    case COLUMN_BOOL:
-        return sqlite3_bind_int(stmt, at, *(const bool *)from);
-    case COLUMN_U16:
-        memcpy(&u16, from, sizeof u16);
-        return sqlite3_bind_int(stmt, at, u16);
-    case COLUMN_U32:
-        memcpy(&u32, from, sizeof u32);
-        if (u32 == UINT32_MAX)
-            return sqlite3_bind_null(stmt, at);
-        return sqlite3_bind_int64(stmt, at, u32);
-    case COLUMN_U64:
-        memcpy(&i64, from, sizeof i64);
-        return sqlite3_bind_int64(stmt, at, i64);
-    case COLUMN_FLOPS:
-        memcpy(&i64, from, sizeof i64);
-        if (i64 == OP_NO_FLOPS)
-            return sqlite3_bind_null(stmt, at);
-        return sqlite3_bind_int64(stmt, at, i64);
-    case COLUMN_REAL:
-        memcpy(&real, from, sizeof real);
-        return sqlite3_bind_double(stmt, at, real);
-    case COLUMN_DTYPE:
-        return bind_span(stmt, at, str_of(dtype_name(*(const uint8_t *)from)), true);
-    case COLUMN_TEXT:
-    case COLUMN_BLOB:
-        memcpy(&span, from, sizeof span);
-        return bind_span(stmt, at, span, column->type == COLUMN_TEXT);
-    }
-    return SQLITE_MISUSE;
-}
-
 static int say(sqlite3 *db, const char *what, struct err *err)
 {
     return err_set(err, ERR_IO, "%s: %s", what, sqlite3_errmsg(db));
 }
 
-static sqlite3_stmt *prepare_insert(sqlite3 *db, const struct file_table *table)
+static sqlite3_stmt *prepare_insert(sqlite3 *db, enum scope_table table)
 {
+    const struct file_table *t = &scope_tables[table];
     struct buf sql = BUF_INIT;
     sqlite3_stmt *stmt = NULL;
 
-    buf_printf(&sql, "INSERT INTO %s VALUES(?", table->name);
-    for (int i = 0; i < COLUMNS_MOST && table->columns[i].name; i++)
-        buf_text(&sql, ",?");
-    buf_text(&sql, ")");
+    columns_insert(t->name, t->columns, table_columns(table), &sql);
     if (!sql.bad)
         sqlite3_prepare_v2(db, sql.at, -1, &stmt, NULL);
     buf_release(&sql);
     return stmt;
 }
 
-static int write_row(sqlite3_stmt *stmt, const struct file_table *table, uint32_t i,
-                     const void *row)
-{
-    int status = sqlite3_bind_int64(stmt, 1, i);
-
-    for (int k = 0; k < COLUMNS_MOST && table->columns[k].name; k++)
-        if (status == SQLITE_OK)
-            status = bind(stmt, k + 2, &table->columns[k], row);
-    if (status == SQLITE_OK && sqlite3_step(stmt) == SQLITE_DONE)
-        return sqlite3_reset(stmt) == SQLITE_OK ? 0 : -1;
-    return -1;
-}
-
 int table_write(sqlite3 *db, enum scope_table table, uint32_t n, get_row *get,
                 void *user, struct work *work, struct err *err)
 {
     const struct file_table *t = &scope_tables[table];
-    sqlite3_stmt *stmt = prepare_insert(db, t);
+    sqlite3_stmt *stmt = prepare_insert(db, table);
+    int n_columns = table_columns(table);
     union any_row row;
     int status = stmt ? 0 : say(db, t->name, err);
 
@@ -157,7 +70,7 @@ int table_write(sqlite3 *db, enum scope_table table, uint32_t n, get_row *get,
         }
         memset(&row, 0, sizeof row);
         get(user, i, &row);
-        if (write_row(stmt, t, i, &row) < 0)
+        if (columns_put(stmt, t->columns, n_columns, i, &row) != SQLITE_OK)
             status = say(db, t->name, err);
     }
     sqlite3_finalize(stmt);
@@ -194,94 +107,25 @@ static void leads_nowhere(struct scope_read *read, enum scope_table table)
         build_finding(&read->build, FINDING_DAMAGED, SEVERITY_ALARM, 0, "%s", text);
 }
 
-/* Is the number between 0 and the largest value of the column? */
-static bool fits(int64_t number, uint64_t most, uint64_t *ret)
-{
-    *ret = (uint64_t)number;
-    return number >= 0 && (uint64_t)number <= most;
-}
-
-static bool get_u32(struct scope_read *read, sqlite3_stmt *stmt, int at,
-                    const struct file_column *column, uint32_t *ret)
-{
-    uint64_t number;
-
-    *ret = table_none(column->refers);
-    if (sqlite3_column_type(stmt, at) == SQLITE_NULL)
-        return true;
-    if (!fits(sqlite3_column_int64(stmt, at), UINT32_MAX, &number))
-        return false;
-    if (column->refers == REFERS_NOT || number < read->n[column->refers])
-        *ret = (uint32_t)number;
-    else
-        read->astray++;
-    return true;
-}
-
-static struct str get_span(sqlite3_stmt *stmt, int at, bool text)
-{
-    const void *bytes = text ? (const void *)sqlite3_column_text(stmt, at)
-                             : sqlite3_column_blob(stmt, at);
-
-    return str_span(bytes, bytes ? (size_t)sqlite3_column_bytes(stmt, at) : 0);
-}
-
-/* Reads one column of a row; false: the value does not fit. */
+/* Reads one column of a row; a dangling reference becomes an absent one. False: the
+ * value does not fit. */
 static bool get_column(struct scope_read *read, sqlite3_stmt *stmt, int at,
                        const struct file_column *column, void *row)
 {
-    char *to = (char *)row + column->offset;
-    int64_t number = sqlite3_column_int64(stmt, at);
-    uint64_t u64;
-    uint32_t u32;
-    bool good;
-    double real;
-    struct str span;
+    bool absent = sqlite3_column_type(stmt, at) == SQLITE_NULL;
+    uint32_t number;
 
-    switch ((enum column_type)column->type) {
-    case COLUMN_U8:
-        good = fits(number, UINT8_MAX, &u64);
-        *(uint8_t *)to = (uint8_t)u64;
-        return good;
-    case COLUMN_U16:
-        good = fits(number, UINT16_MAX, &u64);
-        memcpy(to, &(uint16_t){(uint16_t)u64}, sizeof(uint16_t));
-        return good;
-    case COLUMN_I8:
-        *(int8_t *)to = (int8_t)number;
-        return number >= -1 && number <= 1;
-    case COLUMN_BOOL:
-        *(bool *)to = number != 0;
-        return number == 0 || number == 1;
-    case COLUMN_U32:
-        good = get_u32(read, stmt, at, column, &u32);
-        memcpy(to, &u32, sizeof u32);
-        return good;
-    case COLUMN_U64:
-        memcpy(to, &number, sizeof number);
+    if (!column_get(stmt, at, column, row))
+        return false;
+    if (column->type != COLUMN_U32 || column->refers == REFERS_NOT)
         return true;
-    case COLUMN_FLOPS:
-        good = number >= 0;
-        if (sqlite3_column_type(stmt, at) == SQLITE_NULL)
-            number = OP_NO_FLOPS;
-        memcpy(to, &number, sizeof number);
-        return good;
-    case COLUMN_REAL:
-        real = sqlite3_column_type(stmt, at) == SQLITE_NULL
-                   ? NAN
-                   : sqlite3_column_double(stmt, at);
-        memcpy(to, &real, sizeof real);
+    memcpy(&number, (char *)row + column->offset, sizeof number);
+    if (!absent && number < read->n[column->refers])
         return true;
-    case COLUMN_DTYPE:
-        *(uint8_t *)to = (uint8_t)dtype_by_name(get_span(stmt, at, true));
-        return true;
-    case COLUMN_TEXT:
-    case COLUMN_BLOB:
-        span = get_span(stmt, at, column->type == COLUMN_TEXT);
-        memcpy(to, &span, sizeof span);
-        return true;
-    }
-    return false;
+    read->astray += !absent;
+    number = table_none(column->refers);
+    memcpy((char *)row + column->offset, &number, sizeof number);
+    return true;
 }
 
 static const char *get_row_of(struct scope_read *read, sqlite3_stmt *stmt,
@@ -339,10 +183,8 @@ void table_read(struct scope_read *read, enum scope_table table, take_row *take)
     int status = SQLITE_ERROR;
 
     read->astray = 0;
-    buf_text(&sql, "SELECT id");
-    for (int k = 0; k < read->columns[table]; k++)
-        buf_printf(&sql, ", %s", t->columns[k].name);
-    buf_printf(&sql, " FROM %s NOT INDEXED ORDER BY id", t->name);
+    columns_select(t->name, t->columns, read->columns[table], &sql);
+    buf_text(&sql, " ORDER BY id");
     if (!sql.bad)
         status = sqlite3_prepare_v2(read->db, sql.at, -1, &stmt, NULL);
     while (status == SQLITE_OK || status == SQLITE_ROW) {

@@ -18,6 +18,7 @@ static const struct {
     [SECTION_MODEL] = {"model", 1},
     [SECTION_RUN] = {"run", 2},
     [SECTION_OPS] = {"ops", 1},
+    [SECTION_HISTORY] = {"history", SCOPE_HISTORY_VERSION},
 };
 
 void scope_get_section(void *user, uint32_t i, void *row)
@@ -29,18 +30,6 @@ void scope_get_section(void *user, uint32_t i, void *row)
 
 /* ---- the schema ---- */
 
-/* Is it ", name TYPE, name)": further columns, without expressions? */
-static bool plain_columns(const char *at)
-{
-    while (*at == ',') {
-        at += at[1] == ' ' ? 2 : 1;
-        at += strspn(at, "abcdefghijklmnopqrstuvwxyz_0123456789");
-        if (*at == ' ')
-            at += 1 + strspn(at + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
-    }
-    return strcmp(at, ")") == 0;
-}
-
 /* Is it the expected CREATE statement, perhaps with further columns at the end? */
 static bool is_ours(enum scope_table table, int columns, const char *sql)
 {
@@ -48,8 +37,7 @@ static bool is_ours(enum scope_table table, int columns, const char *sql)
     bool good;
 
     table_sql(table, columns, &ours);
-    good = !ours.bad && strncmp(sql, ours.at, ours.len - 1) == 0 &&
-           plain_columns(sql + ours.len - 1);
+    good = !ours.bad && scope_sql_is(sql, buf_span(&ours));
     buf_release(&ours);
     return good;
 }
@@ -161,7 +149,8 @@ static const char *take_section(struct scope_read *read, uint32_t i, void *row)
         known++;
     if (known < SECTION_COUNT && read->sections[known])
         return "a section that is there already";
-    if (known == SECTION_OPS && section->version > sections[known].version)
+    if (known >= SECTION_OPS && known < SECTION_COUNT &&
+        section->version > sections[known].version)
         known = SECTION_COUNT;
     if (known < SECTION_COUNT)
         read->sections[known] = section->version;

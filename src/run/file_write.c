@@ -310,7 +310,7 @@ static int write_tables(struct scope_write *w, struct err *err)
 {
     const struct model *model = w->model;
     const struct run *run = w->run;
-    const uint32_t sections = run->ops ? SECTION_COUNT : SECTION_OPS;
+    const uint32_t sections = run->ops ? SECTION_HISTORY : SECTION_OPS;
     const struct {
         enum scope_table table;
         uint32_t n;
@@ -437,8 +437,11 @@ int run_file_write(const struct run *run, struct source *code, const char *path,
 
     if (whole_file_begin(&file, path, err) < 0)
         return -1;
-    if (write_database(run, code, file.name, work, &local) == 0)
+    if (write_database(run, code, file.name, work, &local) == 0) {
+        if (!file.direct)
+            scope_remove_journals(file.path);
         return whole_file_keep(&file, err);
+    }
     whole_file_drop(&file);
     return err_set_about(err, local.code, path, ": %s", local.text);
 }

@@ -67,9 +67,21 @@ def recordings():
     )
 
 
-def recording(test, *changes):
+def histories():
+    """Histories that a unit test of src/history writes."""
+    yield from recording(
+        "a_history_seed_for_the_fuzz_target",
+        "",
+        "DELETE FROM history_point WHERE id % 16777216 = 1",
+        "DELETE FROM history_step WHERE id > 3",
+        "UPDATE history_step SET phase = 1 WHERE id > 5",
+        program="test_history",
+    )
+
+
+def recording(test, *changes, program="test_run"):
     """The recording that a unit test writes, after each of the changes."""
-    program = ROOT / "build/c/src/test_run"
+    program = ROOT / "build/c/src" / program
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "seed.scope"
         subprocess.run(
@@ -93,6 +105,8 @@ def seeds():
     """(target, bytes) of every seed."""
     for data in recordings():
         yield "scope", data
+    for data in histories():
+        yield "history", data
     folder, manifest = scope.samples()
     files = [folder / name for name in manifest["files"]]
     for path in files:

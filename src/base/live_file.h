@@ -1,0 +1,42 @@
+/* live_file.h - the files that this process is writing through SQLite.
+ *
+ * POSIX drops all locks of a process on a file when the process closes any descriptor
+ * of it. So while SQLite writes a file, nothing else in the process may open and close
+ * it: no open(), no fopen(). Ask live_file_is() first, as blobs do; only SQLite
+ * connections (history_open) may read a live file. Threads may call all of this. */
+#ifndef BASE_LIVE_FILE_H
+#define BASE_LIVE_FILE_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+/* Enter the file at `path`; -1 if it does not exist, is live already (ERR_USAGE), or is
+ * one too many (ERR_LIMIT). */
+int live_file_add(const char *path, struct err *err);
+/* `path` may have vanished or been replaced: pass the key that was current. */
+struct file_key {
+    unsigned long long device, inode;
+};
+bool live_file_key(const char *path, struct file_key *ret_key);
+void live_file_remove(const struct file_key *key);
+
+/* Does this process write the file, perhaps under another name? False in a process that
+ * was forked from the writer: its locks are its own. */
+bool live_file_is(const char *path);
+bool live_file_is_at(int dir_fd, const char *path); /* as openat() */
+/* Was the file live in the process from which this one was forked? SQLite's memory about
+ * it was copied and is wrong here: do not open it with SQLite either. */
+bool live_file_inherited(const char *path);
+
+/* Around each use of SQLite on a thread of ours. fork() waits for it, at most 0.2 s:
+ * otherwise the child could inherit a lock of SQLite that nobody will release, and hang
+ * when it uses SQLite itself. */
+void live_file_enter(void);
+void live_file_leave(void);
+
+/* The number of forks between the start of the program and this process. A writer that
+ * remembers another number was inherited and must not touch its file. */
+unsigned live_file_forks(void);
+
+#endif

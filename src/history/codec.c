@@ -1,0 +1,21 @@
+/* Histograms of a history are packed spreads. */
+#include "history/history.h"
+#include "measure/spread.h"
+
+static int merge_spreads(struct str a, struct str b, struct buf *ret_packed)
+{
+    struct spread one = {0}, other = {0};
+    int status = -1;
+
+    if (spread_unpack(bytes_of(a.at, a.len), &one, NULL) == 0 &&
+        spread_unpack(bytes_of(b.at, b.len), &other, NULL) == 0 &&
+        spread_merge(&one, &other, NULL) == 0) {
+        spread_pack(&one, ret_packed);
+        status = 0;
+    }
+    spread_release(&one);
+    spread_release(&other);
+    return status;
+}
+
+const struct history_codec history_spreads = {.merge = merge_spreads};

@@ -1,0 +1,160 @@
+/* history.h - series over training steps: appended by a thread to a .scope file, queried
+ * from it, never loaded whole. docs/run-file.md specifies section `history`.
+ *
+ * The tour:
+ *   writer.h         for the process that trains: never blocks on the disk, never fails
+ *     writer.c         a step in the making, and the queue
+ *     writer_file.c    creates, continues and closes the file
+ *     writer_thread.c  one transaction per step; what happens when it fails
+ *     fade.c           merges old steps when the file reaches its limit
+ *     journal.c        which journal a file system supports
+ *   reader.h         for everyone else, also while it is written
+ *     reader.c         one short transaction per question
+ *     reader_lists.c   series, names, steps, alarms, segments, notes
+ *     reader_points.c  the points of a series, merged to as many as wanted
+ *   ranks.h          several files, one of each rank, as one
+ *   tables_in.h      THE TABLE of tables; checked rows
+ *   point.c          merges points (below);  codec.c  merges packed histograms
+ *
+ * A *step* is one logged step of training, or one pass of evaluation. Old steps are
+ * merged with their neighbours: a row of steps then stands for several of them. A
+ * *series* is one tensor, followed over steps; its *point* holds statistics, a packed
+ * histogram and a few numbers. Merged points are exact: they equal the point of all
+ * elements together, except for rounding of sums. */
+#ifndef HISTORY_HISTORY_H
+#define HISTORY_HISTORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "measure/stats.h"
+#include "model/finding.h"
+
+#define HISTORY_NONE UINT32_MAX
+
+enum history_kind { /* of a series; the numbers are in files */
+                    HISTORY_INPUT,
+                    HISTORY_OUTPUT,
+                    HISTORY_GRAD_INPUT,
+                    HISTORY_GRAD_OUTPUT,
+                    HISTORY_PARAM,
+                    HISTORY_GRAD_PARAM,
+                    HISTORY_UPDATE, /* what the optimizer added to the parameter */
+                    HISTORY_KINDS
+};
+
+enum history_phase { HISTORY_TRAIN, HISTORY_EVAL, HISTORY_PHASES };
+
+/* Flags of a step; merged steps have those of each. */
+#define HISTORY_SKIPPED 1u /* the gradient scaler skipped the optimizer's step */
+
+struct history_series {
+    uint32_t place;  /* of the model in the same file, or HISTORY_NONE */
+    uint32_t call;   /* call index within a step, from 0; 0 of parameters */
+    uint8_t kind;    /* enum history_kind */
+    uint8_t phase;   /* enum history_phase */
+    struct str name; /* full name of the place or parameter */
+    struct str path; /* of the tensor in arguments or results; usually empty */
+};
+
+/* A number per step. */
+struct history_number {
+    uint32_t n;           /* finite values; 0: unknown */
+    uint32_t bad;         /* NaN and infinities, which are not in the others */
+    double sum, min, max; /* NaN if n is 0 */
+};
+
+struct history_number history_number_of(double value);
+void history_number_merge(struct history_number *a, const struct history_number *b);
+double history_number_mean(const struct history_number *number); /* NaN if n is 0 */
+
+enum history_extra {
+    EXTRA_RATIO,     /* norm of the update / norm of the parameter */
+    EXTRA_NORM,      /* L2 norm of the whole tensor, if the statistics are a sample */
+    EXTRA_DEAD,      /* units that are 0 for all inputs of the step */
+    EXTRA_SATURATED, /* units at the flat ends of their activation */
+    EXTRA_COUNT
+};
+
+struct history_point {
+    uint32_t series;
+    uint32_t merged; /* measured tensors in it; 1 for a single one */
+    struct stats stats;
+    struct history_number extra[EXTRA_COUNT];
+    uint64_t units;       /* of which EXTRA_DEAD counts; the largest when merged */
+    struct str histogram; /* packed as the codec does; empty: none */
+};
+
+/* Who knows what a packed histogram means. */
+struct history_codec {
+    /* Appends the packed sum of two histograms to an empty buf; -1: one is damaged. */
+    int (*merge)(struct str a, struct str b, struct buf *ret_packed);
+};
+
+/* The default: packed spreads (measure/spread.h). */
+extern const struct history_codec history_spreads;
+
+/* Adds b to a, which are of one series. The histogram of `a` is then in `scratch`
+ * (cleared first) or the one of `b`; if one is damaged, it is empty.
+ * `scratch` must not hold the histogram of a or b. */
+void history_point_merge(struct history_point *a, const struct history_point *b,
+                         const struct history_codec *codec, struct buf *scratch);
+
+/* One logged step, or neighbouring ones that were merged. */
+struct history_step {
+    uint64_t id;          /* index of the first among all logged steps of the file */
+    uint64_t block;       /* what its points are filed under */
+    uint64_t first, last; /* step numbers of the training loop */
+    uint64_t wall_ns;     /* begin of the first, in nanoseconds since 1970 */
+    uint64_t last_ns;     /* begin of the last */
+    uint32_t merged;      /* logged steps in it */
+    uint32_t segment;
+    uint32_t flags;
+    uint32_t skipped; /* how many of them have HISTORY_SKIPPED */
+    uint32_t dropped; /* steps that were to be logged before it and were not: the queue
+                         was full, or the file could not be written */
+    uint32_t points;  /* rows of points */
+    uint8_t phase;    /* enum history_phase */
+};
+
+/* Adds b, which is later, to a. */
+void history_step_merge(struct history_step *a, const struct history_step *b);
+
+struct history_scalar {
+    uint32_t name;
+    struct history_number number;
+    double last; /* the newest value, also if it is not finite */
+};
+
+struct history_alarm {
+    uint64_t step; /* step number */
+    uint64_t wall_ns;
+    uint32_t place;
+    uint8_t severity; /* enum severity */
+    struct str kind;  /* "nan" */
+    struct str name;  /* of the place */
+    struct str line;  /* operation, and source line, if known */
+    struct str text;  /* a sentence */
+    struct stats stats;
+};
+
+/* A stretch of steps by one process: a resumed run has several. */
+struct history_segment {
+    uint64_t first; /* step number that it began with; later segments replace earlier
+                       steps from this number on */
+    uint64_t wall_ns;
+    uint64_t gap_ns;   /* since the newest step of the segment before */
+    int64_t gap_steps; /* steps between both; below 0: steps are repeated */
+    uint32_t rank, ranks;
+    struct str text; /* host and process, for people */
+};
+
+struct history_note {
+    uint64_t step;
+    uint64_t wall_ns;
+    struct str text;
+};
+
+#endif

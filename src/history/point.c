@@ -1,0 +1,75 @@
+/* Merges points. Counts, extremes and histograms are exact, whatever the order. */
+#include <math.h>
+
+#include "history/history.h"
+
+struct history_number history_number_of(double value)
+{
+    if (!isfinite(value))
+        return (struct history_number){0, 1, NAN, NAN, NAN};
+    return (struct history_number){1, 0, value, value, value};
+}
+
+void history_number_merge(struct history_number *a, const struct history_number *b)
+{
+    uint32_t bad = a->bad + b->bad;
+
+    if (a->n == 0) {
+        *a = *b;
+    } else if (b->n > 0) {
+        a->n += b->n;
+        a->sum += b->sum;
+        a->min = fmin(a->min, b->min);
+        a->max = fmax(a->max, b->max);
+    }
+    a->bad = bad;
+}
+
+double history_number_mean(const struct history_number *number)
+{
+    return number->n ? number->sum / number->n : NAN;
+}
+
+static void merge_histogram(struct history_point *a, const struct history_point *b,
+                            const struct history_codec *codec, struct buf *scratch)
+{
+    buf_clear(scratch);
+    if (b->histogram.len == 0)
+        return;
+    if (a->histogram.len == 0) {
+        a->histogram = b->histogram;
+    } else if (codec->merge(a->histogram, b->histogram, scratch) == 0 &&
+               !scratch->bad) {
+        a->histogram = buf_span(scratch);
+    } else {
+        buf_clear(scratch); /* a part of it may be there */
+        a->histogram = STR("");
+    }
+}
+
+void history_point_merge(struct history_point *a, const struct history_point *b,
+                         const struct history_codec *codec, struct buf *scratch)
+{
+    merge_histogram(a, b, codec, scratch);
+    /* Another dtype since then: integers are also in min and max. */
+    if (a->stats.kind != b->stats.kind)
+        a->stats.kind = STATS_REAL;
+    stats_merge(&a->stats, &b->stats, 0);
+    for (int i = 0; i < EXTRA_COUNT; i++)
+        history_number_merge(&a->extra[i], &b->extra[i]);
+    a->merged += b->merged;
+    if (a->units < b->units)
+        a->units = b->units;
+}
+
+void history_step_merge(struct history_step *a, const struct history_step *b)
+{
+    a->first = a->first < b->first ? a->first : b->first;
+    a->last = a->last > b->last ? a->last : b->last;
+    a->last_ns = b->last_ns;
+    a->merged += b->merged;
+    a->flags |= b->flags;
+    a->skipped += b->skipped;
+    a->dropped += b->dropped;
+    a->points = a->points > b->points ? a->points : b->points;
+}

@@ -1,0 +1,382 @@
+/* Several histories as one. Each file is asked for all its rows of a series; rows that
+ * overlap are merged, then neighbours, to as many as wanted. */
+#include "history/ranks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/folder.h"
+#include "base/map.h"
+
+#define RANKS_MOST 4096u
+
+/* The numbers of a series (a name) in each file; HISTORY_NONE: it has none. */
+struct rank_table {
+    uint32_t *of; /* (n, ranks) */
+    uint32_t n, room;
+};
+
+struct history_ranks {
+    const struct history_codec *codec;
+    struct history **files;
+    uint32_t n, room;
+    struct arena arena; /* of both tables */
+    struct rank_table series, names;
+};
+
+/* ---- opening ---- */
+
+static int open_all(struct history_ranks *ranks, const char *path, struct arena *arena,
+                    struct err *err)
+{
+    struct folder folder;
+
+    if (folder_open(&folder, path, arena, err) < 0)
+        return -1;
+    for (uint32_t i = 0; i < folder.n && ranks->n < RANKS_MOST; i++) {
+        const struct folder_entry *entry = &folder.entries[i];
+        struct history *history;
+        char *file;
+
+        if (!entry->is_file || !str_ends(entry->name, STR(".scope")))
+            continue;
+        file = arena_printf(arena, "%s/%.*s", path, STR_ARG(entry->name));
+        history = file ? history_open(file, ranks->codec, NULL) : NULL;
+        if (!history)
+            continue;
+        if (!buf_grow_array(&ranks->files, ranks->n, &ranks->room,
+                            sizeof *ranks->files)) {
+            history_close(history);
+            break;
+        }
+        ranks->files[ranks->n++] = history;
+    }
+    folder_close(&folder);
+    if (ranks->n > 0)
+        return 0;
+    return err_set_about(err, ERR_NOT_FOUND, path,
+                         ": holds no history of a training run");
+}
+
+struct history_ranks *history_ranks_open(const char *folder,
+                                         const struct history_codec *codec,
+                                         struct err *err)
+{
+    struct history_ranks *ranks = calloc(1, sizeof *ranks);
+    struct arena arena;
+    int status;
+
+    if (!ranks) {
+        err_set_about(err, ERR_LIMIT, folder, ": no memory left");
+        return NULL;
+    }
+    ranks->codec = codec ? codec : &history_spreads;
+    arena_init(&ranks->arena, 0);
+    arena_init(&arena, 0);
+    status = open_all(ranks, folder, &arena, err);
+    arena_release(&arena);
+    if (status == 0)
+        return ranks;
+    history_ranks_close(ranks);
+    return NULL;
+}
+
+void history_ranks_close(struct history_ranks *ranks)
+{
+    if (!ranks)
+        return;
+    for (uint32_t i = 0; i < ranks->n; i++)
+        history_close(ranks->files[i]);
+    free(ranks->files);
+    arena_release(&ranks->arena);
+    free(ranks);
+}
+
+uint32_t history_ranks_count(const struct history_ranks *ranks)
+{
+    return ranks->n;
+}
+
+struct history *history_ranks_at(struct history_ranks *ranks, uint32_t i)
+{
+    return i < ranks->n ? ranks->files[i] : NULL;
+}
+
+/* ---- series and names of all ---- */
+
+/* Adds a key of file `rank`. Returns whether it is new, or -1. */
+static int add_key(struct history_ranks *ranks, struct rank_table *table,
+                   struct name_map *keys, struct str key, uint32_t rank,
+                   uint32_t number)
+{
+    uint32_t at;
+    int added = name_map_add(keys, key, &at);
+
+    if (added < 0 ||
+        (added && arena_room(&ranks->arena, &table->of, table->n, &table->room,
+                             ranks->n * sizeof *table->of) < 0))
+        return -1;
+    if (added) {
+        memset(table->of + (size_t)at * ranks->n, 0xff, ranks->n * sizeof *table->of);
+        table->n++;
+    }
+    table->of[(size_t)at * ranks->n + rank] = number;
+    return added;
+}
+
+static struct str series_key(const struct history_series *series, struct arena *arena)
+{
+    char *key = arena_printf(arena, "%u %u %u %zu %.*s %.*s", series->kind,
+                             series->phase, series->call, series->name.len,
+                             STR_ARG(series->name), STR_ARG(series->path));
+
+    return str_of(key);
+}
+
+int history_ranks_series(struct history_ranks *ranks, struct arena *arena,
+                         struct history_series **ret_series, uint32_t *ret_n,
+                         struct err *err)
+{
+    struct history_series *all = NULL, *some;
+    struct name_map keys;
+    uint32_t n = 0, room = 0, n_some;
+
+    name_map_init(&keys, arena);
+    ranks->series = (struct rank_table){0};
+    for (uint32_t rank = 0; rank < ranks->n; rank++) {
+        if (history_read_series(ranks->files[rank], arena, &some, &n_some, err) < 0)
+            return -1;
+        for (uint32_t i = 0; i < n_some; i++) {
+            struct str key = series_key(&some[i], arena);
+            int added =
+                key.at ? add_key(ranks, &ranks->series, &keys, key, rank, i) : -1;
+
+            if (added < 0 ||
+                (added && arena_room(arena, &all, n, &room, sizeof *all) < 0))
+                return arena_err(arena, "the list of series", err);
+            if (added)
+                all[n++] = some[i];
+        }
+    }
+    *ret_series = all;
+    *ret_n = n;
+    return 0;
+}
+
+int history_ranks_names(struct history_ranks *ranks, struct arena *arena,
+                        struct str **ret_names, uint32_t *ret_n, struct err *err)
+{
+    struct name_map keys;
+    struct str *some;
+    uint32_t n_some;
+
+    name_map_init(&keys, arena);
+    ranks->names = (struct rank_table){0};
+    for (uint32_t rank = 0; rank < ranks->n; rank++) {
+        if (history_read_names(ranks->files[rank], arena, &some, &n_some, err) < 0)
+            return -1;
+        for (uint32_t i = 0; i < n_some; i++)
+            if (add_key(ranks, &ranks->names, &keys, some[i], rank, i) < 0)
+                return arena_err(arena, "the list of scalars", err);
+    }
+    *ret_names = keys.names;
+    *ret_n = keys.n;
+    return 0;
+}
+
+/* ---- points of all ---- */
+
+/* A row of one file; for a scalar, `scalar` is used instead of the point. */
+struct rank_row {
+    struct history_sample sample;
+    struct history_scalar scalar;
+    uint32_t rank;
+};
+
+struct rank_rows {
+    struct history_ranks *ranks;
+    const struct history_wanted *wanted;
+    struct arena *arena;
+    struct rank_row *at;
+    uint32_t n, room;
+    bool scalars;
+};
+
+static int read_rank(struct rank_rows *rows, uint32_t rank,
+                     struct history_wanted *wanted, struct err *err)
+{
+    struct history *history = rows->ranks->files[rank];
+    struct history_scalar_sample *scalars = NULL;
+    struct history_sample *samples = NULL;
+    uint32_t n = 0;
+    int status =
+        rows->scalars
+            ? history_read_scalars(history, wanted, rows->arena, &scalars, &n, err)
+            : history_read_points(history, wanted, rows->arena, &samples, &n, err);
+
+    for (uint32_t i = 0; status == 0 && i < n; i++) {
+        struct rank_row row = {.rank = rank};
+
+        if (arena_room(rows->arena, &rows->at, rows->n, &rows->room, sizeof row) < 0)
+            return arena_err(rows->arena, "the history", err);
+        if (rows->scalars) {
+            row.sample.step = scalars[i].step;
+            row.scalar = scalars[i].scalar;
+        } else {
+            row.sample = samples[i];
+        }
+        rows->at[rows->n++] = row;
+    }
+    return status;
+}
+
+/* By step, then by rank: the result does not depend on the order of reading. */
+static int by_step(const void *a, const void *b)
+{
+    const struct rank_row *x = a, *y = b;
+
+    if (x->sample.step.first != y->sample.step.first)
+        return x->sample.step.first < y->sample.step.first ? -1 : 1;
+    return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+static int read_ranks(struct rank_rows *rows, const struct rank_table *table,
+                      struct err *err)
+{
+    struct history_wanted wanted = *rows->wanted;
+
+    if (wanted.series >= table->n)
+        return err_set(err, ERR_NOT_FOUND, "no such series");
+    wanted.most = 0;
+    for (uint32_t rank = 0; rank < rows->ranks->n; rank++) {
+        wanted.series = table->of[(size_t)rows->wanted->series * rows->ranks->n + rank];
+        if (wanted.series != HISTORY_NONE && read_rank(rows, rank, &wanted, err) < 0)
+            return -1;
+    }
+    if (rows->n > 1)
+        qsort(rows->at, rows->n, sizeof *rows->at, by_step);
+    return 0;
+}
+
+static int join(struct rank_rows *rows, struct rank_row *to,
+                const struct rank_row *from, struct buf *scratch, struct err *err)
+{
+    /* Steps of several ranks are the same steps, not more of them. */
+    bool same = to->rank != from->rank;
+    uint32_t merged = to->sample.step.merged, other = from->sample.step.merged;
+
+    history_step_merge(&to->sample.step, &from->sample.step);
+    if (same)
+        to->sample.step.merged = merged > other ? merged : other;
+    if (rows->scalars) {
+        history_number_merge(&to->scalar.number, &from->scalar.number);
+        to->scalar.last = from->scalar.last;
+        return 0;
+    }
+    history_point_merge(&to->sample.point, &from->sample.point, rows->ranks->codec,
+                        scratch);
+    to->sample.point.histogram = arena_str(rows->arena, to->sample.point.histogram);
+    return to->sample.point.histogram.at ? 0
+                                         : arena_err(rows->arena, "the history", err);
+}
+
+/* Merges rows that overlap, in place. */
+static int join_overlaps(struct rank_rows *rows, struct buf *scratch, struct err *err)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < rows->n; i++) {
+        struct rank_row *last = n ? &rows->at[n - 1] : NULL;
+
+        if (last && rows->at[i].sample.step.first <= last->sample.step.last) {
+            if (join(rows, last, &rows->at[i], scratch, err) < 0)
+                return -1;
+        } else {
+            rows->at[n++] = rows->at[i];
+        }
+    }
+    rows->n = n;
+    return 0;
+}
+
+/* Merges neighbours to as many as wanted, in place. */
+static int join_neighbours(struct rank_rows *rows, struct buf *scratch, struct err *err)
+{
+    uint32_t most = rows->wanted->most, n = rows->n;
+
+    if (most == 0 || most >= n)
+        return 0;
+    for (uint32_t group = 0; group < most; group++) {
+        uint32_t begin = (uint32_t)((uint64_t)group * n / most);
+        uint32_t end = (uint32_t)((uint64_t)(group + 1) * n / most);
+
+        rows->at[group] = rows->at[begin];
+        for (uint32_t i = begin + 1; i < end; i++) {
+            rows->at[i].rank = rows->at[group].rank; /* other steps */
+            if (join(rows, &rows->at[group], &rows->at[i], scratch, err) < 0)
+                return -1;
+        }
+    }
+    rows->n = most;
+    return 0;
+}
+
+static int read_rows(struct rank_rows *rows, const struct rank_table *table,
+                     struct err *err)
+{
+    struct buf scratch = BUF_INIT;
+    int status = read_ranks(rows, table, err);
+
+    if (status == 0)
+        status = join_overlaps(rows, &scratch, err);
+    if (status == 0)
+        status = join_neighbours(rows, &scratch, err);
+    buf_release(&scratch);
+    return status;
+}
+
+int history_ranks_points(struct history_ranks *ranks,
+                         const struct history_wanted *wanted, struct arena *arena,
+                         struct history_sample **ret_samples, uint32_t *ret_n,
+                         struct err *err)
+{
+    struct rank_rows rows = {.ranks = ranks, .wanted = wanted, .arena = arena};
+    struct history_sample *samples;
+
+    if (read_rows(&rows, &ranks->series, err) < 0)
+        return -1;
+    samples = arena_array(arena, (size_t)rows.n + 1, sizeof *samples);
+    if (!samples)
+        return arena_err(arena, "the history", err);
+    for (uint32_t i = 0; i < rows.n; i++) {
+        samples[i] = rows.at[i].sample;
+        samples[i].point.series = wanted->series;
+    }
+    *ret_samples = samples;
+    *ret_n = rows.n;
+    return 0;
+}
+
+int history_ranks_scalars(struct history_ranks *ranks,
+                          const struct history_wanted *wanted, struct arena *arena,
+                          struct history_scalar_sample **ret_samples, uint32_t *ret_n,
+                          struct err *err)
+{
+    struct rank_rows rows = {
+        .ranks = ranks, .wanted = wanted, .arena = arena, .scalars = true};
+    struct history_scalar_sample *samples;
+
+    if (read_rows(&rows, &ranks->names, err) < 0)
+        return -1;
+    samples = arena_array(arena, (size_t)rows.n + 1, sizeof *samples);
+    if (!samples)
+        return arena_err(arena, "the history", err);
+    for (uint32_t i = 0; i < rows.n; i++) {
+        samples[i].step = rows.at[i].sample.step;
+        samples[i].scalar = rows.at[i].scalar;
+        samples[i].scalar.name = wanted->series;
+    }
+    *ret_samples = samples;
+    *ret_n = rows.n;
+    return 0;
+}

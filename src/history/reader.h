@@ -1,0 +1,83 @@
+/* reader.h - questions about a history, also while another process or thread writes it.
+ *
+ * Each question is one short transaction: a reader never keeps the writer's -wal from
+ * being reset. While the file is written, the connection is closed between questions.
+ * The file is not trusted: only tables with the expected columns are read, no SQL of the
+ * file is run, every row is checked; bad rows are skipped and counted. A reader belongs
+ * to one thread at a time. Answers are in the caller's arena. */
+#ifndef HISTORY_READER_H
+#define HISTORY_READER_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "history/history.h"
+
+struct history;
+
+/* ERR_NOT_FOUND: a recording without a history. `codec` merges histograms;
+ * NULL: history_spreads. */
+struct history *history_open(const char *path, const struct history_codec *codec,
+                             struct err *err);
+/* The same from bytes in memory, which must outlive the reader. */
+struct history *history_open_memory(const void *at, size_t size, const char *name,
+                                    const struct history_codec *codec, struct err *err);
+void history_close(struct history *history);
+
+/* Rows that were skipped because they cannot be. */
+uint64_t history_damaged(const struct history *history);
+
+/* All series (names of scalars, segments), by number. */
+int history_read_series(struct history *history, struct arena *arena,
+                        struct history_series **ret_series, uint32_t *ret_n,
+                        struct err *err);
+int history_read_names(struct history *history, struct arena *arena,
+                       struct str **ret_names, uint32_t *ret_n, struct err *err);
+int history_read_segments(struct history *history, struct arena *arena,
+                          struct history_segment **ret_segments, uint32_t *ret_n,
+                          struct err *err);
+
+/* Which steps. Steps that a later segment repeats are left out, unless `all` is set. */
+struct history_range {
+    uint64_t from, to; /* step numbers, inclusive; to 0: up to the newest */
+    uint8_t phase;     /* enum history_phase */
+    bool all;
+};
+int history_read_steps(struct history *history, const struct history_range *range,
+                       struct arena *arena, struct history_step **ret_steps,
+                       uint32_t *ret_n, struct err *err);
+/* The newest step; `merged` is 0 if there is none. */
+int history_newest(struct history *history, struct history_step *ret_step,
+                   struct err *err);
+
+/* The points of a series. The phase of the range is that of the series. */
+struct history_wanted {
+    uint32_t series; /* or the name of a scalar */
+    struct history_range range;
+    uint32_t most;   /* neighbouring steps are merged to at most so many; 0: all */
+    bool histograms; /* false: faster, points have none */
+};
+struct history_sample {
+    struct history_step step; /* merged; `block` means nothing */
+    struct history_point point;
+};
+struct history_scalar_sample {
+    struct history_step step;
+    struct history_scalar scalar;
+};
+int history_read_points(struct history *history, const struct history_wanted *wanted,
+                        struct arena *arena, struct history_sample **ret_samples,
+                        uint32_t *ret_n, struct err *err);
+int history_read_scalars(struct history *history, const struct history_wanted *wanted,
+                         struct arena *arena,
+                         struct history_scalar_sample **ret_samples, uint32_t *ret_n,
+                         struct err *err);
+
+/* Alarms (notes) from number `from` on, at most `most`. Numbers count from 0. */
+int history_read_alarms(struct history *history, uint32_t from, uint32_t most,
+                        struct arena *arena, struct history_alarm **ret_alarms,
+                        uint32_t *ret_n, struct err *err);
+int history_read_notes(struct history *history, uint32_t from, uint32_t most,
+                       struct arena *arena, struct history_note **ret_notes,
+                       uint32_t *ret_n, struct err *err);
+
+#endif

@@ -1,0 +1,43 @@
+/* reader_in.h - the inside of a reader, for reader*.c. */
+#ifndef HISTORY_READER_IN_H
+#define HISTORY_READER_IN_H
+
+#include "base/live_file.h"
+#include "history/reader.h"
+#include "history/tables_in.h"
+
+struct history {
+    char *path;
+    const struct history_codec *codec;
+    const void *memory; /* instead of a file; or NULL */
+    size_t memory_size;
+    sqlite3 *db;         /* NULL: closed between questions */
+    struct file_key key; /* of the open file */
+    uint64_t damaged;
+    uint64_t size; /* of the file, in this transaction */
+};
+
+/* Begins and ends the transaction of a question. Ends it with `status` of the question,
+ * which is returned. */
+int history_begin(struct history *history, struct err *err);
+int history_end(struct history *history, int status);
+
+/* Calls take() for each row of a select, with increasing ids; returns 0 or -1. take()
+ * returns false if the arena is spent. Takes the statement, which may be NULL with `err`
+ * set. */
+struct history_scan {
+    struct history *history;
+    enum history_table table;
+    struct arena *arena;
+    void *user;
+    struct err *err;
+};
+typedef bool take_history_row(struct history_scan *scan, int64_t id, void *row);
+int history_scan(struct history_scan *scan, sqlite3_stmt *stmt, take_history_row *take);
+
+/* The steps of a range, inside a transaction. */
+int history_scan_steps(struct history *history, const struct history_range *range,
+                       struct arena *arena, struct history_step **ret_steps,
+                       uint32_t *ret_n, struct err *err);
+
+#endif

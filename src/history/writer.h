@@ -1,0 +1,100 @@
+/* writer.h - records the history of a training run.
+ *
+ *     writer = history_writer_create("run.scope", run, code, &options, &err);
+ *     loss = history_writer_name(writer, STR("loss"));
+ *     weight = history_writer_series(writer, &series);
+ *     for each logged step:
+ *         history_writer_begin(writer, number, HISTORY_TRAIN, 0);
+ *         history_writer_point(writer, &point);
+ *         history_writer_scalar(writer, loss, 0.25);
+ *         history_writer_end(writer, 0);
+ *     history_writer_close(writer, &err);
+ *
+ * These calls copy what they get into a bounded queue. They take no file lock, never wait
+ * for the disk and never fail: if the queue is full, the whole step is dropped and
+ * counted. A thread writes each step in one transaction, so that `kill -9` or a full
+ * disk loses at most the steps in the queue. What goes wrong there is in
+ * history_writer_state().
+ *
+ * Any thread may call, one step at a time. In a forked process a writer does nothing. */
+#ifndef HISTORY_WRITER_H
+#define HISTORY_WRITER_H
+
+#include "base/err.h"
+#include "history/history.h"
+#include "run/run.h"
+
+struct history_writer;
+
+struct history_options {
+    uint64_t limit; /* of the file and its -wal, in bytes; 0: 256 MiB, at least 1 MiB.
+                       Old steps are merged to keep it */
+    uint32_t steps; /* most rows of steps; 0: 32,768 */
+    uint32_t queue; /* most steps in the queue; 0: 16 */
+    uint64_t queue_bytes; /* most memory of the queue; 0: 64 MiB */
+    uint32_t rank, ranks; /* of this process; ranks 0: not distributed */
+    struct str text;      /* of the segment, for people: host and process; borrowed */
+    const struct history_codec *codec; /* NULL: history_spreads */
+};
+
+/* A new file that holds the sections of `run` (model, recording of the first pass; may be
+ * NULL: none) and an empty history. Replaces a file at `path`, unless it is live. `code`
+ * as in run_file_write(). */
+struct history_writer *history_writer_create(const char *path, const struct run *run,
+                                             struct source *code,
+                                             const struct history_options *options,
+                                             struct err *err);
+/* Continues the history in a file, with a new segment. */
+struct history_writer *history_writer_resume(const char *path,
+                                             const struct history_options *options,
+                                             struct err *err);
+
+/* The number of a series (a scalar), the same for equal ones; HISTORY_NONE if there are
+ * too many: its points are ignored. */
+uint32_t history_writer_series(struct history_writer *writer,
+                               const struct history_series *series);
+uint32_t history_writer_name(struct history_writer *writer, struct str name);
+
+/* Begins a step with this number; one that was not ended is dropped. `wall_ns`:
+ * nanoseconds since 1970, 0: now. */
+void history_writer_begin(struct history_writer *writer, uint64_t number,
+                          enum history_phase phase, uint64_t wall_ns);
+/* Adds to the current step; without one it is ignored. Points of one series in one step
+ * are merged. */
+void history_writer_point(struct history_writer *writer,
+                          const struct history_point *point);
+void history_writer_scalar(struct history_writer *writer, uint32_t name, double value);
+/* An alarm is written with the next step that is written, also if this one is dropped;
+ * `step` 0 and `wall_ns` 0: those of the current step. */
+void history_writer_alarm(struct history_writer *writer,
+                          const struct history_alarm *alarm);
+/* A sentence about this step, for people. */
+void history_writer_note(struct history_writer *writer, struct str text);
+/* Ends the step: it goes into the queue. */
+void history_writer_end(struct history_writer *writer, unsigned flags);
+
+struct history_state {
+    uint64_t written;     /* steps in the file, by this writer */
+    uint64_t dropped;     /* steps that are not: queue full, or writing failed */
+    uint64_t rows;        /* of steps in the file */
+    uint64_t merged;      /* pairs of rows that were merged */
+    uint64_t bytes;       /* of the file and its -wal */
+    uint64_t step_bytes;  /* of the newest step, about: how many fit within the limit */
+    uint64_t commits_ns;  /* spent in transactions */
+    uint64_t alarms_lost; /* beyond what is kept */
+    bool failed;          /* nothing is written any more, or not at the moment */
+    bool wal;             /* the journal; false: the file system does not support it */
+    char problem[512];    /* the first thing that went wrong, a sentence; empty: none */
+};
+void history_writer_state(struct history_writer *writer,
+                          struct history_state *ret_state);
+
+/* Waits until the queue is empty. */
+void history_writer_flush(struct history_writer *writer);
+
+/* Writes what is in the queue, makes one file of it (no -wal) and frees the writer, also
+ * if it fails: then `err` says what is missing. The file is usable either way. In a
+ * forked process it does nothing. */
+int history_writer_close(struct history_writer *writer, struct err *err);
+
+#endif

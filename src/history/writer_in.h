@@ -1,0 +1,125 @@
+/* writer_in.h - a writer and its thread, for writer*.c and fade.c. */
+#ifndef HISTORY_WRITER_IN_H
+#define HISTORY_WRITER_IN_H
+
+#include <pthread.h>
+
+#include "base/arena.h"
+#include "base/live_file.h"
+#include "base/map.h"
+#include "history/tables_in.h"
+#include "history/writer.h"
+
+/* A step on its way to the file. */
+struct history_message {
+    struct history_message *next;
+    struct history_step step;
+    struct history_point *points;
+    struct history_scalar *scalars;
+    struct history_alarm *alarms; /* of dropped steps too */
+    struct history_note *notes;   /* likewise */
+    uint32_t n_points, n_scalars, n_alarms, n_notes;
+    uint32_t points_room, scalars_room, alarms_room, notes_room;
+    struct buf blobs; /* histograms, in the order of points */
+    struct buf texts; /* of alarms */
+    struct buf note_texts;
+    uint32_t n_series, n_names; /* declared so far */
+    size_t bytes;
+    bool bad; /* no memory for all of it: the step is dropped */
+};
+
+enum history_select {                /* statements of the thread */
+                      SELECT_POINTS, /* ids from ?1 to ?2 */
+                      SELECT_SCALARS,
+                      DELETE_POINTS,
+                      DELETE_SCALARS,
+                      DELETE_STEP,
+                      ASK_PAGES,
+                      ASK_FREE,
+                      ASK_SEGMENT,
+                      HISTORY_SELECTS
+};
+
+struct history_chunk; /* fade.c */
+
+struct history_writer {
+    char *path;            /* as given, for messages */
+    char *file, *wal_path; /* absolute, without links */
+    struct file_key key;
+    unsigned forks; /* live_file_forks() of the process that may write */
+    struct history_options options;
+
+    /* Shared with the thread, under `lock`. */
+    pthread_mutex_t lock;
+    pthread_cond_t change;
+    struct arena arena; /* series and names */
+    struct map by_key;  /* of series */
+    struct history_series *series;
+    uint32_t n_series, series_room;
+    struct name_map names;
+    struct history_message *first, **last; /* the queue */
+    struct history_message *spare;
+    uint32_t n_queued;
+    size_t queued_bytes;
+    uint32_t dropped; /* since the last step that went into the queue */
+    bool busy, stop;
+    struct history_state state;
+
+    /* The step in the making, under `lock` too. */
+    struct history_message *building;
+    bool in_step;
+    uint64_t alarms_left;
+
+    /* Of the thread alone. */
+    pthread_t thread;
+    sqlite3 *db;
+    sqlite3_stmt *insert[HISTORY_TABLES];
+    sqlite3_stmt *select[HISTORY_SELECTS];
+    bool wal;
+    int64_t page;               /* bytes of a page */
+    struct history_step *steps; /* the rows in the file */
+    uint32_t n_steps, steps_room;
+    uint64_t n_logged;   /* id of the next step */
+    uint64_t next_block; /* of points */
+    int64_t next_alarm, next_note;
+    uint32_t segment; /* of this writer */
+    bool segment_written;
+    uint32_t series_written, names_written;
+    uint32_t lost; /* steps since the last one in the file */
+    uint64_t retry_ns, wait_ns;
+    uint64_t merged; /* pairs in the current transaction */
+    struct history_chunk *chunk;
+    struct buf scratch;
+};
+
+/* ---- writer.c ---- */
+bool history_writer_mine(const struct history_writer *writer);
+void history_message_free(struct history_message *message);
+/* For the thread: the next step, after waiting for it; NULL: it should end. Give it back
+ * to history_writer_done(). */
+struct history_message *history_writer_take(struct history_writer *writer);
+void history_writer_done(struct history_writer *writer,
+                         struct history_message *message);
+
+/* ---- writer_thread.c ---- */
+void *history_writer_run(void *writer);
+/* Reads what a new or continued file holds: rows of steps, counters. */
+int history_writer_load(struct history_writer *writer, struct err *err);
+/* Reads the rows of steps again. */
+int history_writer_load_steps(struct history_writer *writer, struct err *err);
+uint64_t history_writer_bytes(const struct history_writer *writer);
+
+/* ---- fade.c ---- */
+struct history_chunk *history_chunk_new(void);
+void history_chunk_free(struct history_chunk *chunk);
+/* Merges old steps until `need` more bytes fit. Inside a transaction; if it fails, load
+ * the steps again. */
+int history_fade(struct history_writer *writer, uint64_t need);
+
+/* ---- journal.c ---- */
+
+/* Does WAL work there: are all its users on this machine? False if not sure. */
+bool history_wal_works(const char *path);
+bool history_wal_works_on(unsigned long type); /* f_type of statfs() */
+
+#endif
