@@ -251,6 +251,24 @@ static double fit_one_line(struct picture *picture, uint32_t i,
     return kind->inset + SPARE * used;
 }
 
+/* Does all that a module without parameters says fit into one line? */
+static bool fits_one_line(const struct picture *picture, uint32_t i,
+                          const struct font_word *words, uint32_t n)
+{
+    const struct picture_box *texts = &picture->boxes[i];
+    double used = name_width(texts->name);
+
+    if (texts->value.len > 0)
+        used += 8 + text_width_of(texts->value);
+    if (texts->calls.len > 0)
+        used += 5 + text_width_of(texts->calls);
+    for (uint32_t k = 0; k < n; k++) {
+        used += k > 0 ? text_width_of(str_of(words[k].before)) : flat.between;
+        used += text_width_of(words[k].text);
+    }
+    return flat.inset + SPARE * used <= widest(&picture->diagram->boxes[i]);
+}
+
 /* The title band of an open group. */
 static void fit_frame(struct picture *picture, uint32_t i,
                       const struct font_word *words, uint32_t n, struct buf *tmp)
@@ -326,6 +344,9 @@ static void fit_box(struct picture *picture, uint32_t i, struct buf *tmp)
     }
     texts->title = title_of(picture, i, words, n, tmp);
     texts->name = picture_text(picture, box->name);
+    if (texts->shape == PICTURE_FLAT && box->kind == DIAGRAM_MODULE &&
+        !fits_one_line(picture, i, words, n))
+        texts->shape = PICTURE_TALL;
     if (texts->shape == PICTURE_TALL)
         width = fit_two_lines(picture, i, words, n, tmp);
     else if (texts->shape != PICTURE_SIGN)
