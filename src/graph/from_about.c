@@ -24,6 +24,7 @@ static int set_path(struct from *from, uint32_t place, struct str name)
     return 0;
 }
 
+/* Pictures have no thousands separators. */
 static void calls_fact(struct buf *to, const struct from *from)
 {
     uint32_t n_calls = 0, n_ops = 0;
@@ -36,11 +37,11 @@ static void calls_fact(struct buf *to, const struct from *from)
     }
     buf_text(to, " · ");
     if (n_calls > 0)
-        text_plural(to, n_calls, "module call", "module calls");
+        buf_printf(to, "%u module call%s", n_calls, n_calls == 1 ? "" : "s");
     if (n_calls > 0 && n_ops > 0)
         buf_text(to, " and ");
     if (n_ops > 0 || n_calls == 0)
-        text_plural(to, n_ops, "operation", "operations");
+        buf_printf(to, "%u operation%s", n_ops, n_ops == 1 ? "" : "s");
 }
 
 static void set_facts(struct from *from, uint32_t place, struct str middle)

@@ -22,7 +22,6 @@ static const struct {
     {"*Loss", FAMILY_LOSS},
     {"*Attention", FAMILY_ATTENTION},
     {"*attention", FAMILY_ATTENTION},
-    {"*Mamba*", FAMILY_ATTENTION},
     {"Conv1D", FAMILY_LINEAR}, /* transformers: a transposed Linear */
     {"*Conv", FAMILY_CONV},
     {"*Conv1d", FAMILY_CONV},
@@ -43,6 +42,7 @@ static const struct {
     {"*Norm2d", FAMILY_NORM},
     {"*Norm3d", FAMILY_NORM},
     {"*LRN", FAMILY_NORM},
+    {"*Mamba*", FAMILY_ATTENTION}, /* but not MambaRMSNorm */
     {"*Linear", FAMILY_LINEAR},
     {"*linear", FAMILY_LINEAR},
     {"Linear*", FAMILY_LINEAR},

@@ -21,6 +21,8 @@ TEST(a_class_tells_its_family)
         {"BatchNorm2d", FAMILY_NORM},
         {"LlamaRMSNorm", FAMILY_NORM},
         {"rmsnorm", FAMILY_NORM},
+        {"MambaRMSNorm", FAMILY_NORM},
+        {"MambaMixer", FAMILY_ATTENTION},
         {"ReLU", FAMILY_ACTIVATION},
         {"NewGELUActivation", FAMILY_ACTIVATION},
         {"LogSoftmax", FAMILY_ACTIVATION},
