@@ -56,6 +56,7 @@ test    command         strace                                    strace
 test    command         tmux                                      tmux
 test    command         chromium                                  chromium
 test    command         chromedriver                              chromium-driver
+test    file            /usr/lib/*/librsvg-2.so.2                 librsvg2-2
 test    debian_python   torch                                     python3-torch
 test    file            /usr/lib/*/openblas-pthread/libblas.so.3  libopenblas0-pthread
 test    venv_torch      2.13                                      torch==2.13.0+cpu

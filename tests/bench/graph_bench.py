@@ -7,8 +7,8 @@ Chromium while it is moved and zoomed.
     BENCH_ROUNDS=5 graph_bench.py [WORD...]     only parts whose name has a WORD:
                                                 resnet50 gpt2 densenet121 layout page
 
-Peers that are not installed are left out: pip install torchview torchlens, and
-Graphviz's dot, which gets DOT_SECONDS=60 at most.
+torchview and torchlens are installed below build/peers; they and the third peer need
+Graphviz's dot, which gets DOT_SECONDS=60 at most. Without it they are left out.
 """
 
 import contextlib
@@ -32,6 +32,7 @@ sys.path.insert(0, str(bench.ROOT / "tests/python"))
 try:
     import browser
     import picture_models
+    import record_bench
     import torch
     import torchoscope
     from torch import nn
@@ -232,6 +233,7 @@ def pages():
 
 def main():
     words = sys.argv[1:]
+    record_bench.install_peers()
     parts = {name: lambda name=name: one_model(name) for name in MODELS}
     for boxes, most in MOST_LAYOUT.items():
         parts[f"layout of {boxes}"] = lambda boxes=boxes, most=most: one_layout(boxes, most)

@@ -37,6 +37,7 @@ PACKAGES = {
     "rp": "rp easydict cachetools six lazy-loader requests urllib3 certifi idna".split()
     + ["charset-normalizer"],
     "torchlens": ["torchlens", "graphviz", "pillow", "tqdm"],
+    "torchview": ["torchview"],
 }
 
 try:
@@ -139,7 +140,7 @@ class Torchlens:
 
 def install_peers():
     if not PEERS.exists() and not os.environ.get("TORCHOSCOPE_NO_INSTALL"):
-        print(f"installing rp and torchlens into {PEERS} ...", file=sys.stderr)
+        print(f"installing rp, torchlens and torchview into {PEERS} ...", file=sys.stderr)
         for packages in PACKAGES.values():
             pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps"]
             subprocess.run([*pip, "--target", PEERS, *packages], capture_output=True)
