@@ -37,6 +37,13 @@ int browser_file(struct buf *ret_path, struct str name, const char *suffix,
     return ret_path->bad ? err_set(err, ERR_LIMIT, "out of memory") : 0;
 }
 
+static bool is_set(const char *variable)
+{
+    const char *value = getenv(variable);
+
+    return value && *value;
+}
+
 /* $BROWSER may list several, separated by colons: the first counts. */
 static const char *find_browser(struct buf *word)
 {
@@ -47,7 +54,7 @@ static const char *find_browser(struct buf *word)
         buf_str(word, first);
         return buf_cstr(word);
     }
-    if (getenv("DISPLAY") || getenv("WAYLAND_DISPLAY"))
+    if (is_set("DISPLAY") || is_set("WAYLAND_DISPLAY"))
         return "xdg-open";
     return NULL;
 }

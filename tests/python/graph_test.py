@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 from xml.etree import ElementTree
 
@@ -223,6 +224,31 @@ class Pictures(unittest.TestCase):
                 text=True,
             )
         self.assertEqual(done.stdout, recording.graph().picture("svg", color="flops"))
+
+    def test_without_a_name_the_browser_shows_a_page(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path, told = os.path.join(folder, "unet.scope"), os.path.join(folder, "told")
+            recorded("unet").save(path)
+            browser = os.path.join(folder, "browser")
+            with open(browser, "w") as file:
+                file.write(f'#!/bin/sh\ncp "$1" {told}.html && mv {told}.html {told}\n')
+            os.chmod(browser, 0o700)
+            bare = {**os.environ, "TMPDIR": folder, "DISPLAY": "", "BROWSER": ""}
+            bare.pop("WAYLAND_DISPLAY", None)
+            for one, words in (("", "no desktop"), (browser, "opened"), ("/no", "BROWSER")):
+                done = subprocess.run(
+                    [PROGRAM, "graph", path],
+                    env={**bare, "BROWSER": one},
+                    **{"capture_output": True, "text": True, "check": True},
+                )
+                self.assertIn(words, done.stderr)
+                page = re.search(r"\S+\.html", done.stderr)[0].rstrip(";")
+                with open(page) as file:
+                    self.assertIn("<title>UNet", file.read())
+            end = time.monotonic() + 60  # it is not waited for
+            while not os.path.exists(told) and time.monotonic() < end:
+                time.sleep(0.01)
+            self.assertTrue(os.path.exists(told))
 
     def test_a_state_dict_has_no_graph(self):
         with tempfile.TemporaryDirectory() as folder:
