@@ -270,7 +270,8 @@ static void draw_line(struct canvas *canvas, const struct picture *picture, uint
         ++*crossing;
     if (line->n_points < 2)
         return;
-    draw_casings(&d, picture->crossings + first, *crossing - first);
+    if (*crossing > first) /* without any, there is no array */
+        draw_casings(&d, &picture->crossings[first], *crossing - first);
     draw_stroke(&d);
     draw_arrow(&d);
     if (line->dot)
