@@ -16,7 +16,7 @@ from torchoscope.compat import model_analysis, rp, torch_vis
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/python.md").read_text()
-SIGNATURES = ("record", "trace", "summary", "memory", "diff")
+SIGNATURES = ("record", "watch", "trace", "summary", "memory", "diff")
 
 
 def members(kind):
@@ -61,7 +61,8 @@ class Page(TemporaryFolder):
             shown = re.search(rf"^{function.__name__}\((.+?)\)$", PAGE, re.M | re.S)[1]
             words = [one for one in re.split(r",\s*", shown) if one != "*"]
             parameters = inspect.signature(function).parameters.values()
-            self.assertEqual(words, [str(one).replace("'", '"') for one in parameters])
+            wanted = ", ".join(str(one).replace("'", '"') for one in parameters)
+            self.assertEqual(words, wanted.split(", "))
 
     def test_lines_are_no_longer_than_88(self):
         free = ("|", "torchoscope: ")  # tables, and what is quoted
