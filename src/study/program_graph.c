@@ -44,11 +44,18 @@ static bool is_node(const struct program_making *m, uint32_t op)
            !is_dead(m, m->program->ops[op].region);
 }
 
+/* NULL if it takes and returns nothing: the program may have no ios at all. */
+static const struct program_io *ios_of(const struct program_making *m,
+                                       const struct program_call *call)
+{
+    return call->n_in + call->n_out > 0 ? &m->program->ios[call->io] : NULL;
+}
+
 /* Does a leaf without operations return what it was given? */
 static bool passes_on(struct program_making *m, uint32_t call)
 {
     const struct program_call *of = &m->program->calls[call];
-    const struct program_io *ios = &m->program->ios[of->io];
+    const struct program_io *ios = ios_of(m, of);
 
     for (uint32_t i = of->ops; i < of->end && i < m->program->n_ops; i++)
         if (is_node(m, i))
@@ -359,7 +366,7 @@ static int link_op(struct program_making *m, uint32_t i)
 static int link_call(struct program_making *m, uint32_t call)
 {
     const struct program_call *of = &m->program->calls[call];
-    const struct program_io *ios = &m->program->ios[of->io];
+    const struct program_io *ios = ios_of(m, of);
 
     for (uint32_t i = 0; i < of->n_in; i++)
         if (link_value(m, m->call_node[call], ios[i].value) < 0)
