@@ -7,6 +7,7 @@
  *   module.c      the module: its types, functions and exceptions
  *   long_work.h   Ctrl-C and other threads during long work
  *   interrupts.h  Ctrl-C while the user's code runs inside the explorer
+ *   scalars.h     numbers of a training step
  *   torch/        torch at run time, tensors, nested arguments: torch/torch.h
  *   live/         a live nn.Module as a struct model: live/live.h
  *   record/       hooks, gradients and values become a run: record/record.h
@@ -31,12 +32,16 @@ int ext_swallow(void);
 
 /* The types of the module, from the module or one of its types. */
 struct ext_state {
-    PyObject *run_type, *model_type;
+    PyObject *run_type, *model_type, *writer_type;
 };
 struct ext_state *ext_state(PyObject *module_or_type);
 /* A new _core.Run. Takes ownership of `run`, also on failure. */
 struct run;
 PyObject *ext_run(PyObject *module_or_type, struct run *run);
+
+/* The writer of a _core.HistoryWriter; NULL: an exception is set. */
+struct history_writer;
+struct history_writer *ext_writer(PyObject *module_or_type, PyObject *object);
 
 /* Raises torchoscope.Error, or a suitable built-in exception, from an err. Returns
  * NULL. */

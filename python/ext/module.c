@@ -6,6 +6,7 @@
 #include "ext/record/record.h"
 #include "ext/types/answers.h"
 #include "ext/types/explore.h"
+#include "ext/types/history_types.h"
 #include "ext/types/model_type.h"
 #include "ext/types/types.h"
 #include "ext/types/views.h"
@@ -80,6 +81,16 @@ PyObject *ext_run(PyObject *module_or_type, struct run *run)
     return answers_run(ext_state(module_or_type)->run_type, run);
 }
 
+struct history_writer *ext_writer(PyObject *module_or_type, PyObject *object)
+{
+    PyObject *type = ext_state(module_or_type)->writer_type;
+
+    if (Py_TYPE(object) == (PyTypeObject *)type)
+        return writer_of(object);
+    PyErr_SetString(PyExc_TypeError, "not a HistoryWriter");
+    return NULL;
+}
+
 static PyObject *add_type(PyObject *module, PyType_Spec *spec)
 {
     PyObject *type = PyType_FromModuleAndSpec(module, spec, NULL);
@@ -103,18 +114,22 @@ static int add_error(PyObject *module)
 static int fill_module(PyObject *module)
 {
     struct ext_state *state = ext_state(module);
-    PyObject *recorder_type, *budget_type, *hub_type;
+    PyObject *recorder_type, *budget_type, *hub_type, *history_type;
 
     state->run_type = add_type(module, &run_spec);
     recorder_type = add_type(module, &recorder_spec);
     state->model_type = add_type(module, &model_spec);
     budget_type = add_type(module, &budget_spec);
     hub_type = add_type(module, &hub_spec);
+    state->writer_type = add_type(module, &writer_spec);
+    history_type = add_type(module, &history_spec);
     Py_XDECREF(recorder_type); /* the module holds these */
     Py_XDECREF(budget_type);
     Py_XDECREF(hub_type);
+    Py_XDECREF(history_type);
     if (!state->run_type || !state->model_type || !recorder_type || !budget_type ||
-        !hub_type || PyModule_AddFunctions(module, peek_functions) < 0 ||
+        !hub_type || !state->writer_type || !history_type ||
+        PyModule_AddFunctions(module, peek_functions) < 0 ||
         PyModule_AddFunctions(module, numbers_functions) < 0 || add_error(module) < 0)
         return -1;
     return PyModule_AddStringConstant(module, "version", TORCHOSCOPE_VERSION);
@@ -126,6 +141,7 @@ static int visit_module(PyObject *module, visitproc visit, void *arg)
 
     Py_VISIT(state->run_type);
     Py_VISIT(state->model_type);
+    Py_VISIT(state->writer_type);
     return 0;
 }
 
@@ -135,6 +151,7 @@ static int clear_module(PyObject *module)
 
     Py_CLEAR(state->run_type);
     Py_CLEAR(state->model_type);
+    Py_CLEAR(state->writer_type);
     return 0;
 }
 

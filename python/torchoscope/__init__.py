@@ -25,6 +25,7 @@ __all__ = [
     "Gap",
     "Graph",
     "GraphDiff",
+    "History",
     "LineChange",
     "Memory",
     "Model",
@@ -34,9 +35,11 @@ __all__ = [
     "OpValue",
     "Ops",
     "Recording",
+    "Series",
     "Summary",
     "Tensor",
     "Value",
+    "Watch",
     "diff",
     "explore",
     "flops_formula",
@@ -48,6 +51,8 @@ __all__ = [
     "state_guard",
     "summary",
     "trace",
+    "unwatch",
+    "watch",
 ]
 
 # Imported on first use: these need torch, which takes seconds to import, or modules of
@@ -58,6 +63,8 @@ _LATER |= {"trace": "traces", "summary": "summaries", "Summary": "summaries"}
 _LATER |= {"explore": "explorer", "Op": "ops", "Ops": "ops", "OpValue": "ops"}
 _LATER |= {"Graph": "graphs", "Node": "graphs", "Edge": "graphs", "graph": "graphs"}
 _LATER |= {"GraphDiff": "graphs", "BoxChange": "graphs", "LineChange": "graphs"}
+_LATER |= {"watch": "watching", "unwatch": "watching", "Watch": "watching"}
+_LATER |= {"History": "history", "Series": "history"}
 _LATER |= {"flops_formula": "flops", "register_flops": "flops"}
 
 

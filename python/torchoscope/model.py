@@ -211,13 +211,15 @@ class Model(Shown):
 
 
 def open(what):
-    """Open a model. Returns a Recording for a .scope file, else a Model.
+    """Open a model. Returns a Recording for a .scope file (a History if it is one of a
+    training), else a Model.
 
     `what` is the path of a file or folder, a live module or an object that contains
     modules, or a state_dict or checkpoint in memory. Nothing in a file is executed."""
     if isinstance(what, (Model, Recording)):
         return what
     if isinstance(what, (str, bytes, os.PathLike)) and _core.is_run(what):
-        path = os.fsdecode(what)
-        return Recording(_core.open_run(path), path)
+        from torchoscope.history import open_run
+
+        return open_run(os.fsdecode(what))
     return Model(what)

@@ -258,6 +258,9 @@ class LiveRecording(Recording):
         hooks.add(listener)
         stack.callback(hooks.remove, listener)
         _set_hook_cost(core)
+        self._show_stats()
+
+    def _show_stats(self):
         forward_stats.attach(self, self._modules)
 
     def _renew(self):

@@ -71,6 +71,8 @@ struct run_value {
     uint32_t op_value;           /* the same among the values of operations: index in
                                     run->ops->values; or RUN_NONE */
     uint64_t numel, bytes;
+    struct str spread; /* packed (measure/spread.h), if the recorder counted it; not in
+                          files */
 };
 
 enum run_io_kind {

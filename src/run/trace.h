@@ -91,6 +91,8 @@ uint32_t trace_value(struct trace *trace, const struct run_value *value,
                      const int64_t *sizes, const int64_t *strides,
                      const struct stats *stats);
 void trace_value_stats(struct trace *trace, uint32_t value, const struct stats *stats);
+/* Copies the packed histogram of a value (measure/spread.h). */
+void trace_value_spread(struct trace *trace, uint32_t value, struct str packed);
 /* Merges the values of light calls that were not measured when seen. Call it after
  * trace_value_stats() and before the outermost call ends. */
 void trace_settle(struct trace *trace);

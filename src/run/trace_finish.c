@@ -99,6 +99,8 @@ static int copy_values(struct finish *f)
         struct run_value *value = &run->values[i];
 
         value->flags &= (uint8_t)~VALUE_SEEN;
+        if (value->spread.len > 0)
+            value->spread = arena_str(&run->arena, value->spread);
         if (value->stats == RUN_NONE)
             continue;
         run->stats[run->n_stats] = trace->stats[i];

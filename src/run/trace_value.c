@@ -84,6 +84,12 @@ void trace_value_stats(struct trace *trace, uint32_t value, const struct stats *
         trace->values[value].flags |= RUN_SAMPLED;
 }
 
+void trace_value_spread(struct trace *trace, uint32_t value, struct str packed)
+{
+    if (value < trace->n_values)
+        trace->values[value].spread = arena_str(&trace->arena, packed);
+}
+
 bool trace_is_kept(const struct trace *trace, uint32_t value)
 {
     return value < trace->n_values && trace->values[value].kept != RUN_NONE;

@@ -10,6 +10,7 @@
  *     recorder_line.c    the source line of a call
  *     recorder_names.c   the names of forward's arguments
  *     recorder_params.c  parameters and their gradients
+ *     recorder_watch.c   histograms, updates; a step becomes points of a history
  *   seen.h           recognises values that were measured already
  *   grads.h          gradients, by hooks on autograd's nodes (grads_in.h: its files)
  *   ops.h            operations, by a dispatch mode (ops_in.h: its files)
@@ -32,7 +33,7 @@
 PyObject *record_empty_mode(PyObject *module, PyObject *unused);
 
 /* _core.Recorder(model, name="", *, mode="full", gradients=False, keep=None, limit=0,
- * keep_limit=0, calls=64, lines=True, device=None, force_device=False, ops=None)
+ * keep_limit=0, calls=64, lines=True, device=None, force_device=False, ops=None, watch=False)
  * ops: see ops_new().
  * mode: "full", "exact", "sampled" or "guard". calls: how many calls of each module are
  * kept separately; 0: all.
@@ -61,6 +62,18 @@ PyObject *record_empty_mode(PyObject *module, PyObject *unused);
  *   ops_mode()              a dispatch mode that records operations into this; for the
  *                           calling thread
  *   optimizer(begins)       an optimizer's step() begins or ends on this thread
+ * With watch=True (a training's history):
+ *   before_step(params, parameters, gradients, updates)  an optimizer's step() begins:
+ *                           record these parameters, their gradients; keep a sample of
+ *                           them for updates
+ *   after_step()            it returned: measure the updates
+ *   log(writer, number, graded, kinds, scalars) -> bool
+ *                           write what was recorded as a step of the history: `graded`
+ *                           is the phase of passes with gradients (0 training, 1
+ *                           evaluation), `kinds` has a bit for each kind of series,
+ *                           `scalars` is a list of (name, float). Adds the
+ *                           scalar grad_norm. The trace begins anew. False: a call is
+ *                           under way, and nothing was done
  *
  * Members: cost_ns, bytes (measured), errors, armed, hook_calls, n_ops, roots (a list);
  * and these can be set: hook_ns (cost of torch's hooked path per call), op_ns (of its

@@ -34,14 +34,14 @@ struct wishes {
     PyObject *model, *keep, *device, *ops;
     const char *name, *mode;
     unsigned long long limit, keep_limit, calls;
-    int gradients, lines, force_device;
+    int gradients, lines, force_device, watch;
 };
 
 static bool parse_wishes(struct wishes *wishes, PyObject *args, PyObject *kwargs)
 {
-    static char words[][16] = {"model", "name",   "mode",         "gradients",
-                               "keep",  "limit",  "keep_limit",   "calls",
-                               "lines", "device", "force_device", "ops"};
+    static char words[][16] = {
+        "model", "name",  "mode",   "gradients",    "keep", "limit", "keep_limit",
+        "calls", "lines", "device", "force_device", "ops",  "watch"};
     char *names[sizeof words / sizeof *words + 1] = {NULL};
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -49,10 +49,10 @@ static bool parse_wishes(struct wishes *wishes, PyObject *args, PyObject *kwargs
     *wishes = (struct wishes){
         .name = "", .mode = "full", .calls = RUN_KEEP_CALLS, .lines = 1};
     return PyArg_ParseTupleAndKeywords(
-        args, kwargs, "O|s$spOKKKpOpO:Recorder", names, &wishes->model, &wishes->name,
+        args, kwargs, "O|s$spOKKKpOpOp:Recorder", names, &wishes->model, &wishes->name,
         &wishes->mode, &wishes->gradients, &wishes->keep, &wishes->limit,
         &wishes->keep_limit, &wishes->calls, &wishes->lines, &wishes->device,
-        &wishes->force_device, &wishes->ops);
+        &wishes->force_device, &wishes->ops, &wishes->watch);
 }
 
 static const char *const mode_names[] = {[MEASURE_FULL] = "full",
@@ -120,6 +120,7 @@ static bool make_trace(struct recorder *recorder, const struct wishes *wishes)
         return false;
     }
     recorder->model = model;
+    recorder->wanted = wanted;
     recorder->about = calloc(model->n_objects + 1, 1);
     recorder->n_names = model->n_objects;
     recorder->names = calloc(recorder->n_names + 1, sizeof *recorder->names);
@@ -158,6 +159,8 @@ static bool fill(struct recorder *recorder, const struct wishes *wishes)
         recorder->lines = code_lines_new();
     if (wishes->gradients)
         recorder->grads = grads_new(recorder);
+    if (wishes->watch)
+        recorder->watch = recorder_watch_new();
     if (wishes->ops && wishes->ops != Py_None)
         recorder->ops = ops_new(recorder, wishes->ops);
     if (PyErr_Occurred())
@@ -232,6 +235,7 @@ static void recorder_dealloc(PyObject *self)
     PyObject_GC_UnTrack(self);
     recorder_clear(self);
     release_recording(recorder);
+    recorder_watch_free(recorder->watch);
     ops_free(recorder->ops);
     seen_free(recorder->seen);
     frames_free(recorder->frames);
@@ -283,6 +287,22 @@ static PyObject *step(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
     (void)args;
     (void)n_args;
     return see_params(self, true);
+}
+
+static PyObject *before_step(PyObject *self, PyObject *args)
+{
+    return recorder_before_step(recorder_of(self), args);
+}
+
+static PyObject *after_step(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return recorder_after_step(recorder_of(self));
+}
+
+static PyObject *log_step(PyObject *self, PyObject *args)
+{
+    return recorder_log(recorder_of(self), args);
 }
 
 /* Parses an optimizer's number; false: an exception is set, or nothing is recorded. */
@@ -674,6 +694,9 @@ static PyMethodDef methods[] = {
     {"snapshot", snapshot, METH_NOARGS, "A Run of the recording so far."},
     {"arm", arm, METH_NOARGS, "Record from now on."},
     {"disarm", disarm, METH_NOARGS, "Do nothing until arm()."},
+    {"before_step", before_step, METH_VARARGS, "before_step(params, ...): see them"},
+    {"after_step", after_step, METH_NOARGS, "An optimizer stepped: what changed?"},
+    {"log", log_step, METH_VARARGS, "log(writer, ...): the step as points; begin anew"},
     {"__reduce__", reduce, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -17,9 +17,10 @@
 #include "run/trace.h"
 
 struct grads;
-struct recorder_ops; /* operations (ops.h) */
-struct frames;       /* the calls under way on each thread (recorder_frames.c) */
-struct code_lines;   /* source lines of calls (recorder_line.c) */
+struct recorder_watch; /* a training that is watched (recorder_watch.c) */
+struct recorder_ops;   /* operations (ops.h) */
+struct frames;         /* the calls under way on each thread (recorder_frames.c) */
+struct code_lines;     /* source lines of calls (recorder_line.c) */
 
 enum recorder_about {
     RECORDER_KEEPS = 1,        /* keep the elements of its values */
@@ -36,6 +37,8 @@ struct recorder {
     struct grads *grads;      /* NULL: gradients are not recorded */
     struct recorder_ops *ops; /* NULL: operations are not recorded */
     struct frames *frames;
+    struct recorder_watch *watch; /* NULL: a plain recording */
+    struct trace_wanted wanted;
     struct code_lines *lines; /* NULL: lines are not recorded */
     enum measure_mode mode;
     uint32_t epoch; /* of the trace, when `seen` was last cleared */
@@ -103,6 +106,22 @@ void recorder_times(struct recorder *recorder);
 bool recorder_keeps(struct recorder *recorder, uint32_t object, uint32_t call);
 /* Records the gradients of all parameters and, if `parameters`, the parameters. */
 void recorder_params(struct recorder *recorder, bool parameters);
+
+/* Likewise, of one tensor of the model. */
+void recorder_param(struct recorder *recorder, uint32_t number, PyObject *tensor,
+                    bool parameter, bool gradient);
+
+/* ---- a training that is watched: the trace begins anew with each logged step */
+
+struct recorder_watch *recorder_watch_new(void); /* NULL: an exception is set */
+void recorder_watch_free(struct recorder_watch *watch);
+/* The packed spread of a tensor that was just measured, valid until the next; empty:
+ * none. */
+struct str recorder_spread(struct recorder *recorder, const struct live_tensor *look);
+/* The methods before_step(), after_step() and log() of the type. */
+PyObject *recorder_before_step(struct recorder *recorder, PyObject *args);
+PyObject *recorder_after_step(struct recorder *recorder);
+PyObject *recorder_log(struct recorder *recorder, PyObject *args);
 
 /* ---- calls under way */
 

@@ -24,6 +24,15 @@ static void record_gradient(struct recorder *recorder, uint32_t number,
     Py_XDECREF(gradient);
 }
 
+void recorder_param(struct recorder *recorder, uint32_t number, PyObject *tensor,
+                    bool parameter, bool gradient)
+{
+    if (parameter)
+        record_one(recorder, number, tensor, false);
+    if (gradient && recorder->trace)
+        record_gradient(recorder, number, tensor);
+}
+
 void recorder_params(struct recorder *recorder, bool parameters)
 {
     const struct model *model = recorder->model;
@@ -37,10 +46,7 @@ void recorder_params(struct recorder *recorder, bool parameters)
         tensor = live_tensor_of(recorder->live, i);
         if (!tensor)
             continue;
-        if (parameters)
-            record_one(recorder, i, tensor, false);
-        if (recorder->trace)
-            record_gradient(recorder, i, tensor);
+        recorder_param(recorder, i, tensor, parameters, true);
         Py_DECREF(tensor);
     }
     quiet_end(quiet);

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "measure/memory.h"
 #include "measure/stats.h"
 #include "model/dtype.h"
 #include "model/model.h"
@@ -56,6 +57,9 @@ bool tensor_outline(PyObject *tensor, bool grad, struct live_tensor *to);
  * why. */
 bool tensor_stats(struct live_tensor *tensor, enum measure_mode mode,
                   struct stats *ret_stats);
+/* The elements of a readable tensor for measure/; valid as long as the tensor's
+ * description. */
+struct memory tensor_memory(const struct live_tensor *tensor);
 /* Whether its elements are contiguous in C order. */
 bool tensor_in_c_order(const struct live_tensor *tensor);
 /* Copies the elements of a readable tensor, dense and in C order. */

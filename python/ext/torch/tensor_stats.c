@@ -28,7 +28,7 @@ bool tensor_in_c_order(const struct live_tensor *tensor)
     return !(tensor->flags & (LIVE_CONJ | LIVE_NEG));
 }
 
-static struct memory memory_of(const struct live_tensor *tensor)
+struct memory tensor_memory(const struct live_tensor *tensor)
 {
     return (struct memory){
         .at = tensor->at,
@@ -102,7 +102,7 @@ static int share(const struct live_tensor *tensor, enum measure_mode mode,
 bool tensor_stats(struct live_tensor *tensor, enum measure_mode mode,
                   struct stats *ret_stats)
 {
-    struct memory memory = memory_of(tensor);
+    struct memory memory = tensor_memory(tensor);
     PyThreadState *thread = NULL;
     int failed;
 
@@ -127,7 +127,7 @@ bool tensor_stats(struct live_tensor *tensor, enum measure_mode mode,
 
 bool tensor_copy(const struct live_tensor *tensor, void *to, size_t size)
 {
-    struct memory memory = memory_of(tensor);
+    struct memory memory = tensor_memory(tensor);
 
     return (tensor->flags & LIVE_READABLE) && memory_copy(&memory, to, size, NULL) == 0;
 }

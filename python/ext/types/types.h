@@ -4,6 +4,7 @@
  *   model_type.h   _core.Model: a live module or a file
  *   answers.h      _core.Run: a recording
  *   views.h        the tree as text, rows and exports, for both types
+ *   history_types.h  _core.HistoryWriter and _core.History: a training's history
  *   explore.h      the terminal explorer in the user's process
  *   pairs.c        diff()
  *   arrange.c      places and lines of a graph

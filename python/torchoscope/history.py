@@ -1,0 +1,144 @@
+"""History: the series of a watched training, read from its .scope file."""
+
+from torchoscope import _core
+from torchoscope.recording import Recording
+
+KINDS = ("input", "output", "grad_input", "grad_output")
+KINDS += ("param", "grad_param", "update")
+PHASES = ("train", "eval")
+
+
+def open_run(path):
+    """A Recording from a .scope file, or a History if the file has one."""
+    run = _core.open_run(path)
+    try:
+        history = _core.History(path)
+    except KeyError:  # a plain recording
+        return Recording(run, path)
+    return History(run, path, history)
+
+
+class Series:
+    """Numbers over the steps of a training. `series["mean"]` is a list with a number for
+    each step; `columns` has the names."""
+
+    def __init__(self, name, rows, load=None):
+        self._name, self._rows, self._load = name, rows, load
+
+    @property
+    def columns(self):
+        """The names of the lists, a list of str."""
+        return [key for key in (self._rows[0] if self._rows else ()) if key != "histogram"]
+
+    @property
+    def steps(self):
+        """The step number of each point; of merged steps the last one."""
+        return [row["last"] for row in self._rows]
+
+    @property
+    def histograms(self):
+        """For each point a dict: edges (one more than counts), counts, counted, and `of`:
+        how many elements the tensor has; more than counted are a sample. None if it has
+        no histogram."""
+        rows = self._load() if self._load else ()
+        return [row["histogram"] for row in rows]
+
+    def numpy(self, column):
+        """A list as a numpy array."""
+        import numpy
+
+        return numpy.array(self[column])
+
+    def to_pandas(self):
+        """A pandas.DataFrame with a column for each list, by step."""
+        import pandas
+
+        data = {key: self[key] for key in self.columns if key != "last"}
+        return pandas.DataFrame(data, index=pandas.Index(self.steps, name="step"))
+
+    def __getitem__(self, column):
+        if self._rows and column not in self.columns:
+            raise KeyError(f"no column {column!r}; there are {', '.join(self.columns)}")
+        return [row[column] for row in self._rows]
+
+    def __len__(self):
+        return len(self._rows)
+
+    def __repr__(self):
+        return f"<torchoscope.Series {self._name}: {len(self)} points>"
+
+
+class History(Recording):
+    """A watched training: the recording of its first step, and series over all logged
+    steps. What the file gains while it is written is seen by the next question."""
+
+    def __init__(self, run, source, history):
+        super().__init__(run, source)
+        self._history = history
+
+    @property
+    def steps(self):
+        """The numbers of the training steps in the file, a list: those that were logged,
+        and those with scalars only. Of merged steps the last."""
+        return self._numbers(0)
+
+    def eval_steps(self):
+        """The step numbers at which evaluation passes were logged, a list."""
+        return self._numbers(1)
+
+    def _numbers(self, phase):
+        # Scalars that were logged after their step are a row of their own.
+        return list(dict.fromkeys(row["last"] for row in self._history.steps(phase)))
+
+    def all_series(self):
+        """Which series there are, a list of dicts: name, kind, call, path, phase."""
+        return self._history.series()
+
+    def series(self, place, kind, call=0, path="", phase="train"):
+        """The Series of a tensor. place: the name of a module or parameter; kind: "input",
+        "output", "grad_input", "grad_output" of a module, "param", "grad_param", "update"
+        of a parameter; call: which call of the module in a step; path: which of several
+        tensors, as in Value.path; phase: "train" or "eval"."""
+        if kind not in KINDS:
+            raise ValueError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
+        if phase not in PHASES:
+            raise ValueError(f"phase must be 'train' or 'eval', not {phase!r}")
+        wanted = {"name": place, "kind": kind, "call": call, "phase": phase}
+        found = {
+            row["path"]: number
+            for number, row in enumerate(self._history.series())
+            if wanted.items() <= row.items()
+        }
+        if path not in found and not (path == "" and len(found) == 1):
+            raise KeyError(self._missing(place, kind, found))
+        number = found.get(path, next(iter(found.values())))
+        points = self._history.points
+        return Series(
+            f"{place} {kind}", points(number), lambda: points(number, True)
+        )
+
+    def _missing(self, place, kind, found):
+        name = place or "the root"
+        if found:
+            return f"{kind} of {name} has several tensors: path= {', '.join(found)}"
+        known = {row["name"] for row in self._history.series()}
+        if place not in known:
+            return f"nothing of {name} was logged"
+        return f"no {kind} of {name} was logged with this call and phase"
+
+    def scalars(self, phase="train"):
+        """A dict: name of a scalar (loss, grad_norm, lr/0, ...) -> its Series, with
+        columns value, mean, min and max."""
+        if phase not in PHASES:
+            raise ValueError(f"phase must be 'train' or 'eval', not {phase!r}")
+        names = enumerate(self._history.names())
+        at = PHASES.index(phase)
+        found = {name: self._history.scalars(number, at) for number, name in names}
+        return {name: Series(name, rows) for name, rows in found.items() if rows}
+
+    def alarms(self):
+        """What went wrong in the training, a list of dicts: step, kind, name, text, ..."""
+        return self._history.alarms()
+
+    def __repr__(self):
+        return f"<torchoscope.History of {self._source}: {len(self.steps)} steps>"

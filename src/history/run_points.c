@@ -1,0 +1,227 @@
+#include "history/run_points.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* What is needed to write the points of one phase. */
+struct filling {
+    const struct run_points *points;
+    struct history_writer *writer;
+    enum history_phase phase;
+    uint8_t *phases;  /* by call */
+    uint32_t *calls;  /* by place: calls of this phase so far */
+    uint32_t *places; /* by tensor: its first place, or NO_PLACE */
+    struct buf name;
+};
+
+static enum history_phase phase_of(const struct run_points *points,
+                                   const struct run_call *root)
+{
+    return root->flags & RUN_GRAD_MODE ? points->graded : HISTORY_EVAL;
+}
+
+bool run_points_has(const struct run_points *points, enum history_phase phase)
+{
+    const struct run *run = points->run;
+
+    if (phase == HISTORY_TRAIN && (run->n_params > 0 || points->n_updates > 0))
+        return true;
+    for (uint32_t i = 0; i < run->n_calls; i++)
+        if (run->calls[i].parent == RUN_NONE &&
+            !(run->calls[i].flags & RUN_RECOMPUTED) &&
+            phase_of(points, &run->calls[i]) == phase)
+            return true;
+    return false;
+}
+
+static void add_point(struct filling *f, uint32_t place, uint32_t call,
+                      enum history_kind kind, struct str path,
+                      struct history_point *point)
+{
+    struct history_series series = {.place = place,
+                                    .call = call,
+                                    .kind = (uint8_t)kind,
+                                    .phase = (uint8_t)f->phase,
+                                    .path = path};
+
+    buf_clear(&f->name);
+    place_path(f->points->run->model, place, &f->name);
+    series.name = buf_span(&f->name);
+    point->series = history_writer_series(f->writer, &series);
+    history_writer_point(f->writer, point);
+}
+
+/* Adds a value as a point, if it was measured. */
+static void add_value(struct filling *f, uint32_t place, uint32_t call,
+                      enum history_kind kind, struct str path, uint32_t number)
+{
+    const struct run *run = f->points->run;
+    const struct run_value *value;
+    struct history_point point = {.merged = 1};
+
+    if (number >= run->n_values || !(f->points->kinds & 1u << kind))
+        return;
+    value = &run->values[number];
+    if (value->stats == RUN_NONE)
+        return;
+    point.stats = run->stats[value->stats];
+    point.histogram = value->spread;
+    add_point(f, place, call, kind, path, &point);
+}
+
+static enum history_kind kind_of_io(uint8_t kind)
+{
+    static const enum history_kind kinds[] = {[RUN_IN] = HISTORY_INPUT,
+                                              [RUN_OUT] = HISTORY_OUTPUT,
+                                              [RUN_GRAD_OUT] = HISTORY_GRAD_OUTPUT,
+                                              [RUN_GRAD_IN] = HISTORY_GRAD_INPUT};
+
+    return kinds[kind & 3];
+}
+
+static void add_calls(struct filling *f)
+{
+    const struct run *run = f->points->run;
+
+    for (uint32_t i = 0; i < run->n_calls; i++) {
+        const struct run_call *call = &run->calls[i];
+        uint32_t number;
+
+        f->phases[i] = (uint8_t)(call->parent < i ? f->phases[call->parent]
+                                                  : phase_of(f->points, call));
+        if (call->flags & (RUN_RECOMPUTED | RUN_LIGHT) || f->phases[i] != f->phase)
+            continue;
+        number = f->calls[call->place]++;
+        for (uint32_t k = call->ios; k < call->ios + call->n_ios; k++) {
+            const struct run_io *io = &run->ios[k];
+
+            add_value(f, call->place, number, kind_of_io(io->kind),
+                      run_string(run, io->path), io->value);
+        }
+    }
+}
+
+/* Calls that the recording merged share the index after the last that it kept. They
+ * have no histogram. */
+static void add_merged(struct filling *f)
+{
+    const struct run *run = f->points->run;
+
+    for (uint32_t i = 0; i < run->n_merged; i++) {
+        const struct run_merged *merged = &run->merged[i];
+        uint32_t newest = merged->newest, place;
+
+        if (newest >= run->n_calls || f->phases[newest] != f->phase ||
+            run->calls[newest].flags & RUN_RECOMPUTED)
+            continue;
+        place = run->calls[newest].place;
+        for (uint32_t k = merged->ios; k < merged->ios + merged->n_ios; k++) {
+            const struct run_merged_io *io = &run->merged_ios[k];
+            enum history_kind kind = kind_of_io(io->kind);
+            struct history_point point = {.merged = merged->calls};
+
+            if (io->stats == RUN_NONE || !(f->points->kinds & 1u << kind))
+                continue;
+            point.stats = run->stats[io->stats];
+            add_point(f, place, f->calls[place], kind, run_string(run, io->path),
+                      &point);
+        }
+    }
+}
+
+/* The newest value and gradient of each parameter. */
+static void add_params(struct filling *f)
+{
+    const struct run *run = f->points->run;
+
+    for (uint32_t i = 0; i < run->n_params; i++) {
+        const struct run_param *param = &run->params[i];
+
+        if (f->places[param->tensor] != NO_PLACE)
+            add_value(f, f->places[param->tensor], 0,
+                      param->gradient ? HISTORY_GRAD_PARAM : HISTORY_PARAM, STR(""),
+                      param->value);
+    }
+    for (uint32_t i = 0; i < f->points->n_updates; i++) {
+        const struct history_update *update = &f->points->updates[i];
+        struct history_point point = {
+            .merged = 1, .stats = update->stats, .histogram = update->histogram};
+
+        if (update->tensor >= run->model->n_tensors ||
+            f->places[update->tensor] == NO_PLACE ||
+            !(f->points->kinds & 1u << HISTORY_UPDATE))
+            continue;
+        if (!isnan(update->ratio))
+            point.extra[EXTRA_RATIO] = history_number_of(update->ratio);
+        add_point(f, f->places[update->tensor], 0, HISTORY_UPDATE, STR(""), &point);
+    }
+}
+
+static void find_places(const struct model *model, uint32_t *places)
+{
+    for (uint32_t i = 0; i < model->n_tensors; i++)
+        places[i] = NO_PLACE;
+    for (uint32_t p = model->n_places; p-- > 0;)
+        if (model->kind[p] == PLACE_TENSOR && model->object[p] < model->n_tensors)
+            places[model->object[p]] = p;
+}
+
+int run_points_write(const struct run_points *points, enum history_phase phase,
+                     struct history_writer *writer)
+{
+    const struct model *model = points->run->model;
+    struct filling f = {
+        .points = points,
+        .writer = writer,
+        .phase = phase,
+        .phases = calloc(points->run->n_calls + 1, sizeof *f.phases),
+        .calls = calloc(model->n_places + 1, sizeof *f.calls),
+        .places = calloc(model->n_tensors + 1, sizeof *f.places),
+        .name = BUF_INIT,
+    };
+    int status = f.phases && f.calls && f.places ? 0 : -1;
+
+    if (status == 0) {
+        find_places(model, f.places);
+        add_calls(&f);
+        add_merged(&f);
+        if (phase == HISTORY_TRAIN)
+            add_params(&f);
+    }
+    buf_release(&f.name);
+    free(f.phases);
+    free(f.calls);
+    free(f.places);
+    return status;
+}
+
+double run_points_gradient_norm(const struct run *run)
+{
+    bool some = false, nan = false, infinite = false;
+    double sum = 0;
+
+    for (uint32_t i = 0; i < run->n_params; i++) {
+        const struct run_param *param = &run->params[i];
+        const struct stats *stats;
+        double norm, seen;
+
+        if (!param->gradient || param->value >= run->n_values ||
+            run->values[param->value].stats == RUN_NONE)
+            continue;
+        stats = &run->stats[run->values[param->value].stats];
+        nan = nan || stats->nan > 0;
+        infinite = infinite || stats->pos_inf > 0 || stats->neg_inf > 0;
+        if (!stats_measured(stats))
+            continue;
+        norm = stats_l2(stats);
+        seen = stats->sampled ? (double)stats->count : 0;
+        sum += norm * norm *
+               (seen > 0 ? (double)run->values[param->value].numel / seen : 1);
+        some = true;
+    }
+    if (nan)
+        return (double)NAN;
+    if (infinite)
+        return (double)INFINITY;
+    return some ? sqrt(sum) : (double)NAN;
+}

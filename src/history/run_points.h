@@ -1,0 +1,38 @@
+/* run_points.h - the recording of one step becomes points of its history.
+ *
+ * A call belongs to the phase of its pass: a pass without gradients (torch.no_grad())
+ * is evaluation; one with gradients has the phase that the caller says, because only the
+ * caller knows whether an optimizer stepped. Parameters and updates belong to training. */
+#ifndef HISTORY_RUN_POINTS_H
+#define HISTORY_RUN_POINTS_H
+
+#include "history/writer.h"
+
+/* The change of a parameter in this step (measure/update.h). */
+struct history_update {
+    uint32_t tensor; /* of the model */
+    struct stats stats;
+    double ratio;
+    struct str histogram; /* packed */
+};
+
+struct run_points {
+    const struct run *run;
+    unsigned kinds;            /* wanted: bits 1 << enum history_kind */
+    enum history_phase graded; /* of passes with gradients */
+    const struct history_update *updates;
+    uint32_t n_updates;
+};
+
+/* Was there a pass of this phase? */
+bool run_points_has(const struct run_points *points, enum history_phase phase);
+/* Adds the points of this phase to the writer's current step. -1: no memory, and some
+ * are missing. */
+int run_points_write(const struct run_points *points, enum history_phase phase,
+                     struct history_writer *writer);
+/* The L2 norm of all parameters' gradients together, as the newest of each was; NaN or
+ * infinite if an element is; NaN if there is none. Gradients that were measured by
+ * sampling make it an estimate. */
+double run_points_gradient_norm(const struct run *run);
+
+#endif
