@@ -23,6 +23,7 @@ __all__ = [
     "Gap",
     "Graph",
     "GraphDiff",
+    "History",
     "LineChange",
     "Memory",
     "Model",
@@ -32,9 +33,11 @@ __all__ = [
     "OpValue",
     "Ops",
     "Recording",
+    "Series",
     "Summary",
     "Tensor",
     "Value",
+    "Watch",
     "diff",
     "explore",
     "flops_formula",
@@ -46,6 +49,8 @@ __all__ = [
     "state_guard",
     "summary",
     "trace",
+    "unwatch",
+    "watch",
 ]
 
 _Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
@@ -535,6 +540,64 @@ class _LiveRecording(Recording):
     ) -> Literal[False]: ...
     def stop(self) -> None: ...
 
+class Series:
+    def __init__(
+        self,
+        name: str,
+        rows: list[dict[str, Any]],
+        load: Callable[[], list[dict[str, Any]]] | None = None,
+    ) -> None: ...
+    @property
+    def columns(self) -> list[str]: ...
+    @property
+    def steps(self) -> list[int]: ...
+    @property
+    def histograms(self) -> list[dict[str, Any] | None]: ...
+    def numpy(self, column: str) -> Any: ...
+    def to_pandas(self) -> Any: ...
+    def __getitem__(self, column: str) -> list[Any]: ...
+    def __len__(self) -> int: ...
+
+class History(Recording):
+    def __init__(self, run: Any, source: str, history: Any) -> None: ...
+    @property
+    def steps(self) -> list[int]: ...
+    def eval_steps(self) -> list[int]: ...
+    def all_series(self) -> list[dict[str, Any]]: ...
+    def series(
+        self,
+        place: str,
+        kind: str,
+        call: int = 0,
+        path: str = "",
+        phase: Literal["train", "eval"] = "train",
+    ) -> Series: ...
+    def scalars(self, phase: Literal["train", "eval"] = "train") -> dict[str, Series]: ...
+    def alarms(self) -> list[dict[str, Any]]: ...
+
+class Watch:
+    def __init__(
+        self, model: Any, name: str, wanted: Any, steps: Any, path: str, limit: int
+    ) -> None: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def steps(self) -> int: ...
+    def log(self, step: int | None = None, **scalars: Any) -> None: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *_: object) -> Literal[False]: ...
+
+def watch(
+    model: object,
+    log: str | Iterable[str] | None = ("io", "io_grad", "params", "params_grad"),
+    log_freq: int | None = None,
+    dir: str | os.PathLike[str] = "runs",
+    name: str | None = None,
+    budget: float = 0.03,
+    limit: int | str = "256MB",
+) -> Watch: ...
+def unwatch(model: object) -> None: ...
 def record(
     model: object,
     *,

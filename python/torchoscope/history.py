@@ -112,10 +112,9 @@ class History(Recording):
         if path not in found and not (path == "" and len(found) == 1):
             raise KeyError(self._missing(place, kind, found))
         number = found.get(path, next(iter(found.values())))
-        points = self._history.points
-        return Series(
-            f"{place} {kind}", points(number), lambda: points(number, True)
-        )
+        points, at = self._history.points, PHASES.index(phase)
+        name = f"{place} {kind}".strip()
+        return Series(name, points(number, at), lambda: points(number, at, True))
 
     def _missing(self, place, kind, found):
         name = place or "the root"

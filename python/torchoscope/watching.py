@@ -201,6 +201,7 @@ class Watch:
         self._count = self._next = self._number = 0
         self._scalars, self._losses = {}, []
         self._rounds = {}  # number of an optimizer -> steps in this round
+        self._owned = {}  # number of an optimizer -> ids of its parameters
         self._forget()
         self._recorder = self._begin(model, steps)
 
@@ -341,7 +342,7 @@ class Watch:
         """Has each of the model's optimizers stepped since the last step ended?"""
         rounds = self._rounds
         if number not in rounds:
-            weakref.finalize(optimizer, rounds.pop, number, None)
+            self._join(number, optimizer)
             if self._count < _PATIENCE:  # those before it do not wait for its first time
                 rounds.update(dict.fromkeys(rounds, 1))
         rounds[number] = rounds.get(number, 0) + 1
@@ -352,6 +353,16 @@ class Watch:
             return False
         rounds.update(dict.fromkeys(rounds, 0))
         return True
+
+    def _join(self, number, optimizer):
+        """An optimizer takes the place of those that share parameters with it."""
+        if number not in self._owned:
+            groups = [group["params"] for group in optimizer.param_groups]
+            self._owned[number] = {id(one) for group in groups for one in group}
+            weakref.finalize(optimizer, self._rounds.pop, number, None)
+        for other in list(self._rounds):
+            if not self._owned[number].isdisjoint(self._owned[other]):
+                del self._rounds[other]
 
     def _end_step(self):
         self._done = True

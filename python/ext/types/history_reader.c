@@ -250,12 +250,13 @@ static PyObject *points(PyObject *self, PyObject *args)
     struct history_sample *rows;
     struct err err = {0};
     struct arena arena;
-    int histograms = 0;
+    int phase, histograms = 0;
     uint32_t n;
 
-    if (!PyArg_ParseTuple(args, "I|pI:points", &wanted.series, &histograms,
+    if (!PyArg_ParseTuple(args, "Ii|pI:points", &wanted.series, &phase, &histograms,
                           &wanted.most))
         return NULL;
+    wanted.range.phase = phase ? HISTORY_EVAL : HISTORY_TRAIN;
     wanted.histograms = histograms;
     arena_init(&arena, 0);
     if (history_read_points(history_of(self), &wanted, &arena, &rows, &n, &err) < 0)
@@ -300,7 +301,7 @@ static PyMethodDef methods[] = {
     {"series", series, METH_NOARGS, "All series."},
     {"names", names, METH_NOARGS, "The names of scalars."},
     {"steps", steps, METH_VARARGS, "steps(phase): the logged steps"},
-    {"points", points, METH_VARARGS, "points(series, histograms=False, most=0)"},
+    {"points", points, METH_VARARGS, "points(series, phase, histograms=False, most=0)"},
     {"scalars", scalars, METH_VARARGS, "scalars(name, phase): a scalar over steps"},
     {"alarms", alarms, METH_NOARGS, "All alarms."},
     {NULL, NULL, 0, NULL},

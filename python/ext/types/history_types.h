@@ -22,7 +22,7 @@ struct history_writer *writer_of(PyObject *self);
  *   series()             name, path, call, kind, phase
  *   names()              of scalars: a list of str
  *   steps(phase)         first, last, merged, wall_ns, dropped
- *   points(series, histograms=False, most=0)
+ *   points(series, phase, histograms=False, most=0)
  *   scalars(name, phase) step, last, n, mean, min, max
  *   alarms()             step, kind, severity, name, line, text */
 extern PyType_Spec history_spec;
