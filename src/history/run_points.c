@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 /* What is needed to write the points of one phase. */
-struct filling {
+struct run_filling {
     const struct run_points *points;
     struct history_writer *writer;
     enum history_phase phase;
@@ -34,7 +34,7 @@ bool run_points_has(const struct run_points *points, enum history_phase phase)
     return false;
 }
 
-static void add_point(struct filling *f, uint32_t place, uint32_t call,
+static void add_point(struct run_filling *f, uint32_t place, uint32_t call,
                       enum history_kind kind, struct str path,
                       struct history_point *point)
 {
@@ -52,7 +52,7 @@ static void add_point(struct filling *f, uint32_t place, uint32_t call,
 }
 
 /* Adds a value as a point, if it was measured. */
-static void add_value(struct filling *f, uint32_t place, uint32_t call,
+static void add_value(struct run_filling *f, uint32_t place, uint32_t call,
                       enum history_kind kind, struct str path, uint32_t number)
 {
     const struct run *run = f->points->run;
@@ -79,7 +79,7 @@ static enum history_kind kind_of_io(uint8_t kind)
     return kinds[kind & 3];
 }
 
-static void add_calls(struct filling *f)
+static void add_calls(struct run_filling *f)
 {
     const struct run *run = f->points->run;
 
@@ -103,7 +103,7 @@ static void add_calls(struct filling *f)
 
 /* Calls that the recording merged share the index after the last that it kept. They
  * have no histogram. */
-static void add_merged(struct filling *f)
+static void add_merged(struct run_filling *f)
 {
     const struct run *run = f->points->run;
 
@@ -130,7 +130,7 @@ static void add_merged(struct filling *f)
 }
 
 /* The newest value and gradient of each parameter. */
-static void add_params(struct filling *f)
+static void add_params(struct run_filling *f)
 {
     const struct run *run = f->points->run;
 
@@ -170,7 +170,7 @@ int run_points_write(const struct run_points *points, enum history_phase phase,
                      struct history_writer *writer)
 {
     const struct model *model = points->run->model;
-    struct filling f = {
+    struct run_filling f = {
         .points = points,
         .writer = writer,
         .phase = phase,
