@@ -1,5 +1,7 @@
 """History: the series of a watched training, read from its .scope file."""
 
+import warnings
+
 from torchoscope import _core
 from torchoscope.recording import Recording
 
@@ -14,6 +16,9 @@ def open_run(path):
     try:
         history = _core.History(path)
     except KeyError:  # a plain recording
+        return Recording(run, path)
+    except _core.Error as problem:
+        warnings.warn(f"torchoscope: its history cannot be read: {problem}", stacklevel=3)
         return Recording(run, path)
     return History(run, path, history)
 

@@ -26,6 +26,7 @@ struct recorder_watch {
     struct buf packed;
     struct watched_param *params;
     uint32_t n, room;
+    uint8_t *known;     /* by tensor of the model: it is among `params` */
     struct buf spreads; /* of updates */
 };
 
@@ -46,8 +47,10 @@ struct recorder_watch *recorder_watch_new(void)
 /* Forgets the parameters of the last step. */
 static void clear_params(struct recorder_watch *watch)
 {
-    for (uint32_t i = 0; i < watch->n; i++)
+    for (uint32_t i = 0; i < watch->n; i++) {
         update_release(&watch->params[i].kept);
+        watch->known[watch->params[i].tensor] = 0;
+    }
     watch->n = 0;
     buf_clear(&watch->spreads);
 }
@@ -62,6 +65,7 @@ void recorder_watch_free(struct recorder_watch *watch)
     buf_release(&watch->packed);
     buf_release(&watch->spreads);
     free(watch->params);
+    free(watch->known);
     free(watch);
 }
 
@@ -89,17 +93,20 @@ static void keep_param(struct recorder *recorder, uint32_t number, PyObject *ten
     struct live_tensor look;
     struct memory memory;
 
-    for (uint32_t i = 0; i < watch->n; i++)
-        if (watch->params[i].tensor == number)
-            return;
+    if (!watch->known)
+        watch->known = calloc(recorder->model->n_tensors + 1, 1);
+    if (!watch->known || watch->known[number])
+        return;
     if (!tensor_look(tensor, &look) || !(look.flags & LIVE_READABLE) ||
         recorder->force_device ||
         !buf_grow_array(&watch->params, watch->n, &watch->room, sizeof *watch->params))
         return;
     memory = tensor_memory(&look);
     watch->params[watch->n] = (struct watched_param){.tensor = number};
-    if (update_keep(&watch->params[watch->n].kept, &memory, NULL) == 0)
-        watch->n++;
+    if (update_keep(&watch->params[watch->n].kept, &memory, NULL) < 0)
+        return;
+    watch->known[number] = 1;
+    watch->n++;
 }
 
 /* The time since `began` is our own. */
