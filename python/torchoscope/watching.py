@@ -264,7 +264,10 @@ class Watch:
             writer, self._writer = self._writer, None
             self._guard(self._recorder.stop)
         if writer is not None and os.getpid() == self._pid:
+            dropped = writer.state()["dropped"]
             self._guard(writer.close)
+            if dropped:
+                self._say(f"{dropped} steps came faster than they could be written")
 
     def __enter__(self):
         return self
