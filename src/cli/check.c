@@ -126,6 +126,8 @@ static int check_session(struct check_run *run, struct session *session,
         ask.expect = &run->expectation;
     status = look_at_bytes(run, session, &arena, &values, &ask, err);
     if (status == 0)
+        status = check_training(session, &arena, &ask, err);
+    if (status == 0)
         status = check_make(session->model, &ask, &arena, &check, err);
     if (status == 0) {
         count(run, check.verdict.verdict, check.status);

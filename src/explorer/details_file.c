@@ -57,6 +57,7 @@ void details_file(struct details *d)
     if (judged && safe)
         facts_safety(&facts);
     facts_trained(&facts);
+    facts_history(&facts);
     tell_values(d);
     if (d->roomy)
         facts_memory(&facts);

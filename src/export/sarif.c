@@ -59,6 +59,7 @@ static const struct rule rules[RULE_COUNT] = {
     [FINDING_NON_FINITE] = {NULL, "NaN or infinities among the values", "error", NULL},
     [FINDING_UNEXPECTED] = {NULL, "A name, shape or dtype is not as expected", "error",
                             NULL},
+    [FINDING_TRAINING] = {NULL, "Training went wrong at this step", "warning", NULL},
     [RULE_UNSAFE] = {"unsafe", "Loading the file would run something", "error", "9.5"},
     [RULE_NEEDS_CODE] = {"needs-code",
                          "The file names code outside the allow-list; look at it, or "

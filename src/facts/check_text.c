@@ -171,6 +171,10 @@ static void add_well(struct facts *to, const struct model *model,
         buf_text(&to->text, "no NaN, no infinity in ");
         fact_plural(to, "values", check->values, "value", "values");
         break;
+    case CHECK_TRAINING:
+        buf_text(&to->text, "healthy in ");
+        fact_plural(to, "steps", check->steps, "step", "steps");
+        break;
     case CHECK_EXPECT:
         buf_text(&to->text, "as expected: names, shapes and dtypes of ");
         fact_plural(to, "tensors", check->expected, "tensor", "tensors");

@@ -197,6 +197,7 @@ int facts_file(struct file_facts *facts, struct err *err)
     facts_memory(facts);
     facts_trained(facts);
     facts_buffers(facts);
+    facts_history(facts);
     if (facts->show->activity && facts_run(facts, err) < 0)
         return -1;
     if (session_judged(facts->show->session))

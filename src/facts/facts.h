@@ -52,5 +52,8 @@ void facts_metadata(struct file_facts *facts);
 /* When and by which software a recording was made, how long it took, where its time
  * went. */
 int facts_run(struct file_facts *facts, struct err *err);
+/* The history of a training run: steps, newest loss, alarms, what is missing. Nothing
+ * if the file has none. */
+void facts_history(struct file_facts *facts);
 
 #endif

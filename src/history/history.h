@@ -12,6 +12,10 @@
  *     reader.c         one short transaction per question
  *     reader_lists.c   series, names, steps, alarms, segments, notes
  *     reader_points.c  the points of a series, merged to as many as wanted
+ *   summary.h        a history in a few numbers
+ *   curves.h         the curves of one place, in as many columns as a screen has
+ *     curves_find.c    which series belong to a place
+ *     curves_heat.c    its histograms over steps as rows of magnitudes
  *   ranks.h          several files, one of each rank, as one
  *   tables_in.h      THE TABLE of tables; checked rows
  *   point.c          merges points (below);  codec.c  merges packed histograms

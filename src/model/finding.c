@@ -27,6 +27,7 @@ static const char *const finding_names[FINDING_COUNT] = {
     [FINDING_BIG_ENDIAN] = "big-endian",
     [FINDING_NON_FINITE] = "non-finite",
     [FINDING_UNEXPECTED] = "unexpected",
+    [FINDING_TRAINING] = "training",
 };
 
 static const char *const act_names[PICKLE_ACT_COUNT] = {

@@ -39,6 +39,7 @@ enum finding_code {
     FINDING_BIG_ENDIAN,       /* written on a big-endian machine; read all the same */
     FINDING_NON_FINITE,       /* NaN or infinities among the values of a tensor */
     FINDING_UNEXPECTED,       /* an unexpected name, shape or dtype */
+    FINDING_TRAINING,         /* an alarm of a training run */
     FINDING_COUNT
 };
 

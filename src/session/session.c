@@ -109,15 +109,52 @@ struct session *session_on_run(const struct run *run, struct source *source,
     return session;
 }
 
+/* ---- the history ---- */
+
+/* A history that cannot be read does not keep the rest from being shown. */
+static void take_history(struct session *session, const char *path)
+{
+    struct arena *arena = &session->arena;
+    struct err why = {0};
+
+    session->history = history_open(path, NULL, &why);
+    if (!session->history && why.code == ERR_NOT_FOUND)
+        return;
+    session->history_path = arena_str(arena, str_of(path)).at;
+    session->training = arena_alloc(arena, sizeof *session->training);
+    if (session->history && session->history_path && session->training &&
+        history_summarise(session->history, session->training, &why) == 0)
+        return;
+    history_close(session->history);
+    session->history = NULL;
+    session->training = NULL;
+    session->history_why =
+        arena_printf(arena, "%s", why.code ? err_reason(&why) : "no memory is left");
+}
+
+bool session_refresh_training(struct session *session)
+{
+    return session->history &&
+           history_summarise(session->history, session->training, NULL) == 0;
+}
+
+static struct session *open_recording(const char *path, struct work *work,
+                                      struct err *err)
+{
+    struct run *run = run_file_read(path, work, err);
+    struct session *session = run ? session_of_run(run, err) : NULL;
+
+    if (session)
+        take_history(session, path);
+    return session;
+}
+
 struct session *session_open(const char *path, struct work *work, struct err *err)
 {
     const struct model *model;
-    struct run *run;
 
-    if (run_file_is(path)) {
-        run = run_file_read(path, work, err);
-        return run ? session_of_run(run, err) : NULL;
-    }
+    if (run_file_is(path))
+        return open_recording(path, work, err);
     model = read_model(path, work, err);
     return model ? session_of(model, err) : NULL;
 }
@@ -126,6 +163,7 @@ void session_close(struct session *session)
 {
     if (!session)
         return;
+    history_close(session->history);
     model_free(session->own_model);
     run_free(session->own_run);
     arena_release(&session->arena);

@@ -19,6 +19,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/work.h"
+#include "history/summary.h"
 #include "measure/measure.h"
 #include "model/model.h"
 #include "run/run.h"
@@ -46,10 +47,15 @@ struct session {
     enum measure_mode mode; /* of later measurements; default: MEASURE_FULL */
     bool want_exponents;    /* count exponents in the same pass; default: false */
     bool want_sha256;       /* session_stats_many() computes digests; default: false */
-    struct stats **stats;   /* private: by tensor; NULL: not measured */
-    struct exponents **exponents; /* likewise */
-    const char **why;             /* likewise: why there are no statistics */
-    const char **sha256;          /* likewise: 64 digits */
+    /* The history of a training run in the same file; all NULL: it has none. */
+    struct history *history;          /* for this thread; others open history_path */
+    struct history_summary *training; /* when it was opened, or refreshed */
+    const char *history_path;         /* also set if the history cannot be read */
+    const char *history_why;          /* then: why */
+    struct stats **stats;             /* private: by tensor; NULL: not measured */
+    struct exponents **exponents;     /* likewise */
+    const char **why;                 /* likewise: why there are no statistics */
+    const char **sha256;              /* likewise: 64 digits */
 };
 
 /* Opens a file or folder, or a recording (.scope). NULL: it cannot be opened. */
@@ -66,6 +72,9 @@ struct session *session_of_run(struct run *run, struct err *err);
  * the run's. */
 struct session *session_on_run(const struct run *run, struct source *source,
                                struct err *err);
+/* Reads the summary of the history again: another process may be writing it. False: it
+ * cannot be read now, and the old one stays. */
+bool session_refresh_training(struct session *session);
 void session_close(struct session *session); /* NULL is allowed */
 
 /* Does it have a verdict? A live module, and a recording of one in memory, has none: it

@@ -1,12 +1,15 @@
 #include "session/session.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/test.h"
+#include "history/writer.h"
 #include "model/build.h"
 #include "run/run_file.h"
+#include "run/sample_run.h"
 #include "run/trace.h"
 #include "session/numbers.h"
 #include "session/sample_session.h"
@@ -222,4 +225,96 @@ TEST(a_recording_opens_with_the_statistics_of_its_parameters)
     CHECK(session_stats(session, 0, NULL, &stats, &err) == 0);
     CHECK(stats->mean == 2);
     session_close(session);
+}
+
+/* ---- histories ---- */
+
+static struct history_writer *begin_history(char path[64])
+{
+    struct history_writer *writer;
+    struct run *run = sample_run(1);
+
+    snprintf(path, 64, "/tmp/torchoscope_session_XXXXXX");
+    close(mkstemp(path));
+    writer = history_writer_create(path, run, NULL, &(struct history_options){0}, NULL);
+    CHECK(writer != NULL);
+    CHECK_INT(history_writer_name(writer, STR("loss")), 0);
+    run_free(run);
+    return writer;
+}
+
+static void log_step(struct history_writer *writer, uint64_t number)
+{
+    history_writer_begin(writer, number, HISTORY_TRAIN, (number + 1) * 1000000000u);
+    history_writer_scalar(writer, 0, (double)number / 2);
+    history_writer_end(writer, 0);
+    history_writer_flush(writer);
+}
+
+TEST(a_recording_opens_with_the_history_in_it)
+{
+    char path[64];
+    struct history_writer *writer = begin_history(path);
+    struct session *session;
+
+    log_step(writer, 0);
+    log_step(writer, 7);
+    CHECK_INT(history_writer_close(writer, NULL), 0);
+    session = session_open(path, NULL, NULL);
+    CHECK(session && session->history && !session->history_why);
+    CHECK_STR(session->history_path, path);
+    CHECK_INT(session->training->phases[HISTORY_TRAIN].steps, 2);
+    CHECK_INT(session->training->loss_step, 7);
+    CHECK(session->training->newest_loss == 3.5);
+    /* Another process continues it. */
+    writer = history_writer_resume(path, &(struct history_options){0}, NULL);
+    log_step(writer, 8);
+    CHECK_INT(history_writer_close(writer, NULL), 0);
+    CHECK_INT(session->training->phases[HISTORY_TRAIN].steps, 2);
+    CHECK(session_refresh_training(session));
+    CHECK_INT(session->training->phases[HISTORY_TRAIN].steps, 3);
+    CHECK_INT(session->training->segments, 2);
+    session_close(session);
+    unlink(path);
+}
+
+TEST(a_recording_without_a_history_has_none)
+{
+    struct session *session = session_of_run(sample_run(1), NULL);
+
+    CHECK(!session->history && !session->training && !session->history_path);
+    CHECK(!session->history_why && !session_refresh_training(session));
+    session_close(session);
+}
+
+/* Changes the statement that created a table. */
+static void spoil_table(const char *path, const char *statement)
+{
+    FILE *file = fopen(path, "r+");
+    static char bytes[1 << 20];
+    size_t n = fread(bytes, 1, sizeof bytes, file);
+    size_t len = strlen(statement), at = 0;
+
+    while (at + len < n && memcmp(bytes + at, statement, len) != 0)
+        at++;
+    CHECK(at + len < n);
+    fseek(file, (long)at, SEEK_SET);
+    fputc('X', file);
+    fclose(file);
+}
+
+TEST(a_history_that_cannot_be_read_leaves_the_rest)
+{
+    char path[64];
+    struct history_writer *writer = begin_history(path);
+    struct session *session;
+
+    log_step(writer, 0);
+    CHECK_INT(history_writer_close(writer, NULL), 0);
+    spoil_table(path, "CREATE TABLE history_step");
+    session = session_open(path, NULL, NULL);
+    CHECK(session && session->run && !session->history && !session->training);
+    CHECK(session->history_why && *session->history_why);
+    session_close(session);
+    unlink(path);
 }

@@ -15,6 +15,8 @@
 #include "run/sample_block.h"
 #include "run/trace.h"
 
+#include "make_training.h"
+
 enum { CALLED_NOT = 1, FUSED = 2, RAISES = 4, CONTAINER = 8 };
 
 struct layer {
@@ -303,8 +305,7 @@ static int save_run(struct run *run, const char *folder, const char *name)
     return status;
 }
 
-static int make_run(const char *folder, const char *name, const struct layer *layers,
-                    size_t n)
+static struct run *play_run(const struct layer *layers, size_t n)
 {
     struct trace_wanted wanted = {0};
     struct play p = {.trace = trace_new(make_model(layers, n), &wanted),
@@ -318,7 +319,23 @@ static int make_run(const char *folder, const char *name, const struct layer *la
     trace_fact_text(p.trace, "python", "3.11.7");
     trace_fact_text(p.trace, "when", "2026-01-02T03:04:05Z");
     trace_fact(p.trace, "threads", value_int(trace_values(p.trace), 1));
-    return save_run(trace_finish(p.trace, p.clock * 3, 10000), folder, name);
+    return trace_finish(p.trace, p.clock * 3, 10000);
+}
+
+static int make_run(const char *folder, const char *name, const struct layer *layers,
+                    size_t n)
+{
+    return save_run(play_run(layers, n), folder, name);
+}
+
+/* The first network with the histories of two trainings. */
+static int make_histories(const char *folder)
+{
+    struct run *run = play_run(net, sizeof net / sizeof *net);
+    int status = make_diverged(folder, run) < 0 || make_trained(folder, run) < 0;
+
+    run_free(run);
+    return status ? -1 : 0;
 }
 
 /* The first network again, as a port that gets one layer wrong. */
@@ -369,5 +386,6 @@ int main(int argc, char **argv)
         return 2;
     return MAKE(argv[1], "net", net) < 0 || MAKE(argv[1], "nan", nan_net) < 0 ||
            MAKE(argv[1], "raised", raising_net) < 0 || make_block(argv[1]) < 0 ||
-           make_attention(argv[1]) < 0 || make_port(argv[1]) < 0;
+           make_attention(argv[1]) < 0 || make_port(argv[1]) < 0 ||
+           make_histories(argv[1]) < 0;
 }

@@ -105,6 +105,8 @@ static enum check_topic topic_of(enum finding_code code, const struct model *mod
         return CHECK_TENSORS;
     case FINDING_NON_FINITE:
         return CHECK_VALUES;
+    case FINDING_TRAINING:
+        return CHECK_TRAINING;
     case FINDING_UNEXPECTED:
         return CHECK_EXPECT;
     default:
@@ -338,6 +340,16 @@ static int look_at_values(struct check_making *self)
     return 0;
 }
 
+static int look_at_training(struct check_making *self)
+{
+    if (!self->ask->training)
+        return 0;
+    self->check->steps = self->ask->steps;
+    if (is_fine(self->check, CHECK_TRAINING))
+        return add(self, CHECK_TRAINING, CHECK_GOOD, CHECK_SAYS_WELL, 0);
+    return 0;
+}
+
 static int look_at_expectation(struct check_making *self)
 {
     const struct expectation *expect = self->ask->expect;
@@ -394,7 +406,8 @@ int check_make(const struct model *model, const struct check_ask *ask,
     if (look_at_pickles(&self) < 0 || add_findings(&self) < 0 ||
         conclude_pickles(&self) < 0 || look_at_container(&self) < 0 ||
         look_at_tensors(&self) < 0 || look_at_values(&self) < 0 ||
-        look_at_expectation(&self) < 0 || sort_items(&self) < 0)
+        look_at_training(&self) < 0 || look_at_expectation(&self) < 0 ||
+        sort_items(&self) < 0)
         return -1;
     check.status = status_of(&check);
     *ret_check = check;
@@ -404,10 +417,10 @@ int check_make(const struct model *model, const struct check_ask *ask,
 const char *check_topic_name(enum check_topic topic)
 {
     static const char *const names[CHECK_TOPIC_COUNT] = {
-        [CHECK_PICKLE] = "pickle",   [CHECK_ZIP] = "zip",
-        [CHECK_SHARDS] = "shards",   [CHECK_FILE] = "file",
-        [CHECK_TENSORS] = "tensors", [CHECK_VALUES] = "values",
-        [CHECK_EXPECT] = "expect",
+        [CHECK_PICKLE] = "pickle",     [CHECK_ZIP] = "zip",
+        [CHECK_SHARDS] = "shards",     [CHECK_FILE] = "file",
+        [CHECK_TENSORS] = "tensors",   [CHECK_VALUES] = "values",
+        [CHECK_TRAINING] = "training", [CHECK_EXPECT] = "expect",
     };
 
     return names[topic];

@@ -13,13 +13,14 @@
 #include "study/safety/verdict.h"
 
 enum check_topic {
-    CHECK_PICKLE,  /* would loading run something? */
-    CHECK_ZIP,     /* the archive */
-    CHECK_SHARDS,  /* the files of a sharded model */
-    CHECK_FILE,    /* any other container */
-    CHECK_TENSORS, /* are they inside their storages? */
-    CHECK_VALUES,  /* NaN and infinities */
-    CHECK_EXPECT,  /* names, shapes and dtypes */
+    CHECK_PICKLE,   /* would loading run something? */
+    CHECK_ZIP,      /* the archive */
+    CHECK_SHARDS,   /* the files of a sharded model */
+    CHECK_FILE,     /* any other container */
+    CHECK_TENSORS,  /* are they inside their storages? */
+    CHECK_VALUES,   /* NaN and infinities */
+    CHECK_TRAINING, /* alarms of a training run */
+    CHECK_EXPECT,   /* names, shapes and dtypes */
     CHECK_TOPIC_COUNT
 };
 
@@ -63,6 +64,7 @@ struct check {
     uint32_t unread;    /* tensors whose values were not checked */
     bool stopped;       /* ... because the check was cancelled */
     uint32_t expected;  /* tensors */
+    uint64_t steps;     /* logged steps of a training run */
 };
 
 /* Statistics by tensor; NULL where unknown. */
@@ -83,6 +85,8 @@ struct check_ask {
     bool data_verified;
     const struct check_values *values; /* NULL: do not check values */
     const struct expectation *expect;  /* or NULL */
+    bool training;  /* a run with a history; its alarms are among `found` */
+    uint64_t steps; /* ... that it logged */
 };
 
 /* Check a model; the lists are in the arena. */

@@ -1,0 +1,26 @@
+/* curves_in.h - the parts of curves.h. */
+#ifndef HISTORY_CURVES_IN_H
+#define HISTORY_CURVES_IN_H
+
+#include "history/curves.h"
+
+/* The series of a place: numbers, or HISTORY_NONE. */
+struct curves_series {
+    uint32_t param, grad_param, update; /* of its own weight, or another parameter */
+    uint32_t output, grad_output;
+    struct history_series *all;
+    uint32_t n;
+};
+int curves_find(struct history *history, const struct model *model, uint32_t place,
+                uint8_t phase, struct arena *arena, struct curves_series *ret_series,
+                struct err *err);
+
+/* Turns the histograms of samples into rows. `columns` has the column of each. */
+int curves_heat(struct curves_heat *heat, const struct history_sample *samples,
+                const uint32_t *columns, uint32_t n, uint32_t most_rows,
+                struct err *err);
+
+/* Copies a name, cut at the end of a character. */
+void curves_copy(char *to, size_t room, struct str from);
+
+#endif
