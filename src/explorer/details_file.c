@@ -57,6 +57,7 @@ void details_file(struct details *d)
     if (judged && safe)
         facts_safety(&facts);
     facts_trained(&facts);
+    explorer_refresh_training(d->explorer);
     facts_history(&facts);
     tell_values(d);
     if (d->roomy)

@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "base/base.h"
 #include "explorer/alarms_in.h"
@@ -49,6 +50,7 @@ int explorer_begin(struct explorer *explorer, struct session *session,
             goto fail;
     }
     label_set_init(&explorer->labels, &explorer->show);
+    explorer_follow(explorer); /* from now on */
     open_first(explorer);
     return 0;
 
@@ -392,4 +394,92 @@ void explorer_measure_row(struct explorer *explorer)
          p = place_next(model, p))
         if (model->kind[p] == PLACE_TENSOR && n++ < MOST_OF_ROW)
             explorer_measure(explorer, model->object[p]);
+}
+
+/* ---- the history of a training run ---- */
+
+bool explorer_follows(const struct explorer *explorer)
+{
+    return explorer->session && explorer->session->history && !explorer->pair;
+}
+
+/* Sizes and times of the file and its -wal, in one number. */
+static uint64_t stamp_of(const char *path)
+{
+    static const char *const ends[] = {"", "-wal"};
+    uint64_t stamp = 0;
+
+    for (size_t i = 0; i < COUNT_OF(ends); i++) {
+        struct buf name = BUF_INIT;
+        struct stat info;
+
+        buf_printf(&name, "%s%s", path, ends[i]);
+        if (!name.bad && stat(name.at, &info) == 0) {
+            stamp = hash_mix(stamp, (uint64_t)info.st_size + 1);
+            stamp = hash_mix(stamp, (uint64_t)info.st_mtim.tv_sec);
+            stamp = hash_mix(stamp, (uint64_t)info.st_mtim.tv_nsec);
+        }
+        buf_release(&name);
+    }
+    return stamp;
+}
+
+bool explorer_follow(struct explorer *explorer)
+{
+    uint64_t stamp, before = explorer->history_stamp;
+
+    if (!explorer_follows(explorer))
+        return false;
+    stamp = stamp_of(explorer->session->history_path);
+    explorer->history_stamp = stamp;
+    if (before == 0 || before == stamp)
+        return false;
+    explorer->history_version++;
+    return true;
+}
+
+struct training_summary_question {
+    const char *path;
+    uint64_t version;
+};
+
+static int make_summary(const struct model *model, const void *question,
+                        struct arena *arena, struct work *work, const void **ret_made,
+                        struct err *err)
+{
+    const struct training_summary_question *q = question;
+    struct history_summary *sum = arena_alloc(arena, sizeof *sum);
+    struct history *history;
+    int status;
+
+    (void)model, (void)work;
+    if (!sum)
+        return arena_err(arena, "the summary", err);
+    history = history_open(q->path, NULL, err);
+    if (!history)
+        return -1;
+    status = history_summarise(history, sum, err);
+    history_close(history);
+    *ret_made = sum;
+    return status;
+}
+
+void explorer_refresh_training(struct explorer *explorer)
+{
+    const struct training_summary_question q = {explorer->session->history_path,
+                                                explorer->history_version};
+    const struct making making = {make_summary, &q, sizeof q};
+    const struct history_summary *sum;
+    const char *why;
+    bool busy;
+
+    if (!explorer_follows(explorer) || explorer->history_version == 0)
+        return;
+    if (!explorer->jobs) {
+        session_refresh_training(explorer->session);
+        return;
+    }
+    sum = jobs_made(explorer->jobs, &making, 0, &busy, &why);
+    if (sum)
+        *explorer->session->training = *sum;
 }

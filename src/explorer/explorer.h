@@ -76,6 +76,8 @@ struct explorer {
     struct alarms alarms;
     struct arena alarm_arena; /* owns `alarms`, unless that is borrowed */
     bool measured_once;       /* measured_start() was called */
+    uint64_t history_stamp;   /* private: of the file that is followed */
+    uint32_t history_version; /* counts changes of that file */
     struct buf in_short;      /* pair: the summary; empty until needed */
 
     /* Private: tensors requested whatever their size; without `jobs`, the results: an
@@ -114,6 +116,14 @@ bool explorer_poll(struct explorer *explorer);
 void explorer_fds(const struct explorer *explorer, int ret_fds[2]);
 /* The cursor moved: drop requests that have not started. */
 void explorer_drop(struct explorer *explorer);
+
+/* Is there the history of a training run, which another process may be writing? Then ask
+ * explorer_follow() about once a second. It looks at sizes and times of the file only;
+ * true: there is something new to show. */
+bool explorer_follows(const struct explorer *explorer);
+bool explorer_follow(struct explorer *explorer);
+/* The summary of the history is read again in the background after a change. */
+void explorer_refresh_training(struct explorer *explorer);
 
 /* The shown call of the module at a place: an index in run->calls; RUN_NONE: no run or
  * no such call. */

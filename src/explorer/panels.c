@@ -9,6 +9,7 @@ const struct panel *const panels[PANEL_COUNT] = {
     [PANEL_DETAILS] = &details_panel,         [PANEL_CODE] = &code_panel,
     [PANEL_ATTRIBUTES] = &attributes_panel,   [PANEL_STATISTICS] = &statistics_panel,
     [PANEL_PERFORMANCE] = &performance_panel, [PANEL_FLOW] = &flow_panel,
+    [PANEL_TRAINING] = &training_panel,
 };
 
 const struct panel *panel_find(struct str id)

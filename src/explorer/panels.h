@@ -21,6 +21,7 @@ enum panel_number {
     PANEL_STATISTICS,
     PANEL_PERFORMANCE,
     PANEL_FLOW,
+    PANEL_TRAINING,
     PANEL_COUNT
 };
 
@@ -31,7 +32,7 @@ enum panel_act {
     ACT_RIGHT,
     ACT_VIEW,     /* v: the next view */
     ACT_LOG,      /* x: linear or log */
-    ACT_PREVIOUS, /* ( ): call; in Flow producer, consumer */
+    ACT_PREVIOUS, /* ( ): call; in Flow producer, consumer; in Training step */
     ACT_NEXT,
     ACT_OUT, /* -: out of this block */
     /* j k g G, for a panel that is drawn. */

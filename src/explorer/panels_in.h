@@ -8,7 +8,7 @@
 #include "text/lines.h"
 
 extern const struct panel details_panel, code_panel, attributes_panel, statistics_panel;
-extern const struct panel performance_panel, flow_panel;
+extern const struct panel performance_panel, flow_panel, training_panel;
 
 /* Report that the panel does not support this; returns false. */
 bool panel_cannot(struct explorer *explorer, enum panel_act act);

@@ -40,7 +40,7 @@ const struct setting settings_table[] = {
     {{"labels", 0, OPTION_TEXT, "LIST", AT(labels), "which labels, in this order"},
      SETTINGS_VIEW},
     {{"panel", 0, OPTION_TEXT, "LIST", AT(panel),
-      "open panels, 1 to 6 or by name; L: labels; the last has the focus"},
+      "open panels, 1 to 7 or by name; L: labels; the last has the focus"},
      SETTINGS_VIEW},
     {{"flow", 0, OPTION_TEXT, "rows|boxes", AT(flow), "how panel 6 shows a block"},
      SETTINGS_VIEW},

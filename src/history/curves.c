@@ -13,6 +13,7 @@ struct curves_making {
     const struct curves_wanted *wanted;
     struct arena *arena;
     struct curves *to;
+    uint64_t newest; /* step */
     struct err *err;
 };
 
@@ -48,6 +49,7 @@ static int make_columns(struct curves_making *self)
     }
     to->phase = range.phase;
     to->columns = n < self->wanted->columns ? n : self->wanted->columns;
+    self->newest = n > 0 ? steps[n - 1].first : 0;
     for (uint32_t i = 0; i < to->columns; i++) {
         to->first[i] = steps[(uint64_t)i * n / to->columns].first;
         to->last[i] = steps[(uint64_t)(i + 1) * n / to->columns - 1].last;
@@ -91,13 +93,40 @@ static struct curve *next_curve(struct curves *to, enum curve_role role,
     return curve;
 }
 
-static void set(struct curve *curve, uint32_t column, double value, bool bad)
+static uint8_t state_of(double value, bool bad)
 {
-    curve->state[column] = bad || !isfinite(value) ? CURVE_BAD : CURVE_FINITE;
+    return bad || !isfinite(value) ? CURVE_BAD : CURVE_FINITE;
+}
+
+static void set(struct curves_making *self, struct curve *curve,
+                const struct history_step *step, double value, bool bad)
+{
+    uint32_t column = curves_column(self->to, step->first);
+
+    curve->state[column] = state_of(value, bad);
     curve->at[column] = value;
 }
 
 /* ---- scalars ---- */
+
+/* The newest step alone. */
+static int set_newest_scalar(struct curves_making *self, uint32_t name,
+                             struct curve *curve)
+{
+    struct history_wanted wanted = wanted_of(self, name);
+    struct history_scalar_sample *samples;
+    uint32_t n;
+
+    wanted.range.from = self->newest;
+    if (history_read_scalars(self->history, &wanted, self->arena, &samples, &n,
+                             self->err) < 0)
+        return -1;
+    if (n > 0) {
+        curve->now = samples[n - 1].scalar.last;
+        curve->now_state = state_of(curve->now, false);
+    }
+    return 0;
+}
 
 static int add_scalar(struct curves_making *self, uint32_t name, struct str text,
                       enum curve_role role)
@@ -113,11 +142,15 @@ static int add_scalar(struct curves_making *self, uint32_t name, struct str text
                              self->err) < 0)
         return -1;
     curve = n > 0 ? next_curve(self->to, role, text) : NULL;
-    for (uint32_t i = 0; curve && i < n; i++)
-        set(curve, curves_column(self->to, samples[i].step.first),
-            history_number_mean(&samples[i].scalar.number),
+    if (!curve)
+        return 0;
+    for (uint32_t i = 0; i < n; i++)
+        set(self, curve, &samples[i].step,
+            samples[i].scalar.number.bad > 0
+                ? NAN
+                : history_number_mean(&samples[i].scalar.number),
             samples[i].scalar.number.bad > 0);
-    return 0;
+    return set_newest_scalar(self, name, curve);
 }
 
 static int add_named(struct curves_making *self, const struct str *names, uint32_t n,
@@ -145,14 +178,17 @@ static int add_others(struct curves_making *self, const struct str *names, uint3
 
 /* ---- points ---- */
 
-static int read_points(struct curves_making *self, uint32_t series, bool histograms,
-                       struct history_sample **ret_samples, uint32_t *ret_n)
+/* Of all steps, or of those from `from` on. */
+static int read_points(struct curves_making *self, uint32_t series, uint64_t from,
+                       bool histograms, struct history_sample **ret_samples,
+                       uint32_t *ret_n)
 {
     struct history_wanted wanted = wanted_of(self, series);
 
     *ret_n = 0;
     *ret_samples = NULL;
     wanted.histograms = histograms;
+    wanted.range.from = from;
     if (series == HISTORY_NONE || self->to->columns == 0)
         return 0;
     return history_read_points(self->history, &wanted, self->arena, ret_samples, ret_n,
@@ -166,26 +202,55 @@ static double norm_of(const struct history_point *point, bool *ret_bad)
     const struct stats *stats = &point->stats;
 
     *ret_bad = stats->nan + stats->pos_inf + stats->neg_inf > 0 || whole->bad > 0;
+    if (*ret_bad)
+        return stats->nan > 0 || stats->pos_inf + stats->neg_inf == 0 ? NAN : INFINITY;
     if (whole->n > 0)
         return history_number_mean(whole);
     return stats_l2(stats) / sqrt(point->merged > 0 ? (double)point->merged : 1);
 }
 
-static int add_norm(struct curves_making *self, const struct curves_series *found,
-                    uint32_t series, enum curve_role role)
+static double ratio_of(const struct history_point *point, bool *ret_bad)
 {
+    const struct history_number *ratio = &point->extra[EXTRA_RATIO];
+
+    *ret_bad = ratio->bad > 0;
+    return *ret_bad ? NAN : history_number_mean(ratio);
+}
+
+static bool has_ratio(const struct history_point *point)
+{
+    return point->extra[EXTRA_RATIO].n + point->extra[EXTRA_RATIO].bad > 0;
+}
+
+/* A curve of a number of each point; none if no point has it. */
+static int add_points(struct curves_making *self, const struct curves_series *found,
+                      uint32_t series, enum curve_role role)
+{
+    double (*number)(const struct history_point *point, bool *ret_bad) =
+        role == CURVE_RATIO ? ratio_of : norm_of;
+    struct curve *curve = NULL;
     struct history_sample *samples;
-    struct curve *curve;
     uint32_t n;
     bool bad;
 
-    if (read_points(self, series, false, &samples, &n) < 0)
+    if (read_points(self, series, 0, false, &samples, &n) < 0)
         return -1;
-    curve = n > 0 ? next_curve(self->to, role, found->all[series].name) : NULL;
-    for (uint32_t i = 0; curve && i < n; i++) {
-        double value = norm_of(&samples[i].point, &bad);
+    for (uint32_t i = 0; i < n; i++) {
+        double value = number(&samples[i].point, &bad);
 
-        set(curve, curves_column(self->to, samples[i].step.first), value, bad);
+        if (role == CURVE_RATIO && !has_ratio(&samples[i].point))
+            continue;
+        if (!curve)
+            curve = next_curve(self->to, role, found->all[series].name);
+        if (!curve)
+            return 0;
+        set(self, curve, &samples[i].step, value, bad);
+    }
+    if (!curve || read_points(self, series, self->newest, false, &samples, &n) < 0)
+        return curve ? -1 : 0;
+    if (n > 0 && (role != CURVE_RATIO || has_ratio(&samples[n - 1].point))) {
+        curve->now = number(&samples[n - 1].point, &bad);
+        curve->now_state = state_of(curve->now, bad);
     }
     return 0;
 }
@@ -194,28 +259,11 @@ static int add_norm(struct curves_making *self, const struct curves_series *foun
 static int add_ratio(struct curves_making *self, const struct curves_series *found)
 {
     const uint32_t tries[] = {found->update, found->param, found->grad_param};
+    uint32_t before = self->to->n;
 
-    for (size_t k = 0; k < COUNT_OF(tries); k++) {
-        struct curve *curve = NULL;
-        struct history_sample *samples;
-        uint32_t n;
-
-        if (read_points(self, tries[k], false, &samples, &n) < 0)
+    for (size_t i = 0; i < COUNT_OF(tries) && self->to->n == before; i++)
+        if (add_points(self, found, tries[i], CURVE_RATIO) < 0)
             return -1;
-        for (uint32_t i = 0; i < n; i++) {
-            const struct history_number *ratio = &samples[i].point.extra[EXTRA_RATIO];
-
-            if (ratio->n + ratio->bad == 0)
-                continue;
-            if (!curve)
-                curve = next_curve(self->to, CURVE_RATIO, found->all[tries[k]].name);
-            if (curve)
-                set(curve, curves_column(self->to, samples[i].step.first),
-                    history_number_mean(ratio), ratio->bad > 0);
-        }
-        if (curve)
-            return 0;
-    }
     return 0;
 }
 
@@ -244,7 +292,7 @@ static int add_heat(struct curves_making *self, const struct curves_series *foun
     heat->kind = HISTORY_KINDS;
     if (self->wanted->rows == 0 || series == HISTORY_NONE)
         return 0;
-    if (read_points(self, series, true, &samples, &n) < 0)
+    if (read_points(self, series, 0, true, &samples, &n) < 0)
         return -1;
     columns = arena_array(self->arena, (size_t)n + 1, sizeof *columns);
     if (!columns)
@@ -305,14 +353,14 @@ static int add_curves(struct curves_making *self, const struct model *model)
         uint32_t series =
             found.grad_param != HISTORY_NONE ? found.grad_param : found.grad_output;
 
-        if (add_norm(self, &found, series, CURVE_GRADIENT) < 0)
+        if (add_points(self, &found, series, CURVE_GRADIENT) < 0)
             return -1;
     } else if (add_named(self, names, n_names, "grad_norm", CURVE_GRADIENT) < 0) {
         return -1;
     }
-    if (add_norm(self, &found, found.param, CURVE_WEIGHT) < 0 ||
+    if (add_points(self, &found, found.param, CURVE_WEIGHT) < 0 ||
         (found.param == HISTORY_NONE &&
-         add_norm(self, &found, found.output, CURVE_OUTPUT) < 0) ||
+         add_points(self, &found, found.output, CURVE_OUTPUT) < 0) ||
         add_ratio(self, &found) < 0 ||
         add_named(self, names, n_names, "lr", CURVE_RATE) < 0 ||
         (place == 0 && add_others(self, names, n_names) < 0))
@@ -324,7 +372,8 @@ int curves_read(struct history *history, const struct model *model,
                 const struct curves_wanted *wanted, struct curves *ret_curves,
                 struct err *err)
 {
-    struct curves_making self = {history, wanted, NULL, ret_curves, err};
+    struct curves_making self = {
+        .history = history, .wanted = wanted, .to = ret_curves, .err = err};
     struct arena arena;
     int status = -1;
 

@@ -30,7 +30,9 @@ struct curve {
     uint8_t role;                  /* enum curve_role */
     char name[40];                 /* of the scalar or parameter, cut */
     uint8_t state[CURVES_COLUMNS]; /* enum curve_state; CURVE_BAD: NaN or infinite */
-    double at[CURVES_COLUMNS];     /* mean of the column's steps, if finite */
+    double at[CURVES_COLUMNS];     /* mean of the column's steps */
+    uint8_t now_state;             /* of the newest step alone */
+    double now;
 };
 
 /* Counts of magnitudes: row 0 holds the largest. */

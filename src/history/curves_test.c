@@ -54,7 +54,7 @@ static void write_history(const struct sample_folder *folder, const struct run *
                      spoilt && i + 1 == steps ? NAN : ldexp(1, -(int)i), 0);
         write_tensor(writer, series[2], 0.5, 0.25);
         history_writer_scalar(writer, 0, 0.1);
-        history_writer_scalar(writer, 1, spoilt && i + 1 == steps ? NAN : 10 - i);
+        history_writer_scalar(writer, 1, spoilt && i + 1 == steps ? NAN : 10.0 - i);
         if (spoilt && i + 1 == steps)
             history_writer_alarm(
                 writer, &(struct history_alarm){.place = place,
@@ -148,6 +148,8 @@ TEST(many_steps_share_columns_and_keep_norms_of_one_tensor)
     CHECK_INT(s.curves.first[1], 10);
     CHECK_INT(s.curves.last[9], 99);
     CHECK(curve_of(&s.curves, CURVE_LOSS)->at[0] == 5.5);
+    CHECK(curve_of(&s.curves, CURVE_LOSS)->now == 10 - 99);
+    CHECK(curve_of(&s.curves, CURVE_RATIO)->now == 0.25);
     CHECK_NEAR(curve_of(&s.curves, CURVE_WEIGHT)->at[4], sqrt(3), 1e-9);
     CHECK_INT(curves_column(&s.curves, 0), 0);
     CHECK_INT(curves_column(&s.curves, 19), 1);

@@ -286,8 +286,9 @@ static bool act_in(struct tui *tui, unsigned panel, enum panel_act act)
 /* In the tree, panel keys go to a visible panel that handles them. */
 static void act(struct tui *tui, enum panel_act what, const char *why_not)
 {
-    static const uint8_t order[] = {PANEL_STATISTICS, PANEL_FLOW,    PANEL_PERFORMANCE,
-                                    PANEL_CODE,       PANEL_DETAILS, PANEL_ATTRIBUTES};
+    static const uint8_t order[] = {PANEL_STATISTICS,  PANEL_FLOW, PANEL_TRAINING,
+                                    PANEL_PERFORMANCE, PANEL_CODE, PANEL_DETAILS,
+                                    PANEL_ATTRIBUTES};
 
     if (is_panel(tui->view.focus)) {
         if (!act_in(tui, tui->view.focus, what))
@@ -691,7 +692,7 @@ static bool act_panels(struct tui *tui, enum action action)
     case ACTION_OUT:
         return act(tui, ACT_OUT, "nothing to go out of"), true;
     default:
-        if (action < ACTION_PANEL_1 || action > ACTION_PANEL_6)
+        if (action < ACTION_PANEL_1 || action > ACTION_PANEL_7)
             return false;
         return panel_key(tui, action - ACTION_PANEL_1 + 1), true;
     }

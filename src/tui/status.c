@@ -31,6 +31,12 @@ static void add_hint(struct tui *tui, const char *keys, const char *text,
     tui->n_hints++;
 }
 
+/* Panel 7 needs a training run. */
+static const char *panel_keys(const struct tui *tui)
+{
+    return tui->exploring && explorer_follows(&tui->explorer) ? "1-7" : "1-6";
+}
+
 /* Add the hint of an action, with the user's key for it. */
 static void add_action(struct tui *tui, enum action action, const char *text)
 {
@@ -41,7 +47,7 @@ static void add_action(struct tui *tui, enum action action, const char *text)
         return;
     key_name(name, keymap_keys(tui->keymap, (size_t)(binding - bindings))[0],
              tui->config.ascii);
-    add_hint(tui, action == ACTION_PANEL_1 ? "1-6" : name,
+    add_hint(tui, action == ACTION_PANEL_1 ? panel_keys(tui) : name,
              text            ? text
              : binding->hint ? binding->hint
                              : binding->name,

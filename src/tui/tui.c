@@ -12,7 +12,8 @@
 #include "text/pen.h"
 #include "tui/tui_in.h"
 
-#define FRAME_MS 250 /* how often to update a long job's progress */
+#define FRAME_MS  250  /* how often to update a long job's progress */
+#define FOLLOW_MS 1000 /* how often to look whether a training run went on */
 
 /* --- What is explored */
 
@@ -346,11 +347,20 @@ bool tui_job_runs(const struct tui *tui)
            jobs_progress(tui->explorer.jobs, &done, &total, &began);
 }
 
+static int timeout_of(const struct tui *tui)
+{
+    if (tui_job_runs(tui))
+        return FRAME_MS;
+    return tui->exploring && explorer_follows(&tui->explorer) ? FOLLOW_MS : -1;
+}
+
 static void take_jobs(struct tui *tui)
 {
     if (tui->files)
         files_poll(tui);
     if (tui->exploring && explorer_poll(&tui->explorer))
+        tui_changed(tui);
+    if (tui->exploring && explorer_follow(&tui->explorer))
         tui_changed(tui);
 }
 
@@ -385,7 +395,7 @@ static void loop(struct tui *tui)
     resize(tui);
     while (!tui->quit) {
         struct term_wait wait = {.fds = {-1, -1},
-                                 .timeout_ms = tui_job_runs(tui) ? FRAME_MS : -1,
+                                 .timeout_ms = timeout_of(tui),
                                  .begin = wanted->wait_begin,
                                  .end = wanted->wait_end,
                                  .user = wanted->user};

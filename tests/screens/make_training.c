@@ -51,7 +51,7 @@ static void write_point(struct training_play *play, uint32_t series, double scal
     spread_pack(&spread, &play->packed);
     spread_release(&spread);
     point.histogram = buf_span(&play->packed);
-    if (ratio >= 0)
+    if (!(ratio < 0))
         point.extra[EXTRA_RATIO] = history_number_of(ratio);
     history_writer_point(play->writer, &point);
 }
