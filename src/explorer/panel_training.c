@@ -288,6 +288,18 @@ static const struct panel_hint training_hints[] = {
     {"enter", NULL, "go there"},
     {NULL, NULL, NULL},
 };
+static const struct panel_hint values_hints[] = {
+    {"previous-call", "next-call", "step"},
+    {"view", NULL, "gradients"},
+    {"log", NULL, "log"},
+    {"enter", NULL, "go there"},
+    {NULL, NULL, NULL},
+};
+
+static const struct panel_hint *training_hints_now(const struct panel_state *state)
+{
+    return state->view == CURVES_VALUES ? values_hints : NULL;
+}
 
 const struct panel training_panel = {
     .number = PANEL_TRAINING,
@@ -295,6 +307,7 @@ const struct panel training_panel = {
     .title = "Training",
     .cursor = true,
     .hints = training_hints,
+    .hints_now = training_hints_now,
     .subject = training_subject,
     .lines = panel_training,
     .aside = training_aside,

@@ -212,24 +212,28 @@ static void header_line(struct lines *to, const struct training_look *look)
     buf_release(&value);
 }
 
-/* "× not finite   scale by range   about 9 steps a column" */
+/* "× not finite   log10 if wide   9 steps/column" */
 static void footer_line(struct lines *to, const struct training_look *look)
 {
     const struct curves *curves = look->curves;
     uint64_t steps = curves->last[curves->columns - 1] - curves->first[0] + 1;
+    struct buf text = BUF_INIT;
     bool bad = false;
 
     for (uint32_t k = 0; k < curves->n; k++)
         for (uint32_t i = 0; i < curves->columns; i++)
             bad |= curves->at[k].state[i] == CURVE_BAD;
-    lines_pad(to, NAME_CELLS);
     if (bad)
-        lines_text(to, COLOUR_DIM, "× not finite   ");
-    lines_text(to, COLOUR_DIM, look->log ? "all log10" : "log10 if wide");
+        buf_text(&text, "× not finite   ");
+    buf_text(&text, look->log ? "all log10" : "log10 if wide");
     if (steps >= 2 * (uint64_t)curves->columns)
-        lines_printf(to, COLOUR_DIM, "   %" PRIu64 " steps/column",
-                     (steps + curves->columns / 2) / curves->columns);
-    lines_end(to);
+        buf_printf(&text, "   %" PRIu64 " steps/column",
+                   (steps + curves->columns / 2) / curves->columns);
+    lines_pad(to, NAME_CELLS);
+    lines_wrap(to, COLOUR_DIM, buf_span(&text),
+               look->room->aside ? look->room->aside - 1 : look->room->width,
+               NAME_CELLS);
+    buf_release(&text);
 }
 
 /* For screen readers: " loss  0.1072; first 2.3, least 0.1072, most 2.3" */

@@ -355,8 +355,9 @@ static int add_curves(struct curves_making *self, const struct model *model)
 
         if (add_points(self, &found, series, CURVE_GRADIENT) < 0)
             return -1;
-    } else if (add_named(self, names, n_names, "grad_norm", CURVE_GRADIENT) < 0) {
-        return -1;
+    } else if (add_named(self, names, n_names, "grad_norm",
+                         place == 0 ? CURVE_GRADIENT : CURVE_SCALAR) < 0) {
+        return -1; /* of the whole model */
     }
     if (add_points(self, &found, found.param, CURVE_WEIGHT) < 0 ||
         (found.param == HISTORY_NONE &&

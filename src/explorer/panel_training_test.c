@@ -1,0 +1,221 @@
+/* Panel 7: the history of a training run. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/test.h"
+#include "explorer/panels_in.h"
+#include "history/curves.h"
+#include "history/writer.h"
+#include "run/sample_run.h"
+
+struct training_scene {
+    char path[64];
+    struct session *session;
+    struct explorer explorer;
+    struct lines lines;
+    struct buf text;
+};
+
+/* Steps from..to: the loss is their number; a.weight has a point in each. */
+static void log_steps(struct history_writer *writer, uint32_t place, uint64_t from,
+                      uint64_t to)
+{
+    uint32_t loss = history_writer_name(writer, STR("loss"));
+    uint32_t grad = history_writer_series(
+        writer, &(struct history_series){.place = place,
+                                         .kind = HISTORY_GRAD_PARAM,
+                                         .name = STR("a.weight")});
+
+    for (uint64_t i = from; i < to; i++) {
+        struct history_point point = {.series = grad, .merged = 1};
+        float at[2] = {3, 4};
+
+        stats_init(&point.stats, DTYPE_FLOAT32);
+        stats_add(&point.stats, NULL, DTYPE_FLOAT32, at, 2, 0, MEASURE_EXACT);
+        history_writer_begin(writer, i, HISTORY_TRAIN, (i + 1) * 1000000000u);
+        history_writer_point(writer, &point);
+        history_writer_scalar(writer, loss, i == 19 ? NAN : (double)i);
+        if (i == 19)
+            history_writer_alarm(writer,
+                                 &(struct history_alarm){.place = place,
+                                                         .severity = SEVERITY_ALARM,
+                                                         .kind = STR("nan"),
+                                                         .name = STR("a.weight"),
+                                                         .text = STR("first NaN")});
+        history_writer_end(writer, 0);
+        history_writer_flush(writer);
+    }
+}
+
+static void scene_begin(struct training_scene *s, uint64_t steps, bool background)
+{
+    struct run *run = sample_run(1);
+    struct history_writer *writer;
+
+    *s = (struct training_scene){.session = NULL};
+    snprintf(s->path, sizeof s->path, "/tmp/torchoscope_training_XXXXXX");
+    close(mkstemp(s->path));
+    writer =
+        history_writer_create(s->path, run, NULL, &(struct history_options){0}, NULL);
+    log_steps(writer, place_find(run->model, STR("a.weight")), 0, steps);
+    CHECK_INT(history_writer_close(writer, NULL), 0);
+    run_free(run);
+    s->session = session_open(s->path, NULL, NULL);
+    CHECK(s->session && s->session->history);
+    CHECK_INT(explorer_begin(&s->explorer, s->session, NULL, background, NULL), 0);
+}
+
+static void scene_end(struct training_scene *s)
+{
+    lines_release(&s->lines);
+    buf_release(&s->text);
+    explorer_end(&s->explorer);
+    session_close(s->session);
+    unlink(s->path);
+}
+
+static void go(struct training_scene *s, const char *name)
+{
+    browse_go(s->explorer.browse, place_find(s->session->model, str_of(name)));
+}
+
+static bool says(struct training_scene *s, unsigned width, const char *part)
+{
+    struct panel_room room = {.width = width, .height = 20};
+
+    lines_clear(&s->lines);
+    buf_clear(&s->text);
+    training_panel.lines(&s->lines, &s->explorer, &s->explorer.panels[PANEL_TRAINING],
+                         &room);
+    for (uint32_t i = 0; i < s->lines.n; i++) {
+        line_plain(&s->text, &s->lines, i);
+        buf_char(&s->text, '\n');
+    }
+    return str_find(buf_span(&s->text), str_of(part)) >= 0;
+}
+
+static bool act(struct training_scene *s, enum panel_act what)
+{
+    return training_panel.act(&s->explorer, &s->explorer.panels[PANEL_TRAINING], what);
+}
+
+TEST(panel_7_draws_curves_and_counts_alarms)
+{
+    struct training_scene s;
+
+    scene_begin(&s, 20, false);
+    go(&s, "a");
+    CHECK(says(&s, 60, " loss       ▁▁▁▂▂▃▃▄▄▅▅▅▆▆▇▇███×"));
+    CHECK(says(&s, 60, "NaN ×"));
+    CHECK(says(&s, 60, " ‖grad‖     ▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁"));
+    CHECK(says(&s, 60, "          5\n"));
+    CHECK(says(&s, 60, "── alarms (1) ─"));
+    CHECK(says(&s, 60, " ✗  step 19    a.weight  first NaN\n"));
+    scene_end(&s);
+}
+
+TEST(panel_7_of_a_narrow_screen_has_values_only)
+{
+    struct training_scene s;
+
+    scene_begin(&s, 20, false);
+    go(&s, "a");
+    CHECK(!says(&s, 28, "▁"));
+    CHECK(says(&s, 28, " loss"));
+    CHECK(says(&s, 28, "NaN ×"));
+    scene_end(&s);
+}
+
+TEST(panel_7_for_screen_readers_is_words)
+{
+    struct training_scene s;
+
+    scene_begin(&s, 19, false);
+    s.explorer.plain = true;
+    CHECK(says(&s, 60, " loss: 18, from 0 to 18\n"));
+    CHECK(!says(&s, 60, "▁"));
+    CHECK(says(&s, 60, " ✓  no alarms\n"));
+    scene_end(&s);
+}
+
+TEST(brackets_select_a_step_and_return_to_the_newest)
+{
+    struct training_scene s;
+
+    scene_begin(&s, 19, false);
+    go(&s, "a");
+    CHECK(says(&s, 60, "now\n"));
+    CHECK(!act(&s, ACT_NEXT));
+    CHECK(act(&s, ACT_PREVIOUS) && says(&s, 60, "step 18\n"));
+    CHECK(act(&s, ACT_PREVIOUS) && says(&s, 60, "step 17\n"));
+    CHECK(says(&s, 60, "▾"));
+    CHECK(act(&s, ACT_NEXT) && act(&s, ACT_NEXT) && says(&s, 60, "now\n"));
+    for (int i = 0; i < 19; i++)
+        CHECK(act(&s, ACT_PREVIOUS) && says(&s, 60, "step "));
+    CHECK(says(&s, 60, "step 0\n"));
+    CHECK(!act(&s, ACT_PREVIOUS));
+    scene_end(&s);
+}
+
+TEST(enter_on_an_alarm_goes_to_its_place_and_step)
+{
+    struct training_scene s;
+
+    scene_begin(&s, 24, false);
+    CHECK(says(&s, 60, "alarms (1)"));
+    CHECK(!act(&s, ACT_ENTER)); /* the header */
+    s.explorer.panels[PANEL_TRAINING].cursor = s.lines.n - 1;
+    CHECK(act(&s, ACT_ENTER));
+    CHECK_INT(explorer_place(&s.explorer),
+              place_find(s.session->model, STR("a.weight")));
+    CHECK(says(&s, 60, "step 19\n"));
+    scene_end(&s);
+}
+
+TEST(panel_7_without_a_history_says_what_makes_one)
+{
+    struct training_scene s = {.session = session_of_run(sample_run(1), NULL)};
+
+    CHECK_INT(explorer_begin(&s.explorer, s.session, NULL, false, NULL), 0);
+    CHECK(says(&s, 60, "no history: torchoscope.watch() records one"));
+    CHECK(!act(&s, ACT_PREVIOUS));
+    CHECK(!explorer_follows(&s.explorer) && !explorer_follow(&s.explorer));
+    scene_end(&s);
+}
+
+/* Waits until the background has answered. */
+static bool says_soon(struct training_scene *s, const char *part)
+{
+    for (int i = 0; i < 2000 && !says(s, 60, part); i++) {
+        usleep(1000);
+        explorer_poll(&s->explorer);
+    }
+    return says(s, 60, part);
+}
+
+TEST(a_history_that_grows_is_followed_in_the_background)
+{
+    struct history_writer *writer;
+    struct training_scene s;
+
+    scene_begin(&s, 10, true);
+    go(&s, "a");
+    CHECK(says_soon(&s, " loss       ▁▁▂▃▄▅▆▇██  "));
+    CHECK(!explorer_follow(&s.explorer));
+    writer = history_writer_resume(s.path, &(struct history_options){0}, NULL);
+    log_steps(writer, place_find(s.session->model, STR("a.weight")), 10, 15);
+    /* The writer is not finished: steps are in its -wal. */
+    CHECK(explorer_follow(&s.explorer));
+    CHECK(says_soon(&s, "step 14  "));
+    CHECK_INT(history_writer_close(writer, NULL), 0);
+    explorer_follow(&s.explorer);
+    for (int i = 0; i < 2000 && s.session->training->phases[0].steps < 15; i++) {
+        explorer_refresh_training(&s.explorer);
+        usleep(1000);
+        explorer_poll(&s.explorer);
+    }
+    CHECK_INT(s.session->training->phases[0].steps, 15);
+    scene_end(&s);
+}
