@@ -229,6 +229,8 @@ static void footer_line(struct lines *to, const struct training_look *look)
     if (steps >= 2 * (uint64_t)curves->columns)
         buf_printf(&text, "   %" PRIu64 " steps/column",
                    (steps + curves->columns / 2) / curves->columns);
+    if (curves->each > 0)
+        buf_printf(&text, ", %" PRIu32 " read for tensors", curves->each);
     lines_pad(to, NAME_CELLS);
     lines_wrap(to, COLOUR_DIM, buf_span(&text),
                look->room->aside ? look->room->aside - 1 : look->room->width,

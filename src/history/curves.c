@@ -49,6 +49,10 @@ static int make_columns(struct curves_making *self)
     }
     to->phase = range.phase;
     to->columns = n < self->wanted->columns ? n : self->wanted->columns;
+    if (to->columns > 0 && n > CURVES_READS) {
+        to->each = CURVES_READS / to->columns;
+        to->each = to->each > 0 ? to->each : 1;
+    }
     self->newest = n > 0 ? steps[n - 1].first : 0;
     for (uint32_t i = 0; i < to->columns; i++) {
         to->first[i] = steps[(uint64_t)i * n / to->columns].first;
@@ -188,6 +192,7 @@ static int read_points(struct curves_making *self, uint32_t series, uint64_t fro
     *ret_n = 0;
     *ret_samples = NULL;
     wanted.histograms = histograms;
+    wanted.each = self->to->each;
     wanted.range.from = from;
     if (series == HISTORY_NONE || self->to->columns == 0)
         return 0;

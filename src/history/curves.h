@@ -13,6 +13,7 @@
 #define CURVES_ROWS    12 /* of the heat map */
 #define CURVES_MOST    8
 #define CURVES_ALARMS  32
+#define CURVES_READS   1600 /* points of a series that are read, about */
 
 enum curve_role {
     CURVE_LOSS,
@@ -60,6 +61,7 @@ struct curves {
     uint8_t phase;                                        /* enum history_phase */
     struct curve at[CURVES_MOST];
     uint32_t n;
+    uint32_t each; /* steps of a column whose points were read; 0: all */
     struct curves_heat heat;
     struct curves_alarm alarms[CURVES_ALARMS];
     uint32_t n_alarms, earlier_alarms; /* kept ones, and those before them */

@@ -157,6 +157,31 @@ TEST(many_steps_share_columns_and_keep_norms_of_one_tensor)
     sample_close(&s);
 }
 
+TEST(of_very_many_steps_some_points_of_each_column_are_read)
+{
+    struct history_sample *samples;
+    struct curves_sample s;
+    struct arena arena;
+    uint32_t n;
+
+    sample_open(&s, 100, false);
+    arena_init(&arena, 0);
+    CHECK_INT(
+        history_read_points(s.history,
+                            &(struct history_wanted){
+                                .series = 1, .most = 5, .each = 2, .histograms = true},
+                            &arena, &samples, &n, NULL),
+        0);
+    CHECK_INT(n, 5);
+    /* Of steps 20 to 39 those at 20 and 30. */
+    CHECK_INT(samples[1].step.first, 20);
+    CHECK_INT(samples[1].step.last, 30);
+    CHECK_INT(samples[1].point.merged, 2);
+    CHECK(samples[1].point.stats.max == ldexp(1, -20));
+    arena_release(&arena);
+    sample_close(&s);
+}
+
 TEST(rows_of_magnitudes_hold_all_elements_of_each_column)
 {
     struct curves_sample s;

@@ -53,7 +53,9 @@ int history_newest(struct history *history, struct history_step *ret_step,
 struct history_wanted {
     uint32_t series; /* or the name of a scalar */
     struct history_range range;
-    uint32_t most;   /* neighbouring steps are merged to at most so many; 0: all */
+    uint32_t most; /* neighbouring steps are merged to at most so many; 0: all */
+    uint32_t each; /* of the steps that are merged to one, read at most so many, evenly
+                        spaced, for a view that must be quick; 0: all */
     bool histograms; /* false: faster, points have none */
 };
 struct history_sample {

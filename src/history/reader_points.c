@@ -93,17 +93,29 @@ static void add_point(struct series_question *question, struct history_sample *s
     *turn ^= 1;
 }
 
+/* How many steps of a group to read. */
+static uint32_t group_reads(const struct series_question *question, uint32_t group)
+{
+    uint32_t n = group_begin(question, group + 1) - group_begin(question, group);
+    uint32_t each = question->wanted->each;
+
+    return each > 0 && each < n ? each : n;
+}
+
 /* Merges the steps of a group that have a point. */
 static int read_group(struct series_question *question, uint32_t group,
                       struct history_sample *sample, struct err *err)
 {
-    uint32_t end = group_begin(question, group + 1);
+    uint32_t first = group_begin(question, group);
+    uint32_t n = group_begin(question, group + 1) - first;
+    uint32_t reads = group_reads(question, group);
     struct history_point point = {0};
     int turn = 0;
 
     *sample = (struct history_sample){0};
-    for (uint32_t i = group_begin(question, group); i < end; i++) {
-        const struct history_step *step = &question->steps[i];
+    for (uint32_t i = 0; i < reads; i++) {
+        uint32_t at = first + (uint32_t)((uint64_t)i * n / reads);
+        const struct history_step *step = &question->steps[at];
         int found = look_up(question, step, HISTORY_TABLE_POINT, &point, err);
 
         if (found < 0)
