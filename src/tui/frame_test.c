@@ -83,7 +83,7 @@ TEST(three_panels_are_stacked_or_five_where_there_is_room)
     frame_make(&frame, &it);
     CHECK_INT(frame.n_panels, 3);
     CHECK_INT(frame.panels[0].panel, PANEL_DETAILS);
-    CHECK_INT(frame.panels[2].panel, PANEL_FLOW);
+    CHECK_INT(frame.panels[2].panel, PANEL_TRAINING);
     it.columns = 200;
     it.rows = 60;
     frame_make(&frame, &it);

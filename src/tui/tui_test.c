@@ -218,8 +218,22 @@ TEST(keys_that_do_nothing_say_so)
     SHOWS(stage, "~ does nothing here");
     press(stage, "j");
     CHECK(!shows(stage, "does nothing"));
+    press(stage, "8");
+    SHOWS(stage, "8 does nothing here");
+    end_stage(stage);
+}
+
+TEST(panel_7_opens_and_says_that_there_is_no_history)
+{
+    struct stage *stage = stage_of_model(80, 24);
+
     press(stage, "7");
-    SHOWS(stage, "7 does nothing here");
+    SHOWS(stage, "7 Training");
+    SHOWS(stage, "no history: torchoscope.watch()");
+    press(stage, "(");
+    SHOWS(stage, "no steps to show");
+    press(stage, "7");
+    CHECK(!shows(stage, "7 Training"));
     end_stage(stage);
 }
 
