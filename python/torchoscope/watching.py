@@ -383,7 +383,7 @@ class Watch:
             core.spend(began, counted)
 
     def _guard(self, work, *args):
-        """Training goes on whatever happens to the file; the user is told once."""
+        """Run `work`. An error never reaches the training; the first one is a warning."""
         try:
             work(*args)
         except Exception as problem:

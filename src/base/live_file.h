@@ -29,9 +29,9 @@ bool live_file_is_at(int dir_fd, const char *path); /* as openat() */
  * it was copied and is wrong here: do not open it with SQLite either. */
 bool live_file_inherited(const char *path);
 
-/* Around each use of SQLite on a thread of ours. fork() waits for it, at most 0.2 s:
- * otherwise the child could inherit a lock of SQLite that nobody will release, and hang
- * when it uses SQLite itself. */
+/* Call these around each use of SQLite on a background thread. fork() waits for the end
+ * of that use, at most 0.2 s: otherwise the child could inherit a lock of SQLite that is
+ * never released, and hang when it uses SQLite itself. */
 void live_file_enter(void);
 void live_file_leave(void);
 

@@ -39,7 +39,7 @@ static struct finding finding_of(const struct history_alarm *alarm,
                             .text = sentence(alarm, arena)};
 }
 
-/* A loss that is not finite is a finding, also if nobody raised an alarm. */
+/* A loss that is not finite is a finding, even without an alarm in the file. */
 static bool has_bad_loss(const struct history_summary *training)
 {
     return training->has_loss && !isfinite(training->newest_loss) &&
@@ -88,7 +88,7 @@ static int append(const struct session *session, const struct history_alarm *ala
     return 0;
 }
 
-/* A history that cannot be read is a finding, too: nobody can say that it is healthy. */
+/* A history that cannot be read is a finding: it is not known to be healthy. */
 static int append_unreadable(const struct session *session, struct arena *arena,
                              struct check_ask *ask, struct err *err)
 {

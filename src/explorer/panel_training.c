@@ -7,7 +7,7 @@
 #include "text/text.h"
 
 #define WAIT_MS       8  /* half a frame */
-#define PLAIN_COLUMNS 64 /* of curves that are told in words */
+#define PLAIN_COLUMNS 64 /* points of a curve that --plain describes in words */
 
 struct training_question {
     const char *path;
@@ -24,6 +24,8 @@ struct training_own {
     bool scrubbing;
     uint64_t step;                       /* the selected one */
     uint32_t alarm_lines[CURVES_ALARMS]; /* the first line of each */
+    bool went;                           /* to an alarm: select its line when drawn */
+    uint32_t went_to;
 };
 
 static void training_subject(struct buf *to, struct explorer *explorer)
@@ -145,6 +147,9 @@ static void draw(struct lines *to, struct explorer *explorer, struct panel_state
         panel_beside(to, &right, &(struct lines){0}, 0);
     }
     training_alarms(to, &look, own->alarm_lines);
+    if (own->went && own->went_to < curves->n_alarms)
+        state->cursor = own->alarm_lines[own->went_to];
+    own->went = false;
     buf_release(&title);
     lines_release(&left);
     lines_release(&right);
@@ -218,26 +223,22 @@ static bool scrub(struct explorer *explorer, struct training_own *own, int by)
     return true;
 }
 
-/* The alarm on the selected line, or NULL. */
-static const struct curves_alarm *alarm_of(const struct training_own *own,
-                                           uint32_t line)
-{
-    const struct curves_alarm *found = NULL;
-
-    for (uint32_t i = 0; i < own->shown.n_alarms; i++)
-        if (own->alarm_lines[i] <= line)
-            found = &own->shown.alarms[i];
-    return found;
-}
-
-/* Enter on an alarm: its step, and its place if it has one. */
+/* Enter on an alarm: its step, and its place if it has one. The alarm stays selected,
+ * however long the curves of that place take to read. */
 static bool go_to_alarm(struct explorer *explorer, struct training_own *own,
                         uint32_t line)
 {
-    const struct curves_alarm *alarm = alarm_of(own, line);
+    const struct curves_alarm *alarm;
 
-    if (!alarm)
+    own->went = false;
+    for (uint32_t i = 0; i < own->shown.n_alarms; i++)
+        if (own->alarm_lines[i] <= line) {
+            own->went = true;
+            own->went_to = i;
+        }
+    if (!own->went)
         return panel_cannot(explorer, ACT_ENTER);
+    alarm = &own->shown.alarms[own->went_to];
     own->scrubbing = true;
     own->step = alarm->step;
     if (alarm->place != HISTORY_NONE)

@@ -224,6 +224,31 @@ static void set_about(struct diagram *diagram, const struct parts_about *about)
     memcpy(diagram->total, about->total, sizeof diagram->total);
 }
 
+/* Says that only a part of the network is drawn: frames then lack most of what the
+ * module contains. */
+static void note_focus(struct diagram *diagram, struct parts *parts)
+{
+    const struct graph_wanted *wanted = &diagram->wanted;
+    struct buf text = BUF_INIT;
+
+    if (wanted->focus == NO_PLACE)
+        return;
+    buf_text(&text, wanted->to == NO_PLACE ? "Only " : "Only paths from ");
+    place_path(diagram->session->model, wanted->focus, &text);
+    if (wanted->to == NO_PLACE) {
+        uint32_t n = wanted->neighbours > 0 ? wanted->neighbours : 1;
+
+        buf_printf(&text, " and what is at most %u line%s away", n, n == 1 ? "" : "s");
+    } else {
+        buf_text(&text, " to ");
+        place_path(diagram->session->model, wanted->to, &text);
+    }
+    buf_text(&text, diagram->note.len > 0 ? ". " : ".");
+    buf_str(&text, diagram->note);
+    diagram->note = parts_text(parts, buf_span(&text));
+    buf_release(&text);
+}
+
 /* The parts of a session, by the front end for what it holds. */
 static int enter(struct parts *parts, struct parts_about *about,
                  const struct session *session, const struct graph_wanted *wanted,
@@ -270,6 +295,7 @@ static int make(struct diagram *diagram, struct parts *parts,
             return spent(parts, err);
         changes_about(parts, diagram, &about[0], &about[1]);
     }
+    note_focus(diagram, parts);
     if (diagram_boxes(diagram, parts) < 0 || nets_make(diagram, parts) < 0 ||
         opening_choose(diagram, parts->scratch, find_frame(parts)) < 0)
         return spent(parts, err);

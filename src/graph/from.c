@@ -1,5 +1,5 @@
 /* Parts of a graph of operations: inputs, groups and operations in the order in which
- * they ran or stand in the code, outputs; and a link for each edge. */
+ * they ran or appear in the code, outputs; and a link for each edge. */
 #include "graph/from_in.h"
 
 #include "base/base.h"
@@ -70,8 +70,8 @@ static int find_weight_views(struct from *from, uint32_t *owner)
 
 /* ---- what nothing reads ---- */
 
-/* Does it leave out nothing if nobody reads it? Tensors without content; and views: one
- * that changes nothing is the value that it looks at, so its readers read that. */
+/* Can it be left out if no other node reads it? Tensors without content can, and views: a
+ * view that changes nothing is the same value as its argument, so its readers read that. */
 static bool is_idle(const struct from *from, const struct op_graph_node *node)
 {
     unsigned flags;

@@ -14,8 +14,8 @@ struct fork {
     double *shares;
 };
 
-/* Who reads what arrives at an end; false: nobody that sends one gradient back, such as
- * an output or several equal blocks. */
+/* The operation or call that reads the value at an end. False if there is no single one
+ * that sends a gradient back: an output, or several equal blocks. */
 static bool find_reader(const struct diagram *diagram, uint32_t end,
                         struct grad_reader *ret_reader)
 {

@@ -206,7 +206,7 @@ int diagram_make_diff(struct diagram *ret_diagram, const struct diagram_side *ol
 void diagram_value(struct buf *to, const struct diagram *diagram, uint32_t box,
                    enum diagram_metric metric);
 
-/* What stands before a word of a box if others precede it: ", " or " ". */
+/* The separator before a word of a box that is not its first: ", " or " ". */
 const char *diagram_before_word(const struct diagram *diagram, uint32_t box,
                                 uint32_t word);
 

@@ -143,6 +143,8 @@ TEST(a_place_with_its_neighbours_and_a_path_leave_out_the_rest)
     CHECK(drawn_wire(&drawn, "block.conv1", "block.relu"));
     CHECK(drawn_box(&drawn, "block.conv2") == PLAN_NONE);
     CHECK(drawn_box(&drawn, "head") == PLAN_NONE);
+    CHECK(str_starts(drawn.diagram.note,
+                     STR("Only block.conv1 and what is at most 1 line away.")));
     drawn_drop(&drawn);
 
     run = sample_block((struct sample_block_wanted){0});
@@ -151,6 +153,8 @@ TEST(a_place_with_its_neighbours_and_a_path_leave_out_the_rest)
     CHECK(drawn_wire(&drawn, "block.relu", "block.conv2"));
     CHECK(drawn_box(&drawn, "stem") == PLAN_NONE);
     CHECK(drawn_box(&drawn, "block.drop") == PLAN_NONE);
+    CHECK(str_starts(drawn.diagram.note,
+                     STR("Only paths from block.conv1 to block.conv2.")));
     drawn_drop(&drawn);
 }
 

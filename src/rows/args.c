@@ -325,7 +325,7 @@ static void add_named(struct writer *w, struct str item)
         value_show(w->to, w->model, value, MOST_BYTES);
 }
 
-/* Among words, what is not the case says nothing either. */
+/* In a list of words, False is left out too. */
 static bool is_plain_no(const struct writer *w, uint32_t id)
 {
     const struct value *value = value_at(&w->model->values, id);

@@ -9,9 +9,9 @@
  * Which value is the gradient of the result of a forward operation? The only one that
  * its backward operations read and that another cause made in backward.
  *
- * The sum of parts is an addition that autograd's engine runs. It belongs to the cause
- * whose part comes last, and is told from that cause's own work by an argument that
- * others made. */
+ * The sum of parts is an addition that autograd's engine runs. It is recorded with the
+ * cause whose part comes last. It differs from that cause's own additions: one of its
+ * arguments was made by another cause. */
 #include "study/grad_paths_in.h"
 
 #include <math.h>

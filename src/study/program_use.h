@@ -22,7 +22,7 @@ struct program_sum {
 };
 struct program_sum program_sums(const struct program *program);
 
-/* Where something stands in the code of the file: "__torch__/net.py:41". False: unknown. */
+/* Appends a line of the code in the file: "__torch__/net.py:41". False: unknown. */
 bool program_line(struct buf *to, const struct model *model, uint32_t file,
                   uint32_t line);
 /* The path of an argument or result of a call: "x", "past[3]", "[1]"; empty: the only

@@ -145,7 +145,7 @@ void font_cut_middle(struct buf *to, struct str s, enum font font, uint32_t most
     buf_add(to, s.at + back, s.len - back);
 }
 
-/* The width of words[0..n) with what stands before each. */
+/* The width of words[0..n), separators included. */
 static uint32_t words_width(const struct font_word *words, uint32_t n, enum font font)
 {
     uint32_t width = 0;

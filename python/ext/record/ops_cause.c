@@ -132,7 +132,7 @@ static uint32_t place_of_tensor(const struct model *model, uint32_t tensor)
 
 /* The end of a gradient's path, an AccumulateGrad node: it belongs to the module of its
  * parameter. Of any other tensor it belongs to what made it: a model that asks for the
- * gradient of an activation, the arguments of a checkpoint. An input belongs to nobody. */
+ * gradient of an activation, the arguments of a checkpoint. An input has no owner. */
 static void cause_of_leaf(struct recorder_ops *ops, PyObject *node,
                           struct trace_op_given *given)
 {

@@ -117,7 +117,7 @@ static const struct fit_kind *kind_of(const struct picture *picture, uint32_t i)
 }
 
 #define MOST_WORDS 16
-/* The words of a box's class line, shown, and what stands before each. */
+/* The words of a box's class line, escaped for display, with their separators. */
 static uint32_t class_words(struct picture *picture, uint32_t i,
                             struct font_word words[MOST_WORDS])
 {

@@ -14,7 +14,7 @@ const char *picture_colour(const struct picture *picture, const char *token)
     for (size_t i = 0; i < n_tokens; i++)
         if (strcmp(tokens[i].name, token) == 0)
             return picture->colours[i];
-    return "#FF00FF"; /* a mistake of ours that nobody overlooks */
+    return "#FF00FF"; /* an unknown token: a bug that is easy to see */
 }
 
 const char *picture_family(const struct picture *picture, const char *prefix,
