@@ -15,8 +15,9 @@ import torch
 
 from torchoscope import _core
 from torchoscope.history import KINDS
-from torchoscope.recorder import SKIP, Budget, LiveRecording, parse_size
+from torchoscope.recorder import parse_size
 from torchoscope.restore import modules_of
+from torchoscope.watch_steps import Recorder, Rounds, Steps
 
 _LOGS = {
     "io": ("input", "output"),
@@ -27,7 +28,6 @@ _LOGS = {
 # wandb's words
 _WORDS = {None: (), "gradients": ("params_grad",), "parameters": ("params",)}
 _WORDS["all"] = tuple(_LOGS)
-_PATIENCE = 8  # rounds that another optimizer may leave out before it is not awaited
 _MOST_PASSES = 64  # of one step, if no optimizer ends it
 _TRAIN, _EVAL = 0, 1
 
@@ -104,88 +104,6 @@ def _path(folder, name):
     return path
 
 
-class _Every:
-    """The rule of log_freq, in place of a budget's."""
-
-    def __init__(self, n):
-        self._n, self._at = n, 0
-
-    def next(self):
-        self._at += 1
-        return "full" if (self._at - 1) % self._n == 0 else SKIP
-
-    def told(self, *_):
-        pass
-
-    owe = told
-
-
-class Steps(Budget):
-    """Decides which steps are logged, and tells the Watch when passes begin and end. A
-    step that is logged is measured in full: what is too expensive is logged less often."""
-
-    def __init__(self, share, log_freq):
-        super().__init__(share)
-        self.watch = None  # a weak reference
-        if log_freq is not None:
-            self._rule = _Every(log_freq)
-
-    def begin(self, core, listener, stack):
-        tell = listener.backward
-
-        def backward(roots, gradients):
-            self.watch()._backward(roots)
-            return tell(roots, gradients)
-
-        listener.backward = backward
-        super().begin(core, listener, stack)
-
-    @property
-    def on(self):
-        return self._on
-
-    def decide(self):
-        self._decide()
-        self._core.mode = self.device.mode = self._mode
-
-    def tell(self, core):
-        """The facts of a recording: this one is dropped, its steps are in the file."""
-
-    def _begins(self, module):
-        if self._outer in (None, id(module)):
-            self._outer = id(module)
-            self.watch()._pass_begins(module)
-
-    def _ends(self, module):
-        if id(module) == self._outer:
-            self._outer = None
-            self.watch()._pass_ends()
-
-
-class _Recorder(LiveRecording):
-    """Hooks, as in a recording; what they see goes to a Watch."""
-
-    def _show_stats(self):
-        pass
-
-    def _looks_at_parameters(self, core):
-        return False
-
-    def _look_at_parameters(self, optimizer):
-        with contextlib.suppress(Exception):
-            self.watch()._before_step(optimizer)
-
-    def _stepped(self, optimizer, args, kwargs):
-        with contextlib.suppress(Exception):
-            self.watch()._stepped(optimizer)
-
-    def is_ours(self, optimizer):
-        """The number of an optimizer of the model as a tuple, or None."""
-        if optimizer not in self._optimizers:
-            self._optimizers[optimizer] = self._watch_optimizer(optimizer)
-        return self._optimizers[optimizer]
-
-
 class Watch:
     """A training that is followed; made by watch(). Use it as a context manager, or call
     close() at the end; the end of the process does so too."""
@@ -200,8 +118,7 @@ class Watch:
         self._closed = self._told = False
         self._count = self._next = self._number = 0
         self._scalars, self._losses = {}, []
-        self._rounds = {}  # number of an optimizer -> steps in this round
-        self._owned = {}  # number of an optimizer -> ids of its parameters
+        self._rounds = Rounds()
         self._forget()
         self._recorder = self._begin(model, steps)
 
@@ -211,7 +128,7 @@ class Watch:
         options = {"inside": False, "eager": False, "ops": False}
         options["parameters"] = bool(self._wanted & {"params", "params_grad"})
         modules = list(modules_of(model))
-        recorder = _Recorder(model, modules, self._name, core, None, options)
+        recorder = Recorder(model, modules, self._name, core, None, options)
         recorder._budget = steps
         recorder.watch = steps.watch = weakref.ref(self)
         recorder._optimizers = weakref.WeakKeyDictionary()
@@ -336,36 +253,10 @@ class Watch:
                 with contextlib.suppress(Exception):
                     name = f"lr/{i}" if len(self._rounds) < 2 else f"lr/{found[0]}/{i}"
                     self._scalars.setdefault(name, float(group["lr"]))
-        if self._ends_round(found[0], optimizer):
+        if self._rounds.ends(found[0], optimizer):
             if self._done:  # no pass since the last step
                 self._guard(self._write, _TRAIN)
             self._end_step()
-
-    def _ends_round(self, number, optimizer):
-        """Has each of the model's optimizers stepped since the last step ended?"""
-        rounds = self._rounds
-        if number not in rounds:
-            self._join(number, optimizer)
-            if self._count < _PATIENCE:  # those before it do not wait for its first time
-                rounds.update(dict.fromkeys(rounds, 1))
-        rounds[number] = rounds.get(number, 0) + 1
-        if rounds[number] > _PATIENCE:
-            for other in [one for one, times in rounds.items() if not times]:
-                del rounds[other]
-        if not all(rounds.values()):
-            return False
-        rounds.update(dict.fromkeys(rounds, 0))
-        return True
-
-    def _join(self, number, optimizer):
-        """An optimizer takes the place of those that share parameters with it."""
-        if number not in self._owned:
-            groups = [group["params"] for group in optimizer.param_groups]
-            self._owned[number] = {id(one) for group in groups for one in group}
-            weakref.finalize(optimizer, self._rounds.pop, number, None)
-        for other in list(self._rounds):
-            if not self._owned[number].isdisjoint(self._owned[other]):
-                del self._rounds[other]
 
     def _end_step(self):
         self._done = True
