@@ -130,6 +130,13 @@ void spread_middle(const struct spread *spread, double share, double *ret_low,
  * the log histogram shows more? */
 bool spread_prefers_log(const struct spread *spread);
 
+/* The histogram that shows most, for other programs: the log bins if
+ * spread_prefers_log(), else the linear ones, as `n` bins without gaps between them.
+ * edges (n + 1) increase and are finite; counts (n). At most `most` bins (2 or more):
+ * neighbours are merged. Returns n; 0 if nothing was counted. */
+uint32_t spread_bins(const struct spread *spread, uint32_t most, double *edges,
+                     double *counts);
+
 /* A vertical axis from low to high. A logarithmic one has two branches, one for each
  * sign; between them, magnitudes below `least` share a step as high as a power of
  * two. */
