@@ -128,6 +128,7 @@ void history_message_free(struct history_message *message)
     buf_release(&message->blobs);
     buf_release(&message->texts);
     buf_release(&message->note_texts);
+    buf_release(&message->merged);
     free(message);
 }
 
@@ -136,10 +137,11 @@ static void clear(struct history_message *message, bool keep)
 {
     message->n_points = message->n_scalars = 0;
     buf_clear(&message->blobs);
-    message->bad = message->blobs.bad = false;
+    buf_clear(&message->merged);
+    message->bad = message->blobs.bad = message->merged.bad = false;
     if (keep && message->n_alarms + message->n_notes < CARRIED_MOST)
         return;
-    message->n_alarms = message->n_notes = 0;
+    message->n_alarms = message->n_notes = message->n_shown = 0;
     buf_clear(&message->texts);
     buf_clear(&message->note_texts);
 }
@@ -369,6 +371,66 @@ static size_t message_bytes(const struct history_message *message)
            message->scalars_room * sizeof *message->scalars +
            message->alarms_room * sizeof *message->alarms + message->blobs.room +
            message->texts.room + message->note_texts.room;
+}
+
+/* A copy that can be settled: the order of `message` stays that of its copies. */
+static bool copy_lists(struct history_message *copy,
+                       const struct history_message *message)
+{
+    size_t points = message->n_points * sizeof *copy->points;
+    size_t scalars = message->n_scalars * sizeof *copy->scalars;
+
+    *copy = *message;
+    copy->merged = (struct buf)BUF_INIT;
+    copy->points = malloc(points + 1);
+    copy->scalars = malloc(scalars + 1);
+    if (!copy->points || !copy->scalars)
+        return false;
+    if (points)
+        memcpy(copy->points, message->points, points);
+    if (scalars)
+        memcpy(copy->scalars, message->scalars, scalars);
+    if (message->n_shown) {
+        copy->alarms += message->n_shown;
+        copy->n_alarms -= message->n_shown;
+    }
+    return true;
+}
+
+/* Not under the lock while the sink works: it may run Python, which may let another
+ * thread run that waits for the lock. Only this thread changes the step. */
+int history_writer_show(struct history_writer *writer, struct history_sink *sink,
+                        struct err *err)
+{
+    struct history_message *message = lock_step(writer), copy;
+    int status = -1;
+
+    if (!message)
+        return 0;
+    pthread_mutex_unlock(&writer->lock);
+    place_copies(message);
+    if (copy_lists(&copy, message)) {
+        history_message_settle(&copy, writer->options.codec);
+        status = history_message_give(writer, &copy, sink, err);
+        message->n_shown = message->n_alarms;
+    } else {
+        err_set(err, ERR_LIMIT, "no memory left");
+    }
+    free(copy.points);
+    free(copy.scalars);
+    buf_release(&copy.merged);
+    return status;
+}
+
+void history_writer_add(struct history_writer *writer, struct history_sink *sink)
+{
+    struct history_sink **last = &writer->sinks;
+
+    pthread_mutex_lock(&writer->lock);
+    while (*last)
+        last = &(*last)->next;
+    *last = sink;
+    pthread_mutex_unlock(&writer->lock);
 }
 
 /* Whole steps go into the queue, or none of it. */

@@ -22,6 +22,7 @@
 
 #include "base/err.h"
 #include "history/history.h"
+#include "history/sink.h"
 #include "run/run.h"
 
 struct history_writer;
@@ -39,7 +40,7 @@ struct history_options {
 
 /* A new file that holds the sections of `run` (model, recording of the first pass; may be
  * NULL: none) and an empty history. Replaces a file at `path`, unless it is live. `code`
- * as in run_file_write(). */
+ * as in run_file_write(). With `path` NULL there is no file: steps go to sinks only. */
 struct history_writer *history_writer_create(const char *path, const struct run *run,
                                              struct source *code,
                                              const struct history_options *options,
@@ -48,6 +49,10 @@ struct history_writer *history_writer_create(const char *path, const struct run 
 struct history_writer *history_writer_resume(const char *path,
                                              const struct history_options *options,
                                              struct err *err);
+
+/* The thread hands every step that it takes from now on to this sink too, also if the
+ * file cannot be written. Takes the sink: closing the writer closes it. */
+void history_writer_add(struct history_writer *writer, struct history_sink *sink);
 
 /* The number of a series (a scalar), the same for equal ones; HISTORY_NONE if there are
  * too many: its points are ignored. */
@@ -70,6 +75,10 @@ void history_writer_alarm(struct history_writer *writer,
                           const struct history_alarm *alarm);
 /* A sentence about this step, for people. */
 void history_writer_note(struct history_writer *writer, struct str text);
+/* Lets a sink see the current step now, on this thread: for one that must not wait. An
+ * alarm of a step that was then dropped is not shown again. -1: the sink failed. */
+int history_writer_show(struct history_writer *writer, struct history_sink *sink,
+                        struct err *err);
 /* Ends the step: it goes into the queue. */
 void history_writer_end(struct history_writer *writer, unsigned flags);
 

@@ -71,17 +71,17 @@ writer_new(const char *path, const struct history_options *options, struct err *
     struct history_writer *writer = calloc(1, sizeof *writer);
 
     if (writer) {
-        writer->path = strdup(path);
-        writer->file = realpath(path, NULL);
-        writer->wal_path = joined(writer->file ? writer->file : path, "-wal");
+        writer->path = strdup(path ? path : "");
+        writer->file = path ? realpath(path, NULL) : NULL;
+        writer->wal_path = writer->file ? joined(writer->file, "-wal") : NULL;
         writer->chunk = history_chunk_new();
     }
-    if (!writer || !writer->path || !writer->file || !writer->wal_path ||
-        !writer->chunk) {
-        if (writer && writer->path && !writer->file)
+    if (!writer || !writer->path || !writer->chunk ||
+        (path && (!writer->file || !writer->wal_path))) {
+        if (writer && writer->path && path && !writer->file)
             err_set_errno(err, path);
         else
-            err_set_about(err, ERR_LIMIT, path, ": no memory left");
+            err_set_about(err, ERR_LIMIT, path ? path : "history", ": no memory left");
         if (writer)
             free_names(writer);
         free(writer);
@@ -107,12 +107,24 @@ static void close_database(struct history_writer *writer)
     sqlite3_close(writer->db);
 }
 
+static void close_sinks(struct history_writer *writer)
+{
+    while (writer->sinks) {
+        struct history_sink *sink = writer->sinks;
+
+        writer->sinks = sink->next;
+        if (sink->kind->close)
+            sink->kind->close(sink);
+    }
+}
+
 static void writer_free(struct history_writer *writer)
 {
     struct history_message *message;
 
     if (!writer)
         return;
+    close_sinks(writer);
     while (writer->first) {
         message = writer->first;
         writer->first = message->next;
@@ -293,7 +305,7 @@ static struct history_writer *start(struct history_writer *writer, bool resume,
     int status;
 
     live_file_enter();
-    status = open_database(writer, err);
+    status = writer->file ? open_database(writer, err) : 0;
     if (status == 0 && resume)
         status = load_declared(writer, err);
     live_file_leave();
@@ -319,7 +331,7 @@ struct history_writer *history_writer_create(const char *path, const struct run 
 {
     struct history_writer *writer;
 
-    if (make_file(path, run, code, err) < 0)
+    if (path && make_file(path, run, code, err) < 0)
         return NULL;
     writer = writer_new(path, options, err);
     return writer ? start(writer, false, err) : NULL;
@@ -340,9 +352,9 @@ struct history_writer *history_writer_resume(const char *path,
  * they allow, and the last of them removes it. */
 static void finish_file(struct history_writer *writer)
 {
-    sqlite3_busy_timeout(writer->db, BUSY_MS / 5);
     if (!writer->wal)
         return;
+    sqlite3_busy_timeout(writer->db, BUSY_MS / 5);
     sqlite3_exec(writer->db, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL);
     for (int i = 0; i < HISTORY_TABLES; i++)
         sqlite3_reset(writer->insert[i]);

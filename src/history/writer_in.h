@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/live_file.h"
 #include "base/map.h"
+#include "history/sink.h"
 #include "history/tables_in.h"
 #include "history/writer.h"
 
@@ -23,6 +24,8 @@ struct history_message {
     struct buf blobs; /* histograms, in the order of points */
     struct buf texts; /* of alarms */
     struct buf note_texts;
+    struct buf merged;          /* histograms of history_message_settle() */
+    uint32_t n_shown;           /* alarms that a dropped step showed already */
     uint32_t n_series, n_names; /* declared so far */
     size_t bytes;
     bool bad; /* no memory for all of it: the step is dropped */
@@ -43,8 +46,8 @@ enum history_select {                /* statements of the thread */
 struct history_chunk; /* fade.c */
 
 struct history_writer {
-    char *path;            /* as given, for messages */
-    char *file, *wal_path; /* absolute, without links */
+    char *path;            /* as given, for messages; "" without a file */
+    char *file, *wal_path; /* absolute, without links; NULL without a file */
     struct file_key key;
     unsigned forks; /* live_file_forks() of the process that may write */
     struct history_options options;
@@ -70,9 +73,11 @@ struct history_writer {
     bool in_step;
     uint64_t alarms_left;
 
+    struct history_sink *sinks; /* under `lock`; only added to */
+
     /* Of the thread alone. */
     pthread_t thread;
-    sqlite3 *db;
+    sqlite3 *db; /* NULL without a file */
     sqlite3_stmt *insert[HISTORY_TABLES];
     sqlite3_stmt *select[HISTORY_SELECTS];
     bool wal;
@@ -108,6 +113,16 @@ int history_writer_load(struct history_writer *writer, struct err *err);
 /* Reads the rows of steps again. */
 int history_writer_load_steps(struct history_writer *writer, struct err *err);
 uint64_t history_writer_bytes(const struct history_writer *writer);
+
+/* ---- sink.c ---- */
+/* Sorts points and scalars, and merges those of one series or name. Call it once, when
+ * texts and histograms are in place. */
+void history_message_settle(struct history_message *message,
+                            const struct history_codec *codec);
+/* Hands a settled step to a sink. */
+int history_message_give(struct history_writer *writer,
+                         const struct history_message *message,
+                         struct history_sink *sink, struct err *err);
 
 /* ---- fade.c ---- */
 struct history_chunk *history_chunk_new(void);

@@ -20,6 +20,8 @@ uint64_t history_writer_bytes(const struct history_writer *writer)
     struct stat info;
     uint64_t bytes = 0;
 
+    if (!writer->db)
+        return 0;
     /* stat() opens nothing, so the locks of the file stay. */
     if (stat(writer->file, &info) == 0)
         bytes += (uint64_t)info.st_size;
@@ -84,66 +86,26 @@ int history_writer_load(struct history_writer *writer, struct err *err)
 
 /* ---- one transaction ---- */
 
-static int by_series(const void *a, const void *b)
+/* Writes points in the order of series. */
+static int write_points(struct history_writer *writer,
+                        const struct history_message *message)
 {
-    const struct history_point *left = a, *right = b;
-
-    return (left->series > right->series) - (left->series < right->series);
-}
-
-static int by_name(const void *a, const void *b)
-{
-    const struct history_scalar *left = a, *right = b;
-
-    return (left->name > right->name) - (left->name < right->name);
-}
-
-/* Writes points in the order of series, each series once. */
-static int write_points(struct history_writer *writer, struct history_message *message,
-                        uint32_t *ret_n)
-{
-    struct history_point *points = message->points;
     int status = SQLITE_OK;
 
-    *ret_n = 0;
-    if (message->n_points > 1)
-        qsort(points, message->n_points, sizeof *points, by_series);
-    for (uint32_t i = 0; i < message->n_points && status == SQLITE_OK; ++*ret_n) {
-        struct history_point point = points[i++];
-        struct buf other = BUF_INIT;
-
-        while (i < message->n_points && points[i].series == point.series) {
-            struct buf swap = other;
-
-            history_point_merge(&point, &points[i++], writer->options.codec,
-                                &writer->scratch);
-            other = writer->scratch;
-            writer->scratch = swap;
-        }
+    for (uint32_t i = 0; i < message->n_points && status == SQLITE_OK; i++)
         status = history_put_point(writer->insert[HISTORY_TABLE_POINT],
-                                   message->step.block, &point);
-        buf_release(&other);
-    }
+                                   message->step.block, &message->points[i]);
     return status;
 }
 
-static int write_scalars(struct history_writer *writer, struct history_message *message)
+static int write_scalars(struct history_writer *writer,
+                         const struct history_message *message)
 {
-    struct history_scalar *scalars = message->scalars;
     int status = SQLITE_OK;
 
-    if (message->n_scalars > 1)
-        qsort(scalars, message->n_scalars, sizeof *scalars, by_name);
-    for (uint32_t i = 0; i < message->n_scalars && status == SQLITE_OK;) {
-        struct history_scalar scalar = scalars[i++];
-
-        while (i < message->n_scalars && scalars[i].name == scalar.name) {
-            history_number_merge(&scalar.number, &scalars[i].number);
-            scalar.last = scalars[i++].last;
-        }
+    for (uint32_t i = 0; i < message->n_scalars && status == SQLITE_OK; i++)
         status = history_put_scalar(writer->insert[HISTORY_TABLE_SCALAR],
-                                    message->step.block, &scalar);
-    }
+                                    message->step.block, &message->scalars[i]);
     return status;
 }
 
@@ -251,12 +213,13 @@ static int write_rows(struct history_writer *writer, struct history_message *mes
     step->segment = writer->segment;
     step->id = writer->n_logged;
     step->block = writer->next_block;
+    step->points = message->n_points;
     if (status == SQLITE_OK)
         status = write_segment(writer, step);
     if (status == SQLITE_OK)
         status = write_declared(writer, message);
     if (status == SQLITE_OK)
-        status = write_points(writer, message, &step->points);
+        status = write_points(writer, message);
     if (status == SQLITE_OK)
         status = write_scalars(writer, message);
     if (status == SQLITE_OK)
@@ -417,6 +380,10 @@ static void take_step(struct history_writer *writer, struct history_message *mes
     uint64_t began = clock_ns();
 
     writer->merged = 0;
+    if (!writer->db) {
+        report(writer, message, 0, &err);
+        return;
+    }
     if (began < writer->retry_ns &&
         !(writer->wait_ns != UINT64_MAX && should_stop(writer))) {
         writer->lost += 1 + message->step.dropped;
@@ -437,15 +404,39 @@ static void take_step(struct history_writer *writer, struct history_message *mes
     report(writer, message, clock_ns() - began, &err);
 }
 
+/* A sink that fails loses this step; the first problem is told. */
+static void give_step(struct history_writer *writer,
+                      const struct history_message *message)
+{
+    struct history_state *state = &writer->state;
+    struct history_sink *sink;
+
+    pthread_mutex_lock(&writer->lock);
+    sink = writer->sinks;
+    pthread_mutex_unlock(&writer->lock);
+    while (sink) {
+        struct err err = {0};
+        int failed = history_message_give(writer, message, sink, &err);
+
+        pthread_mutex_lock(&writer->lock);
+        if (failed && !state->problem[0])
+            snprintf(state->problem, sizeof state->problem, "%s", err.text);
+        sink = sink->next;
+        pthread_mutex_unlock(&writer->lock);
+    }
+}
+
 void *history_writer_run(void *user)
 {
     struct history_writer *writer = user;
     struct history_message *message;
 
     while ((message = history_writer_take(writer)) != NULL) {
+        history_message_settle(message, writer->options.codec);
         live_file_enter();
         take_step(writer, message);
         live_file_leave();
+        give_step(writer, message);
         history_writer_done(writer, message);
     }
     return NULL;
