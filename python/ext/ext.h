@@ -19,6 +19,7 @@
 #define Py_LIMITED_API 0x030b0000
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <stdbool.h>
 
 /* For method tables: a function that takes keywords. */
 #define KEYWORDS(function)                                                             \
@@ -42,6 +43,8 @@ PyObject *ext_run(PyObject *module_or_type, struct run *run);
 /* The writer of a _core.HistoryWriter; NULL: an exception is set. */
 struct history_writer;
 struct history_writer *ext_writer(PyObject *module_or_type, PyObject *object);
+/* Keeps its current step for Python, if that was asked for. False: an exception is set. */
+bool ext_writer_keep_step(PyObject *writer);
 
 /* Raises torchoscope.Error, or a suitable built-in exception, from an err. Returns
  * NULL. */

@@ -91,6 +91,11 @@ struct history_writer *ext_writer(PyObject *module_or_type, PyObject *object)
     return NULL;
 }
 
+bool ext_writer_keep_step(PyObject *writer)
+{
+    return writer_keep_step(writer);
+}
+
 static PyObject *add_type(PyObject *module, PyType_Spec *spec)
 {
     PyObject *type = PyType_FromModuleAndSpec(module, spec, NULL);
@@ -169,6 +174,7 @@ static PyObject *tell_time(PyObject *module, PyObject *unused)
 
 static PyMethodDef functions[] = {
     {"_arrange", arrange_graph, METH_VARARGS, "_arrange(boxes, edges): their places"},
+    {"bins", history_bins, METH_VARARGS, "bins(packed, most): a histogram"},
     {"clock_ns", tell_time, METH_NOARGS, "the clock of recordings (base/clock.h)"},
     {"main", program_main, METH_VARARGS, "main(*words): the program, in this process"},
     {"empty_mode", record_empty_mode, METH_NOARGS, "a mode that only passes ops on"},

@@ -40,6 +40,8 @@ __all__ = [
     "Tensor",
     "Value",
     "Watch",
+    "WatchPoint",
+    "WatchStep",
     "diff",
     "explore",
     "flops_formula",
@@ -64,6 +66,7 @@ _LATER |= {"explore": "explorer", "Op": "ops", "Ops": "ops", "OpValue": "ops"}
 _LATER |= {"Graph": "graphs", "Node": "graphs", "Edge": "graphs", "graph": "graphs"}
 _LATER |= {"GraphDiff": "graphs", "BoxChange": "graphs", "LineChange": "graphs"}
 _LATER |= {"watch": "watching", "unwatch": "watching", "Watch": "watching"}
+_LATER |= {"WatchPoint": "watch_sinks", "WatchStep": "watch_sinks"}
 _LATER |= {"History": "history", "Series": "history"}
 _LATER |= {"flops_formula": "flops", "register_flops": "flops"}
 

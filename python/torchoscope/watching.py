@@ -17,6 +17,7 @@ from torchoscope import _core
 from torchoscope.history import KINDS
 from torchoscope.recorder import parse_size
 from torchoscope.restore import modules_of
+from torchoscope.watch_sinks import Sinks
 from torchoscope.watch_steps import Recorder, Rounds, Steps
 
 _LOGS = {
@@ -43,6 +44,7 @@ def watch(
     name=None,
     budget=0.03,
     limit="256MB",
+    backend="file",
 ):
     """Follow the training of `model`: writes series over its steps to a .scope file.
 
@@ -54,6 +56,8 @@ def watch(
     name      part of the file's name; the model's class if not given
     budget    the share of time that logging may take; ignored with log_freq
     limit     the most that the file may have: old steps are merged to keep it
+    backend   where steps go, one or a list: "file", "tensorboard", "csv", "wandb",
+              "trackio", or a function that is called with each WatchStep
 
     Returns a Watch. docs/python.md has the details.
     """
@@ -62,12 +66,14 @@ def watch(
         raise ValueError(f"log_freq must be 1 or more, or None, not {log_freq!r}")
     if not 0 < budget < 1:
         raise ValueError(f"budget must be between 0 and 1, not {budget!r}")
-    size = parse_size(limit)
+    size, sinks = parse_size(limit), Sinks(backend)
     if not list(modules_of(model)):
         raise TypeError(f"{type(model).__name__} contains no torch.nn.Module")
     unwatch(model)
     name = type(model).__name__ if name is None else str(name)
-    handle = Watch(model, name, wanted, Steps(budget, log_freq), _path(dir, name), size)
+    path = _path(dir, name)
+    sinks.open(os.path.basename(path)[: -len(".scope")])
+    handle = Watch(model, name, wanted, Steps(budget, log_freq), path, size, sinks)
     with _lock:
         _watched[id(model)] = handle
     return handle
@@ -97,8 +103,8 @@ def _path(folder, name):
     when = time.strftime("%Y-%m-%d_%H-%M-%S")
     stem = f"{when}_{re.sub(r'[^A-Za-z0-9_.-]+', '_', name) or 'model'}"
     path, number = os.path.join(os.fspath(folder), f"{stem}.scope"), 1
-    taken = {handle.path for handle in _watched.values()}
-    while path in taken or os.path.exists(path):
+    taken = {handle._path for handle in _watched.values()}
+    while path in taken or os.path.exists(path) or os.path.exists(path[:-6]):
         number += 1
         path = os.path.join(os.fspath(folder), f"{stem}_{number}.scope")
     return path
@@ -108,7 +114,8 @@ class Watch:
     """A training that is followed; made by watch(). Use it as a context manager, or call
     close() at the end; the end of the process does so too."""
 
-    def __init__(self, model, name, wanted, steps, path, limit):
+    def __init__(self, model, name, wanted, steps, path, limit, sinks):
+        self._sinks = sinks
         self._key, self._name, self._limit = id(model), name, limit
         self._wanted, self._budget, self._path = wanted, steps, path
         chosen = {kind for word in wanted for kind in _LOGS[word]}
@@ -144,8 +151,14 @@ class Watch:
 
     @property
     def path(self):
-        """The .scope file. It exists from the end of the first logged step on."""
-        return self._path
+        """The .scope file. It exists from the end of the first logged step on. None if
+        `backend` names no file."""
+        return self._path if self._sinks.file else None
+
+    @property
+    def folder(self):
+        """Where event files and CSV tables are."""
+        return self._path[: -len(".scope")]
 
     @property
     def steps(self):
@@ -185,6 +198,7 @@ class Watch:
             self._guard(writer.close)
             if dropped:
                 self._say(f"{dropped} steps came faster than they could be written")
+            self._sinks.end(self)
 
     def __enter__(self):
         return self
@@ -313,11 +327,13 @@ class Watch:
         finally:
             self._forget()
         self._check()
+        self._sinks.give(self, self._writer)
 
     def _write_scalars(self):
         if self._writer is not None and (scalars := self._take_scalars()):
             self._writer.scalars(self._number, _TRAIN, scalars)
             self._check()
+            self._sinks.give(self, self._writer)
 
     def _write_rest(self):
         if not self._mine():
@@ -340,7 +356,8 @@ class Watch:
             self._recorder._keep_code()
             run = self._recorder._now()
             text = f"{socket.gethostname()} {os.getpid()}"
-            self._writer = _core.HistoryWriter(run, self._path, self._limit, text)
+            self._writer = _core.HistoryWriter(run, self.path, self._limit, text)
+            self._sinks.begin(self, self._writer, run)
         except Exception as problem:
             self._say(f"training is not watched: {problem}")
             self._closed = True

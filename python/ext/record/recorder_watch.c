@@ -257,7 +257,8 @@ static struct history_update *updates_of(const struct recorder_watch *watch,
 
 /* One step of each phase that ran; the first has the scalars. */
 static bool write_steps(const struct run_points *points, uint64_t number,
-                        struct history_writer *writer, PyObject *scalars)
+                        struct history_writer *writer, PyObject *object,
+                        PyObject *scalars)
 {
     double norm = run_points_gradient_norm(points->run);
     bool has_gradients = points->run->n_params > 0 && points->kinds, told = false;
@@ -273,6 +274,8 @@ static bool write_steps(const struct run_points *points, uint64_t number,
         if (!told && !scalars_add(writer, scalars))
             return false;
         told = true;
+        if (!ext_writer_keep_step(object))
+            return false;
         history_writer_end(writer, 0);
     }
     return true;
@@ -306,7 +309,7 @@ PyObject *recorder_log(struct recorder *recorder, PyObject *args)
     points.run = run;
     points.graded = graded == 0 ? HISTORY_TRAIN : HISTORY_EVAL;
     points.updates = updates;
-    done = write_steps(&points, number, writer, scalars);
+    done = write_steps(&points, number, writer, object, scalars);
     clear_params(recorder->watch);
     free(updates);
     run->model = NULL; /* the new trace has it */

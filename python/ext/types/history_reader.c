@@ -1,10 +1,9 @@
 /* The type _core.History: questions about the history in a .scope file. */
 #include "ext/types/history_types.h"
 
-#include <math.h>
-
 #include "base/err.h"
 #include "ext/types/answers_in.h"
+#include "ext/types/history_rows_in.h"
 #include "history/reader.h"
 #include "measure/spread.h"
 
@@ -49,26 +48,7 @@ static void dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
-static bool dict_real(PyObject *dict, const char *key, double value)
-{
-    return dict_put(dict, key, PyFloat_FromDouble(value));
-}
-
 /* --- rows as dicts */
-
-static const char *const kinds[HISTORY_KINDS] = {
-    "input", "output", "grad_input", "grad_output", "param", "grad_param", "update"};
-
-static bool fill_series(PyObject *dict, const void *row)
-{
-    const struct history_series *series = row;
-
-    return dict_text(dict, "name", series->name) &&
-           dict_text(dict, "path", series->path) &&
-           dict_number(dict, "call", series->call) &&
-           dict_text(dict, "kind", str_of(kinds[series->kind % HISTORY_KINDS])) &&
-           dict_text(dict, "phase", series->phase ? STR("eval") : STR("train"));
-}
 
 static bool fill_step(PyObject *dict, const void *row)
 {
@@ -79,23 +59,6 @@ static bool fill_step(PyObject *dict, const void *row)
            dict_number(dict, "merged", step->merged) &&
            dict_number(dict, "wall_ns", step->wall_ns) &&
            dict_number(dict, "dropped", step->dropped);
-}
-
-static bool fill_stats(PyObject *dict, const struct stats *stats)
-{
-    bool known = stats_measured(stats);
-
-    return dict_number(dict, "count", stats->count) &&
-           dict_number(dict, "nan", stats->nan) &&
-           dict_number(dict, "pos_inf", stats->pos_inf) &&
-           dict_number(dict, "neg_inf", stats->neg_inf) &&
-           dict_number(dict, "zeros", stats->zeros) &&
-           dict_real(dict, "min", known ? stats->min : (double)NAN) &&
-           dict_real(dict, "max", known ? stats->max : (double)NAN) &&
-           dict_real(dict, "mean", known ? stats->mean : (double)NAN) &&
-           dict_real(dict, "std", known ? stats_std(stats) : (double)NAN) &&
-           dict_real(dict, "l2", known ? stats_l2(stats) : (double)NAN) &&
-           dict_put(dict, "sampled", PyBool_FromLong(stats->sampled));
 }
 
 /* edges: n + 1 of the linear bins; counts: n. */
@@ -136,7 +99,7 @@ static bool fill_sample(PyObject *dict, const void *row)
 {
     const struct history_sample *sample = row;
 
-    return fill_step(dict, &sample->step) && fill_stats(dict, &sample->point.stats) &&
+    return fill_step(dict, &sample->step) && dict_stats(dict, &sample->point.stats) &&
            dict_real(dict, "ratio",
                      history_number_mean(&sample->point.extra[EXTRA_RATIO])) &&
            fill_histogram(dict, sample->point.histogram);
@@ -151,19 +114,6 @@ static bool fill_scalar(PyObject *dict, const void *row)
            dict_real(dict, "value", sample->scalar.last) &&
            dict_real(dict, "mean", history_number_mean(number)) &&
            dict_real(dict, "min", number->min) && dict_real(dict, "max", number->max);
-}
-
-static bool fill_alarm(PyObject *dict, const void *row)
-{
-    static const char *const severities[] = {"note", "warning", "alarm"};
-    const struct history_alarm *alarm = row;
-
-    return dict_number(dict, "step", alarm->step) &&
-           dict_number(dict, "wall_ns", alarm->wall_ns) &&
-           dict_text(dict, "kind", alarm->kind) &&
-           dict_text(dict, "severity", str_of(severities[alarm->severity % 3])) &&
-           dict_text(dict, "name", alarm->name) &&
-           dict_text(dict, "line", alarm->line) && dict_text(dict, "text", alarm->text);
 }
 
 /* A list of a dict for each of n rows; releases the arena that they are in. */
@@ -203,7 +153,7 @@ static PyObject *series(PyObject *self, PyObject *unused)
     arena_init(&arena, 0);
     if (history_read_series(history_of(self), &arena, &rows, &n, &err) < 0)
         return failed(&arena, &err);
-    return rows_object(rows, n, sizeof *rows, fill_series, &arena);
+    return rows_object(rows, n, sizeof *rows, dict_series, &arena);
 }
 
 static PyObject *names(PyObject *self, PyObject *unused)
@@ -294,7 +244,7 @@ static PyObject *alarms(PyObject *self, PyObject *unused)
     if (history_read_alarms(history_of(self), 0, UINT32_MAX, &arena, &rows, &n, &err) <
         0)
         return failed(&arena, &err);
-    return rows_object(rows, n, sizeof *rows, fill_alarm, &arena);
+    return rows_object(rows, n, sizeof *rows, dict_alarm, &arena);
 }
 
 static PyMethodDef methods[] = {

@@ -1,13 +1,21 @@
 /* history_types.h - the history of a training as Python objects.
  *   history_writer.c  _core.HistoryWriter
- *   history_reader.c  _core.History */
+ *   history_steps.c   a step as a dict, for callbacks
+ *   history_reader.c  _core.History
+ *   history_rows_in.h rows as dicts */
 #ifndef EXT_TYPES_HISTORY_TYPES_H
 #define EXT_TYPES_HISTORY_TYPES_H
 
 #include "ext/ext.h"
 
+#include <stdbool.h>
+
 /* _core.HistoryWriter(run, path, limit=0, text=""): a new .scope file with this _core.Run
- * and an empty history; `text` says who writes it. A thread writes what it gets.
+ * and an empty history; `text` says who writes it; `path` None: no file. A thread writes
+ * what it gets.
+ *   add_sink(name, folder, run)   also write there: "tensorboard", "csv"
+ *   keep_steps()                  from now on keep each step for take_steps()
+ *   take_steps() -> list          the kept ones as dicts; they are forgotten
  *   scalars(number, phase, list)  a step that has only scalars: (name, float)
  *   state() -> dict               written, dropped, bytes, step_bytes, problem
  *   flush()                       wait for the thread
@@ -16,6 +24,17 @@ extern PyType_Spec writer_spec;
 struct history_writer;
 /* NULL: an exception is set, because it was closed. */
 struct history_writer *writer_of(PyObject *self);
+
+/* The current step of a writer as a dict: number, phase, time, scalars, points, alarms;
+ * None if there is none. A point has tag, the columns of History.series() and .points()
+ * and its packed histogram. NULL: an exception is set. */
+PyObject *step_object(struct history_writer *writer);
+/* Keeps the current step of a HistoryWriter, if keep_steps() asks for it. False: an
+ * exception is set. */
+bool writer_keep_step(PyObject *self);
+/* _core.bins(packed, most) -> dict: edges, counts, counted, of; at most `most` bins. None
+ * if there is no histogram. */
+PyObject *history_bins(PyObject *module, PyObject *args);
 
 /* _core.History(path): raises KeyError if the recording has no history. All answers are
  * lists of dicts.

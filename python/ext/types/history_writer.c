@@ -4,10 +4,12 @@
 #include "base/err.h"
 #include "ext/scalars.h"
 #include "ext/types/answers_in.h"
+#include "history/sinks/sinks.h"
 #include "history/writer.h"
 
 struct writer_object {
     PyObject_HEAD struct history_writer *writer; /* NULL: closed */
+    PyObject *steps; /* kept ones, a list; NULL: not wanted */
 };
 
 struct history_writer *writer_of(PyObject *self)
@@ -26,19 +28,21 @@ static PyObject *make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     struct history_writer *writer;
     unsigned long long limit = 0;
     struct err err = {0};
-    PyObject *run, *path, *self;
+    PyObject *run, *path = NULL, *given, *self;
     const char *text = "";
 
     (void)kwargs;
-    if (!PyArg_ParseTuple(args, "O!O&|Ks:HistoryWriter",
-                          ext_state((PyObject *)type)->run_type, &run,
-                          PyUnicode_FSConverter, &path, &limit, &text))
+    if (!PyArg_ParseTuple(args, "O!O|Ks:HistoryWriter",
+                          ext_state((PyObject *)type)->run_type, &run, &given, &limit,
+                          &text) ||
+        (given != Py_None && !PyUnicode_FSConverter(given, &path)))
         return NULL;
     options.limit = limit;
     options.text = str_of(text);
-    writer = history_writer_create(PyBytes_AsString(path), answers_of(run),
-                                   answers_source(run), &options, &err);
-    Py_DECREF(path);
+    writer =
+        history_writer_create(path ? PyBytes_AsString(path) : NULL, answers_of(run),
+                              answers_source(run), &options, &err);
+    Py_XDECREF(path);
     if (!writer)
         return ext_raise(&err);
     self = alloc(type, 0);
@@ -72,8 +76,67 @@ static void dealloc(PyObject *self)
     struct err err = {0};
 
     finish(self, &err);
+    Py_CLEAR(((struct writer_object *)self)->steps);
     release(self);
     Py_DECREF(type);
+}
+
+static PyObject *add_sink(PyObject *self, PyObject *args)
+{
+    struct history_writer *writer = writer_of(self);
+    struct history_sink *sink = NULL;
+    struct err err = {0};
+    PyObject *folder, *run;
+    const char *name;
+
+    if (!writer ||
+        !PyArg_ParseTuple(args, "sO&O!:add_sink", &name, PyUnicode_FSConverter, &folder,
+                          ext_state((PyObject *)Py_TYPE(self))->run_type, &run))
+        return NULL;
+    if (str_is(str_of(name), "tensorboard"))
+        sink = events_sink_open(PyBytes_AsString(folder), answers_of(run), &err);
+    else if (str_is(str_of(name), "csv"))
+        sink = csv_sink_open(PyBytes_AsString(folder), &err);
+    else
+        err_set(&err, ERR_USAGE, "no sink is called %s", name);
+    Py_DECREF(folder);
+    if (!sink)
+        return ext_raise(&err);
+    history_writer_add(writer, sink);
+    Py_RETURN_NONE;
+}
+
+static PyObject *keep_steps(PyObject *self, PyObject *unused)
+{
+    struct writer_object *object = (struct writer_object *)self;
+
+    (void)unused;
+    if (!object->steps)
+        object->steps = PyList_New(0);
+    return object->steps ? Py_NewRef(Py_None) : NULL;
+}
+
+static PyObject *take_steps(PyObject *self, PyObject *unused)
+{
+    struct writer_object *object = (struct writer_object *)self;
+    PyObject *taken = object->steps, *next = PyList_New(0);
+
+    (void)unused;
+    if (!next || !taken)
+        return next;
+    object->steps = next;
+    return taken;
+}
+
+bool writer_keep_step(PyObject *self)
+{
+    struct writer_object *object = (struct writer_object *)self;
+    PyObject *step;
+
+    if (!object->writer || !object->steps)
+        return true;
+    step = step_object(object->writer);
+    return step && list_add(object->steps, step);
 }
 
 static PyObject *scalars(PyObject *self, PyObject *args)
@@ -87,7 +150,7 @@ static PyObject *scalars(PyObject *self, PyObject *args)
         !PyArg_ParseTuple(args, "KiO!:scalars", &number, &phase, &PyList_Type, &list))
         return NULL;
     history_writer_begin(writer, number, phase ? HISTORY_EVAL : HISTORY_TRAIN, 0);
-    if (!scalars_add(writer, list))
+    if (!scalars_add(writer, list) || !writer_keep_step(self))
         return NULL;
     history_writer_end(writer, 0);
     Py_RETURN_NONE;
@@ -139,6 +202,9 @@ static PyObject *close_file(PyObject *self, PyObject *unused)
 }
 
 static PyMethodDef methods[] = {
+    {"add_sink", add_sink, METH_VARARGS, "add_sink(name, folder, run)"},
+    {"keep_steps", keep_steps, METH_NOARGS, "Keep steps for take_steps()."},
+    {"take_steps", take_steps, METH_NOARGS, "The steps that were kept, as dicts."},
     {"scalars", scalars, METH_VARARGS, "scalars(number, phase, list): a step of them"},
     {"state", state, METH_NOARGS, "What was written, and what went wrong, as a dict."},
     {"flush", flush, METH_NOARGS, "Wait until everything is written."},

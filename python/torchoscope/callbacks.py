@@ -1,0 +1,140 @@
+"""Callbacks for trainers of other packages: each watches the model that it trains.
+
+    from torchoscope.callbacks import LightningWatch
+    trainer = Trainer(callbacks=[LightningWatch(backend="tensorboard")])
+    trainer.fit(module)
+
+    from torchoscope.callbacks import TrainerWatch
+    trainer = transformers.Trainer(model, callbacks=[TrainerWatch()], ...)
+    trainer.train()
+
+All options are those of torchoscope.watch(). Both classes are made on first use, because
+they inherit from classes of these packages."""
+
+import importlib
+import importlib.util
+import numbers
+import sys
+
+__all__ = ["LightningWatch", "TrainerWatch"]
+
+_LIGHTNINGS = ("lightning.pytorch", "pytorch_lightning")
+
+
+class _Watching:
+    """What both have in common. `handle` is the Watch, or None."""
+
+    def __init__(self, **options):
+        self._options = options
+        self.handle = None
+
+    def close(self):
+        """End watching. The trainer's end does so."""
+        if self.handle is not None:
+            self.handle.close()
+
+    def _begin(self, model, step):
+        from torchoscope import watch
+
+        self.handle = watch(model, **self._options)
+        self.handle.log(step=step + 1)  # the number of the next step
+
+    def _log(self, step, scalars):
+        if self.handle is not None:
+            self.handle.log(step=step, **scalars)
+
+
+def _numbers(found, before=""):
+    """Those that can be logged: numbers, and tensors with one element."""
+    return {
+        before + str(name): float(value)
+        for name, value in found.items()
+        if isinstance(value, numbers.Real) or getattr(value, "numel", int)() == 1
+    }
+
+
+class _Lightning(_Watching):
+    """Watches a training by Lightning: LightningWatch(**options of watch). Logs what the
+    module logs, with the trainer's global_step."""
+
+    def on_train_start(self, trainer, module):
+        """Not before: the sanity check is no part of the training."""
+        self._begin(module, trainer.global_step)
+
+    def on_train_batch_end(self, trainer, module, outputs, batch, batch_idx):
+        """A step ended, unless gradients are being accumulated."""
+        step = trainer.global_step
+        often = max(1, int(trainer.log_every_n_steps or 1))
+        self._log(step, _numbers(trainer.logged_metrics) if step % often == 0 else {})
+
+    def on_validation_epoch_end(self, trainer, module):
+        """The metrics of validation are known."""
+        if not trainer.sanity_checking:
+            self._log(trainer.global_step, _numbers(trainer.callback_metrics))
+
+    def on_train_end(self, trainer, module):
+        """The training ended."""
+        self._log(trainer.global_step, _numbers(trainer.callback_metrics))
+        self.close()
+
+    def on_exception(self, trainer, module, exception):
+        """The training was interrupted."""
+        self.close()
+
+    def teardown(self, trainer, module, stage):
+        """The trainer ended, whatever it did."""
+        self.close()
+
+
+class _Transformers(_Watching):
+    """Watches a training by transformers.Trainer: TrainerWatch(**options of watch). Logs
+    what the trainer logs, as train/loss, eval/loss, ..., with its global_step."""
+
+    def on_train_begin(self, args, state, control, model=None, **_):
+        """The model is ready."""
+        self.close()
+        self._begin(model, state.global_step)
+
+    def on_step_end(self, args, state, control, **_):
+        """The optimizer stepped."""
+        self._log(state.global_step, {})
+
+    def on_log(self, args, state, control, logs=None, **_):
+        """The trainer logs; metrics of evaluation have a prefix already."""
+        found = {"train/" + key: value for key, value in (logs or {}).items()}
+        for key in list(found):
+            if key.startswith("train/eval_"):
+                found["eval/" + key[len("train/eval_") :]] = found.pop(key)
+        self._log(state.global_step, _numbers(found))
+
+    def on_train_end(self, args, state, control, **_):
+        """The training ended."""
+        self.close()
+
+
+def _bases_of_lightning():
+    """There are two packages of the same classes: those that are in use, else one that is
+    installed."""
+    used = [name for name in _LIGHTNINGS if name in sys.modules]
+    for name in used or _LIGHTNINGS:
+        if used or importlib.util.find_spec(name.partition(".")[0]):
+            yield importlib.import_module(name).Callback
+            if not used:
+                return
+
+
+def _make(name):
+    if name == "TrainerWatch":
+        ours, bases = _Transformers, [importlib.import_module("transformers").TrainerCallback]
+    else:
+        ours, bases = _Lightning, list(dict.fromkeys(_bases_of_lightning()))
+    if not bases:
+        raise ImportError("LightningWatch needs the package lightning: pip install lightning")
+    return type(name, (ours, *bases), {"__module__": __name__, "__doc__": ours.__doc__})
+
+
+def __getattr__(name):
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    made = globals()[name] = _make(name)
+    return made
