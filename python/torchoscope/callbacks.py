@@ -59,22 +59,54 @@ class _Lightning(_Watching):
 
     def on_train_start(self, trainer, module):
         """Not before: the sanity check is no part of the training."""
+        self._names = {"batch": set(), "validation": set(), "epoch": set()}
         self._begin(module, trainer.global_step)
+
+    def _metrics(self, when, found):
+        """Those that are new now: the trainer keeps all that were ever logged."""
+        other = set().union(*(self._names[one] for one in self._names if one != when))
+        new = {name: value for name, value in found.items() if name not in other}
+        self._names[when].update(new)
+        return _numbers(new)
+
+    # A module's steps may call parts of it rather than itself: batches are the passes.
+
+    def on_train_batch_start(self, trainer, module, batch, batch_idx):
+        """A pass begins."""
+        self._pass("_begins", module)
 
     def on_train_batch_end(self, trainer, module, outputs, batch, batch_idx):
         """A step ended, unless gradients are being accumulated."""
+        self._pass("_ends", module)
         step = trainer.global_step
         often = max(1, int(trainer.log_every_n_steps or 1))
-        self._log(step, _numbers(trainer.logged_metrics) if step % often == 0 else {})
+        logs = trainer.logged_metrics if step % often == 0 else {}
+        self._log(step, self._metrics("batch", logs))
+
+    def on_validation_batch_start(self, trainer, module, *_):
+        """A pass of evaluation begins."""
+        self._pass("_begins", module)
+
+    def on_validation_batch_end(self, trainer, module, *_):
+        """It ended."""
+        self._pass("_ends", module)
+
+    def _pass(self, what, module):
+        if self.handle is not None:
+            self.handle._guard(getattr(self.handle._budget, what), module)
 
     def on_validation_epoch_end(self, trainer, module):
         """The metrics of validation are known."""
-        if not trainer.sanity_checking:
-            self._log(trainer.global_step, _numbers(trainer.callback_metrics))
+        if self.handle is not None and not trainer.sanity_checking:
+            found = self._metrics("validation", trainer.callback_metrics)
+            self._log(trainer.global_step, found)
+
+    def on_train_epoch_end(self, trainer, module):
+        """So are those of the epoch."""
+        self._log(trainer.global_step, self._metrics("epoch", trainer.callback_metrics))
 
     def on_train_end(self, trainer, module):
         """The training ended."""
-        self._log(trainer.global_step, _numbers(trainer.callback_metrics))
         self.close()
 
     def on_exception(self, trainer, module, exception):

@@ -122,7 +122,7 @@ class Watch:
         self._kinds = sum(1 << KINDS.index(kind) for kind in chosen)
         self._writer = None
         self._pid = os.getpid()
-        self._closed = self._told = False
+        self._closed = self._told = self._rooted = False
         self._count = self._next = self._number = 0
         self._scalars, self._losses = {}, []
         self._rounds = Rounds()
@@ -228,7 +228,7 @@ class Watch:
                 self._end_step()
                 self._guard(self._write, _TRAIN)
         if not self._in_step and not self._closed:
-            self._in_step = True
+            self._in_step = self._rooted = True
             self._budget.decide()
 
     def _pass_ends(self):
@@ -271,6 +271,9 @@ class Watch:
             if self._done:  # no pass since the last step
                 self._guard(self._write, _TRAIN)
             self._end_step()
+            if not self._rooted:  # only parts of it run: nothing tells of the next pass
+                self._guard(self._write, _TRAIN)
+                self._budget.decide()
 
     def _end_step(self):
         self._done = True
