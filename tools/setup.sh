@@ -67,6 +67,10 @@ test    venv            nbclient                                  nbclient
 test    venv            ipykernel                                 ipykernel
 test    venv            torchinfo                                 torchinfo
 test    venv            mypy                                      mypy
+test    venv            tensorboard                               tensorboard
+test    venv            lightning                                 lightning
+test    venv            accelerate                                accelerate
+test    venv            wandb                                     wandb<0.26
 '
 own=${TORCHOSCOPE_PYTHON:-python3}
 debian=/usr/bin/python3

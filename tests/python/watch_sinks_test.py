@@ -9,6 +9,8 @@ import json
 import logging
 import math
 import os
+import sqlite3
+import subprocess
 import sys
 import unittest
 import unittest.mock
@@ -450,26 +452,27 @@ class Wandb(Sinks):
 
 @needs("trackio")
 class Trackio(Sinks):
-    def test_a_run_has_scalars_and_histograms(self):
-        import trackio
-
-        rows = []
-
-        class Run:
-            def log(self, metrics, step=None):
-                rows.append((step, metrics))
-
-            def finish(self):
-                rows.append("finished")
-
-        # Its real run starts a server: only the way to it is tested.
-        with unittest.mock.patch.object(trackio, "init", lambda **_: Run()):
-            self.watched("trackio")
-        self.assertIsInstance(rows[0][1]["torchoscope/explorer"], trackio.Html)
-        self.assertEqual([row[0] for row in rows[1:-1]], [0, 1, 2, 3, 3])
-        self.assertIsInstance(rows[1][1]["param/0.weight"], trackio.Histogram)
-        self.assertIn("torchoscope/loss", rows[1][1])
-        self.assertEqual(rows[-1], "finished")
+    def test_a_run_of_its_own_has_scalars_histograms_and_the_page(self):
+        script = f"""
+import torch, torchoscope
+model = torch.nn.Linear(4, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+torchoscope.watch(model, log_freq=1, dir={str(self.folder)!r}, backend="trackio")
+for _ in range(3):
+    optimizer.zero_grad()
+    model(torch.randn(3, 4)).square().mean().backward()
+    optimizer.step()
+"""
+        # It takes its folder from the environment when it is imported.
+        there = os.environ | {"TRACKIO_DIR": str(self.folder), "HF_HUB_OFFLINE": "1"}
+        subprocess.run([sys.executable, "-c", script], env=there, check=True, capture_output=True)
+        with contextlib.closing(sqlite3.connect(self.folder / "torchoscope.db")) as db:
+            rows = db.execute("SELECT step, metrics FROM metrics ORDER BY id").fetchall()
+        found = [(step, json.loads(text)) for step, text in rows]
+        self.assertEqual(found[0][1]["torchoscope/explorer"]["_type"], "trackio.html")
+        self.assertEqual([step for step, _ in found[1:]], [0, 1, 2])
+        self.assertIn("torchoscope/loss", found[1][1])
+        self.assertEqual(sum(found[1][1]["param/weight"]["values"]), 8)
 
 
 # --- trainers
