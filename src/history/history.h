@@ -13,6 +13,7 @@
  *     reader.c         one short transaction per question
  *     reader_lists.c   series, names, steps, alarms, segments, notes
  *     reader_points.c  the points of a series, merged to as many as wanted
+ *     reader_step.c    all points of one step
  *   summary.h        a history in a few numbers
  *   curves.h         the curves of one place, in as many columns as a screen has
  *     curves_find.c    which series belong to a place
@@ -49,6 +50,8 @@ enum history_kind { /* of a series; the numbers are in files */
                     HISTORY_UPDATE, /* what the optimizer added to the parameter */
                     HISTORY_KINDS
 };
+
+const char *history_kind_name(uint8_t kind); /* "input", "grad_param", ... */
 
 enum history_phase { HISTORY_TRAIN, HISTORY_EVAL, HISTORY_PHASES };
 

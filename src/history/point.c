@@ -3,6 +3,15 @@
 
 #include "history/history.h"
 
+const char *history_kind_name(uint8_t kind)
+{
+    static const char *const names[HISTORY_KINDS] = {
+        "input", "output",     "grad_input", "grad_output",
+        "param", "grad_param", "update"};
+
+    return kind < HISTORY_KINDS ? names[kind] : "unknown";
+}
+
 struct history_number history_number_of(double value)
 {
     if (!isfinite(value))

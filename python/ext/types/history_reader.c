@@ -56,9 +56,6 @@ static bool dict_real(PyObject *dict, const char *key, double value)
 
 /* --- rows as dicts */
 
-static const char *const kinds[HISTORY_KINDS] = {
-    "input", "output", "grad_input", "grad_output", "param", "grad_param", "update"};
-
 static bool fill_series(PyObject *dict, const void *row)
 {
     const struct history_series *series = row;
@@ -66,7 +63,7 @@ static bool fill_series(PyObject *dict, const void *row)
     return dict_text(dict, "name", series->name) &&
            dict_text(dict, "path", series->path) &&
            dict_number(dict, "call", series->call) &&
-           dict_text(dict, "kind", str_of(kinds[series->kind % HISTORY_KINDS])) &&
+           dict_text(dict, "kind", str_of(history_kind_name(series->kind))) &&
            dict_text(dict, "phase", series->phase ? STR("eval") : STR("train"));
 }
 
