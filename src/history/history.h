@@ -18,6 +18,8 @@
  *   curves.h         the curves of one place, in as many columns as a screen has
  *     curves_find.c    which series belong to a place
  *     curves_heat.c    its histograms over steps as rows of magnitudes
+ *   grid.h           every series and scalar in the same few columns
+ *   modules.h        gradients and updates of each module, in these columns
  *   ranks.h          several files, one of each rank, as one
  *   tables_in.h      THE TABLE of tables; checked rows
  *   point.c          merges points (below);  codec.c  merges packed histograms
@@ -94,6 +96,10 @@ struct history_point {
     uint64_t units;       /* of which EXTRA_DEAD counts; the largest when merged */
     struct str histogram; /* packed as the codec does; empty: none */
 };
+
+/* The L2 norm of one tensor: of merged ones, of their mean square. NaN or infinite, and
+ * *ret_bad, if an element is. */
+double history_point_norm(const struct history_point *point, bool *ret_bad);
 
 /* Who knows what a packed histogram means. */
 struct history_codec {

@@ -39,6 +39,19 @@ double history_number_mean(const struct history_number *number)
     return number->n ? number->sum / number->n : NAN;
 }
 
+double history_point_norm(const struct history_point *point, bool *ret_bad)
+{
+    const struct history_number *whole = &point->extra[EXTRA_NORM];
+    const struct stats *stats = &point->stats;
+
+    *ret_bad = stats->nan + stats->pos_inf + stats->neg_inf > 0 || whole->bad > 0;
+    if (*ret_bad)
+        return stats->nan > 0 || stats->pos_inf + stats->neg_inf == 0 ? NAN : INFINITY;
+    if (whole->n > 0)
+        return history_number_mean(whole);
+    return stats_l2(stats) / sqrt(point->merged > 0 ? (double)point->merged : 1);
+}
+
 static void merge_histogram(struct history_point *a, const struct history_point *b,
                             const struct history_codec *codec, struct buf *scratch)
 {
