@@ -250,6 +250,7 @@ static int put_scalar(struct history_writing *self, uint32_t name, struct str te
     if (status == 0 && last != HISTORY_NONE) {
         json_object(self->json, NULL);
         put_text(self, "name", text);
+        json_u64(self->json, "index", name);
         json_text(self->json, "phase", phase_name(phase));
         json_real(self->json, "newest", row[last]->last);
         put_scalar_row(self->json, "value", row, grid->columns, scalar_value);
@@ -393,6 +394,7 @@ static int put_shades(struct history_writing *self,
     json_real(json, "low", shades.axis.low);
     json_real(json, "high", shades.axis.high);
     json_real(json, "least", shades.axis.least);
+    json_real(json, "zero", spread_axis_place(&shades.axis, 0));
     json_real(json, "largest", shades.largest);
     json_str(json, "codes", buf_span(&codes));
     json_object_end(json);

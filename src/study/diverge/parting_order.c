@@ -10,7 +10,7 @@ struct open_call {
     uint32_t began;
 };
 
-struct ordering {
+struct step_ordering {
     const struct history_series *series;
     uint64_t *order;
     struct open_call *open;
@@ -38,7 +38,7 @@ static uint64_t position(int stage, uint32_t at)
 }
 
 /* The innermost call ends. Its backward begins as late as its forward ends early. */
-static void end_call(struct ordering *self)
+static void end_call(struct step_ordering *self)
 {
     const struct open_call *call = &self->open[--self->n_open];
     uint32_t ended = ++self->now;
@@ -55,7 +55,7 @@ static void end_call(struct ordering *self)
     }
 }
 
-static void order_param(struct ordering *self, uint32_t i)
+static void order_param(struct step_ordering *self, uint32_t i)
 {
     static const int stages[] = {[HISTORY_PARAM] = STAGE_PARAM,
                                  [HISTORY_GRAD_PARAM] = STAGE_GRADIENT,
@@ -69,7 +69,7 @@ static void order_param(struct ordering *self, uint32_t i)
 uint64_t *parting_order(const struct history_series *series, uint32_t n,
                         struct arena *arena)
 {
-    struct ordering self = {.series = series, .most = 2 * n + 1};
+    struct step_ordering self = {.series = series, .most = 2 * n + 1};
     uint32_t i = 0;
 
     self.order = arena_array(arena, (size_t)n + 1, sizeof *self.order);
