@@ -1,47 +1,25 @@
 /* The history of a training run in few columns: the document `history`. The report
  * carries it, so names can be escaped for display, and its size has a limit. */
-#include "export/export_in.h"
+#include "export/json/json_history_in.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/base.h"
-#include "export/look/look.h"
-#include "history/grid.h"
-#include "history/modules.h"
 #include "text/escape.h"
 
-#define SHADE_ROWS    24
-#define POINT_BYTES   90u /* of one point with its shades, about */
-#define COLUMNS_LEAST 24u
-#define MOST_SCALARS  100u
-#define MOST_ALARMS   200u
-#define MOST_READS    1500000u    /* points */
-#define SERIES_LIMIT  (512 * MIB) /* memory of one series while it is read */
+#define MOST_SCALARS 100u
+#define MOST_ALARMS  200u
+#define MOST_READS   600000u /* points */
 
-struct history_writing {
-    struct json *json;
-    struct history *history;
-    const struct model *model;
-    const struct export_history_wanted *wanted;
-    struct arena *arena;
-    struct history_grid scalars[HISTORY_PHASES], points[HISTORY_PHASES];
-    struct history_series *series;
-    uint32_t n_series;
-    struct history_modules modules; /* of the training, or of the evaluation */
-    uint8_t phase;                  /* of the modules */
-    struct buf name;
-    struct err *err;
-};
-
-static const char *phase_name(uint8_t phase)
+const char *history_writing_phase(uint8_t phase)
 {
     return phase == HISTORY_EVAL ? "eval" : "train";
 }
 
-/* Text of the file. */
-static void put_text(struct history_writing *self, const char *key, struct str text)
+void history_writing_text(struct history_writing *self, const char *key,
+                          struct str text)
 {
     if (!self->wanted->shown) {
         json_str(self->json, key, text);
@@ -52,8 +30,7 @@ static void put_text(struct history_writing *self, const char *key, struct str t
     json_str(self->json, key, buf_span(&self->name));
 }
 
-/* Five digits: enough for a picture, and short. */
-static void put_short(struct json *json, double value)
+void history_writing_short(struct json *json, double value)
 {
     char text[32];
 
@@ -128,7 +105,7 @@ static void put_phases(struct history_writing *self)
     json_array(self->json, "phases");
     for (int phase = 0; phase < HISTORY_PHASES; phase++) {
         json_object(self->json, NULL);
-        json_text(self->json, "phase", phase_name((uint8_t)phase));
+        json_text(self->json, "phase", history_writing_phase((uint8_t)phase));
         put_grid(self->json, "scalar_columns", &self->scalars[phase]);
         put_grid(self->json, "series_columns", &self->points[phase]);
         json_object_end(self->json);
@@ -157,7 +134,7 @@ static int put_segments(struct history_writing *self)
             json_u64(json, "rank", segments[i].rank);
             json_u64(json, "ranks", segments[i].ranks);
         }
-        put_text(self, "text", segments[i].text);
+        history_writing_text(self, "text", segments[i].text);
         json_object_end(json);
     }
     json_array_end(json);
@@ -174,13 +151,13 @@ static void put_alarm(struct history_writing *self, const struct history_alarm *
     json_object(json, NULL);
     json_u64(json, "step", alarm->step);
     json_text(json, "severity", severities[alarm->severity % 3]);
-    put_text(self, "kind", alarm->kind);
-    put_text(self, "name", alarm->name);
+    history_writing_text(self, "kind", alarm->kind);
+    history_writing_text(self, "name", alarm->name);
     if (alarm->place < self->model->n_places)
         json_u64(json, "place", alarm->place);
     if (alarm->line.len > 0)
-        put_text(self, "line", alarm->line);
-    put_text(self, "text", alarm->text);
+        history_writing_text(self, "line", alarm->line);
+    history_writing_text(self, "text", alarm->text);
     json_object_end(json);
 }
 
@@ -249,9 +226,9 @@ static int put_scalar(struct history_writing *self, uint32_t name, struct str te
     }
     if (status == 0 && last != HISTORY_NONE) {
         json_object(self->json, NULL);
-        put_text(self, "name", text);
+        history_writing_text(self, "name", text);
         json_u64(self->json, "index", name);
-        json_text(self->json, "phase", phase_name(phase));
+        json_text(self->json, "phase", history_writing_phase(phase));
         json_real(self->json, "newest", row[last]->last);
         put_scalar_row(self->json, "value", row, grid->columns, scalar_value);
         if (merged) {
@@ -290,196 +267,6 @@ static int put_scalars(struct history_writing *self)
     return 0;
 }
 
-/* ---- series ---- */
-
-static double point_mean(const struct history_point *point)
-{
-    return point->stats.mean;
-}
-
-static double point_std(const struct history_point *point)
-{
-    return stats_finite(&point->stats) > 1 ? stats_std(&point->stats) : 0;
-}
-
-static double point_min(const struct history_point *point)
-{
-    return point->stats.min;
-}
-
-static double point_max(const struct history_point *point)
-{
-    return point->stats.max;
-}
-
-static double point_norm(const struct history_point *point)
-{
-    bool bad;
-
-    return history_point_norm(point, &bad);
-}
-
-static double point_bad(const struct history_point *point)
-{
-    return (double)(point->stats.nan + point->stats.pos_inf + point->stats.neg_inf) /
-           (double)point->stats.count;
-}
-
-static double point_ratio(const struct history_point *point)
-{
-    const struct history_number *ratio = &point->extra[EXTRA_RATIO];
-
-    return ratio->bad > 0 ? NAN : history_number_mean(ratio);
-}
-
-/* The numbers of a point; `some`: only series in which a point has it. */
-static const struct point_number {
-    const char *key;
-    double (*number)(const struct history_point *point);
-    bool some;
-} point_numbers[] = {
-    {"norm", point_norm, false},  {"mean", point_mean, false},
-    {"std", point_std, false},    {"min", point_min, false},
-    {"max", point_max, false},    {"bad", point_bad, true},
-    {"ratio", point_ratio, true},
-};
-
-static bool has_number(const struct point_number *of, const struct history_point *point)
-{
-    const struct history_number *ratio = &point->extra[EXTRA_RATIO];
-
-    if (of->number == point_bad)
-        return stats_finite(&point->stats) < point->stats.count;
-    if (of->number == point_ratio)
-        return ratio->n + ratio->bad > 0;
-    return of->number == point_norm || stats_measured(&point->stats);
-}
-
-static void put_numbers(struct json *json, const struct history_point *const *points,
-                        uint32_t n)
-{
-    for (size_t k = 0; k < COUNT_OF(point_numbers); k++) {
-        const struct point_number *of = &point_numbers[k];
-        bool some = !of->some;
-
-        for (uint32_t i = 0; i < n && !some; i++)
-            some = points[i] && has_number(of, points[i]);
-        if (!some)
-            continue;
-        json_array(json, of->key);
-        for (uint32_t i = 0; i < n; i++)
-            if (points[i] && has_number(of, points[i]))
-                put_short(json, of->number(points[i]));
-            else
-                json_null(json, NULL);
-        json_array_end(json);
-    }
-}
-
-static int put_shades(struct history_writing *self,
-                      const struct history_point *const *points, uint32_t n,
-                      struct arena *arena)
-{
-    struct history_shades shades;
-    struct json *json = self->json;
-    struct buf codes = BUF_INIT;
-
-    if (history_shades_make(&shades, points, n, SHADE_ROWS, arena, self->err) < 0)
-        return -1;
-    if (shades.rows == 0)
-        return 0;
-    look_base64(&codes, shades.codes, (size_t)shades.rows * n);
-    json_object(json, "histogram");
-    json_u64(json, "rows", shades.rows);
-    json_real(json, "low", shades.axis.low);
-    json_real(json, "high", shades.axis.high);
-    json_real(json, "least", shades.axis.least);
-    json_real(json, "zero", spread_axis_place(&shades.axis, 0));
-    json_real(json, "largest", shades.largest);
-    json_str(json, "codes", buf_span(&codes));
-    json_object_end(json);
-    buf_release(&codes);
-    return 0;
-}
-
-/* The name of a series' module: of a parameter, without its last part. */
-static void put_module(struct history_writing *self,
-                       const struct history_series *series)
-{
-    uint32_t place = history_series_module(series, self->model);
-    struct buf path = BUF_INIT;
-
-    if (place != NO_PLACE) {
-        place_path(self->model, place, &path);
-        json_u64(self->json, "place", series->place);
-    } else {
-        buf_str(&path, series->name);
-    }
-    put_text(self, "module", buf_span(&path));
-    buf_release(&path);
-}
-
-static int put_series(struct history_writing *self, const struct history_series *series,
-                      const struct history_point *const *points, struct arena *arena)
-{
-    uint32_t n = self->points[series->phase].columns;
-    struct json *json = self->json;
-    int status;
-
-    json_object(json, NULL);
-    put_text(self, "name", series->name);
-    put_module(self, series);
-    json_text(json, "kind", history_kind_name(series->kind));
-    json_u64(json, "call", series->call);
-    put_text(self, "path", series->path);
-    json_text(json, "phase", phase_name(series->phase));
-    put_numbers(json, points, n);
-    status = put_shades(self, points, n, arena);
-    json_object_end(json);
-    return status;
-}
-
-static int add_series(struct history_writing *self, uint32_t number)
-{
-    const struct history_series *series = &self->series[number];
-    const struct history_point **points;
-    struct arena arena;
-    int status;
-
-    arena_init(&arena, SERIES_LIMIT);
-    status = history_grid_points(&self->points[series->phase], self->history, number,
-                                 &arena, &points, self->err);
-    if (status == 0 && series->phase == self->phase)
-        status = history_modules_add(&self->modules, series, points, self->err);
-    if (status == 0)
-        status = put_series(self, series, points, &arena);
-    arena_release(&arena);
-    return status;
-}
-
-/* Without room for all, those that people look at first. */
-static int put_all_series(struct history_writing *self)
-{
-    static const enum history_kind order[] = {
-        HISTORY_GRAD_PARAM,  HISTORY_PARAM, HISTORY_UPDATE,    HISTORY_OUTPUT,
-        HISTORY_GRAD_OUTPUT, HISTORY_INPUT, HISTORY_GRAD_INPUT};
-    uint64_t most = self->wanted->bytes / POINT_BYTES / COLUMNS_LEAST;
-    uint32_t written = 0;
-
-    json_array(self->json, "series");
-    for (size_t k = 0; k < COUNT_OF(order); k++)
-        for (uint32_t i = 0; i < self->n_series && written < most; i++) {
-            if (self->series[i].kind != order[k])
-                continue;
-            if (add_series(self, i) < 0)
-                return -1;
-            written++;
-        }
-    json_array_end(self->json);
-    json_u64(self->json, "series_left_out", self->n_series - written);
-    return 0;
-}
-
 /* ---- modules ---- */
 
 static void put_row(struct json *json, const char *key, const double *row, uint32_t n)
@@ -489,7 +276,7 @@ static void put_row(struct json *json, const char *key, const double *row, uint3
         if (isnan(row[i]))
             json_null(json, NULL);
         else
-            put_short(json, row[i]);
+            history_writing_short(json, row[i]);
     json_array_end(json);
 }
 
@@ -502,9 +289,10 @@ static void put_module_row(struct history_writing *self,
 
     place_path(self->model, module->place, &path);
     json_object(json, NULL);
-    put_text(self, "name", buf_span(&path));
+    history_writing_text(self, "name", buf_span(&path));
     json_u64(json, "place", module->place);
-    put_text(self, "class", class_short(place_class(self->model, module->place)));
+    history_writing_text(self, "class",
+                         class_short(place_class(self->model, module->place)));
     if (module->has_gradient)
         put_row(json, "gradient", module->gradient, n);
     if (module->has_ratio)
@@ -523,7 +311,7 @@ static void put_module_row(struct history_writing *self,
 static void put_modules(struct history_writing *self)
 {
     history_modules_finish(&self->modules);
-    json_text(self->json, "modules_phase", phase_name(self->phase));
+    json_text(self->json, "modules_phase", history_writing_phase(self->phase));
     json_array(self->json, "modules");
     for (uint32_t i = 0; i < self->modules.n; i++)
         put_module_row(self, &self->modules.at[i]);
@@ -540,7 +328,7 @@ static int put_document(struct history_writing *self, const struct session *sess
     json_object(json, NULL);
     json_u64(json, "torchoscope", 1);
     json_text(json, "kind", "history");
-    put_text(self, "path", str_of(session->history_path));
+    history_writing_text(self, "path", str_of(session->history_path));
     put_phases(self);
     status = put_segments(self);
     if (status == 0)
@@ -548,7 +336,7 @@ static int put_document(struct history_writing *self, const struct session *sess
     if (status == 0)
         status = put_scalars(self);
     if (status == 0)
-        status = put_all_series(self);
+        status = history_writing_series(self);
     if (status == 0)
         put_modules(self);
     json_object_end(json);

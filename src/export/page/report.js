@@ -1,7 +1,8 @@
 'use strict';
-/* The report's script, six files joined into one: this one (keys, clicks, tools),
+/* The report's script, seven files joined into one: this one (keys, clicks, tools),
    report_table.js (rows), report_details.js (the details of a row) and, of a training
-   run, report_curves.js, report_heat.js and report_training.js. Only open rows
+   run, report_curves.js, report_heat.js, report_scales.js and
+   report_training.js. Only open rows
    are in the document. All texts and numbers come formatted from the program; this only
    shows, searches, sorts and folds them, with textContent, never as HTML. */
 

@@ -59,19 +59,29 @@ function drawHeatMaps() {
     for (const again of [...heatMaps]) again();
 }
 
-/** Where a column begins and how wide it is on a canvas: up to the next one, but missing
-    steps before a resumed run stay empty. */
+/** All heat maps have the axis of the charts: 0 to 1, with room for the last cell. */
+function cellPlace(step) {
+    const {first, last} = training.range;
+    return (step - first) / (last - first + 1);
+}
+
+/** Where a column begins and how wide it is on a canvas: up to the next one. */
 function columnSpans(columns, width) {
-    const n = columns.columns, first = columns.first[0], last = columns.last[n - 1];
-    const place = (step) => Math.round((width * (step - first)) / (last - first + 1));
-    const resumed = training.segments.filter((one) => one.gap_steps > 0);
+    const n = columns.columns, place = (step) => Math.round(width * cellPlace(step));
     return Array.from({length: n}, (_, i) => {
-        const next = i + 1 < n ? columns.first[i + 1] : last + 1;
-        const gap = resumed.some((one) => one.first > columns.last[i] &&
-            one.first <= next);
+        const next = i + 1 < n ? columns.first[i + 1] : columns.last[i] + 1;
         const left = place(columns.first[i]);
-        return {left, wide: Math.max(1, place(gap ? columns.last[i] + 1 : next) - left)};
+        return {left, wide: Math.max(1, place(next) - left)};
     });
+}
+
+/** Steps that are missing before a run was resumed stay empty. */
+function clearGaps(context, width, height) {
+    for (const {first, gap_steps: gap} of training.segments) {
+        if (gap <= 0) continue;
+        const left = width * cellPlace(first - gap);
+        context.clearRect(left, 0, width * cellPlace(first) - left, height);
+    }
 }
 
 /** One row of cells; colour(value) gives bytes, or null for none. */
@@ -88,6 +98,7 @@ function drawRow(context, width, height, columns, values, bad, colour) {
         }
         context.fillRect(left, 0, wide, height);
     });
+    clearGaps(context, width, height);
 }
 
 /** Shares of elements; one scale for the whole histogram. */
@@ -110,6 +121,7 @@ function drawShades(context, width, height, series, columns, bytes) {
             context.fillRect(left, 0, wide, height);
         }
     });
+    clearGaps(context, width, height);
 }
 
 const KIND_WORDS = {
@@ -131,12 +143,13 @@ function seriesTitle(series) {
 /** The statistics of one column. */
 function seriesNumbers(series, columns, at) {
     if (series.norm[at] === null) return `${stepsText(columns, at)}: not logged`;
-    const words = ['mean', 'std', 'min', 'max', 'norm'].map((key) =>
+    const words = ['mean', 'std', 'min', 'max', 'norm'].filter((key) =>
+        typeof series[key][at] === 'number').map((key) =>
         `${key} ${numberText(series[key][at])}`);
     if (series.ratio && series.ratio[at] !== null)
         words.push(`update \u00f7 weight ${numberText(series.ratio[at])}`);
     if (series.bad && series.bad[at])
-        words.unshift(`NaN, Inf ${numberText(100 * series.bad[at], 2)}%`);
+        words.unshift(`NaN, Inf ${Math.max(1, Math.round(100 * series.bad[at]))}%`);
     return `${stepsText(columns, at)}: ${words.join(', ')}`;
 }
 
@@ -163,6 +176,10 @@ function histogramArea(series, columns, title) {
     return area;
 }
 
+function placeCursor(line, columns, at) {
+    line.style.left = `${100 * cellPlace(middleOf(columns, at) + 0.5)}%`;
+}
+
 /** A series as a histogram over steps, with the numbers of the cursor's step. */
 function histogramElement(series) {
     const columns = seriesColumns(series.phase), title = seriesTitle(series);
@@ -177,11 +194,9 @@ function histogramElement(series) {
     figure.showCursor = () => {
         const at = cursor === null ? columns.columns - 1 : columnOf(columns, cursor);
         const line = figure.querySelector('.area u');
-        const first = columns.first[0], last = columns.last[columns.columns - 1];
         if (at < 0) return;
         numbers.textContent = seriesNumbers(series, columns, at);
-        if (line) line.style.left = `${100 * (middleOf(columns, at) - first + 0.5) /
-            (last - first + 1)}%`;
+        if (line) placeCursor(line, columns, at);
     };
     figure.showCursor();
     return figure;

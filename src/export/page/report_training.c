@@ -259,7 +259,8 @@ int report_training(struct report *r, struct err *err)
     if (status == 0)
         put_alarms(&self);
     arena_release(&self.arena);
-    out_text(r->out, "<div id=\"heat\"></div></section>\n");
+    out_text(r->out, "<div id=\"heat\"><noscript><p class=\"dim\">Heat maps of modules "
+                     "need JavaScript.</p></noscript></div></section>\n");
     return status;
 }
 

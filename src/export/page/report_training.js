@@ -4,7 +4,6 @@
 const FIRST_MODULES = 24;
 const KINDS = ['input', 'output', 'grad_output', 'grad_input', 'param', 'grad_param',
     'update'];
-const HEALTHY = [1e-4, 1e-2]; // update / weight
 let byModule = new Map(); // module -> its series
 let heatRows = []; // {module, line, numbers}
 let heatTable = null, modulesShown = FIRST_MODULES;
@@ -14,87 +13,20 @@ function seriesColumns(phase) {
     return training.phases.find((one) => one.phase === phase).series_columns;
 }
 
-/* --- The three scales: each column has its own ramp */
-
-/** Log from the smallest to the largest value, at most five decades. */
-function gradientScale() {
-    const all = training.modules.flatMap((one) => one.gradient ?? [])
-        .filter((one) => one > 0);
-    const high = all.length ? all.reduce((a, b) => Math.max(a, b)) : 1;
-    const least = all.length ? all.reduce((a, b) => Math.min(a, b)) : 0.1;
-    const low = Math.max(least, high / 1e5), cut = least < low ? '\u2264 ' : '';
-    const range = Math.log10(high / low) || 1;
-    return {
-        name: 'gradient norm', key: 'gradient', head: 'gradient', note: 'of its parameters, log',
-        missing: "not logged: log=['params_grad']",
-        ends: [cut + numberText(low, 3), numberText(high, 3)],
-        colour: (stops) => (value) =>
-            rampColour(stops, value > 0 ? Math.log10(value / low) / range : 0),
-        stops: () => rampStops('heat', 9),
-        legend: (place) => low * 10 ** (place * range),
-    };
-}
-
-/** The middle of the ramp is healthy; below it blue, above it orange. */
-function ratioScale() {
-    const place = (value) => {
-        if (!(value > 0)) return 0;
-        const power = Math.log10(value); // -6 to 0
-        if (value >= HEALTHY[0] && value <= HEALTHY[1]) return 0.5;
-        return value < HEALTHY[0] ? 0.4 * Math.max(0, power + 6) / 2
-            : 0.6 + 0.4 * Math.min(2, power + 2) / 2;
-    };
-    return {
-        name: 'update \u00f7 weight', key: 'ratio', head: 'update \u00f7 w',
-        note: 'log; 1e\u221204 to 0.01 is usual',
-        missing: 'not logged: no optimizer step was seen',
-        ends: ['1e\u221206', '1'],
-        colour: (stops) => (value) => rampColour(stops, place(value)),
-        stops: () => rampStops('div', 11),
-        legend: (at) => 10 ** (6 * at - 6),
-        word: (value) => (value < HEALTHY[0] ? 'low' : value > HEALTHY[1] ? 'high' : ''),
-    };
-}
-
-function deadScale() {
-    return {
-        name: 'dead units', key: 'dead', head: 'dead', note: 'share of units', missing: 'not logged',
-        ends: ['0', '\u2265 20%'],
-        colour: (stops) => (value) => rampColour(stops, value / 0.2),
-        stops: () => rampStops('density', 9),
-        legend: (place) => 0.2 * place,
-    };
-}
-
 /* --- The table */
-
-function legendElement(scale) {
-    const box = make('div');
-    box.append(make('b', '', scale.name), ' ', scale.note);
-    box.append(heatCanvas(`legend of ${scale.name}`, (context, width, height) => {
-        const colour = scale.colour(scale.stops());
-        for (let x = 0; x < width; x++) {
-            context.fillStyle = cssColour(colour(scale.legend(x / width)));
-            context.fillRect(x, 0, 1, height);
-        }
-    }));
-    const ends = make('div', 'ends');
-    ends.append(make('span', '', scale.ends[0]), make('span', '', scale.ends[1]));
-    box.append(ends);
-    return box;
-}
 
 function heatHead(scales) {
     const head = make('thead'), line = make('tr'), name = make('th', 'w-name');
     const n = training.modules.length;
     name.append(make('b', '', 'module'), ` ${n} with parameters`);
     line.append(name);
-    for (const scale of scales) {
-        const cell = make('th', 'wide');
+    scales.forEach((scale, i) => {
+        const cell = make('th', `map-${i}`);
         cell.append(legendElement(scale));
         line.append(cell);
-    }
-    for (const scale of scales) line.append(make('th', 'num w-num', scale.head));
+    });
+    scales.forEach((scale, i) =>
+        line.append(make('th', `num w-num map-${i}`, scale.head)));
     head.append(line);
     return head;
 }
@@ -107,8 +39,7 @@ function cellCanvas(module, scale) {
         (context, width, height) => drawRow(context, width, height, columns,
             values ?? [], bad, scale.colour(scale.stops())));
     const under = (event) => {
-        const box = canvas.getBoundingClientRect();
-        const first = columns.first[0], last = columns.last[columns.columns - 1];
+        const box = canvas.getBoundingClientRect(), {first, last} = training.range;
         const share = (event.clientX - box.left) / box.width;
         return columnOf(columns, first + share * (last - first + 1));
     };
@@ -121,7 +52,9 @@ function cellCanvas(module, scale) {
         event.stopPropagation();
         setCursor(columns.last[under(event)]);
     };
-    return canvas;
+    const cell = make('div', 'cells');
+    cell.append(canvas, make('u'));
+    return cell;
 }
 
 function moduleLine(module, scales, number) {
@@ -138,26 +71,27 @@ function moduleLine(module, scales, number) {
     name.title = `${module.name} ${module.class}`;
     if (module.bad.length && !alarm) name.append(make('span', 'dot'));
     line.append(name);
-    const cells = scales.map((scale) => {
-        const cell = make('td', 'wide');
+    const cells = scales.map((scale, i) => {
+        const cell = make('td', `map-${i}`);
         cell.append(cellCanvas(module, scale));
         return cell;
     });
-    const numbers = scales.map(() => make('td', 'num'));
+    const numbers = scales.map(() => make('td'));
     line.append(...cells, ...numbers);
     if (openModules.has(module.name)) line.className = 'open';
     line.onclick = () => !String(getSelection()) && toggleModule(module.name);
     return {module, line, numbers, scales};
 }
 
-function showNumbers({module, numbers, scales}) {
+function showNumbers({module, line, numbers, scales}) {
     const columns = seriesColumns(training.modules_phase);
     const at = cursor === null ? columns.columns - 1 : columnOf(columns, cursor);
+    for (const mark of line.querySelectorAll('.cells u')) placeCursor(mark, columns, at);
     scales.forEach((scale, i) => {
         const values = module[scale.key], bad = module.bad.includes(at);
         const value = bad ? 'NaN' : values ? values[at] : null;
         const word = scale.word && !bad && value !== null ? scale.word(value) : '';
-        numbers[i].className = `num${bad ? ' bad' : ''}`;
+        numbers[i].className = `num map-${i}${bad ? ' bad' : ''}`;
         numbers[i].replaceChildren(make('span', word, word ? `${word} ` : ''),
             scale.key === 'dead' && value !== null && !bad
                 ? `${Math.round(100 * value)}%` : numberText(value));
@@ -165,6 +99,10 @@ function showNumbers({module, numbers, scales}) {
 }
 
 function showCursor() {
+    const columns = seriesColumns(training.modules_phase), at = cursor === null
+        ? columns.columns - 1 : columnOf(columns, cursor);
+    const where = heatTable && heatTable.querySelector('.axis .num');
+    if (where && at >= 0) where.textContent = `at ${stepsText(columns, at)}`;
     heatRows.forEach(showNumbers);
     for (const figure of document.querySelectorAll('.histogram')) figure.showCursor();
 }
@@ -180,6 +118,22 @@ function panelElement(module) {
     return panel;
 }
 
+/** The step axis, once below all rows. */
+function axisLine(scales) {
+    const line = make('tr', 'axis'), {first, last} = training.range;
+    line.append(make('td', 'dim', 'x: step'));
+    for (let i = 0; i < scales.length; i++) {
+        const cell = make('td', `map-${i}`), ends = make('div', 'ends');
+        ends.append(make('span', '', first), make('span', '', last));
+        cell.append(ends);
+        line.append(cell);
+    }
+    const at = make('td', 'num');
+    at.colSpan = scales.length;
+    line.append(at);
+    return line;
+}
+
 function renderHeat() {
     const body = heatTable.tBodies[0], scales = heatTable.scales;
     const focus = heatRows.findIndex((row) => row.line === document.activeElement);
@@ -193,12 +147,14 @@ function renderHeat() {
         const panel = openModules.has(row.module.name) && panelElement(row.module.name);
         if (!panel) continue;
         const line = make('tr', 'detail'), cell = make('td');
-        cell.colSpan = 1 + 2 * scales.length;
+        cell.colSpan = shownColumns(heatTable);
         cell.append(panel);
         line.append(cell);
         parts.push(line);
     }
+    parts.push(axisLine(scales));
     body.replaceChildren(...parts);
+    showCursor();
     if (focus >= 0 && heatRows[focus]) focusRow(focus);
 }
 
@@ -264,6 +220,20 @@ function makeAlarms() {
 
 /* --- All of it */
 
+/** A narrow page shows one heat map at a time. */
+function mapTabs(scales) {
+    const tabs = make('div', 'tabs'), choose = (chosen) => {
+        heatTable.dataset.map = chosen;
+        [...tabs.children].forEach((tab, i) => {
+            tab.ariaPressed = String(i === chosen);
+        });
+        renderHeat();
+    };
+    scales.forEach((scale, i) => tabs.append(button(scale.name, () => choose(i))));
+    tabs.choose = choose;
+    return tabs;
+}
+
 function makeHeat() {
     const place = document.getElementById('heat'), scales = [gradientScale(), ratioScale()];
     if (!training.modules.length) return;
@@ -275,7 +245,8 @@ function makeHeat() {
     heatTable.onkeydown = heatKeys;
     const box = make('div', 'scroll'), more = training.modules.length - modulesShown;
     box.append(heatTable);
-    place.append(make('h3', '', 'Modules over steps'), box);
+    const tabs = mapTabs(scales);
+    place.append(make('h3', '', 'Modules over steps'), tabs, box);
     place.append(make('p', 'dim', 'A click on a row, or Enter, shows histograms over ' +
         'steps; one on a cell, or the arrow keys, chooses the step.'));
     if (more > 0) {
@@ -289,7 +260,8 @@ function makeHeat() {
     if (training.series_left_out)
         place.append(make('p', 'dim', `${training.series_left_out} series are left ` +
             'out: the page has a limit. torchoscope run.scope shows all of them.'));
-    renderHeat();
+    tabs.choose(0);
+    matchMedia('(max-width:719px)').addEventListener('change', renderHeat);
 }
 
 function startTraining() {
