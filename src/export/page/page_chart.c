@@ -13,6 +13,7 @@
 #define HIGH       200.0
 #define MANY       50    /* values from which extremes may be cut */
 #define LOG_RANGE  100.0 /* largest / smallest from which log is the default */
+#define MOST_MARKS 100   /* alarms and gaps of a chart */
 #define MARK_SPACE 0.5   /* percent between two alarms that are drawn */
 
 /* One of the two drawings. */
@@ -286,7 +287,7 @@ static void add_bad(struct buf *to, const struct page_chart *chart)
 /* Where a run was resumed, and the steps that are missing there. */
 static void add_gaps(struct buf *to, const struct page_steps *steps)
 {
-    for (uint32_t i = 1; i < steps->n_segments; i++) {
+    for (uint32_t i = 1; i < steps->n_segments && i <= MOST_MARKS; i++) {
         const struct history_segment *segment = &steps->segments[i];
         double begin = (double)segment->first, end = begin;
         double left;
@@ -312,9 +313,10 @@ static void add_gaps(struct buf *to, const struct page_steps *steps)
 static void add_alarms(struct buf *to, const struct page_steps *steps)
 {
     double last[2] = {-1, -1};
+    uint32_t marks = 0;
 
     buf_text(to, "<div class=\"marks\">");
-    for (uint32_t i = 0; i < steps->n_alarms; i++) {
+    for (uint32_t i = 0; i < steps->n_alarms && marks < MOST_MARKS; i++) {
         const struct history_alarm *alarm = &steps->alarms[i];
         bool worst = alarm->severity == SEVERITY_ALARM;
         double at = page_step_at(steps, (double)alarm->step);
@@ -323,6 +325,7 @@ static void add_alarms(struct buf *to, const struct page_steps *steps)
             (last[worst] >= 0 && fabs(at - last[worst]) < MARK_SPACE))
             continue;
         last[worst] = at;
+        marks++;
         buf_printf(to,
                    "<a class=\"%s\" href=\"#alarm-%" PRIu32 "\" style=\"left:%.2f%%\" "
                    "title=\"step %" PRIu64 ": ",

@@ -115,7 +115,8 @@ function chartKeys(chart, event) {
 
 function stepUnder(plot, event) {
     const box = plot.getBoundingClientRect(), {first, last} = training.range;
-    return first + ((event.clientX - box.left) / box.width) * (last - first);
+    const share = (event.clientX - box.left) / box.width;
+    return Math.round(first + share * (last - first));
 }
 
 function logButton(chart) {

@@ -187,14 +187,14 @@ function histogramElement(series) {
     const log = series.histogram && series.histogram.least > 0 ? ' log' : '';
     caption.append(make('b', '', title), make('span', 'dim', log));
     figure.append(caption);
-    if (series.histogram) figure.append(histogramArea(series, columns, title));
+    if (series.histogram && columns.columns) figure.append(histogramArea(series, columns, title));
     else figure.append(make('div', 'none', 'no finite value, or no histogram'));
     const numbers = make('p');
     figure.append(numbers);
     figure.showCursor = () => {
         const at = cursor === null ? columns.columns - 1 : columnOf(columns, cursor);
         const line = figure.querySelector('.area u');
-        if (at < 0) return;
+        if (!columns.columns) return;
         numbers.textContent = seriesNumbers(series, columns, at);
         if (line) placeCursor(line, columns, at);
     };

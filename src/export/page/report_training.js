@@ -270,6 +270,7 @@ function startTraining() {
     training = JSON.parse(place.textContent);
     const ends = training.phases.map((one) => one.scalar_columns)
         .filter((one) => one.columns > 0);
+    if (!ends.length) return; // no step yet
     training.range = {
         first: Math.min(...ends.map((one) => one.first[0])),
         last: Math.max(...ends.map((one) => one.last.reduce((a, b) => Math.max(a, b)))),
