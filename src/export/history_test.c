@@ -163,6 +163,17 @@ TEST(a_document_with_little_room_leaves_series_out)
     buf_release(&text);
 }
 
+TEST(a_notebook_shows_the_curves)
+{
+    struct buf text = export_as("notebook");
+
+    CHECK(
+        has(&text, "<div class=\"ts-curves\"><div><span><b>loss</b> NaN</span><svg "));
+    CHECK(has(&text, "d=\"M0.0 "));
+    CHECK(!has(&text, "</script>"));
+    buf_release(&text);
+}
+
 TEST(a_recording_without_a_history_says_how_to_get_one)
 {
     struct session *session = session_of_run(sample_run(1), NULL);
@@ -191,8 +202,10 @@ TEST(a_report_of_a_training_has_its_curves_and_alarms_without_a_script)
     struct buf document = BUF_INIT;
 
     CHECK(has(&text, "<section id=\"training\"><h2>Training</h2>"));
-    CHECK(has(&text, "<path class=\"lin\" d=\"M0.0 "));
-    CHECK(has(&text, "<path class=\"log\" d=\"M0.0 "));
+    CHECK(has(&text,
+              "<path class=\"lin\" vector-effect=\"non-scaling-stroke\" d=\"M0.0 "));
+    CHECK(has(&text,
+              "<path class=\"log\" vector-effect=\"non-scaling-stroke\" d=\"M0.0 "));
     CHECK(has(&text, "title=\"NaN or Inf, steps 11 to 11\">×</i>"));
     CHECK(has(&text, "href=\"#alarm-0\""));
     CHECK(has(&text, "<tr id=\"alarm-0\" class=\"alarm\">"));

@@ -134,7 +134,8 @@ static void add_path(struct buf *to, const struct page_chart *chart,
     uint32_t run = 0, last = 0;
     double value;
 
-    buf_printf(to, "<path class=\"%s\" d=\"", scale->log ? "log" : "lin");
+    buf_printf(to, "<path class=\"%s\" vector-effect=\"non-scaling-stroke\" d=\"",
+               scale->log ? "log" : "lin");
     for (uint32_t i = 0; i < chart->grid->columns; i++) {
         const struct history_scalar *scalar = chart->row[i];
 
@@ -430,4 +431,36 @@ void page_chart(struct buf *to, const struct page_chart *chart)
     add_alarms(to, chart->steps);
     add_x_labels(to, chart->steps, chart->large ? 6 : 3);
     buf_text(to, "</figure>\n");
+}
+
+void page_sparkline(struct buf *to, const struct page_chart *chart)
+{
+    struct scale scale;
+
+    buf_printf(to,
+               "<svg class=\"ts-spark\" width=\"220\" height=\"44\" viewBox=\"0 0 %.0f "
+               "%.0f\" preserveAspectRatio=\"none\" fill=\"none\" "
+               "stroke=\"currentColor\" stroke-width=\"1.5\" role=\"img\" "
+               "aria-label=\"",
+               WIDE, HIGH);
+    page_html(to, chart->name, 80);
+    buf_text(to, "\">");
+    if (!(find_scale(&scale, chart, true) && !chart->linear &&
+          prefers_log(chart, &scale)) &&
+        !find_scale(&scale, chart, false))
+        scale.high = NAN;
+    if (isfinite(scale.high))
+        add_path(to, chart, &scale);
+    buf_text(to, "</svg>");
+}
+
+enum page_chart_order page_chart_order(struct str name)
+{
+    if (str_eq(name, STR("loss")))
+        return CHART_LOSS;
+    if (str_starts(name, STR("grad_norm")))
+        return CHART_NORM;
+    if (str_eq(name, STR("lr")) || str_starts(name, STR("lr/")))
+        return CHART_RATES;
+    return CHART_OTHERS;
 }

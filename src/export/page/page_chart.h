@@ -30,6 +30,19 @@ struct page_chart {
 
 void page_chart(struct buf *to, const struct page_chart *chart);
 
+/* The line alone, in an <svg> of fixed size: for a viewer that removes styles. */
+void page_sparkline(struct buf *to, const struct page_chart *chart);
+
+/* The order of charts: the loss, what the user logged, gradient norm, learning rates. */
+enum page_chart_order {
+    CHART_LOSS,
+    CHART_OTHERS,
+    CHART_NORM,
+    CHART_RATES,
+    CHART_ORDERS
+};
+enum page_chart_order page_chart_order(struct str name);
+
 /* Where a step is on the axis, in percent. */
 double page_step_at(const struct page_steps *steps, double step);
 

@@ -76,20 +76,6 @@ static int read_lists(struct report_training *self)
     return 0;
 }
 
-/* The order of charts: then what the user logged is second. */
-enum { ORDER_LOSS, ORDER_OTHERS, ORDER_NORM, ORDER_RATES, ORDERS };
-
-static int order_of(struct str name)
-{
-    if (str_eq(name, STR("loss")))
-        return ORDER_LOSS;
-    if (str_starts(name, STR("grad_norm")))
-        return ORDER_NORM;
-    if (str_eq(name, STR("lr")) || str_starts(name, STR("lr/")))
-        return ORDER_RATES;
-    return ORDER_OTHERS;
-}
-
 /* "evaluation, newest 0.012" */
 static void add_note(struct buf *to, const struct history_grid *grid,
                      const struct history_scalar *const *row, uint32_t last)
@@ -128,7 +114,7 @@ static int put_chart(struct report_training *self, uint32_t name, uint8_t phase,
     chart.name = self->names[name];
     chart.note = buf_cstr(&note);
     chart.large = self->charts == 0;
-    chart.linear = order_of(chart.name) == ORDER_RATES;
+    chart.linear = page_chart_order(chart.name) == CHART_RATES;
     chart.number = name;
     page_chart(to, &chart);
     buf_release(&note);
@@ -141,10 +127,10 @@ static int put_charts(struct report_training *self)
     struct buf html = BUF_INIT;
     int status = 0;
 
-    for (int order = 0; order < ORDERS && status == 0; order++)
+    for (int order = 0; order < CHART_ORDERS && status == 0; order++)
         for (uint32_t i = 0; i < self->n_names && status == 0; i++)
             for (uint8_t phase = 0; phase < HISTORY_PHASES && status == 0; phase++)
-                if (order_of(self->names[i]) == order)
+                if ((int)page_chart_order(self->names[i]) == order)
                     status = put_chart(self, i, phase, &html);
     if (status == 0 && self->charts > 0) {
         out_text(self->r->out, "<div class=\"charts\">");

@@ -158,14 +158,18 @@ static int read_steps(struct partings *self, int side, uint8_t phase)
     if (!to->steps)
         return arena_spent(self);
     for (uint32_t i = 0; i < n; i++) {
-        self->to->steps[side] += steps[i].merged;
-        if (steps[i].merged == 1)
+        if (steps[i].merged == 1) {
             to->steps[to->n_steps++] = (struct single_step){steps[i].first, &steps[i]};
-        else
+        } else {
             self->to->merged[side] += steps[i].merged;
+            self->to->steps[side] += steps[i].merged;
+        }
     }
     if (to->n_steps > 1)
         qsort(to->steps, to->n_steps, sizeof *to->steps, by_number);
+    for (uint32_t i = 0; i < to->n_steps; i++) /* scalars may have a row of their own */
+        self->to->steps[side] +=
+            i == 0 || to->steps[i].number != to->steps[i - 1].number;
     return 0;
 }
 

@@ -214,6 +214,7 @@ TEST(a_scalar_that_differs_alone)
     CHECK(!both.parting.tensor_differs && both.parting.scalar_differs);
     CHECK_INT(both.parting.scalar_step, 3);
     CHECK(str_is(both.parting.scalar, "loss"));
+    CHECK_INT(both.parting.steps[1], 5);
     CHECK(both.parting.values[0] == 0.25 && both.parting.values[1] == 1.25);
     drop(&both);
 }
