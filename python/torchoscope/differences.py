@@ -98,7 +98,8 @@ class Diff:
     @property
     def equal(self):
         """Whether all tensors are the same, or close, ignoring a prefix of names. Of
-        two recordings: whether all results agree within the tolerance."""
+        two recordings: whether all results agree within the tolerance. Of two watched
+        trainings: whether all steps that both logged are equal."""
         return self._found["equal"]
 
     @property
@@ -136,6 +137,16 @@ class Diff:
         """Two recordings: all results that were compared, in the order in which they
         were made."""
         return [Difference(row) for row in self._all_results["all"]]
+
+    @property
+    def training(self):
+        """Two watched trainings: where they part, a dict ("training" of docs/json.md):
+        `agree`, `common_steps`, `first` (step, name and kind of the first tensor that
+        differs, or None), `scalar` (the first scalar that differs, or None), ..."""
+        training = self.json.get("training")
+        if training is None:
+            raise ValueError("only a diff of two watched trainings has it")
+        return training
 
     @property
     def _results(self):
@@ -183,7 +194,10 @@ def diff(a, b, *, structure=False, rtol=0.0, atol=0.0, tolerance=None):
 
     Of two recordings the results are compared: `first` is the first operation or module
     whose result differs. Results agree up to `tolerance` times their root mean square;
-    None chooses by dtype."""
+    None chooses by dtype.
+
+    Of two watched trainings `training` says at which step, and in which tensor, they
+    part. Without a tolerance statistics must be equal, bit for bit."""
     sides = _side(a, "a"), _side(b, "b")
     wanted = {"structure": structure, "rtol": rtol, "atol": atol}
     if tolerance is not None:

@@ -237,7 +237,7 @@ def _side(thing, word):
 
 
 # Formats of recordings only: a model alone cannot be written so.
-_OF_RUNS = ("ops.json", "trace.json")
+_OF_RUNS = ("history.json", "ops.json", "trace.json")
 
 
 def _form_of(path):
@@ -257,6 +257,9 @@ def _check_form(form, path):
     if form == "ops.json":
         how = "torchoscope ops TARGET --json writes the operations of a live model"
         raise Trouble(f"export: ops.json is for recordings; {how}")
+    if form == "history.json":
+        how = "torchoscope.watch() writes them"
+        raise Trouble(f"export: history.json is for training runs; {how}")
     if form not in _OF_RUNS:
         with _sentence("export"):
             _core.Model(torch.nn.Identity(), "").export(form)

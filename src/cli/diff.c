@@ -134,9 +134,13 @@ const struct command diff_command = {
         "with\nPython code that loads LEFT where RIGHT is expected.\n"
         "Of two recordings (.scope), names the first operation or module whose result\n"
         "differs, and whether its inputs still agree; the models are compared below.\n"
+        "Of two training runs, names the first step and tensor, in the order of\n"
+        "execution, whose statistics differ, and the first scalar: bit for bit, or\n"
+        "with --tolerance.\n"
         "LEFT and RIGHT may be live models: FILE.py::FUNCTION, as in explore.\n"
         "exit status: 0 identical, ignoring a prefix; 1 different; 2 error.\n"
-        "Of two recordings: 0 if all results agree, whatever the models.\n"
+        "Of two recordings: 0 if all results agree, whatever the models; of two\n"
+        "training runs: 0 if all steps that both have are equal.\n"
         "Ctrl-C stops and prints the results so far (2).\n",
     .options = options_table,
     .n_options = COUNT_OF(options_table),

@@ -201,10 +201,10 @@ static void first_fact(struct facts *to, const struct divergence_words *words,
     fact_end(to, "first", COLOUR_WARNING);
 }
 
-static void add_stats(struct facts *to, const struct stats *stats)
+void divergence_numbers(struct facts *to, const struct stats *stats)
 {
     if (stats_finite(stats) > 0 && stats_measured(stats)) {
-        buf_text(&to->text, "  min ");
+        buf_text(&to->text, "min ");
         statistics_min(to, stats);
         buf_text(&to->text, "  max ");
         statistics_max(to, stats);
@@ -216,7 +216,7 @@ static void add_stats(struct facts *to, const struct stats *stats)
         }
     }
     if (stats_finite(stats) < stats->count) {
-        buf_text(&to->text, "  ");
+        buf_text(&to->text, stats_finite(stats) > 0 ? "  " : "");
         statistics_not_finite(to, stats->nan, stats->pos_inf + stats->neg_inf);
     }
 }
@@ -232,8 +232,10 @@ static void side_fact(struct facts *to, const struct divergence *divergence,
     fact_shape(to, "shape", shape, rank);
     buf_text(&to->text, " ");
     fact_dtype(to, divergence_dtype(run, result->value[right]));
-    if (stats)
-        add_stats(to, stats);
+    if (stats) {
+        buf_text(&to->text, "  ");
+        divergence_numbers(to, stats);
+    }
     fact_end(to, right ? "right" : "left",
              stats && stats_finite(stats) < stats->count ? COLOUR_ALARM : COLOUR_NONE);
 }

@@ -62,6 +62,9 @@ bool divergence_next_attribute(const struct divergence *divergence,
                                struct divergence_attribute *to);
 void divergence_attribute_release(struct divergence_attribute *attribute);
 
+/* "min -1  max 2  mean 0.1  std 0.5", and how many are not finite. */
+void divergence_numbers(struct facts *to, const struct stats *stats);
+
 /* Two numbers of digits: 3e-07, 0.21, infinite. */
 void divergence_distance(struct buf *to, double distance);
 

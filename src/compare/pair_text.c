@@ -2,6 +2,7 @@
 
 #include "compare/diff_text.h"
 #include "compare/divergence_text.h"
+#include "compare/parting_text.h"
 #include "text/text.h"
 
 #define INDENT 12 /* "operations" and a gap */
@@ -13,14 +14,26 @@ static struct divergence_words words_of(const struct pair *pair, bool all)
                                      .all = "--all"};
 }
 
+/* Where the runs part, then where their first steps begin to differ. */
+static int results_facts(struct facts *to, const struct pair *pair, bool all,
+                         struct err *err)
+{
+    struct divergence_words words = words_of(pair, all);
+
+    if (pair->parting)
+        parting_facts(to, pair->parting);
+    if (!pair->divergence || (pair->parting && pair->parting->common > 0 && !all))
+        return 0;
+    return divergence_facts(to, &words, err);
+}
+
 static int write_results(const struct pen *pen, const struct pair *pair, bool all,
                          struct err *err)
 {
     const struct facts_look look = {.width = pen->width, .indent = INDENT};
-    struct divergence_words words = words_of(pair, all);
     struct facts facts = {0};
     struct lines lines = {0};
-    int status = divergence_facts(&facts, &words, err);
+    int status = results_facts(&facts, pair, all, err);
 
     if (status == 0) {
         facts_lines(&lines, &facts, &look);
@@ -35,7 +48,7 @@ static int write_results(const struct pen *pen, const struct pair *pair, bool al
 int pair_text_write(const struct pen *pen, const struct pair *pair, bool all,
                     struct err *err)
 {
-    if (pair->divergence && write_results(pen, pair, all, err) < 0)
+    if ((pair->divergence || pair->parting) && write_results(pen, pair, all, err) < 0)
         return -1;
     return diff_text_write(pen, &pair->diff, all, err);
 }
@@ -60,12 +73,11 @@ static void markdown_fact(struct buf *to, const struct facts *facts,
 
 int pair_markdown(struct buf *to, const struct pair *pair, bool all, struct err *err)
 {
-    struct divergence_words words = words_of(pair, all);
     struct facts facts = {0};
     int status = 0;
 
-    if (pair->divergence) {
-        status = divergence_facts(&facts, &words, err);
+    if (pair->divergence || pair->parting) {
+        status = results_facts(&facts, pair, all, err);
         for (uint32_t i = 0; status == 0 && i < facts.n; i++)
             markdown_fact(to, &facts, &facts.at[i]);
         buf_char(to, '\n');

@@ -1,5 +1,6 @@
-/* pair_text.h - a pair in words: of two recordings where their results begin to differ
- * (divergence_text.h), then how the models differ (diff_text.h). */
+/* pair_text.h - a pair in words: of two training runs where they part (parting_text.h),
+ * of two recordings where their results begin to differ (divergence_text.h; of training
+ * runs only with `all`), then how the models differ (diff_text.h). */
 #ifndef COMPARE_PAIR_TEXT_H
 #define COMPARE_PAIR_TEXT_H
 

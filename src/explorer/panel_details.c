@@ -3,6 +3,7 @@
 
 #include "compare/diff_view.h"
 #include "compare/divergence_text.h"
+#include "compare/parting_text.h"
 #include "explorer/details_in.h"
 #include "explorer/panels_in.h"
 #include "facts/calls_text.h"
@@ -159,9 +160,12 @@ static void results_lines(struct details *d, const struct pair *pair, uint32_t n
     const struct divergence_words words = {
         .divergence = pair->divergence, .most = MOST_LATER, .diff = &pair->diff};
 
+    if (node == 0 && pair->parting)
+        parting_facts(&d->facts, pair->parting);
     if (node != 0)
         divergence_node(&d->facts, &words, node);
-    else if (divergence_facts(&d->facts, &words, NULL) < 0)
+    else if (!(pair->parting && pair->parting->common > 0) &&
+             divergence_facts(&d->facts, &words, NULL) < 0)
         facts_clear(&d->facts);
     flush(d);
     lines_end(d->to);

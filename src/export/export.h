@@ -5,7 +5,7 @@
  *
  * Files:
  *   json/         one file for each document: tree, info, show, stats, run, ops, graph,
- *                 diff, check
+ *                 diff, check, history
  *     json_place.c, json_call.c, json_op.c, json_fact.c, json_value.c   their parts:
  *                 places, calls, operations and values of a run, facts, plain values
  *     json_row.c  `show --json` as text, for copying
@@ -68,6 +68,20 @@ int export_has_ops(const struct session *session, struct err *err);
 void export_numbers(struct json *json, const struct stats *stats, enum dtype dtype,
                     const int64_t *shape, int rank);
 void export_info_json(struct json *json, const struct session *session);
+
+/* The history of a training run in few columns: "history" of docs/json.md. */
+struct export_history_wanted {
+    uint32_t columns; /* most of them */
+    uint64_t bytes;   /* about so many for series: they get fewer columns, or are left
+                         out */
+    bool shown;       /* names are escaped for display */
+};
+#define EXPORT_HISTORY_WANTED                                                          \
+    {                                                                                  \
+        400, 8000000, false                                                            \
+    }
+int export_history_json(struct json *json, const struct session *session,
+                        const struct export_history_wanted *wanted, struct err *err);
 
 /* About the program itself; the caller knows its libraries and formats. */
 struct export_library {

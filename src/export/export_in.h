@@ -139,6 +139,10 @@ struct divergence;
 void export_divergence(struct json *json, const struct divergence *divergence,
                        bool all);
 
+struct parting;
+/* "training": {...}: json_parting.c. */
+void export_parting(struct json *json, const struct parting *parting);
+
 const char *export_role_name(uint8_t role);
 const char *export_layout_name(uint8_t layout);
 

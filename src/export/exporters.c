@@ -62,6 +62,18 @@ static int export_ops(struct out *out, struct session *session,
     return status;
 }
 
+/* The history of a training run. */
+static int export_history(struct out *out, struct session *session,
+                          const struct export_wanted *wanted, struct err *err)
+{
+    const struct export_history_wanted history = EXPORT_HISTORY_WANTED;
+    struct json json;
+
+    (void)wanted;
+    json_init_text(&json, out);
+    return export_history_json(&json, session, &history, err);
+}
+
 static int export_csv(struct out *out, struct session *session,
                       const struct export_wanted *wanted, struct err *err)
 {
@@ -75,6 +87,8 @@ const struct exporter exporters[] = {
     {"json", "all facts (docs/json.md): a recording whole, or the tree", false,
      export_json},
     {"ops.json", "the operations of a recording (docs/json.md)", false, export_ops},
+    {"history.json", "the history of a training run (docs/json.md)", false,
+     export_history},
     {"trace.json", "times of a recording, for Perfetto or chrome://tracing", false,
      export_chrome_trace},
     {"html", "a self-contained page: tree, checks, times", false, export_report},

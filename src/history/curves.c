@@ -200,20 +200,6 @@ static int read_points(struct curves_making *self, uint32_t series, uint64_t fro
                                self->err);
 }
 
-/* The L2 norm of one tensor: of merged ones, of their mean square. */
-static double norm_of(const struct history_point *point, bool *ret_bad)
-{
-    const struct history_number *whole = &point->extra[EXTRA_NORM];
-    const struct stats *stats = &point->stats;
-
-    *ret_bad = stats->nan + stats->pos_inf + stats->neg_inf > 0 || whole->bad > 0;
-    if (*ret_bad)
-        return stats->nan > 0 || stats->pos_inf + stats->neg_inf == 0 ? NAN : INFINITY;
-    if (whole->n > 0)
-        return history_number_mean(whole);
-    return stats_l2(stats) / sqrt(point->merged > 0 ? (double)point->merged : 1);
-}
-
 static double ratio_of(const struct history_point *point, bool *ret_bad)
 {
     const struct history_number *ratio = &point->extra[EXTRA_RATIO];
@@ -232,7 +218,7 @@ static int add_points(struct curves_making *self, const struct curves_series *fo
                       uint32_t series, enum curve_role role)
 {
     double (*number)(const struct history_point *point, bool *ret_bad) =
-        role == CURVE_RATIO ? ratio_of : norm_of;
+        role == CURVE_RATIO ? ratio_of : history_point_norm;
     struct curve *curve = NULL;
     struct history_sample *samples;
     uint32_t n;

@@ -14,10 +14,13 @@
  *     reader.c         one short transaction per question
  *     reader_lists.c   series, names, steps, alarms, segments, notes
  *     reader_points.c  the points of a series, merged to as many as wanted
+ *     reader_step.c    all points of one step
  *   summary.h        a history in a few numbers
  *   curves.h         the curves of one place, in as many columns as a screen has
  *     curves_find.c    which series belong to a place
  *     curves_heat.c    its histograms over steps as rows of magnitudes
+ *   grid.h           every series and scalar in the same few columns
+ *   modules.h        gradients and updates of each module, in these columns
  *   ranks.h          several files, one of each rank, as one
  *   tables_in.h      THE TABLE of tables; checked rows
  *   point.c          merges points (below);  codec.c  merges packed histograms
@@ -50,6 +53,8 @@ enum history_kind { /* of a series; the numbers are in files */
                     HISTORY_UPDATE, /* what the optimizer added to the parameter */
                     HISTORY_KINDS
 };
+
+const char *history_kind_name(uint8_t kind); /* "input", "grad_param", ... */
 
 enum history_phase { HISTORY_TRAIN, HISTORY_EVAL, HISTORY_PHASES };
 
@@ -92,6 +97,10 @@ struct history_point {
     uint64_t units;       /* of which EXTRA_DEAD counts; the largest when merged */
     struct str histogram; /* packed as the codec does; empty: none */
 };
+
+/* The L2 norm of one tensor: of merged ones, of their mean square. NaN or infinite, and
+ * *ret_bad, if an element is. */
+double history_point_norm(const struct history_point *point, bool *ret_bad);
 
 /* Who knows what a packed histogram means. */
 struct history_codec {

@@ -3,6 +3,15 @@
 
 #include "history/history.h"
 
+const char *history_kind_name(uint8_t kind)
+{
+    static const char *const names[HISTORY_KINDS] = {
+        "input", "output",     "grad_input", "grad_output",
+        "param", "grad_param", "update"};
+
+    return kind < HISTORY_KINDS ? names[kind] : "unknown";
+}
+
 struct history_number history_number_of(double value)
 {
     if (!isfinite(value))
@@ -28,6 +37,19 @@ void history_number_merge(struct history_number *a, const struct history_number 
 double history_number_mean(const struct history_number *number)
 {
     return number->n ? number->sum / number->n : NAN;
+}
+
+double history_point_norm(const struct history_point *point, bool *ret_bad)
+{
+    const struct history_number *whole = &point->extra[EXTRA_NORM];
+    const struct stats *stats = &point->stats;
+
+    *ret_bad = stats->nan + stats->pos_inf + stats->neg_inf > 0 || whole->bad > 0;
+    if (*ret_bad)
+        return stats->nan > 0 || stats->pos_inf + stats->neg_inf == 0 ? NAN : INFINITY;
+    if (whole->n > 0)
+        return history_number_mean(whole);
+    return stats_l2(stats) / sqrt(point->merged > 0 ? (double)point->merged : 1);
 }
 
 static void merge_histogram(struct history_point *a, const struct history_point *b,

@@ -74,6 +74,16 @@ int history_read_scalars(struct history *history, const struct history_wanted *w
                          struct history_scalar_sample **ret_samples, uint32_t *ret_n,
                          struct err *err);
 
+/* All points (scalars) of one step that history_read_steps() gave, by number of their
+ * series (name). */
+int history_read_step_points(struct history *history, const struct history_step *step,
+                             bool histograms, struct arena *arena,
+                             struct history_point **ret_points, uint32_t *ret_n,
+                             struct err *err);
+int history_read_step_scalars(struct history *history, const struct history_step *step,
+                              struct arena *arena, struct history_scalar **ret_scalars,
+                              uint32_t *ret_n, struct err *err);
+
 /* Alarms (notes) from number `from` on, at most `most`. Numbers count from 0. */
 int history_read_alarms(struct history *history, uint32_t from, uint32_t most,
                         struct arena *arena, struct history_alarm **ret_alarms,

@@ -6,15 +6,6 @@
 
 #include "history/writer_in.h"
 
-const char *history_kind_name(uint8_t kind)
-{
-    static const char *const names[HISTORY_KINDS] = {
-        "input", "output",     "grad_input", "grad_output",
-        "param", "grad_param", "update"};
-
-    return names[kind % HISTORY_KINDS];
-}
-
 void history_scalar_tag(struct str name, uint8_t phase, struct buf *to)
 {
     if (phase == HISTORY_EVAL)

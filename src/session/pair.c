@@ -28,6 +28,27 @@ static int compare_results(struct pair *pair, const struct diff_wanted *wanted,
     return 0;
 }
 
+/* Two training runs, step by step. */
+static int compare_training(struct pair *pair, const struct diff_wanted *wanted,
+                            struct work *work, struct err *err)
+{
+    struct history *left = pair->left->history, *right = pair->right->history;
+    struct parting *parting;
+
+    if (!left || !right || wanted->no_results)
+        return 0;
+    parting = arena_alloc(&pair->arena, sizeof *parting);
+    if (!parting)
+        return arena_err(&pair->arena, "a comparison", err);
+    if (parting_make(parting, left, right, wanted->distance, &pair->arena, work, err) <
+        0) {
+        pair->diff.complete = false;
+        return -1;
+    }
+    pair->parting = parting;
+    return 0;
+}
+
 bool pair_has_results(const struct pair *pair)
 {
     return pair->divergence &&
@@ -45,6 +66,8 @@ const struct divergence_sum *pair_results(const struct pair *pair, uint32_t node
 
 bool pair_equal(const struct pair *pair)
 {
+    if (pair->parting && pair->parting->common > 0)
+        return parting_agrees(pair->parting);
     return pair_has_results(pair) ? divergence_agrees(pair->divergence)
                                   : diff_equal(&pair->diff);
 }
@@ -69,7 +92,8 @@ struct pair *pair_on(struct session *left, struct session *right,
         models.values = false;
     if (diff_make(&pair->diff, left->model, right->model, &models, &pair->arena, work,
                   &local) == 0 &&
-        compare_results(pair, wanted, work, &local) == 0)
+        compare_results(pair, wanted, work, &local) == 0 &&
+        compare_training(pair, wanted, work, &local) == 0)
         return pair;
     err_copy(err, &local);
     if (local.code == ERR_CANCELLED)

@@ -6,12 +6,14 @@
 #include "session/session.h"
 #include "study/diff/diff.h"
 #include "study/diverge/divergence.h"
+#include "study/diverge/parting.h"
 
 struct pair {
     struct session *left, *right;
     bool borrowed; /* the sessions are not closed with the pair */
     struct diff diff;
     struct divergence *divergence; /* of two recordings; else NULL */
+    struct parting *parting;       /* of two training runs; else NULL */
     struct arena arena;
 };
 
@@ -29,8 +31,8 @@ struct pair *pair_of(struct session *left, struct session *right,
 struct pair *pair_on(struct session *left, struct session *right,
                      const struct diff_wanted *wanted, struct work *work,
                      struct err *err);
-/* Two recordings whose results could be compared: do all of them agree? Else: are the
- * models equal? */
+/* Two training runs with common steps: are these equal? Two recordings whose results
+ * could be compared: do all of them agree? Else: are the models equal? */
 bool pair_equal(const struct pair *pair);
 /* Were results compared? */
 bool pair_has_results(const struct pair *pair);

@@ -96,19 +96,6 @@ struct session *session_of_run(struct run *run, struct err *err)
     return session;
 }
 
-struct session *session_on_run(const struct run *run, struct source *source,
-                               struct err *err)
-{
-    struct session *session = open_on(run->model, run, err);
-
-    if (session && source) {
-        session->view = *run->model;
-        session->view.source = source;
-        session->model = &session->view;
-    }
-    return session;
-}
-
 /* ---- the history ---- */
 
 /* A history that cannot be read does not keep the rest from being shown. */
@@ -136,6 +123,21 @@ bool session_refresh_training(struct session *session)
 {
     return session->history &&
            history_summarise(session->history, session->training, NULL) == 0;
+}
+
+struct session *session_on_run(const struct run *run, struct source *source,
+                               struct err *err)
+{
+    struct session *session = open_on(run->model, run, err);
+
+    if (session && source) {
+        session->view = *run->model;
+        session->view.source = source;
+        session->model = &session->view;
+    }
+    if (session && run->model->n_files > 0 && run_file_is(run->model->path))
+        take_history(session, run->model->path);
+    return session;
 }
 
 static struct session *open_recording(const char *path, struct work *work,

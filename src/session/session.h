@@ -67,7 +67,8 @@ struct session *session_on(const struct model *model, struct err *err);
 /* Opens a recording; takes it, even on failure. The latest statistics of parameters in
  * the recording are known at once. */
 struct session *session_of_run(struct run *run, struct err *err);
-/* Opens a borrowed recording, which must outlive the session. `source` (borrowed too)
+/* Opens a borrowed recording, which must outlive the session, with the history in its
+ * file, if it was read from one that has it. `source` (borrowed too)
  * replaces the source of the run's model, for example by the live model's; NULL: keep
  * the run's. */
 struct session *session_on_run(const struct run *run, struct source *source,

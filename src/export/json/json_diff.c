@@ -10,6 +10,7 @@ struct two {
     struct json *json;
     const struct diff *diff;
     const struct divergence *divergence; /* or NULL */
+    const struct parting *parting;       /* or NULL */
     bool equal;
     struct document side[2];
     struct buf name;
@@ -326,6 +327,8 @@ static void write_all(struct two *two, const struct tolerance *tolerance, bool a
     write_text_or_null(two, "python", python);
     if (two->divergence)
         export_divergence(json, two->divergence, all);
+    if (two->parting)
+        export_parting(json, two->parting);
     json_object_end(json);
 }
 
@@ -335,6 +338,7 @@ int export_diff_json(struct json *json, const struct pair *pair,
     struct two two = {.json = json,
                       .diff = &pair->diff,
                       .divergence = pair->divergence,
+                      .parting = pair->parting,
                       .equal = pair_equal(pair)};
     struct buf python = BUF_INIT;
 

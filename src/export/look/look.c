@@ -64,3 +64,20 @@ void look_json(struct out *out, struct str text)
         out_add(out, text.at + plain, text.len - plain);
     out_char(out, '"');
 }
+
+void look_document(struct out *out, struct str document)
+{
+    size_t plain = 0;
+
+    for (size_t i = 0; i < document.len; i++) {
+        char c = document.at[i];
+
+        if (c != '<' && c != '>' && c != '&')
+            continue;
+        out_add(out, document.at + plain, i - plain);
+        out_printf(out, "\\u%04x", (unsigned char)c);
+        plain = i + 1;
+    }
+    if (plain < document.len)
+        out_add(out, document.at + plain, document.len - plain);
+}

@@ -17,5 +17,8 @@ void look_base64(struct buf *to, const uint8_t *bytes, size_t n);
 void look_script_hash(struct buf *to, const char *script);
 /* A text as a JSON string that an HTML parser cannot take for markup. */
 void look_json(struct out *out, struct str text);
+/* A JSON document in which an HTML parser cannot see markup: < > & are only in its
+ * strings, where they can be escaped. */
+void look_document(struct out *out, struct str document);
 
 #endif

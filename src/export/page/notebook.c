@@ -190,7 +190,7 @@ static int write_model(struct notebook *n, const struct page_graph *graph,
 {
     write_title(n);
     write_figures(n);
-    if (write_notes(n, err) < 0)
+    if (write_notes(n, err) < 0 || notebook_training(n, err) < 0)
         return -1;
     write_graph(n, graph);
     return notebook_rows(n, sizeof(ending), err);

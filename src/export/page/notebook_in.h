@@ -4,6 +4,7 @@
  *   notebook.c         the style and the whole
  *   notebook_rows.c    the tree: nested <details>, as many as fit
  *   notebook_tensor.c  one tensor: statistics, histogram, first values
+ *   notebook_training.c  a training run: its curves
  *   notebook.css       embedded in the program (tools/embed.py)
  * Viewers that remove the style (GitHub) show plain nested lists: every sign has its
  * word, and cells have separators that the style hides. */
@@ -33,6 +34,8 @@ void notebook_put(struct notebook *n, size_t cells);
 
 /* The tree; leaves `after` bytes for what follows. */
 int notebook_rows(struct notebook *n, size_t after, struct err *err);
+/* The curves of a training run; nothing without one. */
+int notebook_training(struct notebook *n, struct err *err);
 int notebook_tensor(struct notebook *n, uint32_t place, struct err *err);
 
 #endif

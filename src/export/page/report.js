@@ -1,6 +1,8 @@
 'use strict';
-/* The report's script, three files joined into one: this one (keys, clicks, tools),
-   report_table.js (rows) and report_details.js (the details of a row). Only open rows
+/* The report's script, seven files joined into one: this one (keys, clicks, tools),
+   report_table.js (rows), report_details.js (the details of a row) and, of a training
+   run, report_curves.js, report_heat.js, report_scales.js and
+   report_training.js. Only open rows
    are in the document. All texts and numbers come formatted from the program; this only
    shows, searches, sorts and folds them, with textContent, never as HTML. */
 
@@ -190,6 +192,7 @@ function makeTools() {
         setTheme(other);
         theme.textContent = isDark() ? 'Light' : 'Dark';
         render();
+        drawHeatMaps();
     });
     theme.id = 'theme';
     const top = make('div', 'tools');
@@ -260,13 +263,17 @@ function start() {
             String(getSelection()).replaceAll('\u2212', '-'));
         event.preventDefault();
     });
-    matchMedia('(prefers-color-scheme:dark)').onchange = render;
+    matchMedia('(prefers-color-scheme:dark)').onchange = () => {
+        render();
+        drawHeatMaps();
+    };
     matchMedia('(max-width:719px)').onchange = render;
     addEventListener('beforeprint', () => lightPictures(true));
     addEventListener('afterprint', () => lightPictures(false));
     if (data.left_out)
         table.after(make('p', 'dim',
             `${data.left_out} more kept values have no picture: a page holds 8MB.`));
+    startTraining();
     render();
 }
 

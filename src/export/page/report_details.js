@@ -37,18 +37,11 @@ function valuesElement(values) {
 
 /** The signed ramp as 255 colours. */
 function rampColours() {
-    const style = getComputedStyle(document.documentElement);
-    const bytes = (name) => {
-        const hex = parseInt(style.getPropertyValue(name).trim().slice(1), 16);
-        return [hex >> 16, (hex >> 8) & 255, hex & 255];
-    };
-    const stops = Array.from({length: 11}, (_, i) => bytes(`--div-${i}`));
-    const colours = Array.from({length: 2 * ZERO + 1}, (_, code) => {
-        const at = (10 * code) / (2 * ZERO), i = Math.min(9, Math.floor(at));
-        return stops[i].map((one, k) => one + (stops[i + 1][k] - one) * (at - i));
-    });
-    return {colours, ground: bytes('--surface'), bad: bytes('--alarm'),
-        badGround: bytes('--alarm-soft')};
+    const stops = rampStops('div', 11);
+    const colours = Array.from({length: 2 * ZERO + 1}, (_, code) =>
+        rampColour(stops, code / (2 * ZERO)));
+    return {colours, ground: colourBytes('--surface'), bad: colourBytes('--alarm'),
+        badGround: colourBytes('--alarm-soft')};
 }
 
 /** One canvas: a heat map, or the channels side by side with a line between them. */
@@ -120,6 +113,8 @@ function detailElement(row) {
     if (values.length) parts.append(valuesElement(values));
     for (let i = 0; kept && i < kept.length; i += 2)
         parts.append(pictureElement(data.texts[kept[i]], data.pictures[kept[i + 1]]));
+    const panel = training && panelElement(path(row));
+    if (panel) parts.append(panel);
     return wideElement('detail', parts);
 }
 
@@ -134,4 +129,5 @@ function lightPictures(printing) {
     }
     for (const [canvas, picture] of pictures)
         if (canvas.isConnected) draw(canvas, picture);
+    drawHeatMaps();
 }

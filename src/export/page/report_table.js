@@ -178,7 +178,7 @@ function rowElement(row) {
 /** A line that is not a row of the tree. */
 function wideElement(className, content) {
     const line = make('tr', className), cell = make('td');
-    cell.colSpan = columnCount();
+    cell.colSpan = shownColumns(table);
     cell.append(content);
     line.append(cell);
     return line;
@@ -211,6 +211,6 @@ function render() {
 }
 
 /** The number of visible columns: phones show fewer. */
-function columnCount() {
-    return [...table.tHead.rows[0].cells].filter((cell) => cell.offsetWidth > 0).length;
+function shownColumns(of) {
+    return [...of.tHead.rows[0].cells].filter((cell) => cell.offsetWidth > 0).length;
 }

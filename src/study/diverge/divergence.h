@@ -9,6 +9,7 @@
  *   divergence_ops.c     which operations belong together
  *   divergence_values.c  the difference of two values, the tolerance
  *   divergence_places.c  what was compared at and below each place
+ *   parting.h            the same of two training runs, by step
  *   sequence.h           a common subsequence of two long sequences
  *
  * Calls are matched by name (the diff of both models knows prefixes and renamings), the

@@ -42,6 +42,9 @@ struct divergence_amount diverging_compare(struct diverging *d,
                                            const struct divergence *divergence,
                                            struct divergence_value left,
                                            struct divergence_value right);
+/* The same of statistics alone. */
+struct divergence_amount diverging_statistics(const struct stats *a,
+                                              const struct stats *b);
 /* The tolerance that was asked for, or else that of the coarsest dtype so far (0: none).
  * Statistics are not exact enough for any. */
 double diverging_limit(double asked, double coarse, enum divergence_how how);

@@ -182,7 +182,7 @@ static struct divergence_amount infinitely(enum divergence_how how, bool not_fin
                                       .not_finite = not_finite};
 }
 
-static struct divergence_amount by_statistics(const struct stats *a,
+struct divergence_amount diverging_statistics(const struct stats *a,
                                               const struct stats *b)
 {
     struct divergence_amount by = {.how = DIVERGENCE_STATISTICS, .mean = NAN};
@@ -294,7 +294,7 @@ struct divergence_amount diverging_compare(struct diverging *d,
     }
     if (!a || !b)
         return not_compared("without statistics on one side");
-    return by_statistics(a, b);
+    return diverging_statistics(a, b);
 }
 
 /* ---- names ---- */

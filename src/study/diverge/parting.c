@@ -1,0 +1,446 @@
+#include "study/diverge/parting.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "study/diverge/divergence_in.h"
+#include "study/diverge/parting_in.h"
+
+#define STEP_LIMIT GIB /* of the points of one step */
+
+/* One row of steps that holds a single one. */
+struct single_step {
+    uint64_t number;
+    const struct history_step *step;
+};
+
+struct parting_side {
+    struct history *history;
+    struct history_series *series;
+    struct str *names;
+    uint32_t n_series, n_names;
+    struct single_step *steps; /* of one phase, by number */
+    uint32_t n_steps;
+    struct history_point **points; /* of one step, by series of the left; or NULL */
+};
+
+struct partings {
+    struct parting *to;
+    struct parting_side side[2];
+    uint32_t *series_match, *name_match; /* by right one: the left one, or none */
+    uint64_t *order;                     /* by left series */
+    struct arena *arena;
+    struct work *work;
+    struct err *err;
+};
+
+bool parting_agrees(const struct parting *parting)
+{
+    return parting->common > 0 && !parting->tensor_differs && !parting->scalar_differs;
+}
+
+/* ---- what belongs together ---- */
+
+static struct str key_of(struct buf *to, const struct history_series *series)
+{
+    buf_clear(to);
+    buf_printf(to, "%u %u %" PRIu32 " %zu ", (unsigned)series->kind,
+               (unsigned)series->phase, series->call, series->name.len);
+    buf_str(to, series->name);
+    buf_str(to, series->path);
+    return buf_span(to);
+}
+
+static int arena_spent(struct partings *self)
+{
+    return arena_err(self->arena, "a comparison of two runs", self->err);
+}
+
+/* Numbers of the left side by key; a damaged file may have a key twice. */
+struct left_keys {
+    struct name_map map;
+    uint32_t *numbers;
+};
+
+static int left_keys_init(struct left_keys *keys, struct partings *self, uint32_t n)
+{
+    name_map_init(&keys->map, self->arena);
+    keys->numbers = arena_array(self->arena, (size_t)n + 1, sizeof *keys->numbers);
+    return keys->numbers ? 0 : arena_spent(self);
+}
+
+static int left_keys_add(struct left_keys *keys, struct partings *self, struct str key,
+                         uint32_t number)
+{
+    struct str kept = arena_str(self->arena, key);
+    uint32_t at;
+    int added = kept.at ? name_map_add(&keys->map, kept, &at) : -1;
+
+    if (added > 0)
+        keys->numbers[at] = number;
+    return added < 0 ? arena_spent(self) : 0;
+}
+
+static uint32_t left_keys_find(const struct left_keys *keys, struct str key)
+{
+    uint32_t at;
+
+    return name_map_find(&keys->map, key, &at) ? keys->numbers[at] : HISTORY_NONE;
+}
+
+static int match_series(struct partings *self)
+{
+    const struct parting_side *left = &self->side[0], *right = &self->side[1];
+    struct left_keys keys;
+    struct buf key = BUF_INIT;
+    int status = left_keys_init(&keys, self, left->n_series);
+
+    for (uint32_t i = 0; status == 0 && i < left->n_series; i++)
+        status = left_keys_add(&keys, self, key_of(&key, &left->series[i]), i);
+    self->series_match =
+        arena_array(self->arena, (size_t)right->n_series + 1, sizeof(uint32_t));
+    if (status == 0 && !self->series_match)
+        status = arena_spent(self);
+    for (uint32_t i = 0; status == 0 && i < right->n_series; i++) {
+        self->series_match[i] = left_keys_find(&keys, key_of(&key, &right->series[i]));
+        self->to->series += self->series_match[i] != HISTORY_NONE;
+    }
+    buf_release(&key);
+    self->to->only_series[0] = left->n_series - self->to->series;
+    self->to->only_series[1] = right->n_series - self->to->series;
+    return status;
+}
+
+static int match_names(struct partings *self)
+{
+    const struct parting_side *left = &self->side[0], *right = &self->side[1];
+    struct left_keys keys;
+    int status = left_keys_init(&keys, self, left->n_names);
+
+    for (uint32_t i = 0; status == 0 && i < left->n_names; i++)
+        status = left_keys_add(&keys, self, left->names[i], i);
+    self->name_match =
+        arena_array(self->arena, (size_t)right->n_names + 1, sizeof(uint32_t));
+    if (status == 0 && !self->name_match)
+        status = arena_spent(self);
+    for (uint32_t i = 0; status == 0 && i < right->n_names; i++) {
+        self->name_match[i] = left_keys_find(&keys, right->names[i]);
+        self->to->scalars += self->name_match[i] != HISTORY_NONE;
+    }
+    self->to->only_scalars[0] = left->n_names - self->to->scalars;
+    self->to->only_scalars[1] = right->n_names - self->to->scalars;
+    return status;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct single_step *left = a, *right = b;
+
+    if (left->number != right->number)
+        return left->number < right->number ? -1 : 1;
+    return left->step->id < right->step->id ? -1 : left->step->id > right->step->id;
+}
+
+static int read_steps(struct partings *self, int side, uint8_t phase)
+{
+    struct parting_side *to = &self->side[side];
+    struct history_range range = {.phase = phase};
+    struct history_step *steps;
+    uint32_t n;
+
+    if (history_read_steps(to->history, &range, self->arena, &steps, &n, self->err) < 0)
+        return -1;
+    to->n_steps = 0;
+    to->steps = arena_array(self->arena, (size_t)n + 1, sizeof *to->steps);
+    if (!to->steps)
+        return arena_spent(self);
+    for (uint32_t i = 0; i < n; i++) {
+        if (steps[i].merged == 1) {
+            to->steps[to->n_steps++] = (struct single_step){steps[i].first, &steps[i]};
+        } else {
+            self->to->merged[side] += steps[i].merged;
+            self->to->steps[side] += steps[i].merged;
+        }
+    }
+    if (to->n_steps > 1)
+        qsort(to->steps, to->n_steps, sizeof *to->steps, by_number);
+    for (uint32_t i = 0; i < to->n_steps; i++) /* scalars may have a row of their own */
+        self->to->steps[side] +=
+            i == 0 || to->steps[i].number != to->steps[i - 1].number;
+    return 0;
+}
+
+/* ---- one step ---- */
+
+/* The rows of one step number: scalars may have one of their own. */
+struct rows_of_step {
+    uint32_t from, end;
+};
+
+static struct rows_of_step rows_at(const struct parting_side *side, uint32_t from)
+{
+    struct rows_of_step rows = {from, from};
+
+    while (rows.end < side->n_steps &&
+           side->steps[rows.end].number == side->steps[from].number)
+        rows.end++;
+    return rows;
+}
+
+static bool same_bits(double a, double b)
+{
+    return memcmp(&a, &b, sizeof a) == 0;
+}
+
+static bool same_point(const struct history_point *a, const struct history_point *b)
+{
+    const struct stats *left = &a->stats, *right = &b->stats;
+
+    return left->count == right->count && left->nan == right->nan &&
+           left->pos_inf == right->pos_inf && left->neg_inf == right->neg_inf &&
+           left->zeros == right->zeros && same_bits(left->min, right->min) &&
+           same_bits(left->max, right->max) && same_bits(left->mean, right->mean) &&
+           same_bits(left->m2, right->m2) && str_eq(a->histogram, b->histogram);
+}
+
+static bool points_differ(const struct parting *to, const struct history_point *a,
+                          const struct history_point *b)
+{
+    struct divergence_amount by;
+
+    if (same_point(a, b))
+        return false;
+    if (to->tolerance <= 0 || a->stats.count != b->stats.count)
+        return true;
+    by = diverging_statistics(&a->stats, &b->stats);
+    return by.distance > diverging_limit(to->tolerance, 0, DIVERGENCE_STATISTICS);
+}
+
+/* The points of one step, by series of the left. */
+static int read_side(struct partings *self, int side, struct rows_of_step rows,
+                     struct arena *arena)
+{
+    struct parting_side *of = &self->side[side];
+
+    of->points =
+        arena_array(arena, (size_t)self->side[0].n_series + 1, sizeof *of->points);
+    if (!of->points)
+        return arena_err(arena, "a step", self->err);
+    memset(of->points, 0, (self->side[0].n_series + 1) * sizeof *of->points);
+    for (uint32_t i = rows.from; i < rows.end; i++) {
+        struct history_point *points;
+        uint32_t n;
+
+        if (history_read_step_points(of->history, of->steps[i].step,
+                                     self->to->tolerance <= 0, arena, &points, &n,
+                                     self->err) < 0)
+            return -1;
+        for (uint32_t k = 0; k < n; k++) {
+            uint32_t at = points[k].series;
+
+            if (at >= of->n_series)
+                continue;
+            at = side == 0 ? at : self->series_match[at];
+            if (at != HISTORY_NONE)
+                of->points[at] = &points[k];
+        }
+    }
+    return 0;
+}
+
+static void note_tensor(struct partings *self, uint32_t series, uint64_t number)
+{
+    struct parting *to = self->to;
+
+    to->tensor_differs = true;
+    to->tensor_step = number;
+    to->tensor = self->side[0].series[series];
+    for (int side = 0; side < 2; side++)
+        to->stats[side] = self->side[side].points[series]->stats;
+    to->distance = diverging_statistics(&to->stats[0], &to->stats[1]).distance;
+}
+
+static int compare_points(struct partings *self, const struct rows_of_step rows[2],
+                          uint64_t number)
+{
+    uint32_t first = HISTORY_NONE, differ = 0, compared = 0;
+    struct arena arena;
+    int status;
+
+    arena_init(&arena, STEP_LIMIT);
+    status = read_side(self, 0, rows[0], &arena);
+    if (status == 0)
+        status = read_side(self, 1, rows[1], &arena);
+    for (uint32_t i = 0; status == 0 && i < self->side[0].n_series; i++) {
+        const struct history_point *a = self->side[0].points[i];
+        const struct history_point *b = self->side[1].points[i];
+
+        compared += a && b;
+        if (!a || !b || !points_differ(self->to, a, b))
+            continue;
+        differ++;
+        if (first == HISTORY_NONE || self->order[i] < self->order[first])
+            first = i;
+    }
+    self->to->with_tensors += compared > 0;
+    if (first != HISTORY_NONE) {
+        self->to->together = differ;
+        note_tensor(self, first, number);
+    }
+    arena_release(&arena);
+    return status;
+}
+
+static bool values_differ(const struct parting *to, double a, double b)
+{
+    if (same_bits(a, b) || (isnan(a) && isnan(b)))
+        return false;
+    return !(to->tolerance > 0 && isfinite(a) && isfinite(b) &&
+             fabs(a - b) <= to->tolerance * fmax(fabs(a), fabs(b)));
+}
+
+static int read_values(struct partings *self, int side, struct rows_of_step rows,
+                       struct arena *arena, double *values, bool *known)
+{
+    struct parting_side *of = &self->side[side];
+
+    for (uint32_t i = rows.from; i < rows.end; i++) {
+        struct history_scalar *scalars;
+        uint32_t n;
+
+        if (history_read_step_scalars(of->history, of->steps[i].step, arena, &scalars,
+                                      &n, self->err) < 0)
+            return -1;
+        for (uint32_t k = 0; k < n; k++) {
+            uint32_t at = scalars[k].name;
+
+            if (at >= of->n_names)
+                continue;
+            at = side == 0 ? at : self->name_match[at];
+            if (at == HISTORY_NONE)
+                continue;
+            values[at] = scalars[k].last;
+            known[at] = true;
+        }
+    }
+    return 0;
+}
+
+static int compare_scalars(struct partings *self, const struct rows_of_step rows[2],
+                           uint64_t number, uint8_t phase)
+{
+    uint32_t n = self->side[0].n_names;
+    double *values[2];
+    bool *known[2];
+    struct arena arena;
+    int status = 0;
+
+    arena_init(&arena, STEP_LIMIT);
+    for (int side = 0; side < 2 && status == 0; side++) {
+        values[side] = arena_array(&arena, (size_t)n + 1, sizeof **values);
+        known[side] = arena_array(&arena, (size_t)n + 1, sizeof **known);
+        if (!values[side] || !known[side]) {
+            status = arena_err(&arena, "a step", self->err);
+        } else {
+            memset(known[side], 0, (size_t)n * sizeof **known);
+            status =
+                read_values(self, side, rows[side], &arena, values[side], known[side]);
+        }
+    }
+    for (uint32_t i = 0; status == 0 && i < n && !self->to->scalar_differs; i++)
+        if (known[0][i] && known[1][i] &&
+            values_differ(self->to, values[0][i], values[1][i])) {
+            self->to->scalar_differs = true;
+            self->to->scalar_step = number;
+            self->to->scalar_phase = phase;
+            self->to->scalar = self->side[0].names[i];
+            self->to->values[0] = values[0][i];
+            self->to->values[1] = values[1][i];
+        }
+    arena_release(&arena);
+    return status;
+}
+
+/* ---- all steps ---- */
+
+static int compare_step(struct partings *self, const struct rows_of_step rows[2],
+                        uint8_t phase)
+{
+    uint64_t number = self->side[0].steps[rows[0].from].number;
+    struct parting *to = self->to;
+
+    if (to->common == 0 || number < to->first)
+        to->first = number;
+    if (to->common == 0 || number > to->last)
+        to->last = number;
+    to->common++;
+    /* An earlier phase may have found a later step. */
+    if (!to->tensor_differs || number < to->tensor_step)
+        if (compare_points(self, rows, number) < 0)
+            return -1;
+    if (!to->scalar_differs)
+        return compare_scalars(self, rows, number, phase);
+    return 0;
+}
+
+static int compare_phase(struct partings *self, uint8_t phase)
+{
+    uint32_t at[2] = {0, 0};
+
+    if (read_steps(self, 0, phase) < 0 || read_steps(self, 1, phase) < 0)
+        return -1;
+    while (at[0] < self->side[0].n_steps && at[1] < self->side[1].n_steps) {
+        struct rows_of_step rows[2] = {rows_at(&self->side[0], at[0]),
+                                       rows_at(&self->side[1], at[1])};
+        uint64_t left = self->side[0].steps[at[0]].number;
+        uint64_t right = self->side[1].steps[at[1]].number;
+
+        if (!work_step(self->work, 1))
+            return err_set(self->err, ERR_CANCELLED, "cancelled");
+        if (left == right && compare_step(self, rows, phase) < 0)
+            return -1;
+        if (left <= right)
+            at[0] = rows[0].end;
+        if (right <= left)
+            at[1] = rows[1].end;
+    }
+    return 0;
+}
+
+static int read_lists(struct partings *self)
+{
+    for (int side = 0; side < 2; side++) {
+        struct parting_side *of = &self->side[side];
+
+        if (history_read_series(of->history, self->arena, &of->series, &of->n_series,
+                                self->err) < 0 ||
+            history_read_names(of->history, self->arena, &of->names, &of->n_names,
+                               self->err) < 0)
+            return -1;
+    }
+    self->order =
+        parting_order(self->side[0].series, self->side[0].n_series, self->arena);
+    return self->order ? 0 : arena_spent(self);
+}
+
+int parting_make(struct parting *parting, struct history *left, struct history *right,
+                 double tolerance, struct arena *arena, struct work *work,
+                 struct err *err)
+{
+    struct partings self = {.to = parting,
+                            .side = {{.history = left}, {.history = right}},
+                            .arena = arena,
+                            .work = work,
+                            .err = err};
+
+    *parting = (struct parting){.tolerance = tolerance};
+    if (read_lists(&self) < 0 || match_series(&self) < 0 || match_names(&self) < 0)
+        return -1;
+    for (uint8_t phase = 0; phase < HISTORY_PHASES; phase++)
+        if (compare_phase(&self, phase) < 0)
+            return -1;
+    return 0;
+}
