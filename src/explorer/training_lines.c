@@ -49,7 +49,8 @@ static void add_name(struct buf *to, const struct curve *curve)
     static const char *const names[] = {
         [CURVE_LOSS] = "loss",       [CURVE_GRADIENT] = "‖grad‖",
         [CURVE_WEIGHT] = "‖weight‖", [CURVE_OUTPUT] = "‖output‖",
-        [CURVE_RATIO] = "update/w",  [CURVE_RATE] = "lr"};
+        [CURVE_RATIO] = "update/w",  [CURVE_GRAD_OUTPUT] = "‖grad out‖",
+        [CURVE_RATE] = "lr"};
     struct buf name = BUF_INIT;
 
     if (curve->role != CURVE_SCALAR) {

@@ -14,6 +14,7 @@
  *     reader_lists.c   series, names, steps, alarms, segments, notes
  *     reader_points.c  the points of a series, merged to as many as wanted
  *   summary.h        a history in a few numbers
+ *   at_step.h        the numbers of all places at one step
  *   curves.h         the curves of one place, in as many columns as a screen has
  *     curves_find.c    which series belong to a place
  *     curves_heat.c    its histograms over steps as rows of magnitudes
@@ -106,6 +107,12 @@ extern const struct history_codec history_spreads;
  * `scratch` must not hold the histogram of a or b. */
 void history_point_merge(struct history_point *a, const struct history_point *b,
                          const struct history_codec *codec, struct buf *scratch);
+
+/* The L2 norm of the tensor; of merged ones, of their mean square. NaN or infinite if an
+ * element is. */
+double history_point_norm(const struct history_point *point);
+/* The update ratio, NaN if one was not finite. False: the point has none. */
+bool history_point_ratio(const struct history_point *point, double *ret_ratio);
 
 /* One logged step, or neighbouring ones that were merged. */
 struct history_step {

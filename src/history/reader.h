@@ -74,6 +74,17 @@ int history_read_scalars(struct history *history, const struct history_wanted *w
                          struct history_scalar_sample **ret_samples, uint32_t *ret_n,
                          struct err *err);
 
+/* All points of one step: of the newest row of steps that begins at or before
+ * `number` and has points. Points have no histograms. `step.merged` is 0 if there is no such row. */
+struct history_moment {
+    struct history_step step;
+    struct history_point *points; /* by series */
+    uint32_t n_points;
+};
+int history_read_moment(struct history *history, uint64_t number, uint8_t phase,
+                        struct arena *arena, struct history_moment *ret_moment,
+                        struct err *err);
+
 /* Alarms (notes) from number `from` on, at most `most`. Numbers count from 0. */
 int history_read_alarms(struct history *history, uint32_t from, uint32_t most,
                         struct arena *arena, struct history_alarm **ret_alarms,

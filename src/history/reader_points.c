@@ -176,6 +176,83 @@ int history_read_points(struct history *history, const struct history_wanted *wa
     return history_end(history, status);
 }
 
+/* ---- all points of a step ---- */
+
+/* Steps repeat their numbers if scalars were logged after them. */
+static const struct history_step *find_moment(const struct history_step *steps,
+                                              uint32_t n, uint64_t number)
+{
+    const struct history_step *found = NULL;
+
+    for (uint32_t i = 0; i < n; i++)
+        if (steps[i].points > 0 && steps[i].first <= number &&
+            (!found || steps[i].first >= found->first))
+            found = &steps[i];
+    return found;
+}
+
+struct moment_scan {
+    struct history_moment *moment;
+    uint32_t room;
+};
+
+static bool take_point(struct history_scan *scan, int64_t id, void *row)
+{
+    struct moment_scan *to = scan->user;
+    struct history_moment *moment = to->moment;
+
+    (void)id;
+    if (arena_room(scan->arena, &moment->points, moment->n_points, &to->room,
+                   sizeof *moment->points) < 0)
+        return false;
+    moment->points[moment->n_points] = *(struct history_point *)row;
+    moment->points[moment->n_points++].histogram = STR("");
+    return true;
+}
+
+static int read_moment(struct history *history, uint64_t number, uint8_t phase,
+                       struct arena *arena, struct history_moment *moment,
+                       struct err *err)
+{
+    const struct history_range range = {.phase = phase};
+    struct moment_scan to = {.moment = moment};
+    struct history_scan scan = {history, HISTORY_TABLE_POINT, arena, &to, err};
+    const struct history_step *step;
+    struct history_step *steps;
+    sqlite3_stmt *stmt;
+    uint32_t n;
+
+    if (history_scan_steps(history, &range, arena, &steps, &n, err) < 0)
+        return -1;
+    step = find_moment(steps, n, number);
+    if (!step)
+        return 0;
+    moment->step = *step;
+    stmt = history_prepare_select(history->db, HISTORY_TABLE_POINT,
+                                  "WHERE id BETWEEN ?1 AND ?2 ORDER BY id", err);
+    if (stmt) {
+        sqlite3_bind_int64(stmt, 1, history_point_id(step->block, 0));
+        sqlite3_bind_int64(stmt, 2,
+                           history_point_id(step->block, HISTORY_SERIES_MOST - 1));
+    }
+    return history_scan(&scan, stmt, take_point);
+}
+
+int history_read_moment(struct history *history, uint64_t number, uint8_t phase,
+                        struct arena *arena, struct history_moment *ret_moment,
+                        struct err *err)
+{
+    struct history_moment moment = {0};
+    int status;
+
+    if (history_begin(history, err) < 0)
+        return -1;
+    status = read_moment(history, number, phase, arena, &moment, err);
+    if (status == 0)
+        *ret_moment = moment;
+    return history_end(history, status);
+}
+
 /* ---- scalars ---- */
 
 static int read_scalars(struct series_question *question,
