@@ -105,7 +105,7 @@ static bool wanted(const struct explorer *explorer, uint8_t kind)
     const struct label_kind *label = &label_kinds[kind];
 
     return label->column && explorer->labels.on[kind] &&
-           (!label->run || explorer->show.activity);
+           label_applies(label, &explorer->show);
 }
 
 /* Until the user chooses labels, a narrow screen shows only params and labels of
@@ -116,7 +116,7 @@ static bool is_left_out(const struct explorer *explorer, const struct tree_room 
     const struct label_kind *label = &label_kinds[kind];
 
     return explorer->show.activity && !explorer->labels.chosen && room->narrow &&
-           !is_small(room) && !label->run && !str_is(str_of(label->id), "params");
+           !is_small(room) && label->needs == 0 && !str_is(str_of(label->id), "params");
 }
 
 /* The labels that are columns, in order, always including the sort column. */

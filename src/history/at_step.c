@@ -2,8 +2,10 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/base.h"
+#include "history/curves_in.h"
 
 #define AT_STEP_LIMIT (256 * MIB) /* of points while they are read */
 
@@ -181,6 +183,41 @@ static void add_up(struct at_step *to, const struct model *model)
     }
 }
 
+/* A later value of the same step replaces an earlier one. */
+static void take_scalars(struct at_step *to, const struct history_moment *moment,
+                         const struct str *names, uint32_t n_names)
+{
+    for (uint32_t i = 0; i < moment->n_scalars; i++) {
+        const struct history_scalar *scalar = &moment->scalars[i];
+        struct step_scalar one;
+        uint32_t k = 0;
+
+        if (scalar->name >= n_names)
+            continue;
+        curves_copy(one.name, sizeof one.name, names[scalar->name]);
+        one.value =
+            scalar->number.n + scalar->number.bad > 1
+                ? (scalar->number.bad > 0 ? NAN : history_number_mean(&scalar->number))
+                : scalar->last;
+        while (k < to->n_scalars && strcmp(to->scalars[k].name, one.name) != 0)
+            k++;
+        if (k < STEP_SCALARS) {
+            to->scalars[k] = one;
+            to->n_scalars = k == to->n_scalars ? k + 1 : to->n_scalars;
+        }
+    }
+}
+
+bool at_step_scalar(const struct at_step *numbers, const char *name, double *ret_value)
+{
+    for (uint32_t i = 0; i < numbers->n_scalars; i++)
+        if (strcmp(numbers->scalars[i].name, name) == 0) {
+            *ret_value = numbers->scalars[i].value;
+            return true;
+        }
+    return false;
+}
+
 static int read_moment(struct history *history, uint64_t step, struct arena *arena,
                        struct history_moment *ret_moment, struct err *err)
 {
@@ -199,6 +236,8 @@ int at_step_read(struct history *history, const struct model *model, uint64_t st
     struct history_moment moment;
     struct history_series *series;
     struct arena scratch;
+    struct str *names;
+    uint32_t n_names;
     int status = -1;
 
     arena_init(&scratch, AT_STEP_LIMIT);
@@ -208,10 +247,12 @@ int at_step_read(struct history *history, const struct model *model, uint64_t st
         goto out;
     }
     if (history_read_series(history, &scratch, &series, &self.n_series, err) < 0 ||
+        history_read_names(history, &scratch, &names, &n_names, err) < 0 ||
         read_moment(history, step, &scratch, &moment, err) < 0)
         goto out;
     self.series = series;
     to.step = moment.step;
+    take_scalars(&to, &moment, names, n_names);
     take_points(&self, &moment);
     add_up(&to, model);
     *ret_numbers = to;

@@ -43,18 +43,28 @@ bool step_number(const struct step_numbers *numbers, enum step_number which,
 
 #define STEP_NEWEST UINT64_MAX
 
+#define STEP_SCALARS 16
+
 struct at_step {
     uint64_t asked;           /* the step number, or STEP_NEWEST */
     struct history_step step; /* the newest with points at or before it; `merged` is 0
                                  if there is none */
     unsigned known;           /* of any place */
-    struct step_numbers *at;  /* by place */
+    struct step_scalar {      /* scalars of the newest step at or before it */
+        char name[40];        /* cut */
+        double value;
+    } scalars[STEP_SCALARS];
+    uint32_t n_scalars;
+    struct step_numbers *at; /* by place */
     uint32_t n;
 };
 
 /* In the arena. Steps of evaluation are used if no step of training was logged. */
 int at_step_read(struct history *history, const struct model *model, uint64_t step,
                  struct arena *arena, struct at_step *ret_numbers, struct err *err);
+
+/* Its value, or false. */
+bool at_step_scalar(const struct at_step *numbers, const char *name, double *ret_value);
 
 /* "step 1200", "step 1190, the newest logged at or before 1200", "steps 1184 to 1199,
  * merged" */

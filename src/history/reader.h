@@ -74,12 +74,14 @@ int history_read_scalars(struct history *history, const struct history_wanted *w
                          struct history_scalar_sample **ret_samples, uint32_t *ret_n,
                          struct err *err);
 
-/* All points of one step: of the newest row of steps that begins at or before
- * `number` and has points. Points have no histograms. `step.merged` is 0 if there is no such row. */
+/* All points of one step: of the newest row of steps that begins at or before `number`
+ * and has points, without histograms; `step.merged` is 0 if there is none. Scalars are
+ * those of the newest rows at or before `number`. */
 struct history_moment {
     struct history_step step;
     struct history_point *points; /* by series */
-    uint32_t n_points;
+    struct history_scalar *scalars;
+    uint32_t n_points, n_scalars;
 };
 int history_read_moment(struct history *history, uint64_t number, uint8_t phase,
                         struct arena *arena, struct history_moment *ret_moment,

@@ -19,7 +19,9 @@ void sort_menu(struct tui *tui)
     tui->menu.title = "i In order of";
     tui->menu_of = ACTION_SORT;
     for (int i = 1; i < SORT_COUNT; i++)
-        if (i != SORT_DELTA || tui->explorer.pair)
+        if ((i != SORT_DELTA || tui->explorer.pair) &&
+            ((i != SORT_UPDATE && i != SORT_WEIGHT) ||
+             explorer_follows(&tui->explorer)))
             add_order(tui, (enum rows_sort)i);
     add_order(tui, SORT_MODEL);
 }
