@@ -6,6 +6,7 @@
 
 #include "base/base.h"
 #include "base/test.h"
+#include "explorer/link.h"
 #include "explorer/panels_in.h"
 #include "history/curves.h"
 #include "history/writer.h"
@@ -333,6 +334,47 @@ TEST(rows_are_sorted_by_the_numbers_of_a_step)
     CHECK_INT(explorer_begin(&s.explorer, s.session, NULL, false, NULL), 0);
     CHECK(!browse_sort(s.explorer.browse, SORT_UPDATE, false));
     CHECK(str_is(browse_message(s.explorer.browse), "no training was recorded"));
+    scene_end(&s);
+}
+
+/* The options of the view; they give the same view again. */
+static bool is_view(struct training_scene *s, const char *options)
+{
+    struct settings settings = SETTINGS_INIT;
+    struct link_screen screen;
+    struct explorer again;
+    struct buf line = BUF_INIT;
+    bool same;
+    char words[100];
+
+    link_screen_init(&screen, &s->explorer);
+    link_options(&line, &s->explorer, &screen);
+    same = str_is(buf_span(&line), options);
+    snprintf(words, sizeof words, "%s", options);
+    CHECK_INT(settings_read(&settings, words, NULL), 0);
+    CHECK_INT(explorer_begin(&again, s->session, NULL, false, NULL), 0);
+    CHECK_INT(link_apply(&settings, &again, &screen, NULL), 0);
+    CHECK(again.step == s->explorer.step);
+    CHECK_INT(explorer_place(&again), explorer_place(&s->explorer));
+    explorer_end(&again);
+    buf_release(&line);
+    return same;
+}
+
+TEST(the_selected_step_is_part_of_a_view)
+{
+    struct training_scene s;
+
+    alarmed_begin(&s);
+    CHECK(is_view(&s, ""));
+    s.explorer.step = 4;
+    CHECK(is_view(&s, " --step 4"));
+    s.explorer.step = STEP_NEWEST;
+    CHECK(is_view(&s, " --step newest"));
+    go(&s, "a");
+    CHECK(is_view(&s, " --at a"));
+    s.explorer.step = 7;
+    CHECK(is_view(&s, " --at a --step 7"));
     scene_end(&s);
 }
 

@@ -44,20 +44,29 @@ struct training_room training_room_of(const struct panel_room *room, bool plain)
 
 /* ---- curves ---- */
 
+/* The number of a role among those of a place; STEP_NUMBERS: a scalar. */
+static enum step_number number_of(enum curve_role role)
+{
+    static const uint8_t numbers[] = {
+        [CURVE_LOSS] = STEP_NUMBERS,  [CURVE_GRADIENT] = STEP_GRADIENT,
+        [CURVE_WEIGHT] = STEP_WEIGHT, [CURVE_RATIO] = STEP_RATIO,
+        [CURVE_OUTPUT] = STEP_OUTPUT, [CURVE_GRAD_OUTPUT] = STEP_GRAD_OUTPUT,
+        [CURVE_RATE] = STEP_NUMBERS,  [CURVE_SCALAR] = STEP_NUMBERS};
+
+    return (enum step_number)numbers[role];
+}
+
 static void add_name(struct buf *to, const struct curve *curve)
 {
-    static const char *const names[] = {
-        [CURVE_LOSS] = "loss",       [CURVE_GRADIENT] = "‖grad‖",
-        [CURVE_WEIGHT] = "‖weight‖", [CURVE_OUTPUT] = "‖output‖",
-        [CURVE_RATIO] = "update/w",  [CURVE_GRAD_OUTPUT] = "‖grad out‖",
-        [CURVE_RATE] = "lr"};
+    enum step_number number = number_of((enum curve_role)curve->role);
     struct buf name = BUF_INIT;
 
-    if (curve->role != CURVE_SCALAR) {
-        buf_text(to, names[curve->role]);
-        return;
-    }
-    escape_terminal(&name, str_of(curve->name));
+    if (number != STEP_NUMBERS)
+        buf_text(to, step_words[number].word);
+    else if (curve->role != CURVE_SCALAR)
+        buf_text(to, curve->role == CURVE_LOSS ? "loss" : "lr");
+    else
+        escape_terminal(&name, str_of(curve->name));
     text_cut(to, buf_span(&name), NAME_CELLS - 2, "…");
     buf_release(&name);
 }
@@ -112,18 +121,6 @@ static void add_column(struct lines *to, const struct curve *curve, uint32_t i,
                   str_of(glyph_column(height_of(scale, curve->at[i]), false)));
     else
         lines_add(to, COLOUR_NONE, flags, STR(" "));
-}
-
-/* The number of a role among those of a place; STEP_NUMBERS: a scalar. */
-static enum step_number number_of(enum curve_role role)
-{
-    static const uint8_t numbers[] = {
-        [CURVE_LOSS] = STEP_NUMBERS,  [CURVE_GRADIENT] = STEP_GRADIENT,
-        [CURVE_WEIGHT] = STEP_WEIGHT, [CURVE_RATIO] = STEP_RATIO,
-        [CURVE_OUTPUT] = STEP_OUTPUT, [CURVE_GRAD_OUTPUT] = STEP_GRAD_OUTPUT,
-        [CURVE_RATE] = STEP_NUMBERS,  [CURVE_SCALAR] = STEP_NUMBERS};
-
-    return (enum step_number)numbers[role];
 }
 
 /* The value at the selected step, or at the newest. */

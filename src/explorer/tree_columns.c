@@ -348,15 +348,16 @@ static void shrink_shapes(struct tree_layout *layout)
     }
 }
 
-/* Below 80×24 there is one column of numbers: the sort column, else memory, else the
- * first. */
+/* Below 80×24 there is one column of numbers: the sort column, else gradients of a
+ * training run, else memory, else the first. */
 static void keep_one(struct tree_layout *layout)
 {
     struct layout_column *at = layout->table.at;
     unsigned kept = 0;
 
     for (unsigned c = 0; c < layout->table.n; c++)
-        if (at[c].column == column_find(STR("memory")))
+        if (at[c].column == column_find(STR("memory")) ||
+            at[c].column == column_find(STR("grad")))
             kept = c;
     if (layout->sort >= 0)
         kept = (unsigned)layout->sort;

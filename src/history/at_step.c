@@ -9,6 +9,15 @@
 
 #define AT_STEP_LIMIT (256 * MIB) /* of points while they are read */
 
+const struct step_word step_words[STEP_NUMBERS] = {
+    [STEP_GRADIENT] = {"gradient_norm", "‖grad‖"},
+    [STEP_WEIGHT] = {"weight_norm", "‖weight‖"},
+    [STEP_RATIO] = {"update_ratio", "update/w"},
+    [STEP_OUTPUT] = {"output_norm", "‖output‖"},
+    [STEP_GRAD_OUTPUT] = {"grad_output_norm", "‖grad out‖"},
+    [STEP_DEAD] = {"dead_share", "dead"},
+};
+
 /* ---- numbers ---- */
 
 static bool knows(const struct step_numbers *numbers, enum step_number which)
@@ -226,6 +235,17 @@ static int read_moment(struct history *history, uint64_t step, struct arena *are
     if (ret_moment->step.merged > 0)
         return 0;
     return history_read_moment(history, step, HISTORY_EVAL, arena, ret_moment, err);
+}
+
+int at_step_parse(struct str text, uint64_t *ret_step, struct err *err)
+{
+    if (str_is(text, "newest"))
+        *ret_step = STEP_NEWEST;
+    else if (!str_to_u64(text, ret_step) || *ret_step == STEP_NEWEST)
+        return err_set(err, ERR_USAGE,
+                       "--step takes the number of a step, or newest, not \"%.*s\"",
+                       STR_ARG(str_head(text, 40)));
+    return 0;
 }
 
 int at_step_read(struct history *history, const struct model *model, uint64_t step,

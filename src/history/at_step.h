@@ -18,6 +18,10 @@ enum step_number {
     STEP_NUMBERS
 };
 
+extern const struct step_word {
+    const char *key, *word; /* for programs, for people */
+} step_words[STEP_NUMBERS];
+
 /* Of one parameter or of several together: of a module, all at and below it. Norms are
  * those of all elements as one vector. NaN or infinite if an element is. */
 struct step_numbers {
@@ -58,6 +62,9 @@ struct at_step {
     struct step_numbers *at; /* by place */
     uint32_t n;
 };
+
+/* A number, or "newest". */
+int at_step_parse(struct str text, uint64_t *ret_step, struct err *err);
 
 /* In the arena. Steps of evaluation are used if no step of training was logged. */
 int at_step_read(struct history *history, const struct model *model, uint64_t step,

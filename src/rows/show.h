@@ -33,8 +33,8 @@ struct show {
     const struct no_gradients *no_gradients; /* likewise */
     /* By place: forward operations at and below it. NULL: they were not recorded. */
     const struct op_sum *ops;
-    const struct at_step *step; /* of a training run: numbers at one step, which the
-                                   owner of the show sets; NULL: none */
+    const struct at_step *step; /* of a training run: numbers at one step; at first
+                                   those of the session. NULL: none */
     struct below_index *index;  /* see below.h; NULL: no index */
     bool gaps_in_out; /* no `time` column: `out` shows why a module has no calls */
 };

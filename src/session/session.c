@@ -138,6 +138,26 @@ bool session_refresh_training(struct session *session)
            history_summarise(session->history, session->training, NULL) == 0;
 }
 
+int session_take_step(struct session *session, const char *step, struct err *err)
+{
+    struct at_step *at = arena_alloc(&session->arena, sizeof *at);
+    uint64_t number;
+
+    if (!at)
+        return arena_err(&session->arena, "the numbers of a step", err);
+    if (at_step_parse(str_of(step), &number, err) < 0)
+        return -1;
+    if (!session->history)
+        return err_set(err, ERR_USAGE,
+                       "%s: --step is for training runs; this file has no history",
+                       session->model->path);
+    if (at_step_read(session->history, session->model, number, &session->arena, at,
+                     err) < 0)
+        return -1;
+    session->step = at;
+    return 0;
+}
+
 static struct session *open_recording(const char *path, struct work *work,
                                       struct err *err)
 {

@@ -19,6 +19,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/work.h"
+#include "history/at_step.h"
 #include "history/summary.h"
 #include "measure/measure.h"
 #include "model/model.h"
@@ -52,6 +53,7 @@ struct session {
     struct history_summary *training; /* when it was opened, or refreshed */
     const char *history_path;         /* also set if the history cannot be read */
     const char *history_why;          /* then: why */
+    const struct at_step *step;       /* see session_take_step() */
     struct stats **stats;             /* private: by tensor; NULL: not measured */
     struct exponents **exponents;     /* likewise */
     const char **why;                 /* likewise: why there are no statistics */
@@ -75,6 +77,8 @@ struct session *session_on_run(const struct run *run, struct source *source,
 /* Reads the summary of the history again: another process may be writing it. False: it
  * cannot be read now, and the old one stays. */
 bool session_refresh_training(struct session *session);
+/* Reads the numbers of all places at a step of the history: a number or "newest". */
+int session_take_step(struct session *session, const char *step, struct err *err);
 void session_close(struct session *session); /* NULL is allowed */
 
 /* Does it have a verdict? A live module, and a recording of one in memory, has none: it
