@@ -150,7 +150,7 @@ struct at_step_making {
     struct at_step *to;
 };
 
-/* The place of a series: a tensor's for parameters. */
+/* The place of a series: a tensor's for parameters, by name if it has none. */
 static uint32_t place_of(const struct at_step_making *self,
                          const struct history_series *series)
 {
@@ -178,14 +178,14 @@ static void take_points(struct at_step_making *self,
             step_numbers_take(&self->to->at[place], (enum history_kind)series->kind,
                               point);
     }
+    for (uint32_t place = 0; place < self->to->n; place++)
+        step_numbers_close(&self->to->at[place]);
 }
 
 /* Children follow their parents. */
 static void add_up(struct at_step *to, const struct model *model)
 {
     for (uint32_t p = to->n; p-- > 0;) {
-        if (model->kind[p] == PLACE_TENSOR)
-            step_numbers_close(&to->at[p]);
         if (p > 0)
             step_numbers_add(&to->at[model->parent[p]], &to->at[p]);
         to->known |= to->at[p].known;

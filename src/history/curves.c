@@ -322,7 +322,9 @@ static void copy_alarm(struct curves_alarm *to, const struct history_alarm *from
                        const struct model *model)
 {
     to->step = from->step;
-    to->place = from->place < model->n_places ? from->place : HISTORY_NONE;
+    to->place = from->place;
+    if (from->place >= model->n_places)
+        to->place = from->name.len > 0 ? place_find(model, from->name) : HISTORY_NONE;
     to->severity = from->severity;
     curves_copy(to->kind, sizeof to->kind, from->kind);
     curves_copy(to->name, sizeof to->name, from->name);

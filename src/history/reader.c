@@ -114,6 +114,9 @@ static int connect(struct history *history, struct err *err)
     status = history->memory ? open_memory(history, err) : open_file(history, err);
     if (status == 0)
         status = history_tables_check(history->db, history->path, err);
+    if (status == 0)
+        history->bare = history_ask(history->db, "SELECT 1 FROM section NOT INDEXED "
+                                                 "WHERE name = 'model'") != 1;
     if (status < 0)
         close_database(history);
     return status;
@@ -267,6 +270,11 @@ void history_close(struct history *history)
     sqlite3_close(history->db);
     free(history->path);
     free(history);
+}
+
+bool history_has_model(const struct history *history)
+{
+    return !history->bare;
 }
 
 uint64_t history_damaged(const struct history *history)

@@ -23,6 +23,8 @@ struct history *history_open_memory(const void *at, size_t size, const char *nam
                                     const struct history_codec *codec, struct err *err);
 void history_close(struct history *history);
 
+/* Does the file hold a model? If not, series and alarms have no places, only names. */
+bool history_has_model(const struct history *history);
 /* Rows that were skipped because they cannot be. */
 uint64_t history_damaged(const struct history *history);
 

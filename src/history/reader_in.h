@@ -13,6 +13,7 @@ struct history {
     size_t memory_size;
     sqlite3 *db;         /* NULL: closed between questions */
     struct file_key key; /* of the open file */
+    bool bare;           /* the file has no model, so places mean nothing */
     uint64_t damaged;
     uint64_t size; /* of the file, in this transaction */
 };

@@ -5,6 +5,7 @@
  *
  * The tour of the room:
  *   session.c    opening; statistics of one tensor and of many
+ *   series_tree.c  the model of a history that has none
  *   find.c       finds a place by name, suffix or spelling
  *   numbers.h    statistics, quantiles, histogram and digest of one tensor
  *   jobs.h       the same in the background, and other long work (made.h)
@@ -60,7 +61,8 @@ struct session {
     const char **sha256;              /* likewise: 64 digits */
 };
 
-/* Opens a file or folder, or a recording (.scope). NULL: it cannot be opened. */
+/* Opens a file or folder, or a recording (.scope); of a history without a model, the tree
+ * of its names. NULL: it cannot be opened. */
 struct session *session_open(const char *path, struct work *work, struct err *err);
 /* Opens a model; takes it, even on failure. */
 struct session *session_of(const struct model *model, struct err *err);
