@@ -263,8 +263,10 @@ static int apply_step(const struct settings *settings, struct explorer *explorer
                        "--step is for training runs; this file has no history");
     if (settings->tree.step)
         return at_step_parse(str_of(settings->tree.step), &explorer->step, err);
-    if (settings->at)
+    if (settings->at) {
         explorer->step = STEP_NEWEST;
+        explorer->went_to = HISTORY_NONE;
+    }
     return 0;
 }
 

@@ -261,6 +261,8 @@ static void add_title_right(struct tree_title_facts *right,
         buf_text(text, "flat: ");
         text_plural(text, browse_rows(explorer->browse)->n, leaves ? "leaf" : "tensor",
                     leaves ? "leaves" : "tensors");
+        if (explorer->step != STEP_NEWEST)
+            add_step(right, explorer);
     } else if (explorer_follows(explorer)) {
         add_step(right, explorer);
     } else if (show->activity && show->activity->total_ns > 0) {
