@@ -254,15 +254,20 @@ static int apply_size(const char *text, struct link_screen *screen, struct err *
     return 0;
 }
 
+int link_go_to_step(struct explorer *explorer, struct str step, struct err *err)
+{
+    if (!explorer_follows(explorer))
+        return err_set(err, ERR_USAGE,
+                       "a step is for training runs; this file has no history");
+    return at_step_parse(step, &explorer->step, err);
+}
+
 /* The first view is that of an alarm; a chosen row has the newest step. */
 static int apply_step(const struct settings *settings, struct explorer *explorer,
                       struct err *err)
 {
-    if (settings->tree.step && !explorer_follows(explorer))
-        return err_set(err, ERR_USAGE,
-                       "--step is for training runs; this file has no history");
     if (settings->tree.step)
-        return at_step_parse(str_of(settings->tree.step), &explorer->step, err);
+        return link_go_to_step(explorer, str_of(settings->tree.step), err);
     if (settings->at) {
         explorer->step = STEP_NEWEST;
         explorer->went_to = HISTORY_NONE;

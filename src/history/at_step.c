@@ -242,8 +242,7 @@ int at_step_parse(struct str text, uint64_t *ret_step, struct err *err)
     if (str_is(text, "newest"))
         *ret_step = STEP_NEWEST;
     else if (!str_to_u64(text, ret_step) || *ret_step == STEP_NEWEST)
-        return err_set(err, ERR_USAGE,
-                       "--step takes the number of a step, or newest, not \"%.*s\"",
+        return err_set(err, ERR_USAGE, "a step is a number, or newest, not \"%.*s\"",
                        STR_ARG(str_head(text, 40)));
     return 0;
 }

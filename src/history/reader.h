@@ -23,6 +23,12 @@ struct history *history_open_memory(const void *at, size_t size, const char *nam
                                     const struct history_codec *codec, struct err *err);
 void history_close(struct history *history);
 
+/* Makes the questions until history_let_go() one transaction, for several that belong
+ * together: they see the same steps, and the file is opened once. Keep it short: the
+ * writer's -wal grows meanwhile. */
+int history_hold(struct history *history, struct err *err);
+void history_let_go(struct history *history);
+
 /* Does the file hold a model? If not, series and alarms have no places, only names. */
 bool history_has_model(const struct history *history);
 /* Rows that were skipped because they cannot be. */
