@@ -482,8 +482,10 @@ static int make_summary(const struct model *model, const void *question,
 
 void explorer_refresh_training(struct explorer *explorer)
 {
-    const struct training_summary_question q = {explorer->session->history_path,
-                                                explorer->history_version};
+    struct asked_version *asked = &explorer->asked_sum;
+    const struct training_summary_question q = {
+        explorer->session->history_path,
+        asked->waiting ? asked->version : explorer->history_version};
     const struct making making = {make_summary, &q, sizeof q};
     const struct history_summary *sum;
     const char *why;
@@ -495,6 +497,7 @@ void explorer_refresh_training(struct explorer *explorer)
         session_refresh_training(explorer->session);
     } else {
         sum = jobs_made(explorer->jobs, &making, 0, &busy, &why);
+        *asked = (struct asked_version){q.version, busy};
         if (sum)
             *explorer->session->training = *sum;
     }
@@ -532,7 +535,8 @@ static bool wants_step(const struct explorer *explorer)
 {
     enum rows_sort sort = browse_view(explorer->browse)->sort;
 
-    if (explorer->step != STEP_NEWEST || (sort >= SORT_GRAD && sort <= SORT_WEIGHT))
+    if (explorer->panels[PANEL_TRAINING].open || explorer->step != STEP_NEWEST ||
+        (sort >= SORT_GRAD && sort <= SORT_WEIGHT))
         return true;
     for (size_t i = 0; i < n_label_kinds; i++)
         if (label_kinds[i].needs & LABEL_OF_TRAINING && explorer->labels.on[i])
@@ -541,7 +545,8 @@ static bool wants_step(const struct explorer *explorer)
 }
 
 /* A result of the jobs is replaced by the next one, so keep a copy. */
-static void keep_step(struct explorer *explorer, const struct at_step *from)
+static void keep_step(struct explorer *explorer, const struct at_step *from,
+                      uint64_t version)
 {
     struct arena arena;
     struct step_numbers *at;
@@ -556,14 +561,16 @@ static void keep_step(struct explorer *explorer, const struct at_step *from)
     explorer->at_step = *from;
     explorer->at_step.at = at;
     explorer->show.step = &explorer->at_step;
-    explorer->step_version = explorer->history_version;
+    explorer->step_version = version;
     browse_renumber(explorer->browse);
 }
 
 void explorer_refresh_step(struct explorer *explorer)
 {
-    const struct step_question q = {explorer->session->history_path,
-                                    explorer->history_version, explorer->step};
+    struct asked_version *asked = &explorer->asked_step;
+    const struct step_question q = {
+        explorer->session->history_path,
+        asked->waiting ? asked->version : explorer->history_version, explorer->step};
     const struct making making = {make_step, &q, sizeof q};
     const struct at_step *at;
     struct made made = {.size = 0};
@@ -576,12 +583,13 @@ void explorer_refresh_step(struct explorer *explorer)
         return;
     if (explorer->jobs) {
         at = jobs_made(explorer->jobs, &making, STEP_WAIT_MS, &busy, &why);
+        *asked = (struct asked_version){q.version, busy};
     } else {
         made_init(&made, &making);
         at = made_make(&made, explorer->session->model, NULL) == 0 ? made.at : NULL;
     }
     if (at)
-        keep_step(explorer, at);
+        keep_step(explorer, at, q.version);
     made_release(&made);
 }
 

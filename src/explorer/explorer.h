@@ -86,8 +86,13 @@ struct explorer {
                                  when it is drawn; HISTORY_NONE: none */
     struct at_step at_step;  /* private: the numbers of show.step */
     struct arena step_arena; /* private: owns them */
-    uint32_t step_version;   /* private: of the file that they are from */
-    struct buf in_short;     /* pair: the summary; empty until needed */
+    uint64_t step_version;   /* private: of the file that they are from */
+    struct asked_version { /* private: what is asked for in the background; a file that
+                              changes faster than it is read does not cancel that */
+        uint64_t version;
+        bool waiting;
+    } asked_sum, asked_step;
+    struct buf in_short; /* pair: the summary; empty until needed */
 
     /* Private: tensors requested whatever their size; without `jobs`, the results: an
      * index in `numbers` by tensor. */

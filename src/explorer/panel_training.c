@@ -19,6 +19,8 @@ struct training_own {
     struct curves shown; /* stays until newer ones are read */
     struct training_question of;
     bool has;
+    struct training_question asked; /* in the background */
+    bool waiting;
     struct made made; /* without threads */
     struct training_room room;
     uint32_t alarm_lines[CURVES_ALARMS]; /* the first line of each */
@@ -73,7 +75,14 @@ static const struct curves *ask(struct explorer *explorer, struct training_own *
     return *ret_why ? NULL : own->made.at;
 }
 
-/* Curves of the same row stay in view while newer ones are read. */
+static bool same_view(const struct training_question *a,
+                      const struct training_question *b)
+{
+    return a->path == b->path && memcmp(&a->wanted, &b->wanted, sizeof a->wanted) == 0;
+}
+
+/* Curves of the same row stay in view while newer ones are read. A file that changes
+ * faster than it is read does not cancel the reading. */
 static const struct curves *curves_of(struct explorer *explorer,
                                       struct training_own *own,
                                       const struct training_question *q,
@@ -88,7 +97,11 @@ static const struct curves *curves_of(struct explorer *explorer,
     if (own->of.wanted.place != q->wanted.place ||
         own->of.wanted.columns != q->wanted.columns)
         own->has = false;
+    if (own->waiting && same_view(&own->asked, q))
+        q = &own->asked;
+    own->asked = *q;
     curves = ask(explorer, own, q, &busy, ret_why);
+    own->waiting = busy;
     if (curves) {
         own->shown = *curves;
         own->of = *q;

@@ -104,7 +104,9 @@ static int height_of(const struct curve_scale *scale, double value)
 {
     double at = scale->log ? (value > 0 ? log10(value) : scale->low) : value;
     double span = scale->high - scale->low;
-    int height = span > 0 ? 1 + (int)((at - scale->low) / span * 8) : 1;
+    double most = fmax(fabs(scale->high), fabs(scale->low));
+    /* The means of equal values differ in their last digits. */
+    int height = span > 1e-9 * most ? 1 + (int)((at - scale->low) / span * 8) : 1;
 
     return height < 1 ? 1 : height > 8 ? 8 : height;
 }
@@ -131,16 +133,16 @@ static uint8_t value_at_step(const struct training_look *look,
     bool known;
 
     *ret_value = curve->now;
-    if (look->column == TRAINING_NOW)
-        return curve->now_state;
     if (!look->at)
-        return CURVE_NOTHING;
+        return look->column == TRAINING_NOW ? curve->now_state : CURVE_NOTHING;
     /* The gradient norm of a large model is a scalar. */
     known = *curve->name || number == STEP_NUMBERS
                 ? at_step_scalar(look->at, curve->name, ret_value)
                 : step_number(&look->at->at[look->place], number, ret_value);
-    if (!known)
-        return CURVE_NOTHING;
+    if (!known) {
+        *ret_value = curve->now; /* logged earlier, or one of many scalars */
+        return look->column == TRAINING_NOW ? curve->now_state : CURVE_NOTHING;
+    }
     return isfinite(*ret_value) ? CURVE_FINITE : CURVE_BAD;
 }
 

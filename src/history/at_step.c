@@ -259,6 +259,8 @@ int at_step_read(struct history *history, const struct model *model, uint64_t st
     uint32_t n_names;
     int status = -1;
 
+    if (history_hold(history, err) < 0)
+        return -1;
     arena_init(&scratch, AT_STEP_LIMIT);
     to.at = arena_array(arena, (size_t)to.n + 1, sizeof *to.at);
     if (!to.at) {
@@ -279,6 +281,7 @@ int at_step_read(struct history *history, const struct model *model, uint64_t st
 
 out:
     arena_release(&scratch);
+    history_let_go(history);
     return status;
 }
 

@@ -415,11 +415,14 @@ int curves_read(struct history *history, const struct model *model,
     int status = -1;
 
     memset(ret_curves, 0, sizeof *ret_curves);
+    if (history_hold(history, err) < 0)
+        return -1;
     arena_init(&arena, CURVES_LIMIT);
     self.arena = &arena;
     if (make_columns(&self) == 0 && add_curves(&self, model) == 0 &&
         add_alarms(&self, model) == 0)
         status = 0;
     arena_release(&arena);
+    history_let_go(history);
     return status;
 }

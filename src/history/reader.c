@@ -8,7 +8,8 @@
 #include "base/live_file.h"
 #include "history/reader_in.h"
 
-#define BUSY_MS 3000
+#define BUSY_MS    3000
+#define HELD_LIMIT (64 * MIB)
 
 union history_row {
     struct history_series series;
@@ -165,6 +166,8 @@ int history_begin(struct history *history, struct err *err)
 {
     int status;
 
+    if (history->held)
+        return 0;
     live_file_enter();
     status = begin(history, err);
     if (status < 0)
@@ -174,12 +177,31 @@ int history_begin(struct history *history, struct err *err)
 
 int history_end(struct history *history, int status)
 {
+    if (history->held)
+        return status;
     sqlite3_exec(history->db, "COMMIT", NULL, NULL, NULL);
     /* An idle connection in WAL mode would keep the writer from ending it. */
     if (!history->memory && is_wal(history->db))
         close_database(history);
     live_file_leave();
     return status;
+}
+
+int history_hold(struct history *history, struct err *err)
+{
+    if (history_begin(history, err) < 0)
+        return -1;
+    arena_init(&history->kept_arena, HELD_LIMIT);
+    history->held = true;
+    return 0;
+}
+
+void history_let_go(struct history *history)
+{
+    history->held = false;
+    history->n_kept = 0;
+    arena_release(&history->kept_arena);
+    history_end(history, 0);
 }
 
 int history_scan(struct history_scan *scan, sqlite3_stmt *stmt, take_history_row *take)
