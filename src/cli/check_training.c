@@ -4,25 +4,17 @@
 #include <string.h>
 
 #include "cli/check_in.h"
+#include "facts/notes.h"
 #include "text/number.h"
 
 #define MOST_TRAINING_ALARMS 1000u
 
-/* "step 315: layer1.1: first Inf: 3,392 of 32,768 outputs (aten::batch_norm)" */
 static const char *sentence(const struct history_alarm *alarm, struct arena *arena)
 {
     struct buf text = BUF_INIT;
     const char *kept;
 
-    buf_printf(&text, "step %" PRIu64 ": ", alarm->step);
-    buf_str(&text, alarm->name.len > 0 ? alarm->name : alarm->kind);
-    buf_text(&text, ": ");
-    buf_str(&text, alarm->text.len > 0 ? alarm->text : alarm->kind);
-    if (alarm->line.len > 0) {
-        buf_text(&text, " (");
-        buf_str(&text, alarm->line);
-        buf_char(&text, ')');
-    }
+    training_alarm_text(&text, alarm);
     kept = arena_str(arena, buf_span(&text)).at;
     buf_release(&text);
     return kept;

@@ -23,7 +23,7 @@
 #define JSON_CELLS     1000000u
 
 struct show_options {
-    const char *slice, *quantiles;
+    const char *slice, *quantiles, *step;
     uint32_t bins;
     bool sha256, no_values, exact, all;
 };
@@ -35,6 +35,8 @@ static const struct option options_table[] = {
      "print a histogram with this many bins, one per line"},
     {"quantiles", 'q', OPTION_TEXT, "LIST", offsetof(struct show_options, quantiles),
      "exact quantiles in percent: 1,50,99.9"},
+    {"step", 0, OPTION_TEXT, "N", offsetof(struct show_options, step),
+     "also numbers of step N of a training run, or of the newest"},
     {"sha256", 0, OPTION_FLAG, NULL, offsetof(struct show_options, sha256),
      "print the digest of the elements in C order"},
     {"exact", 0, OPTION_FLAG, NULL, offsetof(struct show_options, exact),
@@ -307,6 +309,8 @@ static int show_file(struct showing *s, const char *path, const char *name,
         return -1;
     s->session = session_open(path, &s->cli->work, err);
     if (!s->session)
+        return -1;
+    if (s->options->step && session_take_step(s->session, s->options->step, err) < 0)
         return -1;
     if (s->session->run && s->cli->json && !name) {
         write_recording(s);

@@ -14,7 +14,8 @@
 
 /* Other options are view settings. */
 static const struct option options_table[] = {
-    {"sort", 's', OPTION_TEXT, "params|bytes|name|time|self|calls|flops|ops",
+    {"sort", 's', OPTION_TEXT,
+     "params|bytes|name|time|self|calls|flops|ops|grad|update|weight",
      offsetof(struct printed_wanted, sort), "sort siblings, largest first"},
 };
 
@@ -91,6 +92,8 @@ static int write_session(struct cli *cli, struct session *session,
     struct err err = {0};
     int status;
 
+    if (wanted->step && session_take_step(session, wanted->step, &err) < 0)
+        return cli_fail(&err);
     if (printed_begin(&printed, session, wanted, &err) < 0) {
         status = cli_fail(&err);
     } else {

@@ -206,6 +206,36 @@ static int add_no_gradients(struct explorer *explorer)
     return 0;
 }
 
+/* Those of a training run, with their places by number or name. */
+static int add_training(struct explorer *explorer)
+{
+    const struct model *model = explorer->show.model;
+    struct alarms *alarms = &explorer->alarms;
+    struct history_alarm *found;
+    uint32_t n;
+
+    if (!explorer_follows(explorer) ||
+        history_read_alarms(explorer->session->history, 0, MOST_ALARMS,
+                            &explorer->alarm_arena, &found, &n, NULL) < 0)
+        return 0; /* what is known of the file is shown without them */
+    alarms->of_history = found;
+    alarms->training = n;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t place = found[i].place < model->n_places
+                             ? found[i].place
+                             : place_find(model, found[i].name);
+
+        if (found[i].severity != SEVERITY_NOTE &&
+            add(explorer, (struct alarm){.kind = ALARM_TRAINING,
+                                         .subject = i,
+                                         .severity = (enum severity)found[i].severity,
+                                         .time = found[i].step + 1,
+                                         .place = place == NO_PLACE ? 0 : place}) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* --- All of them */
 
 static int compare(const void *a, const void *b)
@@ -290,7 +320,8 @@ int alarms_find(struct explorer *explorer, struct err *err)
     *alarms = (struct alarms){0};
     measured_below(&alarms->measured, explorer, 0);
     if (add_findings(explorer) < 0 || add_uses(explorer) < 0 || add_run(explorer) < 0 ||
-        add_no_gradients(explorer) < 0 || add_spoilt(explorer) < 0)
+        add_no_gradients(explorer) < 0 || add_spoilt(explorer) < 0 ||
+        add_training(explorer) < 0)
         goto fail;
     if (alarms->n > 0)
         qsort(alarms->at, alarms->n, sizeof *alarms->at, compare);
@@ -302,6 +333,18 @@ fail:
     return arena_err(&explorer->alarm_arena, "the list of alarms", err);
 }
 
+/* Did the training run raise alarms since? */
+static bool has_new_training(const struct explorer *explorer)
+{
+    const struct history_summary *sum = explorer->session->training;
+    uint32_t n = 0;
+
+    for (size_t i = 0; sum && i < COUNT_OF(sum->alarms); i++)
+        n += sum->alarms[i];
+    return explorer_follows(explorer) && n != explorer->alarms.training &&
+           explorer->alarms.training < MOST_ALARMS;
+}
+
 void alarms_refresh(struct explorer *explorer)
 {
     struct alarms *alarms = &explorer->alarms;
@@ -311,7 +354,7 @@ void alarms_refresh(struct explorer *explorer)
     if (explorer->pair)
         return;
     measured_below(&now, explorer, 0);
-    if (now.spoilt != alarms->measured.spoilt) {
+    if (now.spoilt != alarms->measured.spoilt || has_new_training(explorer)) {
         alarms_find(explorer, NULL);
         /* `!` continues where it was. */
         alarms->next = next < alarms->n ? next : 0;
@@ -351,6 +394,9 @@ static void alarm_fact(struct facts *to, const struct explorer *explorer,
     case ALARM_GRADIENT:
         note_no_gradient(to, show, alarm->subject);
         break;
+    case ALARM_TRAINING:
+        note_training(to, &explorer->alarms.of_history[alarm->subject]);
+        break;
     }
 }
 
@@ -385,7 +431,10 @@ bool explorer_next_alarm(struct explorer *explorer)
     alarm = &alarms->at[alarms->next];
     alarms->next = (alarms->next + 1) % alarms->n;
     browse_go(explorer->browse, alarm->place);
-    if (panels[PANEL_DETAILS])
+    if (alarm->kind == ALARM_TRAINING)
+        explorer_show_alarm(explorer, alarm->subject,
+                            alarms->of_history[alarm->subject].step);
+    else
         explorer->panels[PANEL_DETAILS].open = true;
     say_alarm(explorer, alarm, alarms->next == 0 ? alarms->n : alarms->next);
     return true;

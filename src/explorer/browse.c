@@ -527,6 +527,7 @@ static const char *no_order(const struct browse *b, enum rows_sort sort)
 {
     const struct run *run = b->show->pair ? NULL : b->show->session->run;
     const struct activities *activity = b->show->activity;
+    bool trained = !b->show->pair && b->show->session->history;
 
     switch (sort) {
     case SORT_TIME:
@@ -538,7 +539,11 @@ static const char *no_order(const struct browse *b, enum rows_sort sort)
     case SORT_OPS:
         return b->show->ops && run ? NULL : "no operations were recorded";
     case SORT_GRAD:
-        return run && run->n_params > 0 ? NULL : "no gradients were recorded";
+        return trained || (run && run->n_params > 0) ? NULL
+                                                     : "no gradients were recorded";
+    case SORT_UPDATE:
+    case SORT_WEIGHT:
+        return trained ? NULL : "no training was recorded";
     case SORT_NAN:
         if (run && activity && activity->spoilt_call == RUN_NONE &&
             !any_measured(b->show->session))
@@ -573,6 +578,14 @@ bool browse_sort(struct browse *browse, enum rows_sort sort, bool reverse)
         browse->place = browse->before_flat;
     browse_remake(browse);
     return true;
+}
+
+void browse_renumber(struct browse *browse)
+{
+    enum rows_sort sort = browse->view.sort;
+
+    if (sort >= SORT_GRAD && sort <= SORT_WEIGHT)
+        browse_remake(browse);
 }
 
 bool browse_flat(struct browse *browse, enum rows_flat flat)

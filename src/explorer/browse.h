@@ -82,6 +82,8 @@ bool browse_set_open(struct browse *browse, const uint32_t *places, uint32_t n);
 /* --- Order and lists */
 
 bool browse_sort(struct browse *browse, enum rows_sort sort, bool reverse);
+/* Numbers that rows may be sorted by changed: sort them again. */
+void browse_renumber(struct browse *browse);
 /* F. On the way back to the tree, the row selected in the list stays selected and its
  * ancestors are opened. If the user did not move in the list, the tree is as before
  * (for Enter, get browse_place() first and call browse_go() afterwards). */

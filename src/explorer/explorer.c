@@ -3,38 +3,50 @@
 
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/base.h"
 #include "explorer/alarms_in.h"
+#include "rows/labels.h"
 #include "run/kept.h"
 #include "text/text.h"
 
 #define UNASKED_BYTES (64 * MIB) /* larger tensors are read only on request */
 #define MOST_OF_ROW   32         /* tensors of one module measured at once */
+#define STEP_WAIT_MS  8          /* half a frame */
 
 /* ---- setup and cleanup ---- */
 
-/* A live model is probably being written, so show its code. */
+/* A live model is probably being written, so show its code; of a training run how it
+ * went. */
 static void open_first(struct explorer *explorer)
 {
     bool live = explorer->session->model->live && !explorer->pair;
+    bool training = explorer_follows(explorer);
 
-    explorer->panels[PANEL_CODE].open = live;
-    explorer->panels[PANEL_ATTRIBUTES].open = live;
-    explorer->panels[PANEL_DETAILS].open = !live;
-    if (explorer->show.activity && !explorer->pair &&
-        (notes_alarmed(explorer->show.activity) ||
-         notes_gradient_alarmed(&explorer->show)) &&
-        explorer_next_alarm(explorer))
+    explorer->panels[PANEL_TRAINING].open = training;
+    explorer->panels[PANEL_CODE].open = live && !training;
+    explorer->panels[PANEL_ATTRIBUTES].open = live && !training;
+    explorer->panels[PANEL_DETAILS].open = !live && !training;
+    if (training && explorer->alarms.training > 0 && explorer_next_alarm(explorer))
+        buf_clear(&explorer->message);
+    else if (explorer->show.activity && !explorer->pair &&
+             (notes_alarmed(explorer->show.activity) ||
+              notes_gradient_alarmed(&explorer->show)) &&
+             explorer_next_alarm(explorer))
         buf_clear(&explorer->message);
 }
 
 int explorer_begin(struct explorer *explorer, struct session *session,
                    struct pair *pair, bool background, struct err *err)
 {
-    *explorer = (struct explorer){
-        .session = session, .pair = pair, .call = RUN_NONE, .background = background};
+    *explorer = (struct explorer){.session = session,
+                                  .pair = pair,
+                                  .call = RUN_NONE,
+                                  .background = background,
+                                  .step = STEP_NEWEST,
+                                  .went_to = HISTORY_NONE};
     arena_init(&explorer->arena, 0);
     map_init(&explorer->measured, &explorer->arena);
     map_init(&explorer->asked, &explorer->arena);
@@ -62,8 +74,11 @@ fail:
 int explorer_again(struct explorer *explorer, const struct explorer *of,
                    struct err *err)
 {
-    *explorer =
-        (struct explorer){.session = of->session, .pair = of->pair, .call = RUN_NONE};
+    *explorer = (struct explorer){.session = of->session,
+                                  .pair = of->pair,
+                                  .call = RUN_NONE,
+                                  .step = STEP_NEWEST,
+                                  .went_to = HISTORY_NONE};
     arena_init(&explorer->arena, 0);
     map_init(&explorer->measured, &explorer->arena);
     map_init(&explorer->asked, &explorer->arena);
@@ -96,6 +111,7 @@ void explorer_end(struct explorer *explorer)
     buf_release(&explorer->in_short);
     buf_release(&explorer->too_large);
     arena_release(&explorer->alarm_arena);
+    arena_release(&explorer->step_arena);
     arena_release(&explorer->arena);
     *explorer = (struct explorer){.session = NULL};
 }
@@ -466,8 +482,10 @@ static int make_summary(const struct model *model, const void *question,
 
 void explorer_refresh_training(struct explorer *explorer)
 {
-    const struct training_summary_question q = {explorer->session->history_path,
-                                                explorer->history_version};
+    struct asked_version *asked = &explorer->asked_sum;
+    const struct training_summary_question q = {
+        explorer->session->history_path,
+        asked->waiting ? asked->version : explorer->history_version};
     const struct making making = {make_summary, &q, sizeof q};
     const struct history_summary *sum;
     const char *why;
@@ -477,9 +495,107 @@ void explorer_refresh_training(struct explorer *explorer)
         return;
     if (!explorer->jobs) {
         session_refresh_training(explorer->session);
-        return;
+    } else {
+        sum = jobs_made(explorer->jobs, &making, 0, &busy, &why);
+        *asked = (struct asked_version){q.version, busy};
+        if (sum)
+            *explorer->session->training = *sum;
     }
-    sum = jobs_made(explorer->jobs, &making, 0, &busy, &why);
-    if (sum)
-        *explorer->session->training = *sum;
+    alarms_refresh(explorer);
+}
+
+struct step_question {
+    const char *path;
+    uint64_t version, step;
+};
+
+static int make_step(const struct model *model, const void *question,
+                     struct arena *arena, struct work *work, const void **ret_made,
+                     struct err *err)
+{
+    const struct step_question *q = question;
+    struct at_step *at = arena_alloc(arena, sizeof *at);
+    struct history *history;
+    int status;
+
+    (void)work;
+    if (!at)
+        return arena_err(arena, "the numbers of a step", err);
+    history = history_open(q->path, NULL, err);
+    if (!history)
+        return -1;
+    status = at_step_read(history, model, q->step, arena, at, err);
+    history_close(history);
+    *ret_made = at;
+    return status;
+}
+
+/* Does anything show numbers of a step? */
+static bool wants_step(const struct explorer *explorer)
+{
+    enum rows_sort sort = browse_view(explorer->browse)->sort;
+
+    if (explorer->panels[PANEL_TRAINING].open || explorer->step != STEP_NEWEST ||
+        (sort >= SORT_GRAD && sort <= SORT_WEIGHT))
+        return true;
+    for (size_t i = 0; i < n_label_kinds; i++)
+        if (label_kinds[i].needs & LABEL_OF_TRAINING && explorer->labels.on[i])
+            return true;
+    return false;
+}
+
+/* A result of the jobs is replaced by the next one, so keep a copy. */
+static void keep_step(struct explorer *explorer, const struct at_step *from,
+                      uint64_t version)
+{
+    struct arena arena;
+    struct step_numbers *at;
+
+    arena_init(&arena, 0);
+    at = arena_array(&arena, (size_t)from->n + 1, sizeof *at);
+    if (!at)
+        return;
+    memcpy(at, from->at, from->n * sizeof *at);
+    arena_release(&explorer->step_arena);
+    explorer->step_arena = arena;
+    explorer->at_step = *from;
+    explorer->at_step.at = at;
+    explorer->show.step = &explorer->at_step;
+    explorer->step_version = version;
+    browse_renumber(explorer->browse);
+}
+
+void explorer_refresh_step(struct explorer *explorer)
+{
+    struct asked_version *asked = &explorer->asked_step;
+    const struct step_question q = {
+        explorer->session->history_path,
+        asked->waiting ? asked->version : explorer->history_version, explorer->step};
+    const struct making making = {make_step, &q, sizeof q};
+    const struct at_step *at;
+    struct made made = {.size = 0};
+    const char *why;
+    bool busy;
+
+    if (!explorer_follows(explorer) || !wants_step(explorer) ||
+        (explorer->show.step && explorer->show.step->asked == explorer->step &&
+         explorer->step_version == explorer->history_version))
+        return;
+    if (explorer->jobs) {
+        at = jobs_made(explorer->jobs, &making, STEP_WAIT_MS, &busy, &why);
+        *asked = (struct asked_version){q.version, busy};
+    } else {
+        made_init(&made, &making);
+        at = made_make(&made, explorer->session->model, NULL) == 0 ? made.at : NULL;
+    }
+    if (at)
+        keep_step(explorer, at, q.version);
+    made_release(&made);
+}
+
+void explorer_show_alarm(struct explorer *explorer, uint32_t alarm, uint64_t step)
+{
+    explorer->step = step;
+    explorer->went_to = alarm;
+    explorer->panels[PANEL_TRAINING].open = true;
 }

@@ -37,6 +37,7 @@ struct alarm {
         ALARM_MODULE,   /* a place that raised or made NaN in a run */
         ALARM_TENSOR,   /* with values that are not finite */
         ALARM_GRADIENT, /* of show->no_gradients */
+        ALARM_TRAINING, /* of alarms.of_history */
     } kind;
     uint32_t subject;
     enum severity severity;
@@ -52,7 +53,9 @@ struct alarms {
         enum severity severity;
     } * places; /* may exceed `n`: a tied tensor has several places */
     uint32_t n_places, places_room;
-    uint32_t next;            /* the alarm that `!` goes to next */
+    uint32_t next;                          /* the alarm that `!` goes to next */
+    const struct history_alarm *of_history; /* when they were collected */
+    uint32_t training;                      /* how many */
     struct measured measured; /* the whole model's, when the alarms were collected */
 };
 
@@ -78,7 +81,18 @@ struct explorer {
     bool measured_once;       /* measured_start() was called */
     uint64_t history_stamp;   /* private: of the file that is followed */
     uint32_t history_version; /* counts changes of that file */
-    struct buf in_short;      /* pair: the summary; empty until needed */
+    uint64_t step;           /* of the training run: the selected one, or STEP_NEWEST */
+    uint32_t went_to;        /* alarm of the training run whose line panel 7 selects
+                                 when it is drawn; HISTORY_NONE: none */
+    struct at_step at_step;  /* private: the numbers of show.step */
+    struct arena step_arena; /* private: owns them */
+    uint64_t step_version;   /* private: of the file that they are from */
+    struct asked_version { /* private: what is asked for in the background; a file that
+                              changes faster than it is read does not cancel that */
+        uint64_t version;
+        bool waiting;
+    } asked_sum, asked_step;
+    struct buf in_short; /* pair: the summary; empty until needed */
 
     /* Private: tensors requested whatever their size; without `jobs`, the results: an
      * index in `numbers` by tensor. */
@@ -122,8 +136,14 @@ void explorer_drop(struct explorer *explorer);
  * true: there is something new to show. */
 bool explorer_follows(const struct explorer *explorer);
 bool explorer_follow(struct explorer *explorer);
-/* The summary of the history is read again in the background after a change. */
+/* The summary of the history is read again in the background after a change, and its
+ * alarms. */
 void explorer_refresh_training(struct explorer *explorer);
+/* Before a frame: if the tree or a panel shows numbers of the selected step, have them in
+ * show.step. They are read in the background; older ones stay until then. */
+void explorer_refresh_step(struct explorer *explorer);
+/* Open panel 7 at an alarm of the training run, and its step. */
+void explorer_show_alarm(struct explorer *explorer, uint32_t alarm, uint64_t step);
 
 /* The shown call of the module at a place: an index in run->calls; RUN_NONE: no run or
  * no such call. */

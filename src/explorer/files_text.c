@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "base/base.h"
+#include "facts/notes.h"
 #include "facts/summary.h"
 #include "rows/layout.h"
 #include "text/text.h"
@@ -12,22 +13,32 @@
 #define LEAST_NAME   20
 
 /* The columns after the name, in order. */
-enum files_text_column { FORMAT, SIZE, PARAMS, CHANGED, SAFETY, COLUMN_COUNT };
+enum files_text_column {
+    FORMAT,
+    TRAINING, /* if there is a training run */
+    SIZE,
+    PARAMS,
+    CHANGED,
+    SAFETY,
+    COLUMN_COUNT
+};
 
 /* The ranks give the order in which columns are dropped before names are cut: params,
  * changed, format. */
 static const struct column file_columns[COLUMN_COUNT] = {
     [FORMAT] = {.header = "format", .rank = 3},
+    [TRAINING] = {.header = "training", .rank = 4},
     [SIZE] = {.header = "size", .right = true, .rank = LAYOUT_STAYS},
     [PARAMS] = {.header = "params", .right = true, .rank = 1},
     [CHANGED] = {.header = "changed", .rank = 2},
     [SAFETY] = {.header = "safety", .rank = LAYOUT_STAYS},
 };
-/* Their widths: 1023.9KB, 1000.0K, 2024-05-01 12:30, ✗ UNSAFE damaged. */
-static const uint8_t file_cells[COLUMN_COUNT] = {12, 8, 7, 16, 16};
+/* Their widths: "! 100,000 steps, loss 0.1072", 1023.9KB, 1000.0K, 2024-05-01 12:30, ✗ UNSAFE damaged. */
+static const uint8_t file_cells[COLUMN_COUNT] = {12, 28, 8, 7, 16, 16};
 /* FILES_SORT_COUNT: not sortable. */
 static const enum files_sort file_sorts[COLUMN_COUNT] = {
-    FILES_SORT_COUNT, FILES_SIZE, FILES_PARAMS, FILES_CHANGED, FILES_VERDICT};
+    FILES_SORT_COUNT, FILES_SORT_COUNT, FILES_SIZE,
+    FILES_PARAMS,     FILES_CHANGED,    FILES_VERDICT};
 
 /* The widths of a list: gutter and name form its label. */
 struct files_layout {
@@ -36,12 +47,14 @@ struct files_layout {
 };
 
 /* All columns, with names of any width. */
-static void begin_layout(struct files_layout *layout, unsigned width)
+static void begin_layout(struct files_layout *layout, const struct files_view *view,
+                         unsigned width)
 {
     layout->table = (struct table_layout){
         .at = layout->columns, .width = width, .gap = 1, .label = width};
     for (int i = 0; i < COLUMN_COUNT; i++)
         layout_add(&layout->table, &file_columns[i])->cells = file_cells[i];
+    layout->columns[TRAINING].shown = files_view_facts(view).trained > 0;
 }
 
 /* Drop columns until names of this width fit. The sort column stays, unless it is the
@@ -63,13 +76,13 @@ static void make_room(struct files_layout *layout, const struct files_view *view
  * column last. */
 static void make_more_room(struct files_layout *layout, const struct files_view *view)
 {
-    static const uint8_t ranks[COLUMN_COUNT] = {4, 3, 1, 2, 9};
+    static const uint8_t ranks[COLUMN_COUNT] = {4, 5, 3, 1, 2, 9};
     bool reverse;
     enum files_sort sort = files_view_sorted(view, &reverse);
 
     for (int i = 0; i < COLUMN_COUNT; i++)
         layout->columns[i].rank =
-            (uint8_t)(file_sorts[i] == sort && i != SAFETY ? 4 + i : ranks[i]);
+            (uint8_t)(file_sorts[i] == sort && i != SAFETY ? 5 + i : ranks[i]);
     layout->table.label = layout->table.width;
     layout->table.least_label = GUTTER_CELLS + LEAST_NAME;
     layout_fit(&layout->table);
@@ -80,11 +93,11 @@ static void measure(struct files_layout *layout, const struct files_view *view,
 {
     size_t wanted, most;
 
-    begin_layout(layout, width);
+    begin_layout(layout, view, width);
     make_room(layout, view, width);
     most = layout->table.label;
     wanted = files_view_widest(view, most > GUTTER_CELLS ? most - GUTTER_CELLS : 0);
-    begin_layout(layout, width);
+    begin_layout(layout, view, width);
     make_room(layout, view, wanted > LEAST_NAME ? wanted : LEAST_NAME);
     make_more_room(layout, view);
     if (layout->table.label <= GUTTER_CELLS)
@@ -180,6 +193,26 @@ static void add_format(struct buf *to, const struct file_row *row)
         buf_text(to, row->format[0] ? row->format : "unknown");
 }
 
+/* "✗ 318 steps, loss NaN" */
+static void add_training(struct buf *to, const struct file_row *row)
+{
+    if (!row->trained)
+        return;
+    if (row->alarm != SEVERITY_NOTE)
+        buf_printf(to, "%s ", note_sign(note_role((enum severity)row->alarm)));
+    text_plural(to, row->steps, "step", "steps");
+    if (row->has_loss) {
+        buf_text(to, ", loss ");
+        text_real(to, row->loss);
+    }
+}
+
+static enum colour training_colour(const struct file_row *row)
+{
+    return row->alarm == SEVERITY_NOTE ? COLOUR_NONE
+                                       : note_role((enum severity)row->alarm);
+}
+
 static void add_row(struct lines *to, const struct files_view *view, uint32_t at,
                     bool cursor, const struct files_layout *layout)
 {
@@ -198,6 +231,8 @@ static void add_row(struct lines *to, const struct files_view *view, uint32_t at
         buf_clear(&text);
         if (i == FORMAT)
             add_format(&text, row);
+        else if (i == TRAINING)
+            add_training(&text, row);
         else if (i == SIZE)
             text_bytes(&text, row->size);
         else if (i == PARAMS && row->state == FILE_JUDGED)
@@ -205,9 +240,10 @@ static void add_row(struct lines *to, const struct files_view *view, uint32_t at
         else if (i == CHANGED)
             add_date(&text, row->mtime_ns);
         add_cell(to, layout, i,
-                 i == FORMAT    ? COLOUR_TYPE
-                 : i == CHANGED ? COLOUR_DIM
-                                : COLOUR_NONE,
+                 i == FORMAT     ? COLOUR_TYPE
+                 : i == TRAINING ? training_colour(row)
+                 : i == CHANGED  ? COLOUR_DIM
+                                 : COLOUR_NONE,
                  buf_span(&text));
     }
     add_safety(to, row, layout);
@@ -280,7 +316,7 @@ unsigned files_width(const struct files_view *view)
     size_t name = files_view_widest(view, SIZE_MAX);
     struct files_layout layout;
 
-    begin_layout(&layout, 0);
+    begin_layout(&layout, view, 0);
     return GUTTER_CELLS + (unsigned)(name > LEAST_NAME ? name : LEAST_NAME) +
            layout_width(&layout.table);
 }

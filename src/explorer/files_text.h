@@ -4,6 +4,7 @@
  *      name                    format          size  params changed▾         safety
  *    ▌■resnet/best.pth         torch zip     97.8MB   25.6M 2024-05-01 12:30 ✓ SAFE
  *
+ * If there are training runs, a column has their steps, newest loss and worst alarm.
  * Columns are dropped before names are cut: first parameters, then dates and formats.
  * The sort column stays. */
 #ifndef EXPLORER_FILES_TEXT_H

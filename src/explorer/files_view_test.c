@@ -9,6 +9,7 @@
 
 #include "base/test.h"
 #include "explorer/files_text.h"
+#include "history/writer.h"
 
 static char here[64];
 static struct files_view *view;
@@ -49,6 +50,19 @@ static void put_model(const char *name, int values, int missing, int day)
     put(name, bytes, (size_t)(8 + n + values - missing), day);
 }
 
+static void scan(void)
+{
+    view = files_view_new(here, NULL);
+    CHECK(view);
+    for (int round = 0; round < 5000 && !files_view_ready(view); round++) {
+        struct pollfd ready = {files_view_fd(view), POLLIN, 0};
+
+        poll(&ready, 1, 50);
+        files_view_poll(view);
+    }
+    CHECK(files_view_ready(view));
+}
+
 static void begin(void)
 {
     static const char evil[] = "\x80\x02"
@@ -65,15 +79,7 @@ static void begin(void)
     put("evil.pkl", evil, sizeof evil - 1, 4);
     put("net.pkl", code, sizeof code - 1, 5);
     put("empty.pth", "", 0, 6);
-    view = files_view_new(here, NULL);
-    CHECK(view);
-    for (int round = 0; round < 5000 && !files_view_ready(view); round++) {
-        struct pollfd ready = {files_view_fd(view), POLLIN, 0};
-
-        poll(&ready, 1, 50);
-        files_view_poll(view);
-    }
-    CHECK(files_view_ready(view));
+    scan();
 }
 
 static void end(void)
@@ -123,6 +129,37 @@ static const char *line(unsigned width, uint32_t at)
     buf_release(&plain);
     lines_release(&lines);
     return text;
+}
+
+TEST(training_runs_say_their_steps_loss_and_worst_alarm)
+{
+    struct history_writer *writer;
+    bool named = false;
+
+    snprintf(here, sizeof here, "/tmp/torchoscope-view-XXXXXX");
+    CHECK(mkdtemp(here));
+    put_model("net.safetensors", 100, 0, 3);
+    writer = history_writer_create(path_of("run.scope"), NULL, NULL,
+                                   &(struct history_options){0}, NULL);
+    for (uint64_t i = 0; i < 3; i++) {
+        history_writer_begin(writer, i, HISTORY_TRAIN, 1000000000);
+        history_writer_scalar(writer, history_writer_name(writer, STR("loss")), 0.5);
+        history_writer_end(writer, 0);
+    }
+    history_writer_begin(writer, 3, HISTORY_TRAIN, 1000000000);
+    history_writer_alarm(writer, &(struct history_alarm){.place = HISTORY_NONE,
+                                                         .severity = SEVERITY_WARNING,
+                                                         .kind = STR("loss-spike")});
+    history_writer_end(writer, 0);
+    CHECK_INT(history_writer_close(writer, NULL), 0);
+    scan();
+    CHECK(strstr(line(120, 0), "training"));
+    CHECK(!strstr(line(60, 0), "training")); /* names come first */
+    for (uint32_t i = 1; i <= files_view_n(view); i++)
+        named |= strstr(line(120, i), "run.scope") &&
+                 strstr(line(120, i), " ! 4 steps, loss 0.5 ");
+    CHECK(named);
+    end();
 }
 
 TEST(files_are_sorted_newest_first_or_as_asked)

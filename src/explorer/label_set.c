@@ -10,14 +10,24 @@
 
 #define ALIGNED 0 /* first in the table: has no text; aligns all others in columns */
 
+/* How the training goes matters more than the size of modules and their times in its
+ * first step. */
+static const char *const on_in_training[] = {"grad", "update"};
+static const char *const off_in_training[] = {"percent", "memory", "time"};
+
 void label_set_init(struct label_set *set, const struct show *show)
 {
-    (void)show;
+    bool training = show && !show->pair && show->session->history;
+
     *set = (struct label_set){.n = (uint8_t)n_label_kinds};
     for (uint8_t i = 0; i < set->n; i++) {
         set->order[i] = i;
         set->on[i] = label_kinds[i].first;
     }
+    for (size_t i = 0; training && i < COUNT_OF(on_in_training); i++)
+        set->on[label_kind_find(str_of(on_in_training[i]))] = true;
+    for (size_t i = 0; training && i < COUNT_OF(off_in_training); i++)
+        set->on[label_kind_find(str_of(off_in_training[i]))] = false;
 }
 
 static bool is_on(const struct label_set *set, uint32_t kind)

@@ -22,7 +22,7 @@ TEST(at_first_these_labels_are_on)
     label_set_init(&set, NULL);
     CHECK_STR(ids(&set, &text), "params,percent,memory,time,name,type,args");
     CHECK(!set.flowing);
-    CHECK_INT(set.n, 34);
+    CHECK_INT(set.n, 37);
     CHECK(n_label_kinds <= LABELS_MOST);
     buf_release(&text);
 }
@@ -71,9 +71,9 @@ TEST(labels_are_moved_and_switched_one_by_one)
     label_set_init(&set, NULL);
     label_set_toggle(&set, 1); /* device */
     CHECK_STR(ids(&set, &text), "device,params,percent,memory,time,name,type,args");
-    label_set_move(&set, 1, 33);
+    label_set_move(&set, 1, 36);
     CHECK_STR(ids(&set, &text), "params,percent,memory,time,name,type,args,device");
-    label_set_move(&set, 33, 0);
+    label_set_move(&set, 36, 0);
     CHECK_STR(ids(&set, &text), "device,params,percent,memory,time,name,type,args");
     label_set_move(&set, 0, 99);
     label_set_toggle(&set, 99);
@@ -120,7 +120,7 @@ TEST(labels_that_do_not_fit_are_named_in_a_line)
         line_plain(&text, &lines, 0);
         CHECK(text_width(buf_span(&text)) <= width);
         if (width == 52)
-            CHECK_STR(buf_cstr(&text), " ▾ 16 more: total time, average own time …");
+            CHECK_STR(buf_cstr(&text), " ▾ 19 more: total time, average own time …");
         if (width < 399)
             continue;
         CHECK(str_find(buf_span(&text), STR(", FLOPs, multiply-adds, ")) > 0);
@@ -186,6 +186,9 @@ TEST(every_label_says_something_or_nothing_of_every_row)
                                " □ Output std\n"
                                " □ Output zeros\n"
                                " □ Gradient norm\n"
+                               " □ Update ratio\n"
+                               " □ Weight norm\n"
+                               " □ Dead units\n"
                                " □ Input dtypes\n"
                                " □ Output dtypes\n"
                                " ■ Name                       (conv2)\n"

@@ -254,6 +254,27 @@ static int apply_size(const char *text, struct link_screen *screen, struct err *
     return 0;
 }
 
+int link_go_to_step(struct explorer *explorer, struct str step, struct err *err)
+{
+    if (!explorer_follows(explorer))
+        return err_set(err, ERR_USAGE,
+                       "a step is for training runs; this file has no history");
+    return at_step_parse(step, &explorer->step, err);
+}
+
+/* The first view is that of an alarm; a chosen row has the newest step. */
+static int apply_step(const struct settings *settings, struct explorer *explorer,
+                      struct err *err)
+{
+    if (settings->tree.step)
+        return link_go_to_step(explorer, str_of(settings->tree.step), err);
+    if (settings->at) {
+        explorer->step = STEP_NEWEST;
+        explorer->went_to = HISTORY_NONE;
+    }
+    return 0;
+}
+
 static int apply_screen(const struct settings *settings, struct explorer *explorer,
                         struct link_screen *screen, struct err *err)
 {
@@ -261,6 +282,8 @@ static int apply_screen(const struct settings *settings, struct explorer *explor
         return err_set(err, ERR_USAGE, "--call takes a number from 1");
     if (settings->call != OPTION_UNSET)
         explorer->call = settings->call - 1;
+    if (apply_step(settings, explorer, err) < 0)
+        return -1;
     if (settings->layout)
         screen->below = strcmp(settings->layout, "below") == 0;
     if (settings->size && apply_size(settings->size, screen, err) < 0)

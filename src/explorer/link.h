@@ -34,6 +34,8 @@ bool link_is_live(const struct explorer *explorer);
 void link_options(struct buf *to, struct explorer *explorer,
                   const struct link_screen *screen);
 
+/* Selects a step of a training run: a number, or "newest". */
+int link_go_to_step(struct explorer *explorer, struct str step, struct err *err);
 /* The place (in a pair: the node) with this name. */
 int link_find(const struct explorer *explorer, struct str name, uint32_t *ret_place,
               struct err *err);

@@ -1,5 +1,6 @@
 /* Writes a view as the fewest settings that restore it. Defaults are omitted;
  * candidates are tested by applying them to an initial view and comparing. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/base.h"
@@ -9,6 +10,7 @@
 #include "text/shell_word.h"
 
 struct writing {
+    uint64_t first_step;       /* of the initial view */
     struct explorer *explorer; /* the view */
     struct explorer plain;     /* the initial view */
     const struct link_screen *screen;
@@ -167,6 +169,22 @@ static void find_tree(struct writing *w)
     tree->depth = folds.tree.depth;
 }
 
+/* ---- the step of a training run ---- */
+
+static void find_step(struct writing *w)
+{
+    uint64_t step = w->explorer->step;
+    struct buf text = BUF_INIT;
+
+    if (step == (w->settings.at ? STEP_NEWEST : w->first_step))
+        return;
+    if (step == STEP_NEWEST)
+        buf_text(&text, "newest");
+    else
+        buf_printf(&text, "%" PRIu64, step);
+    w->settings.tree.step = keep(w, &text);
+}
+
 /* ---- labels and panels ---- */
 
 static void find_labels(struct writing *w)
@@ -276,7 +294,9 @@ void link_options(struct buf *to, struct explorer *explorer,
 
     arena_init(&w.texts, 0);
     if (explorer_again(&w.plain, explorer, NULL) == 0) {
+        w.first_step = w.plain.step;
         find_tree(&w);
+        find_step(&w);
         find_labels(&w);
         find_panels(&w);
         explorer_end(&w.plain);

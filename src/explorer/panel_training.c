@@ -19,13 +19,11 @@ struct training_own {
     struct curves shown; /* stays until newer ones are read */
     struct training_question of;
     bool has;
+    struct training_question asked; /* in the background */
+    bool waiting;
     struct made made; /* without threads */
     struct training_room room;
-    bool scrubbing;
-    uint64_t step;                       /* the selected one */
     uint32_t alarm_lines[CURVES_ALARMS]; /* the first line of each */
-    bool went;                           /* to an alarm: select its line when drawn */
-    uint32_t went_to;
 };
 
 static void training_subject(struct buf *to, struct explorer *explorer)
@@ -77,7 +75,14 @@ static const struct curves *ask(struct explorer *explorer, struct training_own *
     return *ret_why ? NULL : own->made.at;
 }
 
-/* Curves of the same row stay in view while newer ones are read. */
+static bool same_view(const struct training_question *a,
+                      const struct training_question *b)
+{
+    return a->path == b->path && memcmp(&a->wanted, &b->wanted, sizeof a->wanted) == 0;
+}
+
+/* Curves of the same row stay in view while newer ones are read. A file that changes
+ * faster than it is read does not cancel the reading. */
 static const struct curves *curves_of(struct explorer *explorer,
                                       struct training_own *own,
                                       const struct training_question *q,
@@ -92,7 +97,11 @@ static const struct curves *curves_of(struct explorer *explorer,
     if (own->of.wanted.place != q->wanted.place ||
         own->of.wanted.columns != q->wanted.columns)
         own->has = false;
+    if (own->waiting && same_view(&own->asked, q))
+        q = &own->asked;
+    own->asked = *q;
     curves = ask(explorer, own, q, &busy, ret_why);
+    own->waiting = busy;
     if (curves) {
         own->shown = *curves;
         own->of = *q;
@@ -122,10 +131,16 @@ static void say(struct lines *to, const struct panel_room *room, enum colour rol
 static void draw(struct lines *to, struct explorer *explorer, struct panel_state *state,
                  struct training_own *own, const struct curves *curves)
 {
+    const struct at_step *at = explorer->show.step;
+    uint32_t went_to = explorer->went_to - curves->earlier_alarms;
     const struct training_look look = {
         .curves = curves,
         .room = &own->room,
-        .column = own->scrubbing ? curves_column(curves, own->step) : TRAINING_NOW,
+        .column = explorer->step == STEP_NEWEST ? TRAINING_NOW
+                                                : curves_column(curves, explorer->step),
+        .step = explorer->step,
+        .at = at && at->asked == explorer->step ? at : NULL,
+        .place = explorer_place(explorer),
         .log = state->log,
         .plain = explorer->plain};
     struct lines left = {0}, right = {0};
@@ -147,9 +162,9 @@ static void draw(struct lines *to, struct explorer *explorer, struct panel_state
         panel_beside(to, &right, &(struct lines){0}, 0);
     }
     training_alarms(to, &look, own->alarm_lines);
-    if (own->went && own->went_to < curves->n_alarms)
-        state->cursor = own->alarm_lines[own->went_to];
-    own->went = false;
+    if (explorer->went_to != HISTORY_NONE && went_to < curves->n_alarms)
+        state->cursor = own->alarm_lines[went_to];
+    explorer->went_to = HISTORY_NONE;
     buf_release(&title);
     lines_release(&left);
     lines_release(&right);
@@ -206,8 +221,8 @@ static bool scrub(struct explorer *explorer, struct training_own *own, int by)
     const struct curves *curves = &own->shown;
     uint32_t last = curves->columns - 1, at = last + 1;
 
-    if (own->scrubbing)
-        at = curves_column(curves, own->step);
+    if (explorer->step != STEP_NEWEST)
+        at = curves_column(curves, explorer->step);
     if (by < 0 && at == 0) {
         explorer_say(explorer, "this is the first step");
         return false;
@@ -217,9 +232,7 @@ static bool scrub(struct explorer *explorer, struct training_own *own, int by)
         return false;
     }
     at = by > 0 ? at + 1 : at - 1;
-    own->scrubbing = at <= last;
-    if (own->scrubbing)
-        own->step = curves->first[at];
+    explorer->step = at <= last ? curves->first[at] : STEP_NEWEST;
     return true;
 }
 
@@ -228,19 +241,16 @@ static bool scrub(struct explorer *explorer, struct training_own *own, int by)
 static bool go_to_alarm(struct explorer *explorer, struct training_own *own,
                         uint32_t line)
 {
-    const struct curves_alarm *alarm;
+    const struct curves_alarm *alarm = NULL;
 
-    own->went = false;
     for (uint32_t i = 0; i < own->shown.n_alarms; i++)
-        if (own->alarm_lines[i] <= line) {
-            own->went = true;
-            own->went_to = i;
-        }
-    if (!own->went)
+        if (own->alarm_lines[i] <= line)
+            alarm = &own->shown.alarms[i];
+    if (!alarm)
         return panel_cannot(explorer, ACT_ENTER);
-    alarm = &own->shown.alarms[own->went_to];
-    own->scrubbing = true;
-    own->step = alarm->step;
+    explorer_show_alarm(
+        explorer, own->shown.earlier_alarms + (uint32_t)(alarm - own->shown.alarms),
+        alarm->step);
     if (alarm->place != HISTORY_NONE)
         browse_go(explorer->browse, alarm->place);
     return true;

@@ -4,10 +4,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/base.h"
 #include "base/test.h"
+#include "explorer/link.h"
 #include "explorer/panels_in.h"
 #include "history/curves.h"
 #include "history/writer.h"
+#include "rows/columns.h"
 #include "run/sample_run.h"
 
 struct training_scene {
@@ -87,6 +90,7 @@ static bool says(struct training_scene *s, unsigned width, const char *part)
 
     lines_clear(&s->lines);
     buf_clear(&s->text);
+    explorer_refresh_step(&s->explorer);
     training_panel.lines(&s->lines, &s->explorer, &s->explorer.panels[PANEL_TRAINING],
                          &room);
     for (uint32_t i = 0; i < s->lines.n; i++) {
@@ -106,6 +110,7 @@ TEST(panel_7_draws_curves_and_counts_alarms)
     struct training_scene s;
 
     scene_begin(&s, 20, false);
+    s.explorer.step = STEP_NEWEST;
     go(&s, "a");
     CHECK(says(&s, 60, " loss       ▁▁▁▂▂▃▃▄▄▅▅▅▆▆▇▇███×"));
     CHECK(says(&s, 60, "NaN ×"));
@@ -164,13 +169,212 @@ TEST(enter_on_an_alarm_goes_to_its_place_and_step)
     struct training_scene s;
 
     scene_begin(&s, 24, false);
+    s.explorer.step = STEP_NEWEST;
     CHECK(says(&s, 60, "alarms (1)"));
+    go(&s, "");
+    s.explorer.panels[PANEL_TRAINING].cursor = 0;
     CHECK(!act(&s, ACT_ENTER)); /* the header */
     s.explorer.panels[PANEL_TRAINING].cursor = s.lines.n - 1;
     CHECK(act(&s, ACT_ENTER));
     CHECK_INT(explorer_place(&s.explorer),
               place_find(s.session->model, STR("a.weight")));
     CHECK(says(&s, 60, "step 19\n"));
+    scene_end(&s);
+}
+
+/* Warnings at the steps 3 (of the run) and 5 (of a), an alarm at step 7. */
+static void log_alarms(const char *path, const struct model *model, bool again)
+{
+    static const struct {
+        uint64_t step;
+        const char *name;
+        uint8_t severity;
+    } alarms[] = {{5, "a", SEVERITY_WARNING},
+                  {3, "", SEVERITY_WARNING},
+                  {7, "a.weight", SEVERITY_ALARM},
+                  {8, "list.0", SEVERITY_NOTE},
+                  {9, "tail", SEVERITY_ALARM}};
+    struct history_writer *writer =
+        history_writer_resume(path, &(struct history_options){0}, NULL);
+    uint32_t n = again ? COUNT_OF(alarms) : COUNT_OF(alarms) - 1;
+
+    history_writer_begin(writer, again ? 11 : 10, HISTORY_TRAIN, 11000000000u);
+    for (uint32_t i = again ? n - 1 : 0; i < n; i++)
+        history_writer_alarm(
+            writer,
+            &(struct history_alarm){
+                .step = alarms[i].step,
+                .place = *alarms[i].name ? place_find(model, str_of(alarms[i].name))
+                                         : HISTORY_NONE,
+                .severity = alarms[i].severity,
+                .kind = STR("test"),
+                .name = str_of(alarms[i].name),
+                .text = STR("a text")});
+    history_writer_end(writer, 0);
+    CHECK_INT(history_writer_close(writer, NULL), 0);
+}
+
+/* A scene that begins when these alarms are there. */
+static void alarmed_begin(struct training_scene *s)
+{
+    scene_begin(s, 10, false);
+    log_alarms(s->path, s->session->model, false);
+    explorer_end(&s->explorer);
+    session_close(s->session);
+    s->session = session_open(s->path, NULL, NULL);
+    CHECK_INT(explorer_begin(&s->explorer, s->session, NULL, false, NULL), 0);
+}
+
+static bool is_at(const struct training_scene *s, const char *name, uint64_t step)
+{
+    return s->explorer.step == step &&
+           explorer_place(&s->explorer) == place_find(s->session->model, str_of(name));
+}
+
+/* `!` until it is at an alarm of the training: the recording has some, too. */
+static bool next_is_at(struct training_scene *s, const char *name, uint64_t step)
+{
+    const struct alarms *alarms = &s->explorer.alarms;
+
+    do
+        CHECK(explorer_next_alarm(&s->explorer));
+    while (alarms->at[(alarms->next + alarms->n - 1) % alarms->n].kind !=
+           ALARM_TRAINING);
+    return is_at(s, name, step);
+}
+
+TEST(a_training_run_opens_with_panel_7_at_its_worst_alarm)
+{
+    struct training_scene s;
+
+    scene_begin(&s, 10, false);
+    CHECK(s.explorer.panels[PANEL_TRAINING].open);
+    CHECK(s.explorer.step == STEP_NEWEST);
+    scene_end(&s);
+    alarmed_begin(&s);
+    CHECK(s.explorer.panels[PANEL_TRAINING].open);
+    CHECK(!s.explorer.panels[PANEL_DETAILS].open);
+    CHECK(is_at(&s, "a.weight", 7));
+    CHECK(says(&s, 60, "step 7\n"));
+    /* The line of the alarm is selected. */
+    line_plain(&s.text, &s.lines, s.explorer.panels[PANEL_TRAINING].cursor);
+    CHECK(str_ends(buf_span(&s.text), STR(" ✗  step 7     a.weight  a text")));
+    scene_end(&s);
+}
+
+TEST(the_alarms_of_a_training_run_are_visited_worst_first_then_by_step)
+{
+    struct training_scene s;
+
+    alarmed_begin(&s);
+    CHECK(next_is_at(&s, "", 3));
+    CHECK(str_starts(buf_span(&s.explorer.message), STR("! step 3: test: a text   ")));
+    CHECK(next_is_at(&s, "a", 5));
+    CHECK(next_is_at(&s, "a.weight", 7));
+    scene_end(&s);
+}
+
+TEST(alarms_that_a_training_run_raises_meanwhile_are_visited_too)
+{
+    struct training_scene s;
+    uint32_t n;
+
+    alarmed_begin(&s);
+    n = s.explorer.alarms.n;
+    CHECK(next_is_at(&s, "", 3));
+    log_alarms(s.path, s.session->model, true);
+    CHECK(explorer_follow(&s.explorer));
+    explorer_refresh_training(&s.explorer);
+    CHECK_INT(s.explorer.alarms.n, n + 1);
+    while (!next_is_at(&s, "a.weight", 7))
+        ;
+    CHECK(next_is_at(&s, "tail", 9));
+    scene_end(&s);
+}
+
+TEST(the_tree_has_the_numbers_of_the_selected_step)
+{
+    const struct column *grad = column_find(STR("grad"));
+    struct buf text = BUF_INIT;
+    struct training_scene s;
+    struct row row;
+
+    scene_begin(&s, 10, false);
+    CHECK(label_is_on(&s.explorer.labels, "grad"));
+    CHECK(label_is_on(&s.explorer.labels, "update"));
+    CHECK(!label_is_on(&s.explorer.labels, "time"));
+    CHECK(!s.explorer.show.step);
+    explorer_refresh_step(&s.explorer);
+    CHECK(s.explorer.show.step->step.first == 9);
+    row = (struct row){.place = place_find(s.session->model, STR("a")), .count = 1};
+    column_figure(&text, grad, &s.explorer.show, &row);
+    CHECK_STR(buf_cstr(&text), "5");
+    s.explorer.step = 4;
+    explorer_refresh_step(&s.explorer);
+    CHECK(s.explorer.show.step->step.first == 4);
+    buf_release(&text);
+    scene_end(&s);
+}
+
+TEST(rows_are_sorted_by_the_numbers_of_a_step)
+{
+    struct training_scene s;
+    const struct rows *rows;
+
+    scene_begin(&s, 10, false);
+    CHECK(browse_sort(s.explorer.browse, SORT_GRAD, false));
+    CHECK(browse_sort(s.explorer.browse, SORT_UPDATE, false));
+    CHECK(browse_sort(s.explorer.browse, SORT_GRAD, false));
+    browse_flat(s.explorer.browse, FLAT_TENSORS);
+    explorer_refresh_step(&s.explorer);
+    rows = browse_rows(s.explorer.browse);
+    CHECK_INT(rows_at(rows, 0).place, place_find(s.session->model, STR("a.weight")));
+    scene_end(&s);
+    s = (struct training_scene){.session = session_of_run(sample_run(1), NULL)};
+    CHECK_INT(explorer_begin(&s.explorer, s.session, NULL, false, NULL), 0);
+    CHECK(!browse_sort(s.explorer.browse, SORT_UPDATE, false));
+    CHECK(str_is(browse_message(s.explorer.browse), "no training was recorded"));
+    scene_end(&s);
+}
+
+/* The options of the view; they give the same view again. */
+static bool is_view(struct training_scene *s, const char *options)
+{
+    struct settings settings = SETTINGS_INIT;
+    struct link_screen screen;
+    struct explorer again;
+    struct buf line = BUF_INIT;
+    bool same;
+    char words[100];
+
+    link_screen_init(&screen, &s->explorer);
+    link_options(&line, &s->explorer, &screen);
+    same = str_is(buf_span(&line), options);
+    snprintf(words, sizeof words, "%s", options);
+    CHECK_INT(settings_read(&settings, words, NULL), 0);
+    CHECK_INT(explorer_begin(&again, s->session, NULL, false, NULL), 0);
+    CHECK_INT(link_apply(&settings, &again, &screen, NULL), 0);
+    CHECK(again.step == s->explorer.step);
+    CHECK_INT(explorer_place(&again), explorer_place(&s->explorer));
+    explorer_end(&again);
+    buf_release(&line);
+    return same;
+}
+
+TEST(the_selected_step_is_part_of_a_view)
+{
+    struct training_scene s;
+
+    alarmed_begin(&s);
+    CHECK(is_view(&s, ""));
+    s.explorer.step = 4;
+    CHECK(is_view(&s, " --step 4"));
+    s.explorer.step = STEP_NEWEST;
+    CHECK(is_view(&s, " --step newest"));
+    go(&s, "a");
+    CHECK(is_view(&s, " --at a"));
+    s.explorer.step = 7;
+    CHECK(is_view(&s, " --at a --step 7"));
     scene_end(&s);
 }
 

@@ -4,9 +4,10 @@
 #define EXPLORER_TRAINING_IN_H
 
 #include "explorer/panels_in.h"
+#include "history/at_step.h"
 #include "history/curves.h"
 
-#define TRAINING_NOW UINT32_MAX
+#define TRAINING_NOW UINT32_MAX /* a column: the newest step */
 
 /* Where things are in a panel of some width. */
 struct training_room {
@@ -20,9 +21,12 @@ struct training_room training_room_of(const struct panel_room *room, bool plain)
 struct training_look {
     const struct curves *curves;
     const struct training_room *room;
-    uint32_t column; /* the selected one; TRAINING_NOW: the newest step */
-    bool log;        /* every curve is logarithmic */
-    bool plain;      /* for screen readers: words only */
+    uint32_t column;          /* the selected one, or TRAINING_NOW */
+    uint64_t step;            /* the selected step */
+    const struct at_step *at; /* its numbers; NULL: they are being read */
+    uint32_t place;
+    bool log;   /* every curve is logarithmic */
+    bool plain; /* for screen readers: words only */
 };
 
 void training_curves(struct lines *to, const struct training_look *look);

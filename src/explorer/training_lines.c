@@ -44,19 +44,29 @@ struct training_room training_room_of(const struct panel_room *room, bool plain)
 
 /* ---- curves ---- */
 
+/* The number of a role among those of a place; STEP_NUMBERS: a scalar. */
+static enum step_number number_of(enum curve_role role)
+{
+    static const uint8_t numbers[] = {
+        [CURVE_LOSS] = STEP_NUMBERS,  [CURVE_GRADIENT] = STEP_GRADIENT,
+        [CURVE_WEIGHT] = STEP_WEIGHT, [CURVE_RATIO] = STEP_RATIO,
+        [CURVE_OUTPUT] = STEP_OUTPUT, [CURVE_GRAD_OUTPUT] = STEP_GRAD_OUTPUT,
+        [CURVE_RATE] = STEP_NUMBERS,  [CURVE_SCALAR] = STEP_NUMBERS};
+
+    return (enum step_number)numbers[role];
+}
+
 static void add_name(struct buf *to, const struct curve *curve)
 {
-    static const char *const names[] = {
-        [CURVE_LOSS] = "loss",       [CURVE_GRADIENT] = "‖grad‖",
-        [CURVE_WEIGHT] = "‖weight‖", [CURVE_OUTPUT] = "‖output‖",
-        [CURVE_RATIO] = "update/w",  [CURVE_RATE] = "lr"};
+    enum step_number number = number_of((enum curve_role)curve->role);
     struct buf name = BUF_INIT;
 
-    if (curve->role != CURVE_SCALAR) {
-        buf_text(to, names[curve->role]);
-        return;
-    }
-    escape_terminal(&name, str_of(curve->name));
+    if (number != STEP_NUMBERS)
+        buf_text(to, step_words[number].word);
+    else if (curve->role != CURVE_SCALAR)
+        buf_text(to, curve->role == CURVE_LOSS ? "loss" : "lr");
+    else
+        escape_terminal(&name, str_of(curve->name));
     text_cut(to, buf_span(&name), NAME_CELLS - 2, "…");
     buf_release(&name);
 }
@@ -94,7 +104,9 @@ static int height_of(const struct curve_scale *scale, double value)
 {
     double at = scale->log ? (value > 0 ? log10(value) : scale->low) : value;
     double span = scale->high - scale->low;
-    int height = span > 0 ? 1 + (int)((at - scale->low) / span * 8) : 1;
+    double most = fmax(fabs(scale->high), fabs(scale->low));
+    /* The means of equal values differ in their last digits. */
+    int height = span > 1e-9 * most ? 1 + (int)((at - scale->low) / span * 8) : 1;
 
     return height < 1 ? 1 : height > 8 ? 8 : height;
 }
@@ -113,14 +125,25 @@ static void add_column(struct lines *to, const struct curve *curve, uint32_t i,
         lines_add(to, COLOUR_NONE, flags, STR(" "));
 }
 
-/* The value of the selected column, or of the newest step. */
-static uint8_t value_at_column(const struct training_look *look,
-                               const struct curve *curve, double *ret_value)
+/* The value at the selected step, or at the newest. */
+static uint8_t value_at_step(const struct training_look *look,
+                             const struct curve *curve, double *ret_value)
 {
-    uint32_t i = look->column;
+    enum step_number number = number_of((enum curve_role)curve->role);
+    bool known;
 
-    *ret_value = i == TRAINING_NOW ? curve->now : curve->at[i];
-    return i == TRAINING_NOW ? curve->now_state : curve->state[i];
+    *ret_value = curve->now;
+    if (!look->at)
+        return look->column == TRAINING_NOW ? curve->now_state : CURVE_NOTHING;
+    /* The gradient norm of a large model is a scalar. */
+    known = *curve->name || number == STEP_NUMBERS
+                ? at_step_scalar(look->at, curve->name, ret_value)
+                : step_number(&look->at->at[look->place], number, ret_value);
+    if (!known) {
+        *ret_value = curve->now; /* logged earlier, or one of many scalars */
+        return look->column == TRAINING_NOW ? curve->now_state : CURVE_NOTHING;
+    }
+    return isfinite(*ret_value) ? CURVE_FINITE : CURVE_BAD;
 }
 
 static void add_value(struct lines *to, const struct training_look *look,
@@ -128,10 +151,12 @@ static void add_value(struct lines *to, const struct training_look *look,
 {
     struct buf text = BUF_INIT;
     double value;
-    uint8_t state = value_at_column(look, curve, &value);
+    uint8_t state = value_at_step(look, curve, &value);
     size_t cells;
 
-    if (state == CURVE_NOTHING)
+    if (look->column != TRAINING_NOW && !look->at)
+        buf_text(&text, "…");
+    else if (state == CURVE_NOTHING)
         buf_char(&text, '-');
     else
         text_real(&text, value);
@@ -166,16 +191,12 @@ static void curve_line(struct lines *to, const struct training_look *look,
     buf_release(&name);
 }
 
-/* "step 240", or "240-248" if a column stands for several. */
-static void add_steps(struct buf *to, const struct curves *curves, uint32_t column)
+static void add_step(struct buf *to, const struct training_look *look)
 {
-    if (column == TRAINING_NOW)
+    if (look->column == TRAINING_NOW)
         buf_text(to, "now");
-    else if (curves->first[column] == curves->last[column])
-        buf_printf(to, "step %" PRIu64, curves->first[column]);
     else
-        buf_printf(to, "%" PRIu64 "-%" PRIu64, curves->first[column],
-                   curves->last[column]);
+        buf_printf(to, "step %" PRIu64, look->step);
 }
 
 /* "            step 0        ▾          step 315        now" */
@@ -187,7 +208,7 @@ static void header_line(struct lines *to, const struct training_look *look)
 
     buf_printf(&first, "step %" PRIu64, curves->first[0]);
     buf_printf(&last, "step %" PRIu64, curves->last[columns - 1]);
-    add_steps(&value, curves, look->column);
+    add_step(&value, look);
     lines_pad(to, NAME_CELLS);
     if (look->room->columns > 0) {
         if (mark == TRAINING_NOW || mark > first.len)
@@ -244,7 +265,7 @@ static void words_line(struct lines *to, const struct training_look *look,
 {
     struct buf text = BUF_INIT;
     double least = INFINITY, most = -INFINITY, value;
-    uint8_t state = value_at_column(look, curve, &value);
+    uint8_t state = value_at_step(look, curve, &value);
 
     for (uint32_t i = 0; i < look->curves->columns; i++) {
         if (curve->state[i] != CURVE_FINITE)
@@ -277,7 +298,7 @@ void training_curves(struct lines *to, const struct training_look *look)
     if (look->plain) {
         struct buf steps = BUF_INIT;
 
-        add_steps(&steps, curves, look->column);
+        add_step(&steps, look);
         lines_printf(to, COLOUR_NONE, " at %s", buf_cstr(&steps));
         lines_end(to);
         buf_release(&steps);

@@ -105,7 +105,7 @@ static bool wanted(const struct explorer *explorer, uint8_t kind)
     const struct label_kind *label = &label_kinds[kind];
 
     return label->column && explorer->labels.on[kind] &&
-           (!label->run || explorer->show.activity);
+           label_applies(label, &explorer->show);
 }
 
 /* Until the user chooses labels, a narrow screen shows only params and labels of
@@ -116,7 +116,7 @@ static bool is_left_out(const struct explorer *explorer, const struct tree_room 
     const struct label_kind *label = &label_kinds[kind];
 
     return explorer->show.activity && !explorer->labels.chosen && room->narrow &&
-           !is_small(room) && !label->run && !str_is(str_of(label->id), "params");
+           !is_small(room) && label->needs == 0 && !str_is(str_of(label->id), "params");
 }
 
 /* The labels that are columns, in order, always including the sort column. */
@@ -348,15 +348,16 @@ static void shrink_shapes(struct tree_layout *layout)
     }
 }
 
-/* Below 80×24 there is one column of numbers: the sort column, else memory, else the
- * first. */
+/* Below 80×24 there is one column of numbers: the sort column, else gradients of a
+ * training run, else memory, else the first. */
 static void keep_one(struct tree_layout *layout)
 {
     struct layout_column *at = layout->table.at;
     unsigned kept = 0;
 
     for (unsigned c = 0; c < layout->table.n; c++)
-        if (at[c].column == column_find(STR("memory")))
+        if (at[c].column == column_find(STR("memory")) ||
+            at[c].column == column_find(STR("grad")))
             kept = c;
     if (layout->sort >= 0)
         kept = (unsigned)layout->sort;

@@ -1,4 +1,6 @@
 /* The title line and the status line. */
+#include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/base.h"
@@ -203,6 +205,48 @@ static void add_alarm(struct tree_title_facts *right, const struct explorer *exp
                        : "Inf");
 }
 
+/* "step 409   loss 0.1072", "at step 315 of 317" */
+static void add_step(struct tree_title_facts *right, const struct explorer *explorer)
+{
+    const struct history_summary *sum = explorer->session->training;
+    bool trains = sum->phases[HISTORY_TRAIN].rows > 0;
+    uint64_t last = sum->phases[trains ? HISTORY_TRAIN : HISTORY_EVAL].last;
+    struct buf *text = fact(right, COLOUR_NONE);
+
+    if (explorer->step != STEP_NEWEST) {
+        right->at[right->n - 1].colour = COLOUR_FOCUS;
+        buf_printf(text, "at step %" PRIu64 " of %" PRIu64, explorer->step, last);
+        return;
+    }
+    if (!trains && sum->phases[HISTORY_EVAL].rows == 0) {
+        buf_text(text, "no step was logged yet");
+        return;
+    }
+    buf_printf(text, "step %" PRIu64, last);
+    if (sum->has_loss) {
+        text = fact(right, isfinite(sum->newest_loss) ? COLOUR_NONE : COLOUR_ALARM);
+        buf_text(text, "loss ");
+        text_real(text, sum->newest_loss);
+    }
+}
+
+/* "✗ 1 alarm", "! 2 warnings" of a training run */
+static void add_training_alarms(struct tree_title_facts *right,
+                                const struct history_summary *sum)
+{
+    if (sum->alarms[SEVERITY_ALARM] > 0) {
+        struct buf *text = fact(right, COLOUR_ALARM);
+
+        buf_text(text, "✗ ");
+        text_plural(text, sum->alarms[SEVERITY_ALARM], "alarm", "alarms");
+    } else if (sum->alarms[SEVERITY_WARNING] > 0) {
+        struct buf *text = fact(right, COLOUR_WARNING);
+
+        buf_text(text, "! ");
+        text_plural(text, sum->alarms[SEVERITY_WARNING], "warning", "warnings");
+    }
+}
+
 static void add_title_right(struct tree_title_facts *right,
                             const struct explorer *explorer)
 {
@@ -217,6 +261,10 @@ static void add_title_right(struct tree_title_facts *right,
         buf_text(text, "flat: ");
         text_plural(text, browse_rows(explorer->browse)->n, leaves ? "leaf" : "tensor",
                     leaves ? "leaves" : "tensors");
+        if (explorer->step != STEP_NEWEST)
+            add_step(right, explorer);
+    } else if (explorer_follows(explorer)) {
+        add_step(right, explorer);
     } else if (show->activity && show->activity->total_ns > 0) {
         struct buf *text = fact(right, COLOUR_NONE);
 
@@ -225,6 +273,8 @@ static void add_title_right(struct tree_title_facts *right,
         run_time(text, show->activity->total_ns);
     }
     add_alarm(right, explorer);
+    if (explorer_follows(explorer))
+        add_training_alarms(right, show->session->training);
     if (show->model->partial)
         buf_text(fact(right, COLOUR_WARNING), "incomplete");
     if (session_judged(show->session) && !show->model->live)

@@ -61,7 +61,23 @@ static const struct {
     {"in_dtype", "inputs"},
     {"out_dtype", "outputs"},
     {"grad", "gradient"},
+    {"update", "update_ratio"},
+    {"weight", "weight_norm"},
+    {"dead", "dead_share"},
 };
+
+/* The numbers of every place at a step. */
+static void set_step(struct session *session, struct at_step *step,
+                     struct step_numbers *at)
+{
+    for (uint32_t i = 0; i < session->model->n_places; i++)
+        at[i] = (struct step_numbers){.known = (1u << STEP_NUMBERS) - 1};
+    *step = (struct at_step){.asked = 7,
+                             .step = {.first = 5, .last = 5, .merged = 1},
+                             .at = at,
+                             .n = session->model->n_places};
+    session->step = step;
+}
 
 /* The documents about a file, about a recording and about one with operations, and both
  * tables. */
@@ -72,11 +88,14 @@ static void write_all(struct buf *text)
     struct session *ops = session_of_run(sample_ops(), NULL);
     struct export_choice all = {NULL};
     uint32_t tensors[4] = {0, 1, 2, 3};
+    struct step_numbers at[64];
+    struct at_step step;
     struct out out;
 
     run->calls[run_first_call(run, SAMPLE_A)].device_ns = 4000;
     recording = session_of_run(run, NULL);
-    CHECK(recording && ops);
+    CHECK(recording && ops && ops->model->n_places <= 64);
+    set_step(ops, &step, at);
     CHECK(session_stats_many(file, tensors, 4, NULL, NULL) == 0);
     for (int i = 0; i < 6; i++) {
         struct buf one = BUF_INIT;

@@ -90,6 +90,10 @@ void document_set_run(struct document *doc, const struct run *run);
 void document_run(struct document *doc);                        /* "run": {...} */
 void document_run_facts(struct document *doc, const char *key); /* "KEY": {...} */
 void document_activity(struct document *doc, uint32_t place); /* members of a module */
+/* The step that session_take_step() took; the numbers of a place at it. Nothing without
+ * one. */
+void document_step(struct document *doc);
+void document_at_step(struct document *doc, uint32_t place);
 void document_calls(struct document *doc, uint32_t place); /* "calls", "merged", ... */
 void document_slowest(struct document *doc);               /* "slowest", "classes" */
 

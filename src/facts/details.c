@@ -1,5 +1,7 @@
 #include "facts/details.h"
 
+#include <math.h>
+
 #include "facts/ops_text.h"
 #include "rows/labels.h"
 #include "rows/value_text.h"
@@ -140,6 +142,32 @@ static const char *lazy_name(const struct tensor *tensor)
     }
 }
 
+/* "‖grad‖ 0.0348, ‖weight‖ 0.7828, update/w 0.004357 of step 409" */
+static void step_fact(struct facts *to, const struct show *show, uint32_t place)
+{
+    double value;
+
+    if (!show->step || show->step->at[place].known == 0)
+        return;
+    for (int i = 0; i < STEP_NUMBERS; i++) {
+        struct figure figure;
+
+        if (!step_number(&show->step->at[place], (enum step_number)i, &value))
+            continue;
+        buf_printf(&to->text, "%s ", step_words[i].word);
+        figure = fact_figure(to);
+        if (i == STEP_DEAD)
+            figure_share(&figure, value, 1);
+        else
+            figure_real(&figure, value);
+        fact_value(to, step_words[i].key, &figure);
+        fact_part(to, isfinite(value) ? COLOUR_NONE : COLOUR_ALARM);
+    }
+    buf_text(&to->text, "of ");
+    at_step_text(&to->text, show->step);
+    fact_end(to, "history", COLOUR_NONE);
+}
+
 void details_tensor(struct facts *to, const struct show *show, uint32_t place, bool all)
 {
     static const char *const layouts[] = {"",
@@ -171,6 +199,7 @@ void details_tensor(struct facts *to, const struct show *show, uint32_t place, b
                   model_string(
                       model, model->files[model->storages[tensor->storage].file].name));
     value_fact(to, "more", model, tensor->extra);
+    step_fact(to, show, place);
     ties_facts(to, model, place);
     parts_facts(to, model, place);
 }
@@ -477,6 +506,7 @@ void details_module(struct facts *to, const struct show *show, uint32_t place,
         fact_end(to, "holds", COLOUR_NONE);
     }
     trained_fact(to, show, place);
+    step_fact(to, show, place);
     ops_text_facts(to, show, place);
 }
 

@@ -1,5 +1,7 @@
 #include "facts/notes.h"
 
+#include <inttypes.h>
+
 #include "facts/statistics.h"
 #include "text/escape.h"
 
@@ -80,6 +82,29 @@ void note_tensor(struct facts *to, const struct show *show, uint32_t tensor)
     buf_text(&to->text, " has ");
     statistics_not_finite(to, stats->nan, stats->pos_inf + stats->neg_inf);
     fact_end_as(to, "not_finite", "✗ values", COLOUR_ALARM);
+}
+
+void training_alarm_text(struct buf *to, const struct history_alarm *alarm)
+{
+    buf_printf(to, "step %" PRIu64 ": ", alarm->step);
+    buf_str(to, alarm->name.len > 0 ? alarm->name : alarm->kind);
+    buf_text(to, ": ");
+    buf_str(to, alarm->text.len > 0 ? alarm->text : alarm->kind);
+    if (alarm->line.len > 0) {
+        buf_text(to, " (");
+        buf_str(to, alarm->line);
+        buf_char(to, ')');
+    }
+}
+
+void note_training(struct facts *to, const struct history_alarm *alarm)
+{
+    struct buf text = BUF_INIT;
+
+    training_alarm_text(&text, alarm);
+    escape_terminal(&to->text, buf_span(&text));
+    fact_end(to, "training", note_role((enum severity)alarm->severity));
+    buf_release(&text);
 }
 
 void notes_findings(struct facts *to, const struct model *model, uint32_t place,

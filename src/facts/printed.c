@@ -77,11 +77,23 @@ static const char *usual_summary_columns(const struct printed *printed, unsigned
                   : "params,percent,bar,in,out,flops,calls,time";
 }
 
+/* The default columns at a step of a training run. */
+static const char *usual_step_columns(const struct printed *printed, unsigned width)
+{
+    width = width > 0 ? width : UINT_MAX;
+    if (width < TEXTUAL_NARROW)
+        return "grad";
+    return printed->show.step->known >> STEP_DEAD & 1 ? "params,weight,grad,update,dead"
+                                                      : "params,weight,grad,update";
+}
+
 /* The default columns. If tensors have their own rows, their labels have the shapes. */
 static const char *usual_columns(const struct printed *printed, unsigned width)
 {
     if (printed->totals)
         return usual_summary_columns(printed, width);
+    if (printed->show.step)
+        return usual_step_columns(printed, width);
     if (printed->show.activity)
         return usual_run_columns(printed, width);
     if (printed->view.flat == FLAT_TENSORS || printed->view.all)
@@ -129,17 +141,47 @@ static int choose_columns(struct printed *printed, const struct printed_wanted *
     return 0;
 }
 
+/* Columns and orders of a training run have the numbers of its newest step, unless the
+ * session has those of another. */
+static int take_newest_step(struct printed *printed, struct err *err)
+{
+    const struct session *session = printed->session;
+    enum rows_sort sort = printed->view.sort;
+    bool wanted = sort >= SORT_GRAD && sort <= SORT_WEIGHT;
+    struct at_step *at;
+
+    for (size_t i = 0; i < printed->n_columns; i++)
+        wanted = wanted || column_at_step(printed->columns[i]);
+    if (!wanted || printed->show.step || !session->history)
+        return 0;
+    at = arena_alloc(&printed->arena, sizeof *at);
+    if (!at)
+        return arena_err(&printed->arena, "the numbers of a step", err);
+    if (at_step_read(session->history, session->model, STEP_NEWEST, &printed->arena, at,
+                     err) < 0)
+        return -1;
+    printed->show.step = at;
+    return 0;
+}
+
 static int choose_sort(struct printed *printed, const char *word, struct err *err)
 {
     enum rows_sort sort = rows_order_find(str_of(word));
 
-    if (sort == SORT_MODEL || sort > SORT_OPS)
+    if (sort == SORT_MODEL || sort > SORT_WEIGHT)
         return err_set(err, ERR_USAGE,
                        "there is no order \"%s\"; it is params, bytes, name, time, "
-                       "self, calls, flops or ops",
+                       "self, calls, flops, ops, grad, update or weight",
                        word);
     printed->view.sort = sort;
-    if (sort >= SORT_FLOPS && printed->show.activity && !printed->show.ops)
+    if (sort >= SORT_UPDATE && !printed->session->history)
+        return err_set(err, ERR_USAGE,
+                       "%s: --sort %s is for training runs; this file has no history",
+                       printed->show.model->path, word);
+    if (sort >= SORT_GRAD && printed->session->history)
+        return 0;
+    if (sort >= SORT_FLOPS && sort <= SORT_OPS && printed->show.activity &&
+        !printed->show.ops)
         return err_set(err, ERR_USAGE,
                        "%s: --sort %s is for recordings with operations",
                        printed->show.model->path, word);
@@ -187,9 +229,9 @@ int printed_begin(struct printed *printed, const struct session *session,
         printed->view.flat =
             strcmp(wanted->flat, "tensors") == 0 ? FLAT_TENSORS : FLAT_LEAVES;
     if (show_init(&printed->show, session, &printed->arena, err) < 0 ||
-        choose_columns(printed, wanted, err) < 0)
-        return -1;
-    if (wanted->sort && choose_sort(printed, wanted->sort, err) < 0)
+        (wanted->sort && choose_sort(printed, wanted->sort, err) < 0) ||
+        take_newest_step(printed, err) < 0 || /* decides the default columns */
+        choose_columns(printed, wanted, err) < 0 || take_newest_step(printed, err) < 0)
         return -1;
     return wanted->filter ? choose_filter(printed, wanted->filter, err) : 0;
 }
@@ -265,6 +307,19 @@ int printed_run_notes(const struct pen *pen, const struct show *show, struct err
     return status;
 }
 
+/* "numbers of step 1200" */
+static void write_step(const struct printed *printed, const struct pen *pen)
+{
+    struct buf line = BUF_INIT;
+
+    if (!printed->show.step)
+        return;
+    buf_text(&line, printed->show.step->step.merged > 0 ? "numbers of " : "");
+    at_step_text(&line, printed->show.step);
+    pen_line(pen, &line, COLOUR_NONE);
+    buf_release(&line);
+}
+
 /* What ran, and the notes about it. */
 static int write_run(struct printed *printed, const struct pen *pen, struct err *err)
 {
@@ -307,5 +362,6 @@ int printed_write(struct printed *printed, const struct pen *pen, bool closing,
         return printed_run_notes(pen, &printed->show, err);
     }
     write_counts(printed, pen, narrow);
+    write_step(printed, pen);
     return write_run(printed, pen, err);
 }

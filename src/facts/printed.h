@@ -12,6 +12,7 @@
 struct printed_wanted {
     const char *columns; /* "params,memory"; NULL: the default ones */
     const char *sort;    /* a word of rows_orders: "params", "flops"; or NULL */
+    const char *step;    /* for the caller: session_take_step() before this; or NULL */
     const char *filter;  /* NULL: all */
     const char *flat;    /* "leaves" or "", "tensors"; NULL: a tree */
     uint32_t depth, top; /* ALL_ROWS: no limit */

@@ -185,16 +185,6 @@ static struct str joined(struct parts *parts, struct str first, struct str last)
     return parts_printf(parts, "%.*s…%.*s", STR_ARG(first), STR_ARG(last));
 }
 
-/* Not hypot(): glibc 2.35 has a new version of it, and wheels would need that. */
-static double norm_of(double a, double b)
-{
-    double large = a > b ? a : b, small = a > b ? b : a;
-
-    return large > 0 && isfinite(large)
-               ? large * sqrt(1 + (small / large) * (small / large))
-               : large;
-}
-
 static void add_box(struct diagram_box *to, const struct diagram_box *box)
 {
     for (int i = 0; i < DIAGRAM_METRICS; i++) {
@@ -202,8 +192,8 @@ static void add_box(struct diagram_box *to, const struct diagram_box *box)
 
         if (isnan(box->metric[i]))
             continue;
-        to->metric[i] =
-            i == DIAGRAM_GRADIENT ? norm_of(sum, box->metric[i]) : sum + box->metric[i];
+        to->metric[i] = i == DIAGRAM_GRADIENT ? stats_join_l2(sum, box->metric[i])
+                                              : sum + box->metric[i];
     }
     to->n_ops += box->n_ops;
     to->flags |= box->flags & (DIAGRAM_MADE | DIAGRAM_CARRIES | DIAGRAM_RAISED);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "history/at_step.h"
 #include "history/curves_in.h"
 
 #define CURVES_LIMIT (64 * MIB) /* of points while they are read */
@@ -13,7 +14,8 @@ struct curves_making {
     const struct curves_wanted *wanted;
     struct arena *arena;
     struct curves *to;
-    uint64_t newest; /* step */
+    uint64_t newest, newest_points; /* step numbers */
+    uint32_t n_steps;
     struct err *err;
 };
 
@@ -49,11 +51,12 @@ static int make_columns(struct curves_making *self)
     }
     to->phase = range.phase;
     to->columns = n < self->wanted->columns ? n : self->wanted->columns;
-    if (to->columns > 0 && n > CURVES_READS) {
-        to->each = CURVES_READS / to->columns;
-        to->each = to->each > 0 ? to->each : 1;
+    self->n_steps = n;
+    for (uint32_t i = 0; i < n; i++) {
+        self->newest = steps[i].first;
+        if (steps[i].points > 0)
+            self->newest_points = steps[i].first;
     }
-    self->newest = n > 0 ? steps[n - 1].first : 0;
     for (uint32_t i = 0; i < to->columns; i++) {
         to->first[i] = steps[(uint64_t)i * n / to->columns].first;
         to->last[i] = steps[(uint64_t)(i + 1) * n / to->columns - 1].last;
@@ -200,61 +203,79 @@ static int read_points(struct curves_making *self, uint32_t series, uint64_t fro
                                self->err);
 }
 
-static double ratio_of(const struct history_point *point, bool *ret_bad)
+/* The numbers of a place in each column, and of the newest step after them. */
+static struct step_numbers *columns_new(struct curves_making *self)
 {
-    const struct history_number *ratio = &point->extra[EXTRA_RATIO];
+    size_t n = (size_t)self->to->columns + 1;
+    struct step_numbers *columns = arena_array(self->arena, n, sizeof *columns);
 
-    *ret_bad = ratio->bad > 0;
-    return *ret_bad ? NAN : history_number_mean(ratio);
+    if (!columns)
+        arena_err(self->arena, "the curves", self->err);
+    return columns;
 }
 
-static bool has_ratio(const struct history_point *point)
+/* Takes the points of a series. */
+static int take_series(struct curves_making *self, struct step_numbers *columns,
+                       uint32_t series, enum history_kind kind)
 {
-    return point->extra[EXTRA_RATIO].n + point->extra[EXTRA_RATIO].bad > 0;
-}
-
-/* A curve of a number of each point; none if no point has it. */
-static int add_points(struct curves_making *self, const struct curves_series *found,
-                      uint32_t series, enum curve_role role)
-{
-    double (*number)(const struct history_point *point, bool *ret_bad) =
-        role == CURVE_RATIO ? ratio_of : history_point_norm;
-    struct curve *curve = NULL;
     struct history_sample *samples;
     uint32_t n;
-    bool bad;
 
     if (read_points(self, series, 0, false, &samples, &n) < 0)
         return -1;
-    for (uint32_t i = 0; i < n; i++) {
-        double value = number(&samples[i].point, &bad);
-
-        if (role == CURVE_RATIO && !has_ratio(&samples[i].point))
-            continue;
-        if (!curve)
-            curve = next_curve(self->to, role, found->all[series].name);
-        if (!curve)
-            return 0;
-        set(self, curve, &samples[i].step, value, bad);
-    }
-    if (!curve || read_points(self, series, self->newest, false, &samples, &n) < 0)
-        return curve ? -1 : 0;
-    if (n > 0 && (role != CURVE_RATIO || has_ratio(&samples[n - 1].point))) {
-        curve->now = number(&samples[n - 1].point, &bad);
-        curve->now_state = state_of(curve->now, bad);
-    }
+    for (uint32_t i = 0; i < n; i++)
+        step_numbers_take(&columns[curves_column(self->to, samples[i].step.first)],
+                          kind, &samples[i].point);
+    if (read_points(self, series, self->newest_points, false, &samples, &n) < 0)
+        return -1;
+    if (n > 0)
+        step_numbers_take(&columns[self->to->columns], kind, &samples[n - 1].point);
     return 0;
 }
 
-/* The ratio is a number of the point of the update, or of the parameter. */
-static int add_ratio(struct curves_making *self, const struct curves_series *found)
+/* A curve of one of the numbers; none if no column has it. */
+static void add_numbers(struct curves_making *self, const struct step_numbers *columns,
+                        enum step_number which, enum curve_role role)
 {
-    const uint32_t tries[] = {found->update, found->param, found->grad_param};
-    uint32_t before = self->to->n;
+    struct curves *to = self->to;
+    struct curve *curve = NULL;
+    double value;
 
-    for (size_t i = 0; i < COUNT_OF(tries) && self->to->n == before; i++)
-        if (add_points(self, found, tries[i], CURVE_RATIO) < 0)
+    for (uint32_t i = 0; i <= to->columns; i++) {
+        if (!step_number(&columns[i], which, &value))
+            continue;
+        if (!curve)
+            curve = next_curve(to, role, STR(""));
+        if (!curve)
+            return;
+        if (i < to->columns) {
+            curve->at[i] = value;
+            curve->state[i] = state_of(value, false);
+        } else {
+            curve->now = value;
+            curve->now_state = state_of(value, false);
+        }
+    }
+}
+
+/* All parameters at and below the place, together. */
+static int sum_params(struct curves_making *self, const struct curves_series *found,
+                      struct step_numbers *sum)
+{
+    for (uint32_t k = 0; k < found->n_params; k++) {
+        struct step_numbers *param = columns_new(self);
+
+        if (!param)
             return -1;
+        for (int kind = HISTORY_PARAM; kind < HISTORY_KINDS; kind++)
+            if (take_series(self, param, found->params[k].of[kind - HISTORY_PARAM],
+                            (enum history_kind)kind) < 0)
+                return -1;
+        for (uint32_t i = 0; i <= self->to->columns; i++) {
+            step_numbers_close(&param[i]);
+            step_numbers_add(&sum[i], &param[i]);
+        }
+    }
     return 0;
 }
 
@@ -301,7 +322,9 @@ static void copy_alarm(struct curves_alarm *to, const struct history_alarm *from
                        const struct model *model)
 {
     to->step = from->step;
-    to->place = from->place < model->n_places ? from->place : HISTORY_NONE;
+    to->place = from->place;
+    if (from->place >= model->n_places)
+        to->place = from->name.len > 0 ? place_find(model, from->name) : HISTORY_NONE;
     to->severity = from->severity;
     curves_copy(to->kind, sizeof to->kind, from->kind);
     curves_copy(to->name, sizeof to->name, from->name);
@@ -328,33 +351,55 @@ static int add_alarms(struct curves_making *self, const struct model *model)
 
 /* ---- all of it ---- */
 
+/* Several parameters share the reads of one. */
+static void share_reads(struct curves *to, uint32_t n_params, uint32_t n_steps)
+{
+    uint32_t reads = n_params > 1 ? CURVES_READS / n_params : CURVES_READS;
+
+    if (to->columns == 0 || n_steps <= reads)
+        return;
+    to->each = reads / to->columns > 0 ? reads / to->columns : 1;
+}
+
+/* The norm of all gradients is a scalar: no need to read them. */
+static int add_gradient(struct curves_making *self, const struct step_numbers *columns,
+                        const struct str *names, uint32_t n_names)
+{
+    uint32_t before = self->to->n;
+
+    add_numbers(self, columns, STEP_GRADIENT, CURVE_GRADIENT);
+    if (self->to->n > before)
+        return 0;
+    return add_named(self, names, n_names, "grad_norm",
+                     self->wanted->place == 0 ? CURVE_GRADIENT : CURVE_SCALAR);
+}
+
 static int add_curves(struct curves_making *self, const struct model *model)
 {
     uint32_t place = self->wanted->place, n_names;
     struct curves_series found;
+    struct step_numbers *columns = columns_new(self);
     struct str *names;
 
-    if (curves_find(self->history, model, place, self->to->phase, self->arena, &found,
+    if (!columns ||
+        curves_find(self->history, model, place, self->to->phase, self->arena, &found,
                     self->err) < 0 ||
         history_read_names(self->history, self->arena, &names, &n_names, self->err) <
             0 ||
         add_named(self, names, n_names, "loss", CURVE_LOSS) < 0)
         return -1;
-    if (found.grad_param != HISTORY_NONE || found.grad_output != HISTORY_NONE) {
-        uint32_t series =
-            found.grad_param != HISTORY_NONE ? found.grad_param : found.grad_output;
-
-        if (add_points(self, &found, series, CURVE_GRADIENT) < 0)
-            return -1;
-    } else if (add_named(self, names, n_names, "grad_norm",
-                         place == 0 ? CURVE_GRADIENT : CURVE_SCALAR) < 0) {
-        return -1; /* of the whole model */
-    }
-    if (add_points(self, &found, found.param, CURVE_WEIGHT) < 0 ||
-        (found.param == HISTORY_NONE &&
-         add_points(self, &found, found.output, CURVE_OUTPUT) < 0) ||
-        add_ratio(self, &found) < 0 ||
-        add_named(self, names, n_names, "lr", CURVE_RATE) < 0 ||
+    share_reads(self->to, found.n_params, self->n_steps);
+    if (sum_params(self, &found, columns) < 0 ||
+        (found.n_params == 0 &&
+         (take_series(self, columns, found.output, HISTORY_OUTPUT) < 0 ||
+          take_series(self, columns, found.grad_output, HISTORY_GRAD_OUTPUT) < 0)) ||
+        add_gradient(self, columns, names, n_names) < 0)
+        return -1;
+    add_numbers(self, columns, STEP_WEIGHT, CURVE_WEIGHT);
+    add_numbers(self, columns, STEP_RATIO, CURVE_RATIO);
+    add_numbers(self, columns, STEP_OUTPUT, CURVE_OUTPUT);
+    add_numbers(self, columns, STEP_GRAD_OUTPUT, CURVE_GRAD_OUTPUT);
+    if (add_named(self, names, n_names, "lr", CURVE_RATE) < 0 ||
         (place == 0 && add_others(self, names, n_names) < 0))
         return -1;
     return add_heat(self, &found);
@@ -370,11 +415,14 @@ int curves_read(struct history *history, const struct model *model,
     int status = -1;
 
     memset(ret_curves, 0, sizeof *ret_curves);
+    if (history_hold(history, err) < 0)
+        return -1;
     arena_init(&arena, CURVES_LIMIT);
     self.arena = &arena;
     if (make_columns(&self) == 0 && add_curves(&self, model) == 0 &&
         add_alarms(&self, model) == 0)
         status = 0;
     arena_release(&arena);
+    history_let_go(history);
     return status;
 }

@@ -17,12 +17,13 @@
 
 enum curve_role {
     CURVE_LOSS,
-    CURVE_GRADIENT, /* L2 norm of the gradient of a parameter, or of the result */
-    CURVE_WEIGHT,   /* L2 norm of a parameter */
-    CURVE_OUTPUT,   /* L2 norm of the result of a module */
-    CURVE_RATIO,    /* norm of the update / norm of the parameter */
-    CURVE_RATE,     /* learning rate */
-    CURVE_SCALAR,   /* any other scalar */
+    CURVE_GRADIENT, /* of all parameters at and below the place: the numbers of */
+    CURVE_WEIGHT,   /* at_step.h */
+    CURVE_RATIO,
+    CURVE_OUTPUT, /* of the result of a module */
+    CURVE_GRAD_OUTPUT,
+    CURVE_RATE,   /* learning rate */
+    CURVE_SCALAR, /* any other scalar */
 };
 
 enum curve_state { CURVE_NOTHING, CURVE_FINITE, CURVE_BAD };
@@ -32,7 +33,7 @@ struct curve {
     char name[40];                 /* of the scalar or parameter, cut */
     uint8_t state[CURVES_COLUMNS]; /* enum curve_state; CURVE_BAD: NaN or infinite */
     double at[CURVES_COLUMNS];     /* mean of the column's steps */
-    uint8_t now_state;             /* of the newest step alone */
+    uint8_t now_state;             /* of the newest step that has it, alone */
     double now;
 };
 

@@ -4,10 +4,19 @@
 
 #include "history/curves.h"
 
+#define CURVES_PARAMS 24
+
+/* The series of a parameter, from HISTORY_PARAM on. */
+struct curves_param {
+    uint32_t of[HISTORY_KINDS - HISTORY_PARAM];
+};
+
 /* The series of a place: numbers, or HISTORY_NONE. */
 struct curves_series {
-    uint32_t param, grad_param, update; /* of its own weight, or another parameter */
+    uint32_t param, grad_param; /* of its own weight, or another parameter */
     uint32_t output, grad_output;
+    struct curves_param params[CURVES_PARAMS]; /* all at and below it */
+    uint32_t n_params; /* 0: none, or too many for curves of all together */
     struct history_series *all;
     uint32_t n;
 };

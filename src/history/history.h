@@ -16,6 +16,7 @@
  *     reader_points.c  the points of a series, merged to as many as wanted
  *     reader_step.c    all points of one step
  *   summary.h        a history in a few numbers
+ *   at_step.h        the numbers of all places at one step
  *   curves.h         the curves of one place, in as many columns as a screen has
  *     curves_find.c    which series belong to a place
  *     curves_heat.c    its histograms over steps as rows of magnitudes
@@ -98,10 +99,6 @@ struct history_point {
     struct str histogram; /* packed as the codec does; empty: none */
 };
 
-/* The L2 norm of one tensor: of merged ones, of their mean square. NaN or infinite, and
- * *ret_bad, if an element is. */
-double history_point_norm(const struct history_point *point, bool *ret_bad);
-
 /* Who knows what a packed histogram means. */
 struct history_codec {
     /* Appends the packed sum of two histograms to an empty buf; -1: one is damaged. */
@@ -116,6 +113,12 @@ extern const struct history_codec history_spreads;
  * `scratch` must not hold the histogram of a or b. */
 void history_point_merge(struct history_point *a, const struct history_point *b,
                          const struct history_codec *codec, struct buf *scratch);
+
+/* The L2 norm of the tensor; of merged ones, of their mean square. NaN or infinite if an
+ * element is. */
+double history_point_norm(const struct history_point *point);
+/* The update ratio, NaN if one was not finite. False: the point has none. */
+bool history_point_ratio(const struct history_point *point, double *ret_ratio);
 
 /* One logged step, or neighbouring ones that were merged. */
 struct history_step {

@@ -131,7 +131,8 @@ int history_modules_add(struct history_modules *modules,
 
         if (!points[i])
             continue;
-        norm = history_point_norm(points[i], &bad);
+        norm = history_point_norm(points[i]);
+        bad = !isfinite(norm);
         if (bad) {
             to->bad[i] = 1;
             to->first_bad = i < to->first_bad ? i : to->first_bad;

@@ -39,19 +39,6 @@ double history_number_mean(const struct history_number *number)
     return number->n ? number->sum / number->n : NAN;
 }
 
-double history_point_norm(const struct history_point *point, bool *ret_bad)
-{
-    const struct history_number *whole = &point->extra[EXTRA_NORM];
-    const struct stats *stats = &point->stats;
-
-    *ret_bad = stats->nan + stats->pos_inf + stats->neg_inf > 0 || whole->bad > 0;
-    if (*ret_bad)
-        return stats->nan > 0 || stats->pos_inf + stats->neg_inf == 0 ? NAN : INFINITY;
-    if (whole->n > 0)
-        return history_number_mean(whole);
-    return stats_l2(stats) / sqrt(point->merged > 0 ? (double)point->merged : 1);
-}
-
 static void merge_histogram(struct history_point *a, const struct history_point *b,
                             const struct history_codec *codec, struct buf *scratch)
 {
@@ -82,6 +69,27 @@ void history_point_merge(struct history_point *a, const struct history_point *b,
     a->merged += b->merged;
     if (a->units < b->units)
         a->units = b->units;
+}
+
+double history_point_norm(const struct history_point *point)
+{
+    const struct history_number *whole = &point->extra[EXTRA_NORM];
+    const struct stats *stats = &point->stats;
+    uint64_t infinite = stats->pos_inf + stats->neg_inf;
+
+    if (stats->nan + infinite > 0 || whole->bad > 0)
+        return stats->nan > 0 || infinite == 0 ? NAN : INFINITY;
+    if (whole->n > 0)
+        return history_number_mean(whole);
+    return stats_l2(stats) / sqrt(point->merged > 0 ? (double)point->merged : 1);
+}
+
+bool history_point_ratio(const struct history_point *point, double *ret_ratio)
+{
+    const struct history_number *ratio = &point->extra[EXTRA_RATIO];
+
+    *ret_ratio = ratio->bad > 0 ? NAN : history_number_mean(ratio);
+    return ratio->n + ratio->bad > 0;
 }
 
 void history_step_merge(struct history_step *a, const struct history_step *b)

@@ -8,7 +8,8 @@
 #include "base/live_file.h"
 #include "history/reader_in.h"
 
-#define BUSY_MS 3000
+#define BUSY_MS    3000
+#define HELD_LIMIT (64 * MIB)
 
 union history_row {
     struct history_series series;
@@ -114,6 +115,9 @@ static int connect(struct history *history, struct err *err)
     status = history->memory ? open_memory(history, err) : open_file(history, err);
     if (status == 0)
         status = history_tables_check(history->db, history->path, err);
+    if (status == 0)
+        history->bare = history_ask(history->db, "SELECT 1 FROM section NOT INDEXED "
+                                                 "WHERE name = 'model'") != 1;
     if (status < 0)
         close_database(history);
     return status;
@@ -162,6 +166,8 @@ int history_begin(struct history *history, struct err *err)
 {
     int status;
 
+    if (history->held)
+        return 0;
     live_file_enter();
     status = begin(history, err);
     if (status < 0)
@@ -171,12 +177,31 @@ int history_begin(struct history *history, struct err *err)
 
 int history_end(struct history *history, int status)
 {
+    if (history->held)
+        return status;
     sqlite3_exec(history->db, "COMMIT", NULL, NULL, NULL);
     /* An idle connection in WAL mode would keep the writer from ending it. */
     if (!history->memory && is_wal(history->db))
         close_database(history);
     live_file_leave();
     return status;
+}
+
+int history_hold(struct history *history, struct err *err)
+{
+    if (history_begin(history, err) < 0)
+        return -1;
+    arena_init(&history->kept_arena, HELD_LIMIT);
+    history->held = true;
+    return 0;
+}
+
+void history_let_go(struct history *history)
+{
+    history->held = false;
+    history->n_kept = 0;
+    arena_release(&history->kept_arena);
+    history_end(history, 0);
 }
 
 int history_scan(struct history_scan *scan, sqlite3_stmt *stmt, take_history_row *take)
@@ -267,6 +292,11 @@ void history_close(struct history *history)
     sqlite3_close(history->db);
     free(history->path);
     free(history);
+}
+
+bool history_has_model(const struct history *history)
+{
+    return !history->bare;
 }
 
 uint64_t history_damaged(const struct history *history)

@@ -23,6 +23,14 @@ struct history *history_open_memory(const void *at, size_t size, const char *nam
                                     const struct history_codec *codec, struct err *err);
 void history_close(struct history *history);
 
+/* Makes the questions until history_let_go() one transaction, for several that belong
+ * together: they see the same steps, and the file is opened once. Keep it short: the
+ * writer's -wal grows meanwhile. */
+int history_hold(struct history *history, struct err *err);
+void history_let_go(struct history *history);
+
+/* Does the file hold a model? If not, series and alarms have no places, only names. */
+bool history_has_model(const struct history *history);
 /* Rows that were skipped because they cannot be. */
 uint64_t history_damaged(const struct history *history);
 
@@ -83,6 +91,18 @@ int history_read_step_points(struct history *history, const struct history_step 
 int history_read_step_scalars(struct history *history, const struct history_step *step,
                               struct arena *arena, struct history_scalar **ret_scalars,
                               uint32_t *ret_n, struct err *err);
+/* All points of one step: of the newest row of steps that begins at or before `number`
+ * and has points, without histograms; `step.merged` is 0 if there is none. Scalars are
+ * those of the newest rows at or before `number`. */
+struct history_moment {
+    struct history_step step;
+    struct history_point *points; /* by series */
+    struct history_scalar *scalars;
+    uint32_t n_points, n_scalars;
+};
+int history_read_moment(struct history *history, uint64_t number, uint8_t phase,
+                        struct arena *arena, struct history_moment *ret_moment,
+                        struct err *err);
 
 /* Alarms (notes) from number `from` on, at most `most`. Numbers count from 0. */
 int history_read_alarms(struct history *history, uint32_t from, uint32_t most,

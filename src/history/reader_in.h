@@ -13,6 +13,15 @@ struct history {
     size_t memory_size;
     sqlite3 *db;         /* NULL: closed between questions */
     struct file_key key; /* of the open file */
+    bool held;           /* between history_hold() and history_let_go() */
+    struct held_steps {  /* meanwhile: the steps of two ranges */
+        struct history_range range;
+        struct history_step *steps;
+        uint32_t n;
+    } kept[2];
+    uint32_t n_kept;
+    struct arena kept_arena;
+    bool bare; /* the file has no model, so places mean nothing */
     uint64_t damaged;
     uint64_t size; /* of the file, in this transaction */
 };

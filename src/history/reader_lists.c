@@ -1,6 +1,7 @@
 /* Lists: series, names, segments, steps, alarms, notes. */
 #include <string.h>
 
+#include "base/base.h"
 #include "history/reader_in.h"
 
 /* ---- rows with texts ---- */
@@ -27,6 +28,7 @@ static bool keep_texts(struct history_scan *scan, void *row)
 
     switch (scan->table) {
     case HISTORY_TABLE_SERIES:
+        series->place = scan->history->bare ? HISTORY_NONE : series->place;
         return keep_text(scan->arena, &series->name) &&
                keep_text(scan->arena, &series->path);
     case HISTORY_TABLE_NAME:
@@ -36,6 +38,7 @@ static bool keep_texts(struct history_scan *scan, void *row)
     case HISTORY_TABLE_NOTE:
         return keep_text(scan->arena, &((struct history_note *)row)->text);
     case HISTORY_TABLE_ALARM:
+        alarm->place = scan->history->bare ? HISTORY_NONE : alarm->place;
         return keep_text(scan->arena, &alarm->kind) &&
                keep_text(scan->arena, &alarm->name) &&
                keep_text(scan->arena, &alarm->line) &&
@@ -223,9 +226,9 @@ static bool take_step(struct history_scan *scan, int64_t id, void *row)
     return wanted;
 }
 
-int history_scan_steps(struct history *history, const struct history_range *range,
-                       struct arena *arena, struct history_step **ret_steps,
-                       uint32_t *ret_n, struct err *err)
+static int scan_steps(struct history *history, const struct history_range *range,
+                      struct arena *arena, struct history_step **ret_steps,
+                      uint32_t *ret_n, struct err *err)
 {
     struct step_list steps = {.list.item = sizeof **ret_steps, .range = range};
     struct history_scan scan = {history, HISTORY_TABLE_STEP, arena, &steps, err};
@@ -239,6 +242,32 @@ int history_scan_steps(struct history *history, const struct history_range *rang
         return -1;
     *ret_steps = steps.list.at;
     *ret_n = steps.list.n;
+    return 0;
+}
+
+/* A history that is held answers the same question once. */
+int history_scan_steps(struct history *history, const struct history_range *range,
+                       struct arena *arena, struct history_step **ret_steps,
+                       uint32_t *ret_n, struct err *err)
+{
+    struct held_steps *kept;
+
+    if (!history->held)
+        return scan_steps(history, range, arena, ret_steps, ret_n, err);
+    for (uint32_t i = 0; i < history->n_kept; i++) {
+        kept = &history->kept[i];
+        if (kept->range.from == range->from && kept->range.to == range->to &&
+            kept->range.phase == range->phase && kept->range.all == range->all) {
+            *ret_steps = kept->steps;
+            *ret_n = kept->n;
+            return 0;
+        }
+    }
+    if (scan_steps(history, range, &history->kept_arena, ret_steps, ret_n, err) < 0)
+        return -1;
+    if (history->n_kept < COUNT_OF(history->kept))
+        history->kept[history->n_kept++] =
+            (struct held_steps){*range, *ret_steps, *ret_n};
     return 0;
 }
 

@@ -176,6 +176,125 @@ int history_read_points(struct history *history, const struct history_wanted *wa
     return history_end(history, status);
 }
 
+/* ---- all points of a step ---- */
+
+/* Steps repeat their numbers if scalars were logged after them. */
+static const struct history_step *find_moment(const struct history_step *steps,
+                                              uint32_t n, uint64_t number)
+{
+    const struct history_step *found = NULL;
+
+    for (uint32_t i = 0; i < n; i++)
+        if (steps[i].points > 0 && steps[i].first <= number &&
+            (!found || steps[i].first >= found->first))
+            found = &steps[i];
+    return found;
+}
+
+struct moment_scan {
+    struct history_moment *moment;
+    uint32_t points_room, scalars_room;
+};
+
+static bool take_point(struct history_scan *scan, int64_t id, void *row)
+{
+    struct moment_scan *to = scan->user;
+    struct history_moment *moment = to->moment;
+
+    (void)id;
+    if (arena_room(scan->arena, &moment->points, moment->n_points, &to->points_room,
+                   sizeof *moment->points) < 0)
+        return false;
+    moment->points[moment->n_points] = *(struct history_point *)row;
+    moment->points[moment->n_points++].histogram = STR("");
+    return true;
+}
+
+static bool take_scalar(struct history_scan *scan, int64_t id, void *row)
+{
+    struct moment_scan *to = scan->user;
+    struct history_moment *moment = to->moment;
+
+    (void)id;
+    if (arena_room(scan->arena, &moment->scalars, moment->n_scalars, &to->scalars_room,
+                   sizeof *moment->scalars) < 0)
+        return false;
+    moment->scalars[moment->n_scalars++] = *(struct history_scalar *)row;
+    return true;
+}
+
+/* All rows of a table that belong to a row of steps. */
+static int scan_block(struct history_scan *scan, const struct history_step *step,
+                      take_history_row *take)
+{
+    sqlite3_stmt *stmt =
+        history_prepare_select(scan->history->db, scan->table,
+                               "WHERE id BETWEEN ?1 AND ?2 ORDER BY id", scan->err);
+
+    if (stmt) {
+        sqlite3_bind_int64(stmt, 1, history_point_id(step->block, 0));
+        sqlite3_bind_int64(stmt, 2,
+                           history_point_id(step->block, HISTORY_SERIES_MOST - 1));
+    }
+    return history_scan(scan, stmt, take);
+}
+
+/* Rows without points have the number of the step that their scalars belong to. */
+static int read_moment_scalars(struct history_scan *scan,
+                               const struct history_step *steps, uint32_t n,
+                               uint64_t number)
+{
+    uint64_t newest = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        if (steps[i].first <= number && steps[i].first > newest)
+            newest = steps[i].first;
+    for (uint32_t i = 0; i < n; i++)
+        if (steps[i].first == newest && newest <= number &&
+            scan_block(scan, &steps[i], take_scalar) < 0)
+            return -1;
+    return 0;
+}
+
+static int read_moment(struct history *history, uint64_t number, uint8_t phase,
+                       struct arena *arena, struct history_moment *moment,
+                       struct err *err)
+{
+    const struct history_range range = {.phase = phase};
+    struct moment_scan to = {.moment = moment};
+    struct history_scan scan = {history, HISTORY_TABLE_POINT, arena, &to, err};
+    const struct history_step *step;
+    struct history_step *steps;
+    uint32_t n;
+
+    if (history_scan_steps(history, &range, arena, &steps, &n, err) < 0)
+        return -1;
+    scan.table = HISTORY_TABLE_SCALAR;
+    if (read_moment_scalars(&scan, steps, n, number) < 0)
+        return -1;
+    step = find_moment(steps, n, number);
+    if (!step)
+        return 0;
+    moment->step = *step;
+    scan.table = HISTORY_TABLE_POINT;
+    return scan_block(&scan, step, take_point);
+}
+
+int history_read_moment(struct history *history, uint64_t number, uint8_t phase,
+                        struct arena *arena, struct history_moment *ret_moment,
+                        struct err *err)
+{
+    struct history_moment moment = {0};
+    int status;
+
+    if (history_begin(history, err) < 0)
+        return -1;
+    status = read_moment(history, number, phase, arena, &moment, err);
+    if (status == 0)
+        *ret_moment = moment;
+    return history_end(history, status);
+}
+
 /* ---- scalars ---- */
 
 static int read_scalars(struct series_question *question,

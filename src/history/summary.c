@@ -193,6 +193,8 @@ int history_summarise(struct history *history, struct history_summary *ret_summa
     struct arena arena;
     int status = -1;
 
+    if (history_hold(history, err) < 0)
+        return -1;
     arena_init(&arena, SUMMARY_LIMIT);
     if (sum_steps(history, &sum, &arena, err) == 0 &&
         sum_scalars(history, &sum, &arena, err) == 0 &&
@@ -204,5 +206,6 @@ int history_summarise(struct history *history, struct history_summary *ret_summa
         status = 0;
     }
     arena_release(&arena);
+    history_let_go(history);
     return status;
 }

@@ -68,6 +68,19 @@ double stats_l2(const struct stats *stats)
     return sqrt(stats_m2_small(stats->m2) + (double)n * mean * mean) / STATS_SMALLER;
 }
 
+/* Not hypot(): glibc 2.35 has a new version of it, and wheels would need that. It would
+ * also lose a NaN beside an infinity. */
+double stats_join_l2(double a, double b)
+{
+    double large = a > b ? a : b, small = a > b ? b : a;
+
+    if (isnan(a) || isnan(b))
+        return NAN;
+    return large > 0 && isfinite(large)
+               ? large * sqrt(1 + (small / large) * (small / large))
+               : large;
+}
+
 /* As stats_join(), for numbers whose squares overflow. */
 static void join_huge(struct stats *stats, uint64_t n, double mean, double m2)
 {

@@ -43,6 +43,8 @@ uint64_t stats_finite(const struct stats *stats);
 bool stats_measured(const struct stats *stats);
 double stats_std(const struct stats *stats); /* divides by n - 1; NaN if n < 2 */
 double stats_l2(const struct stats *stats);
+/* The L2 norm of two vectors as one, from theirs; NaN if one is. */
+double stats_join_l2(double a, double b);
 
 /* Merge the statistics of two parts; `b` begins at element `offset`. Counts, min and max
  * are exact, mean and m2 to 1e-12. */

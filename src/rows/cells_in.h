@@ -15,6 +15,7 @@ cell_maker cell_percent, cell_role, cell_shape, cell_shapes, cell_storage;
 cell_maker cell_strides, cell_tensors, cell_trainable, cell_type, cell_zeros;
 
 /* run_cells.c: empty without a recording */
+cell_maker cell_dead, cell_update, cell_weight;
 cell_maker cell_average, cell_backward, cell_calls, cell_device_time, cell_flops;
 cell_maker cell_gradient, cell_in, cell_in_dtype, cell_in_memory, cell_macs, cell_nan;
 cell_maker cell_ops, cell_out;

@@ -113,6 +113,14 @@ const struct column column_table[] = {
      LEFT, 2, 0, cell_out_dtype},
     {"grad", "‖grad‖", NULL, "norm of the newest gradients of its parameters",
      FIGURE_REAL, RIGHT, 2, SORT_GRAD, cell_gradient},
+    /* Of training runs. */
+    {"update", "update/w", NULL,
+     "how far the optimizer moved its parameters, relative to their norm", FIGURE_REAL,
+     RIGHT, 2, SORT_UPDATE, cell_update},
+    {"weight", "‖weight‖", NULL, "norm of its parameters", FIGURE_REAL, RIGHT, 2,
+     SORT_WEIGHT, cell_weight},
+    {"dead", "dead", NULL, "share of its units that are 0 for all inputs", FIGURE_SHARE,
+     RIGHT, 2, 0, cell_dead},
 };
 const size_t n_column_table = COUNT_OF(column_table);
 
@@ -134,6 +142,12 @@ const struct column *column_sorted(const struct show *show, enum rows_sort sort)
         if (column_table[i].sort == sort)
             return &column_table[i];
     return NULL;
+}
+
+bool column_at_step(const struct column *column)
+{
+    return column->cell == cell_gradient || column->cell == cell_update ||
+           column->cell == cell_weight || column->cell == cell_dead;
 }
 
 const char *column_title(const struct column *column)

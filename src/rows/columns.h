@@ -69,6 +69,12 @@ enum run_amount {
     RUN_UNCOUNTED /* of these, how many have no known FLOPs */
 };
 uint64_t row_run(const struct show *show, const struct row *row, enum run_amount what);
+/* A number of the row at the step of show->step; of several equal siblings, of all
+ * together. False: not known. */
+bool row_at_step(const struct show *show, const struct row *row, enum step_number which,
+                 double *ret_value);
+/* Does a column show such numbers? */
+bool column_at_step(const struct column *column);
 /* Does the row have FLOPs? No: no operations were recorded, or none does matrix work, or
  * none of those was counted. *ret_least (unless NULL): some of them were not counted. */
 bool row_flops(const struct show *show, const struct row *row, bool *ret_least);

@@ -145,6 +145,21 @@ static void gradient_flow(struct buf *to, const struct show *show,
     flow_cell(to, "grad=", "grad", show, row);
 }
 
+static void update_flow(struct buf *to, const struct show *show, const struct row *row)
+{
+    flow_cell(to, "update/w=", "update", show, row);
+}
+
+static void weight_flow(struct buf *to, const struct show *show, const struct row *row)
+{
+    flow_cell(to, "weight=", "weight", show, row);
+}
+
+static void dead_flow(struct buf *to, const struct show *show, const struct row *row)
+{
+    flow_cell(to, "dead=", "dead", show, row);
+}
+
 static void in_dtype_flow(struct buf *to, const struct show *show,
                           const struct row *row)
 {
@@ -204,8 +219,9 @@ static void args_flow(struct buf *to, const struct show *show, const struct row 
 #define STAYS 255
 #define ON    true
 #define OFF   false
-#define RUN   true
-#define ANY   false
+#define ANY   0
+#define RUN   LABEL_OF_RUN
+#define TRAIN LABEL_OF_TRAINING
 
 /* The number before the text is the order of dropping if space is short, the lowest
  * first: averages, own values, FLOPs, dtype, device, (bars), shares, calls, in, out, memory,
@@ -239,7 +255,10 @@ const struct label_kind label_kinds[] = {
     {"outmean",    "Output mean",           0,   OFF, "outmean",    10, 3,  mean_flow, RUN},
     {"outstd",     "Output std",            0,   OFF, "outstd",     10, 3,  std_flow, RUN},
     {"outzeros",   "Output zeros",          0,   OFF, "outzeros",   9,  3,  zeros_flow, RUN},
-    {"grad",       "Gradient norm",         0,   OFF, "grad",       10, 3,  gradient_flow, RUN},
+    {"grad",       "Gradient norm",         0,   OFF, "grad",       10, 3,  gradient_flow, RUN | TRAIN},
+    {"update",     "Update ratio",          0,   OFF, "update",     10, 3,  update_flow, TRAIN},
+    {"weight",     "Weight norm",           0,   OFF, "weight",     10, 3,  weight_flow, TRAIN},
+    {"dead",       "Dead units",            0,   OFF, "dead",       5,  3,  dead_flow, TRAIN},
     {"in_dtype",   "Input dtypes",          0,   OFF, "in_dtype",   0,  3,  in_dtype_flow, RUN},
     {"out_dtype",  "Output dtypes",         0,   OFF, "out_dtype",  0,  3,  out_dtype_flow, RUN},
     {"name",       "Name",                  0,   ON,  NULL,         0,  0,  name_flow, ANY},
@@ -258,6 +277,12 @@ int label_kind_find(struct str id)
         if (str_is_word(id, label_kinds[i].id))
             return (int)i;
     return -1;
+}
+
+bool label_applies(const struct label_kind *kind, const struct show *show)
+{
+    return kind->needs == 0 || (kind->needs & LABEL_OF_RUN && show->activity) ||
+           (kind->needs & LABEL_OF_TRAINING && show->session->history);
 }
 
 void label_flow(struct buf *to, const struct label_kind *kind, const struct show *show,

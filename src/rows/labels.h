@@ -86,6 +86,11 @@ enum colour label_part_colour(const struct label *label, enum label_part part);
 
 /* --- Labels that the user switches on and off in the terminal (L, --labels) */
 
+enum label_needs {
+    LABEL_OF_RUN = 1,      /* a recording */
+    LABEL_OF_TRAINING = 2, /* a history */
+};
+
 struct label_kind {
     const char *id;     /* for --labels */
     const char *title;  /* in the label panel */
@@ -98,13 +103,15 @@ struct label_kind {
     /* Writes its text in the flowing form, as rp's explorer does; NULL: uses the cell.
      */
     void (*flow)(struct buf *to, const struct show *show, const struct row *row);
-    bool run; /* for recordings only */
+    unsigned needs; /* bits of enum label_needs: one of them; 0: nothing */
 };
 
 extern const struct label_kind label_kinds[];
 extern const size_t n_label_kinds;
 
 int label_kind_find(struct str id); /* an index in the table, or -1 */
+/* Does the session have what the label needs? */
+bool label_applies(const struct label_kind *kind, const struct show *show);
 /* Append the text of a label in the flowing form; nothing if not applicable. */
 void label_flow(struct buf *to, const struct label_kind *kind, const struct show *show,
                 const struct row *row);

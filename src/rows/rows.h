@@ -76,11 +76,13 @@ enum rows_sort {
     SORT_SELF,
     SORT_CALLS,
     SORT_FLOPS, /* this and the next need a recording with operations */
-    SORT_OPS,   /* the last order available in a printed tree */
-    SORT_GRAD,  /* norm of the newest gradients in a recording */
-    SORT_ZEROS, /* share of zeros in recorded results, else in measured tensors */
-    SORT_NAN,   /* count of NaN and Inf, likewise */
-    SORT_DELTA, /* rel Δ of a pair */
+    SORT_OPS,
+    SORT_GRAD,   /* norm of the newest gradients in a recording, or at a step */
+    SORT_UPDATE, /* update ratio at a step; this and the next need a history */
+    SORT_WEIGHT, /* the last order available in a printed tree */
+    SORT_ZEROS,  /* share of zeros in recorded results, else in measured tensors */
+    SORT_NAN,    /* count of NaN and Inf, likewise */
+    SORT_DELTA,  /* rel Δ of a pair */
     SORT_COUNT
 };
 struct rows_order {

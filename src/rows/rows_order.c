@@ -23,6 +23,8 @@ const struct rows_order rows_orders[SORT_COUNT] = {
     [SORT_FLOPS] = {"flops", 'f', "FLOPs", "most FLOPs first, forward"},
     [SORT_OPS] = {"ops", 'o', "operations", "most operations first, forward"},
     [SORT_GRAD] = {"grad", 'g', "gradient norm", "largest first"},
+    [SORT_UPDATE] = {"update", 'u', "update ratio", "largest first"},
+    [SORT_WEIGHT] = {"weight", 'w', "weight norm", "largest first"},
     [SORT_ZEROS] = {"zeros", 'z', "zeros", "most zeros first"},
     [SORT_NAN] = {"nan", '!', "NaN", "most NaN first"},
     [SORT_DELTA] = {"delta", 'd', "rel Δ", "most different first"},
@@ -290,21 +292,38 @@ static uint64_t node_amount(const struct order *order, uint32_t node)
                                      : counts_params(&session->places, place);
 }
 
+/* The bits of a real number sort like integers if it is not negative. */
+static uint64_t real_amount(double value)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
 static uint64_t column_amount(const struct order *order, const struct unit *unit)
 {
     uint32_t place = unit->place;
     double sum = 0;
-    uint64_t bits;
 
     if (!order->column)
         return UNKNOWN;
     for (uint32_t i = 0; i < unit->count; i++, place = order->outline->end[place])
         sum += order->column[place];
-    if (isnan(sum))
+    return isnan(sum) ? UNKNOWN : real_amount(sum);
+}
+
+/* A number that is not finite is the largest. */
+static uint64_t step_amount(const struct order *order, const struct row *row)
+{
+    enum step_number which = order->sort == SORT_GRAD     ? STEP_GRADIENT
+                             : order->sort == SORT_UPDATE ? STEP_RATIO
+                                                          : STEP_WEIGHT;
+    double value;
+
+    if (!row_at_step(order->outline->show, row, which, &value))
         return UNKNOWN;
-    memcpy(&bits, &sum, sizeof(bits)); /* not negative, so the bits sort like
-                                          integers */
-    return bits;
+    return real_amount(isnan(value) ? INFINITY : value);
 }
 
 /* The amount that a unit is sorted by, or UNKNOWN. */
@@ -313,6 +332,8 @@ static uint64_t amount(const struct order *order, const struct unit *unit)
     const struct show *show = order->outline->show;
     struct row row = row_of(unit);
 
+    if (order->sort >= SORT_GRAD && order->sort <= SORT_WEIGHT && show->step)
+        return step_amount(order, &row);
     if (order->sort >= SORT_GRAD)
         return column_amount(order, unit);
     if (order->outline->diff)

@@ -229,11 +229,59 @@ void cell_out_dtype(struct figure *to, const struct show *show, const struct row
     add_dtype(to, show, row, RUN_OUT);
 }
 
+/* ---- at a step of a training run ---- */
+
+bool row_at_step(const struct show *show, const struct row *row, enum step_number which,
+                 double *ret_value)
+{
+    struct step_numbers sum = {.known = 0};
+    uint32_t place = row->place;
+
+    if (!show->step || row->flags & ROW_MORE)
+        return false;
+    if (!(row->flags & ROW_RUN))
+        return step_number(&show->step->at[place], which, ret_value);
+    for (uint32_t i = 0; i < row->count; i++, place = show->model->end[place])
+        step_numbers_add(&sum, &show->step->at[place]);
+    return step_number(&sum, which, ret_value);
+}
+
+static void add_at_step(struct figure *to, const struct show *show,
+                        const struct row *row, enum step_number which)
+{
+    double value;
+
+    if (row_at_step(show, row, which, &value))
+        figure_real(to, value);
+}
+
+void cell_weight(struct figure *to, const struct show *show, const struct row *row)
+{
+    add_at_step(to, show, row, STEP_WEIGHT);
+}
+
+void cell_update(struct figure *to, const struct show *show, const struct row *row)
+{
+    add_at_step(to, show, row, STEP_RATIO);
+}
+
+void cell_dead(struct figure *to, const struct show *show, const struct row *row)
+{
+    double share;
+
+    if (row_at_step(show, row, STEP_DEAD, &share))
+        figure_share(to, share, 1);
+}
+
 /* The combined gradient norm of all parameters at and below the row. */
 void cell_gradient(struct figure *to, const struct show *show, const struct row *row)
 {
     struct below below;
 
+    if (show->step) {
+        add_at_step(to, show, row, STEP_GRADIENT);
+        return;
+    }
     if (!show->activity || row->flags & (ROW_MORE | ROW_RUN))
         return;
     below_sum(show, row->place, &below);

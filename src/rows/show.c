@@ -123,6 +123,7 @@ int show_init(struct show *show, const struct session *session, struct arena *ar
 {
     *show = (struct show){.session = session,
                           .model = session->model,
+                          .step = session->step,
                           .file_name = path_last(session->model->path)};
     if (find_globals(show, arena, err) < 0 || find_activity(show, arena, err) < 0 ||
         find_ops(show, arena, err) < 0)

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/map.h"
+#include "history/at_step.h"
 #include "session/session.h"
 #include "study/activity.h"
 #include "study/no_gradient.h"
@@ -32,7 +33,9 @@ struct show {
     const struct no_gradients *no_gradients; /* likewise */
     /* By place: forward operations at and below it. NULL: they were not recorded. */
     const struct op_sum *ops;
-    struct below_index *index; /* see below.h; NULL: no index */
+    const struct at_step *step; /* of a training run: numbers at one step; at first
+                                   those of the session. NULL: none */
+    struct below_index *index;  /* see below.h; NULL: no index */
     bool gaps_in_out; /* no `time` column: `out` shows why a module has no calls */
 };
 

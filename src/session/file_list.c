@@ -93,6 +93,18 @@ static uint32_t next_to_judge(struct file_list *list)
     return best;
 }
 
+static void sum_training(struct file_row *row, const struct history_summary *sum)
+{
+    row->trained = true;
+    row->has_loss = sum->has_loss;
+    row->loss = sum->newest_loss;
+    row->alarm = sum->alarms[SEVERITY_ALARM] > 0     ? SEVERITY_ALARM
+                 : sum->alarms[SEVERITY_WARNING] > 0 ? SEVERITY_WARNING
+                                                     : SEVERITY_NOTE;
+    for (int i = 0; i < HISTORY_PHASES && row->steps == 0; i++)
+        row->steps = sum->phases[i].steps;
+}
+
 /* Judges like `check`, except for checksums, which need all bytes. Sets only the judged
  * members of the row; `why` points into the session. */
 static struct file_row judge(const struct session *session)
@@ -114,7 +126,27 @@ static struct file_row judge(const struct session *session)
         if (session->model->findings[i].severity == SEVERITY_ALARM)
             row.why = session->model->findings[i].text;
     arena_release(&arena);
+    if (session->training)
+        sum_training(&row, session->training);
     return row;
+}
+
+/* Takes the judged members; the lock is held. */
+static void take_judged(struct file_list *list, struct file_row *row,
+                        const struct file_row *judged)
+{
+    row->state = FILE_JUDGED;
+    row->verdict = judged->verdict;
+    row->findings = judged->findings;
+    row->damaged = judged->damaged;
+    row->params = judged->params;
+    row->trained = judged->trained;
+    row->has_loss = judged->has_loss;
+    row->alarm = judged->alarm;
+    row->steps = judged->steps;
+    row->loss = judged->loss;
+    row->why = judged->why ? arena_str(&list->arena, str_of(judged->why)).at : NULL;
+    list->facts.trained += judged->trained;
 }
 
 static void judge_row(struct file_list *list, uint32_t number)
@@ -130,12 +162,7 @@ static void judge_row(struct file_list *list, uint32_t number)
     pthread_mutex_lock(&list->lock);
     row = &list->rows[number]; /* the array may have moved */
     if (session) {
-        row->state = FILE_JUDGED;
-        row->verdict = judged.verdict;
-        row->findings = judged.findings;
-        row->damaged = judged.damaged;
-        row->params = judged.params;
-        row->why = judged.why ? arena_str(&list->arena, str_of(judged.why)).at : NULL;
+        take_judged(list, row, &judged);
     } else if (err.code != ERR_CANCELLED) {
         row->state = FILE_TROUBLE;
         row->verdict = VERDICT_INCONCLUSIVE;

@@ -31,6 +31,11 @@ struct file_row {
     bool findings;      /* `check` reports findings, whatever the verdict */
     bool damaged;       /* truncated, or partly unreadable */
     uint64_t params;    /* if FILE_JUDGED */
+    bool trained;       /* has the history of a training run; when it was judged: */
+    bool has_loss;      /* the newest loss is known */
+    uint8_t alarm;      /* enum severity: the worst; SEVERITY_NOTE: none */
+    uint64_t steps;     /* logged ones */
+    double loss;        /* the newest */
     const char *why;    /* of FILE_TROUBLE the error; if damaged, the first finding */
     uint32_t number;    /* its index, in the order of finding */
 };
@@ -60,6 +65,7 @@ struct file_list_facts {
     uint32_t folders;    /* searched */
     uint32_t unreadable; /* folders */
     uint32_t found;      /* rows, before filtering */
+    uint32_t trained;    /* judged files that are training runs */
     uint32_t skipped;    /* other files: not a model by name or content */
     bool walking;        /* the search is not finished */
     bool full;           /* there are more than the limit */

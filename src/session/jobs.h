@@ -49,7 +49,7 @@ const struct numbers *jobs_numbers(struct jobs *jobs, uint32_t tensor, bool *ret
 void jobs_wait(struct jobs *jobs, uint32_t tensor, unsigned ms);
 
 /* Any other result computed from values (made.h). Waits for at most `ms`. One result
- * per function is kept, of at most seven functions: another question replaces it. NULL:
+ * per function is kept, of at most eight functions: another question replaces it. NULL:
  * it is running (*ret_busy), or *ret_why says why there is none. */
 const void *jobs_made(struct jobs *jobs, const struct making *making, unsigned ms,
                       bool *ret_busy, const char **ret_why);

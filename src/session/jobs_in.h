@@ -10,7 +10,7 @@
 
 #define JOBS_THREADS 2
 #define JOBS_WISHES  64
-#define JOBS_SLOTS   7     /* functions of jobs_made() */
+#define JOBS_SLOTS   8     /* functions of jobs_made() */
 #define JOBS_BRIEF   4096u /* answers that the long job queues before it waits */
 
 /* One request and its result. */

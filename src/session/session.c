@@ -6,6 +6,7 @@
 #include "base/base.h"
 #include "read/read.h"
 #include "run/run_file.h"
+#include "session/series_tree_in.h"
 
 /* A session grows with the places of its model, which are limited themselves. */
 #define SESSION_LIMIT (4 * GIB)
@@ -140,12 +141,40 @@ struct session *session_on_run(const struct run *run, struct source *source,
     return session;
 }
 
+int session_take_step(struct session *session, const char *step, struct err *err)
+{
+    struct at_step *at = arena_alloc(&session->arena, sizeof *at);
+    uint64_t number;
+
+    if (!at)
+        return arena_err(&session->arena, "the numbers of a step", err);
+    if (at_step_parse(str_of(step), &number, err) < 0)
+        return -1;
+    if (!session->history)
+        return err_set(err, ERR_USAGE,
+                       "%s: --step is for training runs; this file has no history",
+                       session->model->path);
+    if (at_step_read(session->history, session->model, number, &session->arena, at,
+                     err) < 0)
+        return -1;
+    session->step = at;
+    return 0;
+}
+
 static struct session *open_recording(const char *path, struct work *work,
                                       struct err *err)
 {
-    struct run *run = run_file_read(path, work, err);
-    struct session *session = run ? session_of_run(run, err) : NULL;
+    struct err why = {0};
+    struct run *run = run_file_read(path, work, &why);
+    const struct model *model = run ? NULL : series_tree(path, NULL);
+    struct session *session = NULL;
 
+    if (run)
+        session = session_of_run(run, err);
+    else if (model)
+        session = session_of(model, err);
+    else if (err)
+        *err = why;
     if (session)
         take_history(session, path);
     return session;

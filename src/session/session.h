@@ -5,6 +5,7 @@
  *
  * The tour of the room:
  *   session.c    opening; statistics of one tensor and of many
+ *   series_tree.c  the model of a history that has none
  *   find.c       finds a place by name, suffix or spelling
  *   numbers.h    statistics, quantiles, histogram and digest of one tensor
  *   jobs.h       the same in the background, and other long work (made.h)
@@ -19,6 +20,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/work.h"
+#include "history/at_step.h"
 #include "history/summary.h"
 #include "measure/measure.h"
 #include "model/model.h"
@@ -52,13 +54,15 @@ struct session {
     struct history_summary *training; /* when it was opened, or refreshed */
     const char *history_path;         /* also set if the history cannot be read */
     const char *history_why;          /* then: why */
+    const struct at_step *step;       /* see session_take_step() */
     struct stats **stats;             /* private: by tensor; NULL: not measured */
     struct exponents **exponents;     /* likewise */
     const char **why;                 /* likewise: why there are no statistics */
     const char **sha256;              /* likewise: 64 digits */
 };
 
-/* Opens a file or folder, or a recording (.scope). NULL: it cannot be opened. */
+/* Opens a file or folder, or a recording (.scope); of a history without a model, the tree
+ * of its names. NULL: it cannot be opened. */
 struct session *session_open(const char *path, struct work *work, struct err *err);
 /* Opens a model; takes it, even on failure. */
 struct session *session_of(const struct model *model, struct err *err);
@@ -76,6 +80,8 @@ struct session *session_on_run(const struct run *run, struct source *source,
 /* Reads the summary of the history again: another process may be writing it. False: it
  * cannot be read now, and the old one stays. */
 bool session_refresh_training(struct session *session);
+/* Reads the numbers of all places at a step of the history: a number or "newest". */
+int session_take_step(struct session *session, const char *step, struct err *err);
 void session_close(struct session *session); /* NULL is allowed */
 
 /* Does it have a verdict? A live module, and a recording of one in memory, has none: it

@@ -1,10 +1,12 @@
 #include "session/session.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/base.h"
 #include "base/test.h"
 #include "history/writer.h"
 #include "model/build.h"
@@ -315,6 +317,48 @@ TEST(a_history_that_cannot_be_read_leaves_the_rest)
     session = session_open(path, NULL, NULL);
     CHECK(session && session->run && !session->history && !session->training);
     CHECK(session->history_why && *session->history_why);
+    session_close(session);
+    unlink(path);
+}
+
+/* ---- a history without a model ---- */
+
+TEST(a_history_without_a_model_has_the_tree_of_its_series)
+{
+    static const char *const names[] = {"net.10.weight", "net.2.weight", "head", ""};
+    char path[] = "/tmp/torchoscope_session_XXXXXX";
+    struct history_writer *writer;
+    struct session *session;
+    double value;
+
+    close(mkstemp(path));
+    writer =
+        history_writer_create(path, NULL, NULL, &(struct history_options){0}, NULL);
+    history_writer_begin(writer, 3, HISTORY_TRAIN, 1000000000);
+    for (uint32_t i = 0; i < COUNT_OF(names); i++) {
+        const struct history_series series = {
+            .place = 1, /* of a model that is not there */
+            .kind = i < 2 ? HISTORY_PARAM : HISTORY_OUTPUT,
+            .name = str_of(names[i])};
+        struct history_point point = {.merged = 1};
+        const float at[2] = {3, 4};
+
+        point.series = history_writer_series(writer, &series);
+        stats_init(&point.stats, DTYPE_FLOAT32);
+        stats_add(&point.stats, NULL, DTYPE_FLOAT32, at, 2, 0, MEASURE_EXACT);
+        history_writer_point(writer, &point);
+    }
+    history_writer_end(writer, 0);
+    CHECK_INT(history_writer_close(writer, NULL), 0);
+    session = session_open(path, NULL, NULL);
+    CHECK(session && session->history && !session->run);
+    CHECK_INT(session->model->n_places, 7);
+    CHECK(place_find(session->model, STR("net.2")) <
+          place_find(session->model, STR("net.10")));
+    CHECK_INT(session_take_step(session, "newest", NULL), 0);
+    CHECK(step_number(&session->step->at[place_find(session->model, STR("net"))],
+                      STEP_WEIGHT, &value));
+    CHECK_NEAR(value, sqrt(50), 1e-12);
     session_close(session);
     unlink(path);
 }

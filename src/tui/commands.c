@@ -45,6 +45,11 @@ static int flat_command(struct tui *tui, struct str words, struct err *err)
     return 0;
 }
 
+static int step_command(struct tui *tui, struct str words, struct err *err)
+{
+    return link_go_to_step(&tui->explorer, words, err);
+}
+
 static int sort_command(struct tui *tui, struct str words, struct err *err)
 {
     struct str key;
@@ -248,6 +253,8 @@ const struct tui_command tui_commands[] = {
     {"panel", "N", "open a panel, by number or name", panel_command, complete_panels},
     {"stats", "[NAME]", "measure a tensor, or all of them", stats_command,
      complete_names},
+    {"step", "N", "numbers of step N of a training run, or of the newest", step_command,
+     NULL},
     {"hist", "BINS", "number of bins in histograms", hist_command, NULL},
     {"slice", "[..]", "show these values of the tensor", slice_command, NULL},
     {"check", NULL, "show whether the file is safe and complete", check_command, NULL},

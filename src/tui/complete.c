@@ -154,7 +154,7 @@ void complete_orders(struct tui *tui, struct str words, struct menu *to)
     if (tui->files)
         return;
     for (int i = 0; i < SORT_COUNT; i++)
-        if (i != SORT_DELTA || (tui->exploring && tui->explorer.pair))
+        if (sort_offered(tui, (enum rows_sort)i))
             offer(to, words, rows_orders[i].word, rows_orders[i].about);
 }
 

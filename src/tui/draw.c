@@ -392,6 +392,8 @@ void tui_frame(struct tui *tui)
         return;
     }
     if (tui->exploring && !tui->files) {
+        explorer_refresh_training(&tui->explorer);
+        explorer_refresh_step(&tui->explorer);
         title_line(&title, &tui->explorer, tui->frame.title.columns);
         draw_line(tui, &tui->frame.title, 0, &title, 0);
     }

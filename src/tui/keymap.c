@@ -120,8 +120,8 @@ const struct binding bindings[] = {
     {ACTION_ALARM, EVERYWHERE, "alarm", {'!'},
      "go to the next alarm or finding, then to warnings", "next alarm"},
     {ACTION_SORT, ALL, "sort", {'i'},
-     "sort; then n p m r s c f o g z ! d x; in a list of files n m p v x; the same key again "
-     "reverses", "sort"},
+     "sort; then n p m r s c f o g u w z ! d x; in a list of files n m p v x; the same key "
+     "again reverses", "sort"},
     {ACTION_FILTER, IN_FILES, "filter", {'f'},
      "in a list of files: show only one verdict; then u c i s d n x: unsafe, needs code, "
      "inconclusive, safe, damaged, not a model, all", "filter"},

@@ -9,6 +9,15 @@ static void add_order(struct tui *tui, enum rows_sort sort)
     menu_add(&tui->menu, order->key, str_of(order->title), str_of(order->about));
 }
 
+bool sort_offered(const struct tui *tui, enum rows_sort sort)
+{
+    if (sort == SORT_DELTA)
+        return tui->exploring && tui->explorer.pair;
+    if (sort == SORT_UPDATE || sort == SORT_WEIGHT)
+        return tui->exploring && explorer_follows(&tui->explorer);
+    return true;
+}
+
 void sort_menu(struct tui *tui)
 {
     if (tui->files) {
@@ -19,7 +28,7 @@ void sort_menu(struct tui *tui)
     tui->menu.title = "i In order of";
     tui->menu_of = ACTION_SORT;
     for (int i = 1; i < SORT_COUNT; i++)
-        if (i != SORT_DELTA || tui->explorer.pair)
+        if (sort_offered(tui, (enum rows_sort)i))
             add_order(tui, (enum rows_sort)i);
     add_order(tui, SORT_MODEL);
 }

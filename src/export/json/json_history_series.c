@@ -28,13 +28,6 @@ static double point_max(const struct history_point *point)
     return point->stats.max;
 }
 
-static double point_norm(const struct history_point *point)
-{
-    bool bad;
-
-    return history_point_norm(point, &bad);
-}
-
 static double point_bad(const struct history_point *point)
 {
     return (double)(point->stats.nan + point->stats.pos_inf + point->stats.neg_inf) /
@@ -43,9 +36,10 @@ static double point_bad(const struct history_point *point)
 
 static double point_ratio(const struct history_point *point)
 {
-    const struct history_number *ratio = &point->extra[EXTRA_RATIO];
+    double ratio;
 
-    return ratio->bad > 0 ? NAN : history_number_mean(ratio);
+    history_point_ratio(point, &ratio);
+    return ratio;
 }
 
 /* The numbers of a point; `some`: only series in which a point has it. */
@@ -54,9 +48,9 @@ static const struct point_number {
     double (*number)(const struct history_point *point);
     bool some;
 } point_numbers[] = {
-    {"norm", point_norm, false},  {"mean", point_mean, false},
-    {"std", point_std, false},    {"min", point_min, false},
-    {"max", point_max, false},    {"bad", point_bad, true},
+    {"norm", history_point_norm, false}, {"mean", point_mean, false},
+    {"std", point_std, false},           {"min", point_min, false},
+    {"max", point_max, false},           {"bad", point_bad, true},
     {"ratio", point_ratio, true},
 };
 
@@ -68,7 +62,7 @@ static bool has_number(const struct point_number *of, const struct history_point
         return stats_finite(&point->stats) < point->stats.count;
     if (of->number == point_ratio)
         return ratio->n + ratio->bad > 0;
-    return of->number == point_norm || stats_measured(&point->stats);
+    return of->number == history_point_norm || stats_measured(&point->stats);
 }
 
 static void put_numbers(struct json *json, const struct history_point *const *points,

@@ -202,6 +202,7 @@ void document_tensor(struct document *doc, uint32_t place)
     write_ties(doc, place);
     write_parts(doc, place);
     write_readable(doc, tensor);
+    document_at_step(doc, place);
 }
 
 /* ---- modules, groups, values ---- */
@@ -279,6 +280,7 @@ void document_module(struct document *doc, uint32_t place)
     export_flag(doc->json, "attribute", flags & PLACE_ATTRIBUTE);
     export_flag(doc->json, "empty", flags & PLACE_EMPTY);
     document_activity(doc, place);
+    document_at_step(doc, place);
 }
 
 void document_plain(struct document *doc, uint32_t place)

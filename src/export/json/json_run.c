@@ -164,6 +164,44 @@ static void write_op_sum(struct document *doc, const struct op_sum *sum)
         json_u64(doc->json, "flops_missing", sum->matrix_unknown);
 }
 
+/* ---- numbers of a step of a training run ---- */
+
+void document_step(struct document *doc)
+{
+    const struct at_step *at = doc->session->step;
+    struct json *json = doc->json;
+
+    if (!at)
+        return;
+    json_object(json, "step");
+    if (at->asked != STEP_NEWEST)
+        json_u64(json, "asked", at->asked);
+    if (at->step.merged > 0) {
+        json_u64(json, "first", at->step.first);
+        json_u64(json, "last", at->step.last);
+        json_u64(json, "merged", at->step.merged);
+    }
+    json_object(json, "scalars");
+    for (uint32_t i = 0; i < at->n_scalars; i++)
+        json_real(json, at->scalars[i].name, at->scalars[i].value);
+    json_object_end(json);
+    json_object_end(json);
+}
+
+void document_at_step(struct document *doc, uint32_t place)
+{
+    const struct at_step *at = doc->session->step;
+    double value;
+
+    if (!at || at->at[place].known == 0)
+        return;
+    json_object(doc->json, "at_step");
+    for (int i = 0; i < STEP_NUMBERS; i++)
+        if (step_number(&at->at[place], (enum step_number)i, &value))
+            json_real(doc->json, step_words[i].key, value);
+    json_object_end(doc->json);
+}
+
 void document_activity(struct document *doc, uint32_t place)
 {
     const struct activity *did;

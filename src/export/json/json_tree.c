@@ -144,6 +144,7 @@ void document_begin(struct document *doc, struct json *json,
     document_findings(doc, model->findings, model->n_findings, alarming(session));
     if (doc->run)
         document_run(doc);
+    document_step(doc);
 }
 
 const char *document_unsaid(const struct document *doc)

@@ -1,0 +1,300 @@
+#include "history/at_step.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "history/curves_in.h"
+
+#define AT_STEP_LIMIT (256 * MIB) /* of points while they are read */
+
+const struct step_word step_words[STEP_NUMBERS] = {
+    [STEP_GRADIENT] = {"gradient_norm", "‖grad‖"},
+    [STEP_WEIGHT] = {"weight_norm", "‖weight‖"},
+    [STEP_RATIO] = {"update_ratio", "update/w"},
+    [STEP_OUTPUT] = {"output_norm", "‖output‖"},
+    [STEP_GRAD_OUTPUT] = {"grad_output_norm", "‖grad out‖"},
+    [STEP_DEAD] = {"dead_share", "dead"},
+};
+
+/* ---- numbers ---- */
+
+static bool knows(const struct step_numbers *numbers, enum step_number which)
+{
+    return numbers->known >> which & 1;
+}
+
+static void learn(struct step_numbers *to, enum step_number which, double value)
+{
+    to->of[which] = value;
+    to->known |= 1u << which;
+}
+
+/* The first result of a module counts, of its first call. */
+static void learn_first(struct step_numbers *to, enum step_number which, double value)
+{
+    if (!knows(to, which))
+        learn(to, which, value);
+}
+
+/* The point of the update knows the ratio; without one, another of the parameter. */
+static void take_ratio(struct step_numbers *to, const struct history_point *point,
+                       bool certain)
+{
+    double ratio;
+
+    if ((knows(to, STEP_RATIO) && !certain) || !history_point_ratio(point, &ratio))
+        return;
+    learn(to, STEP_RATIO, ratio);
+    to->parts = 1;
+}
+
+void step_numbers_take(struct step_numbers *to, enum history_kind kind,
+                       const struct history_point *point)
+{
+    double norm = history_point_norm(point);
+
+    switch (kind) {
+    case HISTORY_OUTPUT:
+        learn_first(to, STEP_OUTPUT, norm);
+        if (point->extra[EXTRA_DEAD].n > 0 && point->units > 0)
+            learn_first(to, STEP_DEAD,
+                        history_number_mean(&point->extra[EXTRA_DEAD]) /
+                            (double)point->units);
+        break;
+    case HISTORY_GRAD_OUTPUT:
+        learn_first(to, STEP_GRAD_OUTPUT, norm);
+        break;
+    case HISTORY_PARAM:
+        learn(to, STEP_WEIGHT, norm);
+        take_ratio(to, point, false);
+        break;
+    case HISTORY_GRAD_PARAM:
+        learn(to, STEP_GRADIENT, norm);
+        take_ratio(to, point, false);
+        break;
+    case HISTORY_UPDATE:
+        to->update = norm;
+        take_ratio(to, point, true);
+        break;
+    default:
+        break;
+    }
+}
+
+static void add_norm(struct step_numbers *to, const struct step_numbers *from,
+                     enum step_number which)
+{
+    if (knows(from, which))
+        learn(to, which,
+              knows(to, which) ? stats_join_l2(to->of[which], from->of[which])
+                               : from->of[which]);
+}
+
+void step_numbers_close(struct step_numbers *param)
+{
+    double ratio = param->of[STEP_RATIO];
+
+    if (!knows(param, STEP_RATIO))
+        return;
+    if (knows(param, STEP_WEIGHT))
+        param->moved = param->of[STEP_WEIGHT];
+    else if (ratio > 0)
+        param->moved = param->update / ratio;
+    else
+        param->apart = true;
+    param->update = ratio * param->moved;
+}
+
+static void add_ratio(struct step_numbers *to, const struct step_numbers *from)
+{
+    if (from->parts == 0)
+        return;
+    to->update = to->parts > 0 ? stats_join_l2(to->update, from->update) : from->update;
+    to->moved = to->parts > 0 ? stats_join_l2(to->moved, from->moved) : from->moved;
+    learn(to, STEP_RATIO,
+          to->parts > 0 ? to->update / to->moved : from->of[STEP_RATIO]);
+    to->apart |= from->apart;
+    to->parts += from->parts;
+    if (to->apart && to->parts > 1)
+        to->known &= ~(1u << STEP_RATIO);
+}
+
+void step_numbers_add(struct step_numbers *to, const struct step_numbers *from)
+{
+    add_ratio(to, from);
+    add_norm(to, from, STEP_GRADIENT);
+    add_norm(to, from, STEP_WEIGHT);
+}
+
+bool step_number(const struct step_numbers *numbers, enum step_number which,
+                 double *ret_value)
+{
+    *ret_value = numbers->of[which];
+    return knows(numbers, which);
+}
+
+/* ---- all places ---- */
+
+struct at_step_making {
+    const struct model *model;
+    const struct history_series *series;
+    uint32_t n_series;
+    struct at_step *to;
+};
+
+/* The place of a series: a tensor's for parameters, by name if it has none. */
+static uint32_t place_of(const struct at_step_making *self,
+                         const struct history_series *series)
+{
+    const struct model *model = self->model;
+    bool param = series->kind >= HISTORY_PARAM;
+
+    if (series->place < model->n_places &&
+        (model->kind[series->place] == PLACE_TENSOR) == param)
+        return series->place;
+    return place_find(model, series->name);
+}
+
+static void take_points(struct at_step_making *self,
+                        const struct history_moment *moment)
+{
+    for (uint32_t i = 0; i < moment->n_points; i++) {
+        const struct history_point *point = &moment->points[i];
+        const struct history_series *series;
+        uint32_t place;
+
+        if (point->series >= self->n_series)
+            continue;
+        series = &self->series[point->series];
+        place = place_of(self, series);
+        if (place != NO_PLACE)
+            step_numbers_take(&self->to->at[place], (enum history_kind)series->kind,
+                              point);
+    }
+    for (uint32_t place = 0; place < self->to->n; place++)
+        step_numbers_close(&self->to->at[place]);
+}
+
+/* Children follow their parents. */
+static void add_up(struct at_step *to, const struct model *model)
+{
+    for (uint32_t p = to->n; p-- > 0;) {
+        if (p > 0)
+            step_numbers_add(&to->at[model->parent[p]], &to->at[p]);
+        to->known |= to->at[p].known;
+    }
+}
+
+/* A later value of the same step replaces an earlier one. */
+static void take_scalars(struct at_step *to, const struct history_moment *moment,
+                         const struct str *names, uint32_t n_names)
+{
+    for (uint32_t i = 0; i < moment->n_scalars; i++) {
+        const struct history_scalar *scalar = &moment->scalars[i];
+        struct step_scalar one;
+        uint32_t k = 0;
+
+        if (scalar->name >= n_names)
+            continue;
+        curves_copy(one.name, sizeof one.name, names[scalar->name]);
+        one.value =
+            scalar->number.n + scalar->number.bad > 1
+                ? (scalar->number.bad > 0 ? NAN : history_number_mean(&scalar->number))
+                : scalar->last;
+        while (k < to->n_scalars && strcmp(to->scalars[k].name, one.name) != 0)
+            k++;
+        if (k < STEP_SCALARS) {
+            to->scalars[k] = one;
+            to->n_scalars = k == to->n_scalars ? k + 1 : to->n_scalars;
+        }
+    }
+}
+
+bool at_step_scalar(const struct at_step *numbers, const char *name, double *ret_value)
+{
+    for (uint32_t i = 0; i < numbers->n_scalars; i++)
+        if (strcmp(numbers->scalars[i].name, name) == 0) {
+            *ret_value = numbers->scalars[i].value;
+            return true;
+        }
+    return false;
+}
+
+static int read_moment(struct history *history, uint64_t step, struct arena *arena,
+                       struct history_moment *ret_moment, struct err *err)
+{
+    if (history_read_moment(history, step, HISTORY_TRAIN, arena, ret_moment, err) < 0)
+        return -1;
+    if (ret_moment->step.merged > 0)
+        return 0;
+    return history_read_moment(history, step, HISTORY_EVAL, arena, ret_moment, err);
+}
+
+int at_step_parse(struct str text, uint64_t *ret_step, struct err *err)
+{
+    if (str_is(text, "newest"))
+        *ret_step = STEP_NEWEST;
+    else if (!str_to_u64(text, ret_step) || *ret_step == STEP_NEWEST)
+        return err_set(err, ERR_USAGE, "a step is a number, or newest, not \"%.*s\"",
+                       STR_ARG(str_head(text, 40)));
+    return 0;
+}
+
+int at_step_read(struct history *history, const struct model *model, uint64_t step,
+                 struct arena *arena, struct at_step *ret_numbers, struct err *err)
+{
+    struct at_step to = {.asked = step, .n = model->n_places};
+    struct at_step_making self = {.model = model, .to = &to};
+    struct history_moment moment;
+    struct history_series *series;
+    struct arena scratch;
+    struct str *names;
+    uint32_t n_names;
+    int status = -1;
+
+    if (history_hold(history, err) < 0)
+        return -1;
+    arena_init(&scratch, AT_STEP_LIMIT);
+    to.at = arena_array(arena, (size_t)to.n + 1, sizeof *to.at);
+    if (!to.at) {
+        arena_err(arena, "the numbers of a step", err);
+        goto out;
+    }
+    if (history_read_series(history, &scratch, &series, &self.n_series, err) < 0 ||
+        history_read_names(history, &scratch, &names, &n_names, err) < 0 ||
+        read_moment(history, step, &scratch, &moment, err) < 0)
+        goto out;
+    self.series = series;
+    to.step = moment.step;
+    take_scalars(&to, &moment, names, n_names);
+    take_points(&self, &moment);
+    add_up(&to, model);
+    *ret_numbers = to;
+    status = 0;
+
+out:
+    arena_release(&scratch);
+    history_let_go(history);
+    return status;
+}
+
+void at_step_text(struct buf *to, const struct at_step *numbers)
+{
+    const struct history_step *step = &numbers->step;
+
+    if (step->merged == 0) {
+        buf_text(to, "no step was logged");
+        if (numbers->asked != STEP_NEWEST)
+            buf_printf(to, " at or before %" PRIu64, numbers->asked);
+        return;
+    }
+    if (step->first == step->last)
+        buf_printf(to, "step %" PRIu64, step->first);
+    else
+        buf_printf(to, "steps %" PRIu64 " to %" PRIu64 ", merged", step->first,
+                   step->last);
+    if (numbers->asked != STEP_NEWEST && step->last < numbers->asked)
+        buf_printf(to, ", the newest logged at or before %" PRIu64, numbers->asked);
+}
