@@ -18,8 +18,8 @@ from torchoscope import _core, forward_stats, held, hooks, op_kinds, probes
 from torchoscope.clock import clock_of
 from torchoscope.device import Device
 from torchoscope.notes import Notes
+from torchoscope.op_replay import Kept
 from torchoscope.recording import Recording
-from torchoscope.replay import Kept
 from torchoscope.restore import modules_of
 from torchoscope.unseen import Unseen
 
