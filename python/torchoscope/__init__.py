@@ -35,6 +35,7 @@ __all__ = [
     "OpValue",
     "Ops",
     "Recording",
+    "Replayed",
     "Series",
     "Summary",
     "Tensor",
@@ -48,6 +49,7 @@ __all__ = [
     "open",
     "record",
     "register_flops",
+    "replay",
     "state_guard",
     "summary",
     "trace",
@@ -64,6 +66,7 @@ _LATER |= {"explore": "explorer", "Op": "ops", "Ops": "ops", "OpValue": "ops"}
 _LATER |= {"Graph": "graphs", "Node": "graphs", "Edge": "graphs", "graph": "graphs"}
 _LATER |= {"GraphDiff": "graphs", "BoxChange": "graphs", "LineChange": "graphs"}
 _LATER |= {"watch": "watching", "unwatch": "watching", "Watch": "watching"}
+_LATER |= {"replay": "replaying", "Replayed": "replaying"}
 _LATER |= {"History": "history", "Series": "history"}
 _LATER |= {"flops_formula": "flops", "register_flops": "flops"}
 

@@ -5,7 +5,9 @@ import contextlib
 import math
 import os
 import re
+import shlex
 import socket
+import sys
 import threading
 import time
 import warnings
@@ -13,7 +15,8 @@ import weakref
 
 import torch
 
-from torchoscope import _core
+from torchoscope import _core, capsule_file
+from torchoscope.capsule import Capsule
 from torchoscope.history import KINDS
 from torchoscope.recorder import parse_size
 from torchoscope.restore import modules_of
@@ -43,6 +46,7 @@ def watch(
     name=None,
     budget=0.03,
     limit="256MB",
+    capsule=True,
 ):
     """Follow the training of `model`: writes series over its steps to a .scope file.
 
@@ -54,6 +58,7 @@ def watch(
     name      part of the file's name; the model's class if not given
     budget    the share of time that logging may take; ignored with log_freq
     limit     the most that the file may have: old steps are merged to keep it
+    capsule   save the first step with a value that is not finite, for replay()
 
     Returns a Watch. docs/python.md has the details.
     """
@@ -68,6 +73,8 @@ def watch(
     unwatch(model)
     name = type(model).__name__ if name is None else str(name)
     handle = Watch(model, name, wanted, Steps(budget, log_freq), _path(dir, name), size)
+    if capsule:
+        handle._capsule = Capsule(handle._recorder._modules)
     with _lock:
         _watched[id(model)] = handle
     return handle
@@ -113,7 +120,7 @@ class Watch:
         self._wanted, self._budget, self._path = wanted, steps, path
         chosen = {kind for word in wanted for kind in _LOGS[word]}
         self._kinds = sum(1 << KINDS.index(kind) for kind in chosen)
-        self._writer = None
+        self._writer = self._capsule = None
         self._pid = os.getpid()
         self._closed = self._told = False
         self._count = self._next = self._number = 0
@@ -175,7 +182,7 @@ class Watch:
             if self._closed:
                 return
             self._guard(self._write_rest)
-            self._closed = True
+            self._closed, self._capsule = True, None
             if _watched.get(self._key) is self:
                 del _watched[self._key]
             writer, self._writer = self._writer, None
@@ -216,6 +223,19 @@ class Watch:
         if not self._in_step and not self._closed:
             self._in_step = True
             self._budget.decide()
+            if self._capsule is not None:
+                with self._own_time():
+                    self._guard(self._capsule.step)
+
+    def _pass_has(self, module, args, kwargs):
+        if self._capsule is not None and self._mine():
+            with self._own_time():
+                self._guard(self._capsule.begins, module, args, kwargs)
+
+    def _pass_gave(self, result):
+        if self._capsule is not None and self._mine():
+            with self._own_time():
+                self._guard(self._capsule.ends, result)
 
     def _pass_ends(self):
         if not self._mine():
@@ -262,6 +282,26 @@ class Watch:
         self._done = True
         self._count += 1
         self._number, self._next = self._next, self._next + 1
+
+    def _hit(self, where, text):
+        """A value is not finite: save what the step began with, for replay(). `where` is
+        "forward", "backward" or "optimizer". Returns the path, or None; only the first
+        hit has a capsule."""
+        capsule, self._capsule = self._capsule, None
+        if capsule is None or not self._mine():
+            return None
+        path = f"{self._path.removesuffix('.scope')}.nan.scope"
+        about = {"step": self._number if self._done else self._next}
+        about |= {"where": where, "text": text}
+        try:
+            os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+            capsule_file.save(capsule, path, self._recorder._model, self._name, about)
+        except Exception as problem:
+            self._say(f"the step could not be saved for replay: {problem}")
+            return None
+        how = f"torchoscope replay {shlex.quote(path)} FILE.py::FUNCTION"
+        print(f"torchoscope: step {about['step']} can run again: {how}", file=sys.stderr)
+        return path
 
     # --- writing
 

@@ -1,0 +1,251 @@
+"""replay(): runs the step of a capsule again and finds the operation that went wrong."""
+
+import contextlib
+import json
+import os
+
+import torch
+
+from torchoscope import _core
+from torchoscope.capsule import dotted, outputs, tensors_of
+from torchoscope.capsule_file import VERSION
+from torchoscope.first_bad import first_bad, is_bad
+from torchoscope.plain_tree import Unreadable, read
+from torchoscope.recorder import record
+from torchoscope.recording import tensor_of
+from torchoscope.restore import modules_of, state_guard
+from torchoscope.traces import loss_of
+
+
+def replay(path, model):
+    """Run the step of a capsule again, and find the first operation that gives a value
+    that is not finite.
+
+    path   a .nan.scope file, saved by watch()
+    model  the same model, newly made: it gets the parameters, buffers and train or eval
+           modes of the file
+
+    Returns a Replayed. docs/python.md has the details."""
+    capsule = _Opened(path)
+    modules = list(modules_of(model))
+    capsule.load(modules)
+    done = Replayed(capsule.path, capsule.about, capsule.lost)
+    backward = capsule.about["where"] != "forward"
+    options = {"gradients": backward, "parameters": False}
+    with state_guard(model):
+        recording = record(model, ops="stats", **options)
+        with recording:
+            for one in capsule.passes:
+                done.results.append(_run(capsule, one, dict(modules), backward, done))
+    done._found(recording, capsule)
+    return done
+
+
+def _run(capsule, one, modules, backward, done):
+    args, kwargs = capsule.inputs(one)
+    gradients = capsule.gradients(one)
+    capsule.set_random(one)
+    with contextlib.ExitStack() as stack:
+        for kind, dtype in one["autocast"].items():
+            stack.enter_context(torch.autocast(kind, dtype=getattr(torch, dtype)))
+        stack.enter_context(torch.inference_mode(one["inference"]))
+        stack.enter_context(torch.set_grad_enabled(one["grad"]))
+        result = modules[one["module"]](*args, **kwargs)
+    if backward and one["grad"]:
+        done.notes += _backward(result, gradients)
+    return result
+
+
+def _backward(result, gradients):
+    """Runs the backward; returns what differs from that of the training."""
+    found = list(outputs(result))
+    if gradients is None or len(gradients) != len(found):
+        total, source = loss_of(result, None)
+        if total is None:
+            return ["no backward ran: nothing in the result requires a gradient"]
+        total.backward()
+        return [f"the gradients of the results are not in the file: backward from {source}"]
+    pairs = [pair for pair in zip(found, gradients) if pair[1] is not None]
+    if pairs:
+        torch.autograd.backward(*map(list, zip(*pairs)))
+    return []
+
+
+class _Opened:
+    """A capsule, read from its file, which is not trusted."""
+
+    def __init__(self, path):
+        self.path = os.fspath(path)
+        self._run = _core.open_run(self.path)
+        text = self._run.facts().get("capsule")
+        if text is None:
+            raise ValueError(f"{self.path} is no capsule; watch() saves one as .nan.scope")
+        with self._checked():
+            found = json.loads(text)
+            if found["version"] != VERSION:
+                text = "has another version; update torchoscope to replay it"
+                raise Unreadable(f"the capsule {text}")
+            self.about = {key: found[key] for key in ("step", "where", "text")}
+            self.passes, self._state = list(found["passes"]), dict(found["state"])
+            self._frozen, self._eval = set(found["frozen"]), set(found["eval"])
+            self.lost = [str(one) for one in found["lost"]]
+            for one in self.passes:
+                self.lost += [str(text) for text in one["lost"]]
+
+    @contextlib.contextmanager
+    def _checked(self):
+        """Errors of a damaged file as one sentence."""
+        try:
+            yield
+        except Unreadable as error:
+            raise ValueError(f"{self.path}: {error}") from None
+        except (TypeError, KeyError, ValueError, IndexError, RecursionError) as error:
+            raise ValueError(f"{self.path}: damaged: {error!r}") from None
+
+    def kept(self, number):
+        with self._checked():
+            return tensor_of(*self._run.kept_at(number))
+
+    # --- the model
+
+    def load(self, modules):
+        """The parameters, buffers and modes of the file become those of the model."""
+        own = {}
+        for kind in ("_parameters", "_buffers"):
+            own |= tensors_of(modules, kind)
+        if self._state:
+            self._check_names(own)
+            for name, number in self._state.items():
+                self._load_one(name, own[name], number)
+        for name, module in modules:
+            module.training = name not in self._eval
+            for key, one in module._parameters.items():
+                if one is not None and one.is_leaf:
+                    one.requires_grad_(dotted(name, key) not in self._frozen)
+
+    def _check_names(self, own):
+        saved = [text.partition(":")[0] for text in self.lost]
+        missing = [name for name in own if name not in self._state and name not in saved]
+        unknown = [name for name in self._state if name not in own]
+        for names, text in ((unknown, "the model has no"), (missing, "the file has no")):
+            if names:
+                more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+                raise ValueError(f"{self.path}: {text} {', '.join(names[:3])}{more}")
+
+    def _load_one(self, name, to, number):
+        value = self.kept(number)
+        if value.shape != to.shape or value.dtype != to.dtype:
+            theirs, ours = (f"{_word(one)} {list(one.shape)}" for one in (value, to))
+            raise ValueError(f"{self.path}: {name} is {theirs}, that of the model is {ours}")
+        with torch.no_grad():
+            to.copy_(value)
+
+    # --- a pass
+
+    def inputs(self, one):
+        """(args, kwargs)"""
+        tensors = {}
+
+        def tensor(number):
+            if number not in tensors:
+                tensors[number] = self._input(one["inputs"][number])
+            return tensors[number]
+
+        with self._checked():
+            args = [read(tree, tensor) for tree in one["args"]]
+            return args, {key: read(tree, tensor) for key, tree in one["kwargs"].items()}
+
+    def _input(self, about):
+        if about["kept"] is None:
+            raise Unreadable(f"{about['at']} is not in the file: {'; '.join(self.lost)}")
+        value = self.kept(about["kept"])
+        if list(value.stride()) != about["strides"]:
+            with contextlib.suppress(RuntimeError):  # elements that share memory
+                laid = torch.empty_strided(value.shape, about["strides"], dtype=value.dtype)
+                value = laid.copy_(value)
+        value = _on(about["device"], value)
+        return value.requires_grad_() if about["grad"] else value
+
+    def gradients(self, one):
+        numbers = one["gradients"]
+        if numbers is None:
+            return None
+        return [None if number is None else self.kept(number) for number in numbers]
+
+    def set_random(self, one):
+        with self._checked():
+            for name, number in one["random"].items():
+                if name == "cpu":
+                    torch.set_rng_state(self.kept(number))
+                elif torch.cuda.is_available():
+                    torch.cuda.set_rng_state(self.kept(number), name)
+
+    # --- what was not finite before
+
+    def bad_before(self):
+        """A sentence about a tensor that was not finite when the step began, or None."""
+        for name, number in self._state.items():
+            if is_bad(self.kept(number)):
+                return f"{name} was not finite when the step began"
+        for one in self.passes:
+            for about in one["inputs"]:
+                if about["kept"] is not None and is_bad(self.kept(about["kept"])):
+                    return f"an input was not finite: {about['at']}"
+            for i, gradient in enumerate(self.gradients(one) or ()):
+                if gradient is not None and is_bad(gradient):
+                    text = "the gradient that reached the model was not finite"
+                    return f"{text} (result {i}): look at the loss"
+        return None
+
+
+def _on(device, value):
+    with contextlib.suppress(RuntimeError, AssertionError):  # not on this machine
+        return value.to(device)
+    return value
+
+
+def _word(tensor):
+    return str(tensor.dtype).partition(".")[2]
+
+
+class Replayed:
+    """What replay() found. str() gives it as text.
+
+    reproduced  did a value become not finite again?
+    op          the Op that gave the first such value, or None
+    where, step, text   what was found in training
+    lost        what the capsule does not hold, a list of sentences
+    notes       how this run differs from that of the training, a list of sentences
+    results     what the model returned, one for each pass
+    recording   the Recording, with all operations"""
+
+    def __init__(self, path, about, lost):
+        self.path, self.lost, self.notes, self.results = path, lost, [], []
+        self.step, self.where, self.text = about["step"], about["where"], about["text"]
+        self.reproduced, self.op, self.recording, self._why = False, None, None, None
+
+    def _found(self, recording, capsule):
+        self.recording = recording
+        self.op, self.reproduced = first_bad(recording)
+        if self.op is None:
+            self._why = capsule.bad_before()
+            self.reproduced = self.reproduced or self._why is not None
+
+    def __str__(self):
+        from torchoscope.first_bad import about_op
+
+        lines = [f"{self.path}: step {self.step}, {self.where}: {self.text}"]
+        if self.op is not None:
+            lines += about_op(self.op, self.recording)
+        elif self.reproduced:
+            lines.append(f"reproduced: {self._why or 'no operation of the model began it'}")
+        else:
+            reason = f": {'; '.join(self.lost)}" if self.lost else ""
+            lines.append(f"not reproduced: every value is finite{reason}")
+        if self.lost and self.reproduced:
+            lines += [f"note: {text}" for text in self.lost]
+        return "\n".join([*lines, *(f"note: {text}" for text in self.notes)])
+
+    def __repr__(self):
+        state = "reproduced" if self.reproduced else "not reproduced"
+        return f"<torchoscope.Replayed of {self.path}: {state}>"
