@@ -7,6 +7,7 @@ and buffers by capsule_file.py; replaying.py reads the file."""
 
 import contextlib
 import functools
+import time
 import weakref
 
 import torch
@@ -17,39 +18,42 @@ from torchoscope.plain_tree import Writer
 HELD_MOST = 64 << 20  # bytes of inputs and gradients, of one step
 COPIED_MOST = 1 << 20  # larger tensors are held by reference
 PASSES_MOST = 64  # of one step
+_LEARN = 16  # the first steps, and then every 16th, tell which buffers change
+_CREDIT = 10_000_000  # nanoseconds that may be spent before the share counts
 _OUTPUTS_MOST = 64  # results whose gradients are held
 
 
 class _Held:
     """A tensor as it was: a copy of its elements, or itself and how to see a write."""
 
-    __slots__ = ("tensor", "copy", "mark", "about", "lost")
+    __slots__ = ("tensor", "copy", "mark", "where", "lost", "_seen")
 
-    def __init__(self, tensor, left):
+    def __init__(self, tensor, left, where=None):
         self.tensor = self.copy = self.lost = None
-        self.mark = _core.mark(tensor)
-        size = self.mark[2] if self.mark else 0
-        self.about = {
-            "shape": list(tensor.shape),
-            "dtype": _word(tensor.dtype),
-            "device": str(tensor.device),
-            "grad": tensor.requires_grad,
-        }
-        if self.mark is None or tensor.layout is not torch.strided:
-            self.lost = f"a tensor of layout {tensor.layout} is not saved"
-            return
-        self.about["strides"] = list(tensor.stride())
-        if size > left:
-            self.lost = f"{_core.format_bytes(size)} are too many to hold"
-            return
-        if self.mark[3] and size <= COPIED_MOST:
-            self.copy = _core.copy(tensor)
-        if self.copy is None:
-            self.tensor = tensor
+        self.where, self.mark = where, _core.mark(tensor)
+        layout = tensor.layout
+        strides = tensor.stride() if layout is torch.strided else None
+        self._seen = tensor.shape, tensor.dtype, tensor.device, tensor.requires_grad, strides
+        if self.mark is None or strides is None:
+            self.lost = f"a tensor of layout {layout} is not saved"
+        elif self.mark[2] > left:
+            self.lost = f"{_core.format_bytes(self.mark[2])} are too many to hold"
+        else:
+            if self.mark[3]:
+                self.copy = _core.copy(tensor, COPIED_MOST)
+            if self.copy is None:
+                self.tensor = tensor
 
     @property
     def size(self):
         return 0 if self.lost else self.mark[2]
+
+    @property
+    def about(self):
+        shape, dtype, device, grad, strides = self._seen
+        found = {"at": self.where, "shape": list(shape), "dtype": _word(dtype)}
+        found |= {"device": str(device), "grad": grad}
+        return {**found, "strides": None if strides is None else list(strides)}
 
     def dense(self):
         """A tensor on the CPU, in C order; None with `lost` set."""
@@ -60,7 +64,7 @@ class _Held:
             return None
         if self.copy is None:
             return dense(self.tensor)
-        return tensor_of(self.copy, self.about)
+        return tensor_of(self.copy, *self._seen[:2])
 
 
 def dense(tensor):
@@ -68,12 +72,10 @@ def dense(tensor):
     return tensor.detach().resolve_conj().resolve_neg().cpu().contiguous()
 
 
-def tensor_of(data, about):
-    kind = getattr(torch, about["dtype"])
+def tensor_of(data, shape, dtype):
     if not len(data):
-        return torch.empty(about["shape"], dtype=kind)
-    flat = torch.frombuffer(bytearray(data), dtype=torch.uint8)
-    return flat.view(kind).reshape(about["shape"])
+        return torch.empty(shape, dtype=dtype)
+    return torch.frombuffer(bytearray(data), dtype=torch.uint8).view(dtype).reshape(shape)
 
 
 class _Pass:
@@ -83,10 +85,31 @@ class _Pass:
     __slots__ += ("n_grads", "__weakref__")
 
 
-class Capsule:
-    """Holds what a step began with. `modules`: (name, module) of the whole model."""
+def _paid(work):
+    """Counts the time of a method."""
 
-    def __init__(self, modules):
+    @functools.wraps(work)
+    def counted(self, *args):
+        began = time.perf_counter_ns()
+        try:
+            return work(self, *args)
+        finally:
+            self._credit -= time.perf_counter_ns() - began
+
+    return counted
+
+
+class Capsule:
+    """Holds what a step began with.
+
+    modules  (name, module) of the whole model
+    share    of the time that holding may take: steps that are too short are not all held;
+             None: all are"""
+
+    def __init__(self, modules, share=None):
+        self._share, self._credit = share, _CREDIT
+        self._last = time.perf_counter_ns()
+        self.holds = True  # the current step
         self._modules = modules
         self._names = {id(module): name for name, module in modules}
         self._params = [one for _, one in tensors_of(modules, "_parameters")]
@@ -95,40 +118,53 @@ class Capsule:
             for name, module in modules
             for key in module._buffers
         ]
-        self._changing = None  # names of buffers that passes write to; None: unknown
-        self._state = []  # (name, buffer, mark, copy or None), as the step began
-        self._versions = b""  # of the parameters
+        self._changing = None  # positions of buffers that passes write to; None: unknown
+        self._state, self._copies = [], {}  # buffers when the step began; their elements
+        self._versions = self._stamps = b""  # of parameters, of buffers
+        self._steps = 0
         self.passes, self.dropped, self._left = [], 0, HELD_MOST
 
     # --- each step
 
+    @_paid
     def step(self):
         """A step begins."""
+        now, last, self._last = time.perf_counter_ns(), self._last, time.perf_counter_ns()
+        if self._share is not None:
+            self._credit = min(self._credit + self._share * (now - last), _CREDIT)
+            self.holds = self._credit > 0
+        if not self.holds:
+            self.passes = []
+            return
         self._learn()
         self.passes, self.dropped, self._left = [], 0, HELD_MOST
         self._versions = _core.versions(self._params)
-        self._state, left = [], HELD_MOST
-        for name, buffers, key in self._buffers:
-            tensor = buffers.get(key)
-            if tensor is None:
-                continue
-            mark, copy = _core.mark(tensor), None
-            if self._changing is None or name in self._changing:
-                if mark and mark[3] and mark[2] <= left:
-                    copy, left = _core.copy(tensor), left - mark[2]
-            self._state.append((name, tensor, mark, copy))
+        self._state = [buffers.get(key) for _, buffers, key in self._buffers]
+        self._stamps = _core.versions(self._state)
+        self._copies, left = {}, HELD_MOST
+        for i in range(len(self._state)) if self._changing is None else self._changing:
+            copy = _core.copy(self._state[i], left)
+            if copy is not None:
+                self._copies[i], left = copy, left - len(copy)
 
     def _learn(self):
         """Which buffers change: only those are copied from the second step on."""
-        if not self.passes:
+        self._steps += 1
+        if not self.passes or self._steps > _LEARN and self._steps % _LEARN:
             return
+        now = _core.versions(self._state)
         self._changing = self._changing or set()
-        for name, tensor, mark, _ in self._state:
-            if name not in self._changing and _core.mark(tensor) != mark:
-                self._changing.add(name)
+        self._changing.update(i for i in range(len(self._state)) if self._wrote(now, i))
 
+    def _wrote(self, now, i):
+        """Was buffer i written to? `now`: the versions of all."""
+        return now[8 * i : 8 * i + 8] != self._stamps[8 * i : 8 * i + 8]
+
+    @_paid
     def begins(self, module, args, kwargs):
         """A pass begins."""
+        if not self.holds:
+            return
         module = module._modules.get("_orig_mod", module)
         if id(module) not in self._names:
             return
@@ -140,8 +176,7 @@ class Capsule:
 
         def take(tensor, where):
             if id(tensor) not in seen:
-                held = _Held(tensor, self._left)
-                held.about["at"] = where
+                held = _Held(tensor, self._left, where)
                 self._left -= held.size
                 seen[id(tensor)] = len(one.held)
                 one.held.append(held)
@@ -155,6 +190,7 @@ class Capsule:
         one.modes, one.random = _modes(), _random()
         self.passes.append(one)
 
+    @_paid
     def ends(self, result):
         """The pass returned: its results' gradients will be held too."""
         if not self.passes or not torch.is_grad_enabled():
@@ -197,13 +233,13 @@ class Capsule:
         """{name: (the model's buffer, a tensor with its elements when the step began, or
         None: they were overwritten)}"""
         found = {name: (one, one) for name, one in tensors_of(self._modules, "_buffers")}
-        for name, tensor, mark, copy in self._state:
-            if name not in found:
+        now = _core.versions(self._state)
+        for i, (tensor, (name, _, _)) in enumerate(zip(self._state, self._buffers)):
+            if tensor is None or name not in found:
                 continue
-            then = tensor if _core.mark(tensor) == mark else None
-            if copy is not None:
-                about = {"shape": tensor.shape, "dtype": _word(tensor.dtype)}
-                then = tensor_of(copy, about)
+            then = None if self._wrote(now, i) else tensor
+            if i in self._copies:
+                then = tensor_of(self._copies[i], tensor.shape, tensor.dtype)
             found[name] = found[name][0], then
         return found
 

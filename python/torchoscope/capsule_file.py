@@ -87,7 +87,7 @@ class _File:
             tensor = held.dense()
             number = None if tensor is None else self.put(tensor)
             if tensor is None:
-                lost.append(f"{held.about['at']}: {held.lost}")
+                lost.append(f"{held.where}: {held.lost}")
             inputs.append({**held.about, "kept": number})
             tensors.append(tensor)
         grads = self._put_gradients(one, lost)

@@ -28,7 +28,8 @@ def run(command, words, options, page, by_program=False):
     try:
         import_torch(by_program)
         # The user's file sees argv of a script without arguments.
-        sys.argv[:] = [words[0].partition("::")[0]] if words else [""]
+        target = next((word for word in words or () if "::" in word), "")
+        sys.argv[:] = [target.partition("::")[0]]
         status = _COMMANDS[command](words or [], options, page)
         sys.stdout.flush()
         return status

@@ -74,7 +74,8 @@ def watch(
     name = type(model).__name__ if name is None else str(name)
     handle = Watch(model, name, wanted, Steps(budget, log_freq), _path(dir, name), size)
     if capsule:
-        handle._capsule = Capsule(handle._recorder._modules)
+        share = budget / 3 if log_freq is None else None
+        handle._capsule = Capsule(handle._recorder._modules, share)
     with _lock:
         _watched[id(model)] = handle
     return handle
@@ -290,9 +291,13 @@ class Watch:
         capsule, self._capsule = self._capsule, None
         if capsule is None or not self._mine():
             return None
-        path = f"{self._path.removesuffix('.scope')}.nan.scope"
-        about = {"step": self._number if self._done else self._next}
-        about |= {"where": where, "text": text}
+        step = self._number if self._done else self._next
+        if not capsule.passes:
+            why = "steps are too short to hold them all; log_freq=1 does"
+            print(f"torchoscope: step {step} was not saved: {why}", file=sys.stderr)
+            return None
+        path = f"{self.path.removesuffix('.scope')}.nan.scope"
+        about = {"step": step, "where": where, "text": text}
         try:
             os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
             capsule_file.save(capsule, path, self._recorder._model, self._name, about)
@@ -300,7 +305,7 @@ class Watch:
             self._say(f"the step could not be saved for replay: {problem}")
             return None
         how = f"torchoscope replay {shlex.quote(path)} FILE.py::FUNCTION"
-        print(f"torchoscope: step {about['step']} can run again: {how}", file=sys.stderr)
+        print(f"torchoscope: step {step} can run again: {how}", file=sys.stderr)
         return path
 
     # --- writing

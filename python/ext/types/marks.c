@@ -24,18 +24,24 @@ static PyObject *mark(PyObject *module, PyObject *tensor)
         PyBool_FromLong(readable));
 }
 
-/* copy(tensor) -> bytes: its elements, dense and in C order; None: they cannot be read */
-static PyObject *copy(PyObject *module, PyObject *tensor)
+/* copy(tensor, most) -> bytes: its elements, dense and in C order; None: they cannot be
+ * read, or are more than `most` bytes */
+static PyObject *copy(PyObject *module, PyObject *args)
 {
     struct live_tensor look;
-    PyObject *bytes;
+    PyObject *bytes, *tensor;
+    unsigned long long most;
     size_t size;
 
     (void)module;
+    if (!PyArg_ParseTuple(args, "OK:copy", &tensor, &most))
+        return NULL;
     if (!tensor_is(tensor) || !tensor_look(tensor, &look) ||
         !(look.flags & LIVE_READABLE))
         Py_RETURN_NONE;
     size = elements_size((enum dtype)look.dtype, (size_t)look.numel);
+    if (size > most)
+        Py_RETURN_NONE;
     bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)size);
     if (bytes && size > 0 && !tensor_copy(&look, PyBytes_AsString(bytes), size)) {
         Py_DECREF(bytes);
@@ -62,7 +68,7 @@ static PyObject *versions(PyObject *module, PyObject *list)
 
 PyMethodDef marks_functions[] = {
     {"mark", mark, METH_O, "mark(tensor): what a write to it changes, its size"},
-    {"copy", copy, METH_O, "copy(tensor): its elements, as bytes"},
+    {"copy", copy, METH_VARARGS, "copy(tensor, most): its elements, as bytes"},
     {"versions", versions, METH_O, "versions(list): of these tensors, as bytes"},
     {NULL, NULL, 0, NULL},
 };
