@@ -119,8 +119,9 @@ class Capsule:
             for key in module._buffers
         ]
         self._changing = None  # positions of buffers that passes write to; None: unknown
-        self._state, self._copies = [], {}  # buffers when the step began; their elements
-        self._versions = self._stamps = b""  # of parameters, of buffers
+        self._state = []  # the buffers when the step began
+        self._copies, self._marks = {}, {}  # by position; marks tell a write
+        self._versions = b""  # of the parameters
         self._steps = 0
         self.passes, self.dropped, self._left = [], 0, HELD_MOST
 
@@ -140,25 +141,26 @@ class Capsule:
         self.passes, self.dropped, self._left = [], 0, HELD_MOST
         self._versions = _core.versions(self._params)
         self._state = [buffers.get(key) for _, buffers, key in self._buffers]
-        self._stamps = _core.versions(self._state)
-        self._copies, left = {}, HELD_MOST
-        for i in range(len(self._state)) if self._changing is None else self._changing:
-            copy = _core.copy(self._state[i], left)
-            if copy is not None:
-                self._copies[i], left = copy, left - len(copy)
+        self._copies, self._marks, left = {}, {}, HELD_MOST
+        for i, tensor in enumerate(self._state):
+            if self._changing is None or i in self._changing:
+                copy = _core.copy(tensor, left)
+                if copy is not None:
+                    self._copies[i], left = copy, left - len(copy)
+            if self._changing is None or i not in self._copies:
+                self._marks[i] = _core.mark(tensor)
 
     def _learn(self):
         """Which buffers change: only those are copied from the second step on."""
         self._steps += 1
         if not self.passes or self._steps > _LEARN and self._steps % _LEARN:
             return
-        now = _core.versions(self._state)
         self._changing = self._changing or set()
-        self._changing.update(i for i in range(len(self._state)) if self._wrote(now, i))
+        self._changing.update(i for i in self._marks if self._wrote(i))
 
-    def _wrote(self, now, i):
-        """Was buffer i written to? `now`: the versions of all."""
-        return now[8 * i : 8 * i + 8] != self._stamps[8 * i : 8 * i + 8]
+    def _wrote(self, i):
+        """Was buffer i written to? Not all kernels raise its version."""
+        return _core.mark(self._state[i]) != self._marks[i]
 
     @_paid
     def begins(self, module, args, kwargs):
@@ -233,12 +235,12 @@ class Capsule:
         """{name: (the model's buffer, a tensor with its elements when the step began, or
         None: they were overwritten)}"""
         found = {name: (one, one) for name, one in tensors_of(self._modules, "_buffers")}
-        now = _core.versions(self._state)
         for i, (tensor, (name, _, _)) in enumerate(zip(self._state, self._buffers)):
             if tensor is None or name not in found:
                 continue
-            then = None if self._wrote(now, i) else tensor
-            if i in self._copies:
+            if i not in self._copies:
+                then = None if self._wrote(i) else tensor
+            else:
                 then = tensor_of(self._copies[i], tensor.shape, tensor.dtype)
             found[name] = found[name][0], then
         return found

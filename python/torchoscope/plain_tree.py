@@ -74,7 +74,11 @@ _WORDS = {
 
 
 class Unreadable(ValueError):
-    """A part that was not written, or does not have the form of this file."""
+    """It does not have the form of a tree."""
+
+
+class Lost(Unreadable):
+    """A part was not written."""
 
 
 def read(tree, tensors):
@@ -98,7 +102,7 @@ def _read(tree, tensors, depth):
     if kind == "tensor":
         return tensors(of)
     if kind == "lost":
-        raise Unreadable(str(of))
+        raise Lost(str(of))
     if kind in _READ:
         return _READ[kind](of)
     if kind == "dict":

@@ -10,7 +10,7 @@ from torchoscope import _core
 from torchoscope.capsule import dotted, outputs, tensors_of
 from torchoscope.capsule_file import VERSION
 from torchoscope.first_bad import first_bad, is_bad
-from torchoscope.plain_tree import Unreadable, read
+from torchoscope.plain_tree import Lost, Unreadable, read
 from torchoscope.recorder import record
 from torchoscope.recording import tensor_of
 from torchoscope.restore import modules_of, state_guard
@@ -30,30 +30,50 @@ def replay(path, model):
     modules = list(modules_of(model))
     capsule.load(modules)
     done = Replayed(capsule.path, capsule.about, capsule.lost)
+    try:
+        passes = [_Pass(capsule, one, dict(modules)) for one in capsule.passes]
+    except Lost:
+        done._why = f"it needs {'; '.join(capsule.lost)}"
+        return done
     backward = capsule.about["where"] != "forward"
-    options = {"gradients": backward, "parameters": False}
     with state_guard(model):
-        recording = record(model, ops="stats", **options)
+        recording = record(model, ops="stats", gradients=backward, parameters=False)
         with recording:
-            for one in capsule.passes:
-                done.results.append(_run(capsule, one, dict(modules), backward, done))
+            for one in passes:
+                result = one.forward()
+                done.results.append(result)
+                if backward and one.graded:
+                    done.notes += _backward(result, one.gradients)
     done._found(recording, capsule)
     return done
 
 
-def _run(capsule, one, modules, backward, done):
-    args, kwargs = capsule.inputs(one)
-    gradients = capsule.gradients(one)
-    capsule.set_random(one)
-    with contextlib.ExitStack() as stack:
-        for kind, dtype in one["autocast"].items():
-            stack.enter_context(torch.autocast(kind, dtype=getattr(torch, dtype)))
-        stack.enter_context(torch.inference_mode(one["inference"]))
-        stack.enter_context(torch.set_grad_enabled(one["grad"]))
-        result = modules[one["module"]](*args, **kwargs)
-    if backward and one["grad"]:
-        done.notes += _backward(result, gradients)
-    return result
+class _Pass:
+    """One call of the model. Reads the file before the recording begins."""
+
+    def __init__(self, capsule, about, modules):
+        with capsule.checked():
+            self._module = modules[about["module"]]
+            self._args, self._kwargs = capsule.inputs(about)
+            self.gradients = capsule.gradients(about)
+            self._random = {key: capsule.kept(n) for key, n in about["random"].items()}
+            self._autocast = {
+                kind: read({"dtype": name}, None) for kind, name in about["autocast"].items()
+            }
+            self.graded, self._inference = bool(about["grad"]), bool(about["inference"])
+
+    def forward(self):
+        for name, state in self._random.items():
+            if name == "cpu":
+                torch.set_rng_state(state)
+            elif torch.cuda.is_available():
+                torch.cuda.set_rng_state(state, name)
+        with contextlib.ExitStack() as stack:
+            for kind, dtype in self._autocast.items():
+                stack.enter_context(torch.autocast(kind, dtype=dtype))
+            stack.enter_context(torch.inference_mode(self._inference))
+            stack.enter_context(torch.set_grad_enabled(self.graded))
+            return self._module(*self._args, **self._kwargs)
 
 
 def _backward(result, gradients):
@@ -71,6 +91,14 @@ def _backward(result, gradients):
     return []
 
 
+class _Told(ValueError):
+    """A sentence about a file."""
+
+
+_DAMAGE = (TypeError, ValueError, LookupError, OverflowError, AttributeError)
+_DAMAGE += (RecursionError,)
+
+
 class _Opened:
     """A capsule, read from its file, which is not trusted."""
 
@@ -80,7 +108,7 @@ class _Opened:
         text = self._run.facts().get("capsule")
         if text is None:
             raise ValueError(f"{self.path} is no capsule; watch() saves one as .nan.scope")
-        with self._checked():
+        with self.checked():
             found = json.loads(text)
             if found["version"] != VERSION:
                 text = "has another version; update torchoscope to replay it"
@@ -93,17 +121,19 @@ class _Opened:
                 self.lost += [str(text) for text in one["lost"]]
 
     @contextlib.contextmanager
-    def _checked(self):
+    def checked(self):
         """Errors of a damaged file as one sentence."""
         try:
             yield
+        except (Lost, _Told):
+            raise
         except Unreadable as error:
-            raise ValueError(f"{self.path}: {error}") from None
-        except (TypeError, KeyError, ValueError, IndexError, RecursionError) as error:
-            raise ValueError(f"{self.path}: damaged: {error!r}") from None
+            raise _Told(f"{self.path}: {error}") from None
+        except _DAMAGE as error:
+            raise _Told(f"{self.path}: damaged: {error!r}") from None
 
     def kept(self, number):
-        with self._checked():
+        with self.checked():
             return tensor_of(*self._run.kept_at(number))
 
     # --- the model
@@ -151,13 +181,13 @@ class _Opened:
                 tensors[number] = self._input(one["inputs"][number])
             return tensors[number]
 
-        with self._checked():
+        with self.checked():
             args = [read(tree, tensor) for tree in one["args"]]
             return args, {key: read(tree, tensor) for key, tree in one["kwargs"].items()}
 
     def _input(self, about):
         if about["kept"] is None:
-            raise Unreadable(f"{about['at']} is not in the file: {'; '.join(self.lost)}")
+            raise Lost(about["at"])  # self.lost says why
         value = self.kept(about["kept"])
         if list(value.stride()) != about["strides"]:
             with contextlib.suppress(RuntimeError):  # elements that share memory
@@ -171,14 +201,6 @@ class _Opened:
         if numbers is None:
             return None
         return [None if number is None else self.kept(number) for number in numbers]
-
-    def set_random(self, one):
-        with self._checked():
-            for name, number in one["random"].items():
-                if name == "cpu":
-                    torch.set_rng_state(self.kept(number))
-                elif torch.cuda.is_available():
-                    torch.cuda.set_rng_state(self.kept(number), name)
 
     # --- what was not finite before
 
@@ -226,10 +248,10 @@ class Replayed:
 
     def _found(self, recording, capsule):
         self.recording = recording
+        self._why = capsule.bad_before()
         self.op, self.reproduced = first_bad(recording)
-        if self.op is None:
-            self._why = capsule.bad_before()
-            self.reproduced = self.reproduced or self._why is not None
+        if self._why is not None:
+            self.op, self.reproduced = None, True
 
     def __str__(self):
         from torchoscope.first_bad import about_op
@@ -239,8 +261,10 @@ class Replayed:
             lines += about_op(self.op, self.recording)
         elif self.reproduced:
             lines.append(f"reproduced: {self._why or 'no operation of the model began it'}")
+        elif self._why is not None:
+            lines.append(f"not reproduced: {self._why}")
         else:
-            reason = f": {'; '.join(self.lost)}" if self.lost else ""
+            reason = f"; {'; '.join(self.lost)}" if self.lost else ""
             lines.append(f"not reproduced: every value is finite{reason}")
         if self.lost and self.reproduced:
             lines += [f"note: {text}" for text in self.lost]
