@@ -33,6 +33,7 @@ __all__ = [
     "OpValue",
     "Ops",
     "Recording",
+    "Replayed",
     "Series",
     "Summary",
     "Tensor",
@@ -46,6 +47,7 @@ __all__ = [
     "open",
     "record",
     "register_flops",
+    "replay",
     "state_guard",
     "summary",
     "trace",
@@ -596,7 +598,22 @@ def watch(
     name: str | None = None,
     budget: float = 0.03,
     limit: int | str = "256MB",
+    capsule: bool = True,
 ) -> Watch: ...
+
+class Replayed:
+    path: str
+    step: int
+    where: str
+    text: str
+    reproduced: bool
+    op: Op | None
+    lost: list[str]
+    notes: list[str]
+    results: list[Any]
+    recording: Recording | None
+
+def replay(path: str | os.PathLike[str], model: object) -> Replayed: ...
 def unwatch(model: object) -> None: ...
 def record(
     model: object,
