@@ -135,6 +135,7 @@ static int fill_module(PyObject *module)
     if (!state->run_type || !state->model_type || !recorder_type || !budget_type ||
         !hub_type || !state->writer_type || !history_type ||
         PyModule_AddFunctions(module, peek_functions) < 0 ||
+        PyModule_AddFunctions(module, marks_functions) < 0 ||
         PyModule_AddFunctions(module, numbers_functions) < 0 || add_error(module) < 0)
         return -1;
     return PyModule_AddStringConstant(module, "version", TORCHOSCOPE_VERSION);

@@ -35,6 +35,7 @@ __all__ = [
     "OpValue",
     "Ops",
     "Recording",
+    "Replayed",
     "Series",
     "Summary",
     "Tensor",
@@ -50,6 +51,7 @@ __all__ = [
     "open",
     "record",
     "register_flops",
+    "replay",
     "state_guard",
     "summary",
     "trace",
@@ -67,6 +69,7 @@ _LATER |= {"Graph": "graphs", "Node": "graphs", "Edge": "graphs", "graph": "grap
 _LATER |= {"GraphDiff": "graphs", "BoxChange": "graphs", "LineChange": "graphs"}
 _LATER |= {"watch": "watching", "unwatch": "watching", "Watch": "watching"}
 _LATER |= {"WatchPoint": "watch_sinks", "WatchStep": "watch_sinks"}
+_LATER |= {"replay": "replaying", "Replayed": "replaying"}
 _LATER |= {"History": "history", "Series": "history"}
 _LATER |= {"flops_formula": "flops", "register_flops": "flops"}
 

@@ -33,6 +33,7 @@ __all__ = [
     "OpValue",
     "Ops",
     "Recording",
+    "Replayed",
     "Series",
     "Summary",
     "Tensor",
@@ -48,6 +49,7 @@ __all__ = [
     "open",
     "record",
     "register_flops",
+    "replay",
     "state_guard",
     "summary",
     "trace",
@@ -644,7 +646,22 @@ def watch(
     budget: float = 0.03,
     limit: int | str = "256MB",
     backend: _Backend | Iterable[_Backend] = "file",
+    capsule: bool = True,
 ) -> Watch: ...
+
+class Replayed:
+    path: str
+    step: int
+    where: str
+    text: str
+    reproduced: bool
+    op: Op | None
+    lost: list[str]
+    notes: list[str]
+    results: list[Any]
+    recording: Recording | None
+
+def replay(path: str | os.PathLike[str], model: object) -> Replayed: ...
 def unwatch(model: object) -> None: ...
 def record(
     model: object,

@@ -25,10 +25,12 @@ def main():
     live = _core.live("torchoscope", *sys.argv[1:])
     if live is None:
         return _core.main("torchoscope", *sys.argv[1:])
-    from torchoscope import shell
-
     if not by_program and not sys.flags.safe_path:
         del sys.path[0]  # the current folder: the user's code comes after torch
+    from torchoscope import shell
+
+    if live[0] == "run":
+        return lambda: shell.run_script(*live[1:3])
     return shell.run(*live, by_program=by_program)
 
 
@@ -53,4 +55,6 @@ if __name__ == "__main__":
         status = main()
     except KeyboardInterrupt:
         status = 130
+    if callable(status):  # a script: its exceptions are Python's to handle
+        status = status()
     sys.exit(status)

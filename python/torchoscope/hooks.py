@@ -463,8 +463,8 @@ def is_ours(call):
 
 
 def watch_calls(modules, begins, ends, lost):
-    """Call begins(module) and ends(module) around calls of these modules, without
-    hooks, so that other calls cost nothing. Returns a function that ends the watch.
+    """Call begins(module, args, kwargs) and ends(module, result) around calls of these
+    modules (result: None if it raised), without hooks, so that other calls cost nothing. Returns a function that ends the watch.
     Returns None if this torch lacks the attribute, or if compiled code has guards on it
     and would be recompiled. When torch starts to compile, the watch ends and calls
     lost()."""
@@ -518,13 +518,15 @@ def _watch(module, begins, ends):
             return go(*args, **kwargs)
         if not _watching and "torch._dynamo" in sys.modules:
             _watch_compiler()
+        result = None
         with contextlib.suppress(Exception):
-            begins(this)
+            begins(this, args, kwargs)
         try:
-            return go(*args, **kwargs)
+            result = go(*args, **kwargs)
+            return result
         finally:
             with contextlib.suppress(Exception):
-                ends(this)
+                ends(this, result)
 
     module.__dict__["_compiled_call_impl"] = watched_call
     return watched_call, inner

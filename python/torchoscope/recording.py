@@ -205,7 +205,7 @@ class Recording(Shown):
         kept = getattr(self, "_replay", None)
         if kept is None:
             raise RuntimeError('record with ops="replay" to run operations again')
-        from torchoscope.replay import Replay
+        from torchoscope.op_replay import Replay
 
         return Replay(kept, self.ops(), shuffle)
 

@@ -1,5 +1,5 @@
 """Live models on the command line: explore, summary, record, memory, diff, export,
-ops and graph of model.py::make. src/cli parses the arguments; see docs/python.md, "The shell"."""
+ops, graph and replay of model.py::make; run of a script. src/cli parses the arguments; see docs/python.md, "The shell"."""
 
 import contextlib
 import inspect
@@ -28,7 +28,8 @@ def run(command, words, options, page, by_program=False):
     try:
         import_torch(by_program)
         # The user's file sees argv of a script without arguments.
-        sys.argv[:] = [words[0].partition("::")[0]] if words else [""]
+        target = next((word for word in words or () if "::" in word), "")
+        sys.argv[:] = [target.partition("::")[0]]
         status = _COMMANDS[command](words or [], options, page)
         sys.stdout.flush()
         return status
@@ -43,6 +44,24 @@ def run(command, words, options, page, by_program=False):
         # The reader is gone. Avoid a second error when Python flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return TROUBLE
+
+
+def run_script(words, options):
+    """torchoscope run: returns or raises as the script does."""
+    from torchoscope import script
+
+    wanted = {name.replace("-", "_"): value for name, value in options.items()}
+    wanted["capsule"] = not wanted.pop("no_capsule", False)
+    try:
+        if not 0 < wanted.get("budget", 0.5) < 1:
+            raise Trouble("run: --budget must be between 0 and 1")
+        if wanted.get("log_freq") == 0:
+            raise Trouble("run: --log-freq must be 1 or more")
+        script.run(words, wanted)
+    except Trouble as trouble:
+        _say(str(trouble))
+        return TROUBLE
+    return FINE
 
 
 def _say(sentence):
@@ -400,6 +419,35 @@ def _unique(target, options, page):
     return cli.main(words + (["--dir", options["dir"]] if "dir" in options else []))
 
 
+def _replay(words, options, page):
+    """Run the step of a capsule again; status 1: a value is not finite again."""
+    from torchoscope.replaying import replay
+
+    if len(words) != 2 or "::" in words[0]:
+        raise Trouble("usage: torchoscope replay CAPSULE TARGET [-o FILE]")
+    if page["json"] or page["csv"]:
+        raise Trouble("replay: it prints text only; -o saves the recording")
+    path, target = words
+    model = _model(target)
+    with _reading(path):
+        found = replay(path, model)
+    _write(str(found))
+    if "output" in options:
+        with _writing(options["output"]):
+            found.recording.save(options["output"])
+        _say(f"wrote {options['output']}")
+    return FINDINGS if found.reproduced else FINE
+
+
+@contextlib.contextmanager
+def _reading(path):
+    try:
+        yield
+    except (OSError, ValueError, _core.Error) as error:
+        text = str(error)
+        raise Trouble(text if text.startswith(path) else f"{path}: {text}") from None
+
+
 _COMMANDS = {
     "explore": _explore,
     "summary": _summary,
@@ -409,6 +457,7 @@ _COMMANDS = {
     "export": _export,
     "ops": _ops,
     "graph": _graph,
+    "replay": _replay,
 }
 
 

@@ -204,15 +204,15 @@ def user_code(target, but=()):
 
 
 def _told(target, error):
-    lines = traceback.format_exception(type(error), error, _own(error.__traceback__))
+    lines = traceback.format_exception(type(error), error, own_frames(error.__traceback__))
     return Trouble(f"{target}: {first_line(error)}", lines)
 
 
-def _own(trace):
+def own_frames(trace):
     """The traceback without the frames that lead to the user's code."""
     while trace is not None:
         name = trace.tb_frame.f_code.co_filename
-        if not name.startswith((OURS + os.sep, "<frozen importlib")):
+        if not name.startswith((OURS + os.sep, "<frozen importlib", "<frozen runpy")):
             if name != importlib.__file__:
                 break
         trace = trace.tb_next

@@ -55,14 +55,16 @@ class Steps(Budget):
     def tell(self, core):
         """The facts of a recording: this one is dropped, its steps are in the file."""
 
-    def _begins(self, module):
+    def _begins(self, module, args, kwargs):
         if self._outer in (None, id(module)):
             self._outer = id(module)
             self.watch()._pass_begins(module)
+            self.watch()._pass_has(module, args, kwargs)
 
-    def _ends(self, module):
+    def _ends(self, module, result):
         if id(module) == self._outer:
             self._outer = None
+            self.watch()._pass_gave(result)
             self.watch()._pass_ends()
 
 

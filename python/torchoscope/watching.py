@@ -5,7 +5,9 @@ import contextlib
 import math
 import os
 import re
+import shlex
 import socket
+import sys
 import threading
 import time
 import warnings
@@ -13,7 +15,8 @@ import weakref
 
 import torch
 
-from torchoscope import _core
+from torchoscope import _core, capsule_file
+from torchoscope.capsule import Capsule
 from torchoscope.history import KINDS
 from torchoscope.recorder import parse_size
 from torchoscope.restore import modules_of
@@ -45,6 +48,7 @@ def watch(
     budget=0.03,
     limit="256MB",
     backend="file",
+    capsule=True,
 ):
     """Follow the training of `model`: writes series over its steps to a .scope file.
 
@@ -58,6 +62,7 @@ def watch(
     limit     the most that the file may have: old steps are merged to keep it
     backend   where steps go, one or a list: "file", "tensorboard", "csv", "wandb",
               "trackio", or a function that is called with each WatchStep
+    capsule   save the first step with a value that is not finite, for replay()
 
     Returns a Watch. docs/python.md has the details.
     """
@@ -74,6 +79,9 @@ def watch(
     path = _path(dir, name)
     sinks.open(os.path.basename(path)[: -len(".scope")])
     handle = Watch(model, name, wanted, Steps(budget, log_freq), path, size, sinks)
+    if capsule:
+        share = budget / 3 if log_freq is None else None
+        handle._capsule = Capsule(handle._recorder._modules, share)
     with _lock:
         _watched[id(model)] = handle
     return handle
@@ -120,7 +128,7 @@ class Watch:
         self._wanted, self._budget, self._path = wanted, steps, path
         chosen = {kind for word in wanted for kind in _LOGS[word]}
         self._kinds = sum(1 << KINDS.index(kind) for kind in chosen)
-        self._writer = None
+        self._writer = self._capsule = None
         self._pid = os.getpid()
         self._closed = self._told = self._rooted = False
         self._count = self._next = self._number = 0
@@ -188,7 +196,7 @@ class Watch:
             if self._closed:
                 return
             self._guard(self._write_rest)
-            self._closed = True
+            self._closed, self._capsule = True, None
             if _watched.get(self._key) is self:
                 del _watched[self._key]
             writer, self._writer = self._writer, None
@@ -230,6 +238,19 @@ class Watch:
         if not self._in_step and not self._closed:
             self._in_step = self._rooted = True
             self._budget.decide()
+            if self._capsule is not None:
+                with self._own_time():
+                    self._guard(self._capsule.step)
+
+    def _pass_has(self, module, args, kwargs):
+        if self._capsule is not None and self._mine():
+            with self._own_time():
+                self._guard(self._capsule.begins, module, args, kwargs)
+
+    def _pass_gave(self, result):
+        if self._capsule is not None and self._mine():
+            with self._own_time():
+                self._guard(self._capsule.ends, result)
 
     def _pass_ends(self):
         if not self._mine():
@@ -279,6 +300,30 @@ class Watch:
         self._done = True
         self._count += 1
         self._number, self._next = self._next, self._next + 1
+
+    def _hit(self, where, text):
+        """A value is not finite: save what the step began with, for replay(). `where` is
+        "forward", "backward" or "optimizer". Returns the path, or None; only the first
+        hit has a capsule."""
+        capsule, self._capsule = self._capsule, None
+        if capsule is None or not self._mine():
+            return None
+        step = self._number if self._done else self._next
+        if not capsule.passes:
+            why = "steps are too short to hold them all; log_freq=1 does"
+            print(f"torchoscope: step {step} was not saved: {why}", file=sys.stderr)
+            return None
+        path = f"{self._path.removesuffix('.scope')}.nan.scope"
+        about = {"step": step, "where": where, "text": text}
+        try:
+            os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+            capsule_file.save(capsule, path, self._recorder._model, self._name, about)
+        except Exception as problem:
+            self._say(f"the step could not be saved for replay: {problem}")
+            return None
+        how = f"torchoscope replay {shlex.quote(path)} FILE.py::FUNCTION"
+        print(f"torchoscope: step {step} can run again: {how}", file=sys.stderr)
+        return path
 
     # --- writing
 

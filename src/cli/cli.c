@@ -42,6 +42,19 @@ void command_options(struct command_options *ret, const struct command *command,
         (struct option_set){common_options, COUNT_OF(common_options), common};
 }
 
+int command_own_words(const struct command *command, int argc, char **argv)
+{
+    struct command_options all;
+    int to_module = 0;
+
+    if (!command->script)
+        return argc;
+    while (to_module < argc && strcmp(argv[to_module], "-m") != 0)
+        to_module++;
+    command_options(&all, command, NULL, NULL);
+    return options_leading(all.sets, COMMAND_SETS, to_module, argv);
+}
+
 /* --- Output style */
 
 static bool wants_colour(const char *choice, bool terminal)

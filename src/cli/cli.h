@@ -10,6 +10,7 @@
  *   tree.c info*.c complete.c show.c stats.c diff.c check*.c export.c ops*.c   one
  *               command each
  *   explore.c   explore, and torchoscope FILE: the explorer on a terminal
+ *   training.c  run, replay: likewise
  *   live.c      summary, record: like explore, commands that Python runs
  *   python.h    which arguments are for Python, and how it is started
  *
@@ -48,6 +49,9 @@ enum status {
 /* Runs the command that the arguments name and returns its status. Call it only once
  * in a process: it takes over SIGINT. */
 int cli_main(int argc, char **argv);
+
+/* Is --help or -h among the words before "--"? */
+bool cli_asks_for_help(int argc, char **argv);
 
 struct cli {
     const struct command *command;

@@ -22,13 +22,15 @@ struct command {
     int (*run)(int argc, char **argv); /* argv[0] is the argument after the command's
                                         * name */
     bool hidden;                       /* for shells, not listed by --help */
-    bool live; /* also takes live models: model.py::make (cli/python.h) */
+    bool live;   /* also takes live models: model.py::make (cli/python.h) */
+    bool script; /* always for Python: its options end at the first other word, which is
+                    a script, or at -m; the rest is for the script */
 };
 
 extern const struct command tree_command, show_command, stats_command, info_command,
     diff_command, check_command, export_command, explore_command, summary_command,
-    record_command, ops_command, memory_command, graph_command, complete_command,
-    keys_command;
+    record_command, ops_command, memory_command, graph_command, run_command,
+    replay_command, complete_command, keys_command;
 /* The command of `torchoscope FILE`, which has no name. */
 extern const struct command open_command;
 
@@ -37,6 +39,9 @@ extern const size_t n_commands;
 
 /* The command with this name, or NULL. */
 const struct command *command_find(const char *name);
+
+/* How many words after the command's name are its own; all, unless it runs a script. */
+int command_own_words(const struct command *command, int argc, char **argv);
 
 /* All options of a command: its own and view settings, which fill `options`, then
  * the common ones, which fill `common`. */

@@ -57,7 +57,7 @@ static int help(const struct command *command)
     return out_release(&out) == 0 ? STATUS_FINE : STATUS_TROUBLE;
 }
 
-static bool asks_for_help(int argc, char **argv)
+bool cli_asks_for_help(int argc, char **argv)
 {
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
@@ -67,7 +67,8 @@ static bool asks_for_help(int argc, char **argv)
 
 static int run(const struct command *command, int argc, char **argv)
 {
-    if (!command->hidden && asks_for_help(argc, argv))
+    if (!command->hidden &&
+        cli_asks_for_help(command_own_words(command, argc, argv), argv))
         return help(command);
     return command->run(argc, argv);
 }

@@ -26,12 +26,17 @@ static bool has_model(int argc, char **argv)
 {
     bool found = false;
 
-    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
-            return false;
     for (int i = 0; i < argc; i++)
         found = found || is_model(argv[i]);
-    return found;
+    return found && !cli_asks_for_help(argc, argv);
+}
+
+/* Is there a script behind the options of the command? */
+static bool has_script(const struct command *command, int argc, char **argv)
+{
+    int own = command_own_words(command, argc, argv);
+
+    return own < argc && !cli_asks_for_help(own, argv);
 }
 
 const struct command *python_command(int argc, char **argv, int *ret_first)
@@ -41,6 +46,10 @@ const struct command *python_command(int argc, char **argv, int *ret_first)
 
     if (argc > 1 && !command && is_model(argv[1]))
         command = &explore_command;
+    if (command && command->script && has_script(command, argc - first, argv + first)) {
+        *ret_first = first;
+        return command;
+    }
     if (!command || !command->live || !has_model(argc - first, argv + first))
         return NULL;
     *ret_first = first;

@@ -28,6 +28,10 @@ int facts_run(struct file_facts *facts, struct err *err)
     add_text(facts, "Python ", "python");
     add_text(facts, "mode ", "mode");
     fact_end(facts->to, "recorded", COLOUR_NONE);
+    if (run_capsule(facts->to, show->session->run)) {
+        fact_end(facts->to, "capsule", COLOUR_ALARM);
+        return 0;
+    }
     run_passes(facts->to, show);
     fact_end(facts->to, "run", COLOUR_NONE);
     run_cost(facts->to, show->session->run);

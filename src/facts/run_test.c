@@ -101,6 +101,25 @@ TEST(what_raised_and_what_was_not_seen_is_said_in_a_line_each)
     scene_end(&s);
 }
 
+TEST(a_capsule_says_what_was_found_and_shows_no_times)
+{
+    struct trace *trace = trace_new(sample_model(), &(struct trace_wanted){0});
+    struct facts ran = {0};
+    struct scene s;
+
+    trace_end(trace, 0, trace_begin(trace, 0, SAMPLE_NET, 0, 0, 1), 0, 2);
+    trace_fact_text(trace, RUN_CAPSULE_FACT, "step 3, forward: NaN");
+    scene_begin(&s, trace_finish(trace, 10, 0));
+    CHECK_STR(cell(&s, "time", "tail"), ""); /* "not called" would be wrong */
+    run_ran(&ran, &s.show);
+    CHECK_INT(ran.n, 1);
+    CHECK_STR(ran.at[0].id, "capsule");
+    facts_text(&s.text, &ran, 0);
+    CHECK(says(&s, "step 3, forward: NaN; torchoscope replay runs it again"));
+    facts_release(&ran);
+    scene_end(&s);
+}
+
 TEST(a_row_of_several_modules_has_their_sums)
 {
     struct row row = {.place = 1, .count = 2, .flags = ROW_RUN};

@@ -75,8 +75,24 @@ void run_passes(struct facts *to, const struct show *show)
     add_device(to, show);
 }
 
+bool run_capsule(struct facts *to, const struct run *run)
+{
+    struct str about = {0};
+
+    run_fact(run, RUN_CAPSULE_FACT, &about);
+    if (about.len == 0)
+        return false;
+    fact_text(to, "about", about);
+    return true;
+}
+
 void run_ran(struct facts *to, const struct show *show)
 {
+    if (run_capsule(to, show->session->run)) {
+        buf_text(&to->text, "; torchoscope replay runs it again");
+        fact_end(to, "capsule", COLOUR_ALARM);
+        return;
+    }
     fact_place(to, "model", show, 0);
     buf_text(&to->text, ": ");
     run_passes(to, show);

@@ -62,7 +62,8 @@ enum run_absent run_absent(const struct show *show, uint32_t place)
         return RUN_ABSENT_NOT;
     if (at->flags & ACTIVITY_NOT_REACHED)
         return RUN_NOT_REACHED;
-    if (at->gap == RUN_NONE)
+    if (at->gap == RUN_NONE ||
+        run_fact_id(show->session->run, RUN_CAPSULE_FACT) != VALUE_ID_NONE)
         return RUN_ABSENT_NOT;
     switch (show->session->run->gaps[at->gap].kind) {
     case RUN_GAP_FUSED:

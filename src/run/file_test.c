@@ -320,6 +320,30 @@ TEST(a_kept_value_may_be_larger_than_a_part)
     free(back);
 }
 
+TEST(a_lent_value_is_written_without_a_copy)
+{
+    static const char bytes[] = "elements";
+    struct trace *trace = trace_new(sample_model(), &(struct trace_wanted){0});
+    uint32_t first = sample_value(trace, 1, 1, 0),
+             second = sample_value(trace, 1, 1, 0);
+    char path[64], back[8];
+    struct run *run, *again;
+
+    CHECK_INT(trace_lend(trace, first, bytes, 8), 0);
+    CHECK_INT(trace_lend(trace, second, bytes + 4, 4), 1);
+    CHECK_INT(trace_lend(trace, first, bytes, 8), 0); /* it is kept already */
+    CHECK_INT(trace_lend(trace, second + 1, bytes, 8), RUN_NONE);
+    run = trace_finish(trace, 0, 0);
+    CHECK(run->kept[0].at == bytes);
+    CHECK(run_file_write(run, NULL, temporary(path), NULL, NULL) == 0);
+    again = read_again(path);
+    CHECK(run_kept_bytes(again, 1, 0, back, 4, NULL) == 0);
+    CHECK_MEM(back, "ents", 4);
+    unlink(path);
+    run_free(run);
+    run_free(again);
+}
+
 /* ---- files that are something else ---- */
 
 static void edit(const char *path, const char *sql)

@@ -251,6 +251,9 @@ void run_free(struct run *run); /* with its model; NULL is allowed */
 struct str run_string(const struct run *run, uint32_t id);
 uint64_t run_inclusive(const struct run_call *call);
 uint64_t run_exclusive(const struct run_call *call);
+/* A capsule (docs/run-file.md) has this fact: what was found, as text. Its calls have
+ * only inputs: nothing ran. */
+#define RUN_CAPSULE_FACT "capsule_about"
 /* The time of all passes, without recomputations. Merged passes are included through
  * this fact. */
 #define RUN_FORWARD_FACT "forward_ns"

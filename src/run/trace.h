@@ -99,6 +99,9 @@ void trace_settle(struct trace *trace);
 /* Copies n dense bytes of a value; false: over the limit, which becomes one gap. A
  * value of light calls only is kept too, but no call refers to it. */
 bool trace_keep(struct trace *trace, uint32_t value, const void *at, size_t n);
+/* The same without a copy: the bytes must outlive the run. Returns the number of the kept
+ * value; RUN_NONE: out of memory. */
+uint32_t trace_lend(struct trace *trace, uint32_t value, const void *at, size_t n);
 bool trace_is_kept(const struct trace *trace, uint32_t value);
 
 void trace_io(struct trace *trace, uint32_t call, enum run_io_kind kind, uint32_t path,

@@ -95,17 +95,29 @@ bool trace_is_kept(const struct trace *trace, uint32_t value)
     return value < trace->n_values && trace->values[value].kept != RUN_NONE;
 }
 
+uint32_t trace_lend(struct trace *trace, uint32_t value, const void *at, size_t n)
+{
+    if (value >= trace->n_values)
+        return RUN_NONE;
+    if (trace->values[value].kept != RUN_NONE)
+        return trace->values[value].kept;
+    if (arena_room(&trace->arena, &trace->kept, trace->n_kept, &trace->kept_room,
+                   sizeof *trace->kept) < 0) {
+        trace->lost_kept++;
+        return RUN_NONE;
+    }
+    trace->kept[trace->n_kept] =
+        (struct run_kept){.value = value, .bytes = n, .at = at};
+    trace->values[value].kept = trace->n_kept;
+    return trace->n_kept++;
+}
+
 bool trace_keep(struct trace *trace, uint32_t value, const void *at, size_t n)
 {
     void *copy;
 
     if (value >= trace->n_values || trace->values[value].kept != RUN_NONE)
         return value < trace->n_values;
-    if (arena_room(&trace->arena, &trace->kept, trace->n_kept, &trace->kept_room,
-                   sizeof *trace->kept) < 0) {
-        trace->lost_kept++;
-        return false;
-    }
     copy = arena_alloc(&trace->kept_arena, n);
     if (!copy) {
         trace->lost_kept++;
@@ -113,10 +125,7 @@ bool trace_keep(struct trace *trace, uint32_t value, const void *at, size_t n)
     }
     if (n)
         memcpy(copy, at, n);
-    trace->kept[trace->n_kept] =
-        (struct run_kept){.value = value, .bytes = n, .at = copy};
-    trace->values[value].kept = trace->n_kept++;
-    return true;
+    return trace_lend(trace, value, copy, n) != RUN_NONE;
 }
 
 /* ---- ios and parameters ---- */

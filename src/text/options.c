@@ -207,6 +207,30 @@ int options_read(const struct option_set *sets, size_t n_sets, int *argc, char *
     return 0;
 }
 
+int options_leading(const struct option_set *sets, size_t n_sets, int argc, char **argv)
+{
+    int at = 0;
+
+    while (at < argc && argv[at][0] == '-' && argv[at][1] &&
+           strcmp(argv[at], "--") != 0) {
+        const char *word = argv[at];
+        bool is_long = word[1] == '-', has_value = !is_long && word[2];
+        struct str name = str_from(str_of(word), 2);
+        ptrdiff_t equals = is_long ? str_find_char(name, '=') : -1;
+        struct found found;
+
+        if (equals >= 0) {
+            has_value = true;
+            name = str_head(name, (size_t)equals);
+        }
+        found = find(sets, n_sets, name, is_long ? 0 : word[1]);
+        at++;
+        if (found.option && option_needs_value(found.option) && !has_value && at < argc)
+            at++;
+    }
+    return at;
+}
+
 void options_help(const struct option_set *set, struct out *out)
 {
     char left[80];

@@ -57,6 +57,11 @@ struct option_set {
 int options_read(const struct option_set *sets, size_t n_sets, int *argc, char **argv,
                  struct err *err);
 
+/* How many words at the front are options and their values. A word that is neither ends
+ * them, "--" and "-" too. An unknown option counts: options_read() reports it. */
+int options_leading(const struct option_set *sets, size_t n_sets, int argc,
+                    char **argv);
+
 /* The option called `name` (without dashes); NULL: the set has none. */
 const struct option *option_find(const struct option_set *set, struct str name);
 /* Does the next word belong to the option? */

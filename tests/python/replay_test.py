@@ -8,7 +8,7 @@ try:
     from torch import nn
     from torch.nn import functional as F
     import torchoscope
-    from torchoscope import op_kinds, recorder, replay
+    from torchoscope import op_kinds, op_replay, recorder
 except ImportError as error:
     raise unittest.SkipTest(f"no torch: {error}")
 
@@ -16,7 +16,7 @@ if op_kinds.why_not():
     raise unittest.SkipTest(op_kinds.why_not())
 
 
-class KeptWithResults(replay.Kept):
+class KeptWithResults(op_replay.Kept):
     """Also copies the results, to compare with."""
 
     def __init__(self):
@@ -25,7 +25,7 @@ class KeptWithResults(replay.Kept):
 
     def op(self, number, func, args, kwargs, result, values):
         super().op(number, func, args, kwargs, result, values)
-        found = [one.detach().clone() for one in replay.tensors_in(result)]
+        found = [one.detach().clone() for one in op_replay.tensors_in(result)]
         self.results[number] = found
 
 

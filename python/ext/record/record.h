@@ -58,6 +58,10 @@ PyObject *record_empty_mode(PyObject *module, PyObject *unused);
  *   calls(module)           the number of calls of a module so far
  *   stop() -> Run           disarms for good; RuntimeError the second time
  *   snapshot() -> Run       what was recorded so far
+ *   lend(tensor, of)        keep the elements of a tensor (CPU, in C order) without a copy:
+ *                           the caller holds it, unchanged, as long as the Run. Returns
+ *                           the number for kept_at(); None: it cannot be kept. If `of`
+ *                           is a tensor of the model, these are its elements
  *   arm(), disarm()         start and pause recording
  *   ops_mode()              a dispatch mode that records operations into this; for the
  *                           calling thread

@@ -601,6 +601,18 @@ static PyObject *optimizer(PyObject *self, PyObject *begins)
     Py_RETURN_NONE;
 }
 
+static PyObject *lend(PyObject *self, PyObject *args)
+{
+    struct recorder *recorder = recorder_of(self);
+    PyObject *tensor, *of;
+
+    if (!PyArg_ParseTuple(args, "OO:lend", &tensor, &of))
+        return NULL;
+    if (!recorder->trace)
+        return stopped();
+    return recorder_lend(recorder, tensor, of);
+}
+
 static PyObject *arm(PyObject *self, PyObject *unused)
 {
     struct recorder *recorder = recorder_of(self);
@@ -692,6 +704,7 @@ static PyMethodDef methods[] = {
     {"ops_mode", mode_for_ops, METH_NOARGS, "A mode that records operations."},
     {"optimizer", optimizer, METH_O, "optimizer(begins): step() begins or ends"},
     {"snapshot", snapshot, METH_NOARGS, "A Run of the recording so far."},
+    {"lend", lend, METH_VARARGS, "lend(tensor, of): keep its elements without a copy"},
     {"arm", arm, METH_NOARGS, "Record from now on."},
     {"disarm", disarm, METH_NOARGS, "Do nothing until arm()."},
     {"before_step", before_step, METH_VARARGS, "before_step(params, ...): see them"},

@@ -111,6 +111,9 @@ void recorder_params(struct recorder *recorder, bool parameters);
 void recorder_param(struct recorder *recorder, uint32_t number, PyObject *tensor,
                     bool parameter, bool gradient);
 
+/* The method lend() of the type. */
+PyObject *recorder_lend(struct recorder *recorder, PyObject *tensor, PyObject *of);
+
 /* ---- a training that is watched: the trace begins anew with each logged step */
 
 struct recorder_watch *recorder_watch_new(void); /* NULL: an exception is set */

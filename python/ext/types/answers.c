@@ -295,6 +295,23 @@ static PyObject *kept(PyObject *self, PyObject *args, PyObject *kwargs)
     Py_RETURN_NONE;
 }
 
+/* kept_at(number) */
+static PyObject *kept_at(PyObject *self, PyObject *object)
+{
+    const struct run *run = answers_of(self);
+    unsigned long number = PyLong_AsUnsignedLong(object);
+    const struct run_value *value;
+
+    if (PyErr_Occurred())
+        return NULL;
+    if (number >= run->n_kept || run->kept[number].value >= run->n_values)
+        return PyErr_Format(PyExc_IndexError, "there is no kept value %lu", number);
+    value = &run->values[run->kept[number].value];
+    if (value->kept != number)
+        return PyErr_Format(PyExc_IndexError, "there is no kept value %lu", number);
+    return kept_bytes(run, value);
+}
+
 static PyObject *get_cost(PyObject *self, void *unused)
 {
     const struct run *run = answers_of(self);
@@ -346,6 +363,7 @@ static PyMethodDef methods[] = {
     {"merged", FAST(merged), "merged(name=None): calls beyond those kept, together"},
     {"kept", (PyCFunction)(void (*)(void))kept, METH_VARARGS | METH_KEYWORDS,
      "kept(name, call=0, kind='out', path=None): (bytes, dtype, shape) or None"},
+    {"kept_at", kept_at, METH_O, "kept_at(number): (bytes, dtype, shape)"},
     {"take_times", take_times, METH_O, "take_times(run): of the same calls"},
     {"ended", ended, METH_VARARGS,
      "ended(own_ns, wall_ns): the recorder reports its end"},

@@ -13,6 +13,7 @@
  *   places()            the tree of the model: name, place, parent, class, kind, calls
  *   gaps(), params(), facts()
  *   kept(name, call=0, kind="out", path=None)   (bytes, dtype, shape) or None
+ *   kept_at(number)     the same by its number in the file; IndexError: there is none
  *   keep_code(list)     sets the source of classes, as (class, file, line, text); call
  *                       it once
  *   op(number), op_values(number)   dicts: an operation, its tensors

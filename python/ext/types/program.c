@@ -1,6 +1,7 @@
 #include "ext/types/types.h"
 
 #include <signal.h>
+#include <string.h>
 
 #include "base/base.h"
 #include "cli/cli.h"
@@ -125,9 +126,35 @@ static PyObject *view_dict(const struct command *command, const void *from)
     return keywords_dict(groups, from);
 }
 
+/* argv[0 .. n) as a list of str. */
+static PyObject *words_list(int n, char **argv)
+{
+    PyObject *list = PyList_New(0);
+
+    for (int i = 0; list && i < n; i++) {
+        PyObject *word = PyUnicode_DecodeFSDefault(argv[i]);
+
+        if (!word || PyList_Append(list, word) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(word);
+    }
+    return list;
+}
+
+/* The words after the options: those of a script are not parsed. */
+static PyObject *other_words(const struct command *command, int n, char **argv,
+                             int n_script, char **script)
+{
+    if (!command->script)
+        return words_list(n, argv);
+    if (n_script > 0 && strcmp(script[0], "--") == 0)
+        return words_list(n_script - 1, script + 1);
+    return words_list(n_script, script);
+}
+
 static PyObject *live_answer(const struct command *command, int argc, char **argv)
 {
-    struct option_list rest = {0};
+    int own = command_own_words(command, argc, argv), n = own;
     struct command_options all;
     PyObject *answer = NULL;
     void *options;
@@ -137,16 +164,15 @@ static PyObject *live_answer(const struct command *command, int argc, char **arg
     options = options_blank(&all);
     if (!options)
         return PyErr_NoMemory();
-    if (cli_read(&cli, command, options, &argc, argv) < 0) {
+    if (cli_read(&cli, command, options, &n, argv) < 0) {
         PyObject *status = PyLong_FromLong(STATUS_TROUBLE);
 
         PyErr_SetObject(PyExc_SystemExit, status);
         Py_XDECREF(status);
     } else {
-        for (int i = 0; i < argc && rest.n < COUNT_OF(rest.words); i++)
-            rest.words[rest.n++] = argv[i];
         answer = Py_BuildValue(
-            "(sNN{s:N,s:N,s:N,s:N,s:N,s:I})", command->name, keywords_list(&rest),
+            "(sNN{s:N,s:N,s:N,s:N,s:N,s:I})", command->name,
+            other_words(command, n, argv, argc - own, argv + own),
             options_dict(&all, options), "view", view_dict(command, options), "json",
             PyBool_FromLong(cli.json), "csv", PyBool_FromLong(cli.csv), "ascii",
             PyBool_FromLong(cli.ascii), "colour", PyBool_FromLong(cli.colour), "width",

@@ -11,6 +11,7 @@
  *   program.c      `python -m torchoscope`
  *   numbers.c      format_count() and the other formatting functions
  *   ops.c          op_flops() and op_family(), the table of operations
+ *   marks.c        what capsule.py asks about tensors at each step
  *   peek.c         exposes parts of the hot path to tests */
 #ifndef EXT_TYPES_TYPES_H
 #define EXT_TYPES_TYPES_H
@@ -54,6 +55,11 @@ PyObject *ops_family(PyObject *module, PyObject *args);
  * tuples (parent or -1, width, height), edges (source, target), both in lists; places are
  * tuples (x, y, w, h), lines are lists of (x, y). */
 PyObject *arrange_graph(PyObject *module, PyObject *args);
+
+/* mark(tensor) -> (version, fingerprint, bytes, readable): the first two tell a write (-1
+ * and 0: unknown); None if it is not a tensor. copy(tensor, most) -> bytes, dense and
+ * in C order; None if they cannot be read or are more than `most`. versions(list) -> bytes, 64 bits each. */
+extern PyMethodDef marks_functions[];
 
 /* For tests and benchmarks. _look(tensor, mode="full") -> dict: what tensor_look() and
  * tensor_stats() return; None if it is not a tensor. _look_ns(tensor, n) -> float:
