@@ -98,12 +98,16 @@ static void add_norm(struct step_numbers *to, const struct step_numbers *from,
                                : from->of[which]);
 }
 
+/* A parameter of zeros has no ratio, but its update counts among those of others. */
 void step_numbers_close(struct step_numbers *param)
 {
     double ratio = param->of[STEP_RATIO];
 
-    if (!knows(param, STEP_RATIO))
+    if (!knows(param, STEP_RATIO)) {
+        param->parts = param->update > 0 && knows(param, STEP_WEIGHT) &&
+                       param->of[STEP_WEIGHT] == 0;
         return;
+    }
     if (knows(param, STEP_WEIGHT))
         param->moved = param->of[STEP_WEIGHT];
     else if (ratio > 0)
@@ -115,16 +119,18 @@ void step_numbers_close(struct step_numbers *param)
 
 static void add_ratio(struct step_numbers *to, const struct step_numbers *from)
 {
+    bool first = to->parts == 0, known;
+
     if (from->parts == 0)
         return;
-    to->update = to->parts > 0 ? joined(to->update, from->update) : from->update;
-    to->moved = to->parts > 0 ? joined(to->moved, from->moved) : from->moved;
-    learn(to, STEP_RATIO,
-          to->parts > 0 ? to->update / to->moved : from->of[STEP_RATIO]);
+    to->update = first ? from->update : joined(to->update, from->update);
+    to->moved = first ? from->moved : joined(to->moved, from->moved);
     to->apart |= from->apart;
     to->parts += from->parts;
-    if (to->apart && to->parts > 1)
-        to->known &= ~(1u << STEP_RATIO);
+    known = first ? knows(from, STEP_RATIO) : !to->apart && !(to->moved == 0);
+    to->known &= ~(1u << STEP_RATIO);
+    if (known)
+        learn(to, STEP_RATIO, first ? from->of[STEP_RATIO] : to->update / to->moved);
 }
 
 void step_numbers_add(struct step_numbers *to, const struct step_numbers *from)
