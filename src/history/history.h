@@ -18,7 +18,7 @@
  *   curves.h         the curves of one place, in as many columns as a screen has
  *     curves_find.c    which series belong to a place
  *     curves_heat.c    its histograms over steps as rows of magnitudes
- *   ranks.h          several files, one of each rank, as one
+ *   ranks.h          several files, one of each rank, as one; ranks_moment.c: a step
  *   tables_in.h      THE TABLE of tables; checked rows
  *   point.c          merges points (below);  codec.c  merges packed histograms
  *
