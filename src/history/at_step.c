@@ -150,6 +150,7 @@ bool step_number(const struct step_numbers *numbers, enum step_number which,
 /* ---- all places ---- */
 
 struct at_step_making {
+    const struct history *history;
     const struct model *model;
     const struct history_series *series;
     uint32_t n_series;
@@ -161,11 +162,11 @@ static uint32_t place_of(const struct at_step_making *self,
                          const struct history_series *series)
 {
     const struct model *model = self->model;
+    uint32_t place = history_place(self->history, series->place);
     bool param = series->kind >= HISTORY_PARAM;
 
-    if (series->place < model->n_places &&
-        (model->kind[series->place] == PLACE_TENSOR) == param)
-        return series->place;
+    if (place < model->n_places && (model->kind[place] == PLACE_TENSOR) == param)
+        return place;
     return place_find(model, series->name);
 }
 
@@ -257,7 +258,7 @@ int at_step_read(struct history *history, const struct model *model, uint64_t st
                  struct arena *arena, struct at_step *ret_numbers, struct err *err)
 {
     struct at_step to = {.asked = step, .n = model->n_places};
-    struct at_step_making self = {.model = model, .to = &to};
+    struct at_step_making self = {.history = history, .model = model, .to = &to};
     struct history_moment moment;
     struct history_series *series;
     struct arena scratch;

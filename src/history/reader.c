@@ -305,6 +305,11 @@ bool history_has_model(const struct history *history)
     return !history->bare;
 }
 
+uint32_t history_place(const struct history *history, uint32_t place)
+{
+    return history->bare ? HISTORY_NONE : place;
+}
+
 uint64_t history_damaged(const struct history *history)
 {
     return history->damaged;
