@@ -221,10 +221,10 @@ static int add_training(struct explorer *explorer)
     alarms->of_history = found;
     alarms->training = n;
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t place = found[i].place < model->n_places
-                             ? found[i].place
-                             : place_find(model, found[i].name);
+        uint32_t place = history_place(explorer->session->history, found[i].place);
 
+        if (place >= model->n_places)
+            place = place_find(model, found[i].name);
         if (found[i].severity != SEVERITY_NOTE &&
             add(explorer, (struct alarm){.kind = ALARM_TRAINING,
                                          .subject = i,

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/base.h"
+#include "base/folder.h"
 #include "explorer/alarms_in.h"
 #include "rows/labels.h"
 #include "run/kept.h"
@@ -419,11 +420,9 @@ bool explorer_follows(const struct explorer *explorer)
     return explorer->session && explorer->session->history && !explorer->pair;
 }
 
-/* Sizes and times of the file and its -wal, in one number. */
-static uint64_t stamp_of(const char *path)
+static uint64_t stamp_file(uint64_t stamp, const char *path)
 {
     static const char *const ends[] = {"", "-wal"};
-    uint64_t stamp = 0;
 
     for (size_t i = 0; i < COUNT_OF(ends); i++) {
         struct buf name = BUF_INIT;
@@ -437,6 +436,31 @@ static uint64_t stamp_of(const char *path)
         }
         buf_release(&name);
     }
+    return stamp;
+}
+
+/* Sizes and times of the file and its -wal, in one number; of a folder, of the files of
+ * all ranks. */
+static uint64_t stamp_of(const char *path)
+{
+    struct folder folder;
+    struct arena arena;
+    uint64_t stamp = 0;
+
+    if (!path_is_folder(path))
+        return stamp_file(0, path);
+    arena_init(&arena, 0);
+    if (folder_open(&folder, path, &arena, NULL) == 0) {
+        for (uint32_t i = 0; i < folder.n; i++) {
+            const char *file =
+                arena_printf(&arena, "%s/%.*s", path, STR_ARG(folder.entries[i].name));
+
+            if (file && str_ends(folder.entries[i].name, STR(".scope")))
+                stamp = stamp_file(stamp, file);
+        }
+        folder_close(&folder);
+    }
+    arena_release(&arena);
     return stamp;
 }
 

@@ -92,12 +92,16 @@ static void add_norm(struct step_numbers *to, const struct step_numbers *from,
                                : from->of[which]);
 }
 
+/* A parameter of zeros has no ratio, but its update counts among those of others. */
 void step_numbers_close(struct step_numbers *param)
 {
     double ratio = param->of[STEP_RATIO];
 
-    if (!knows(param, STEP_RATIO))
+    if (!knows(param, STEP_RATIO)) {
+        param->parts = param->update > 0 && knows(param, STEP_WEIGHT) &&
+                       param->of[STEP_WEIGHT] == 0;
         return;
+    }
     if (knows(param, STEP_WEIGHT))
         param->moved = param->of[STEP_WEIGHT];
     else if (ratio > 0)
@@ -109,16 +113,18 @@ void step_numbers_close(struct step_numbers *param)
 
 static void add_ratio(struct step_numbers *to, const struct step_numbers *from)
 {
+    bool first = to->parts == 0, known;
+
     if (from->parts == 0)
         return;
-    to->update = to->parts > 0 ? stats_join_l2(to->update, from->update) : from->update;
-    to->moved = to->parts > 0 ? stats_join_l2(to->moved, from->moved) : from->moved;
-    learn(to, STEP_RATIO,
-          to->parts > 0 ? to->update / to->moved : from->of[STEP_RATIO]);
+    to->update = first ? from->update : stats_join_l2(to->update, from->update);
+    to->moved = first ? from->moved : stats_join_l2(to->moved, from->moved);
     to->apart |= from->apart;
     to->parts += from->parts;
-    if (to->apart && to->parts > 1)
-        to->known &= ~(1u << STEP_RATIO);
+    known = first ? knows(from, STEP_RATIO) : !to->apart && !(to->moved == 0);
+    to->known &= ~(1u << STEP_RATIO);
+    if (known)
+        learn(to, STEP_RATIO, first ? from->of[STEP_RATIO] : to->update / to->moved);
 }
 
 void step_numbers_add(struct step_numbers *to, const struct step_numbers *from)
@@ -138,6 +144,7 @@ bool step_number(const struct step_numbers *numbers, enum step_number which,
 /* ---- all places ---- */
 
 struct at_step_making {
+    const struct history *history;
     const struct model *model;
     const struct history_series *series;
     uint32_t n_series;
@@ -149,11 +156,11 @@ static uint32_t place_of(const struct at_step_making *self,
                          const struct history_series *series)
 {
     const struct model *model = self->model;
+    uint32_t place = history_place(self->history, series->place);
     bool param = series->kind >= HISTORY_PARAM;
 
-    if (series->place < model->n_places &&
-        (model->kind[series->place] == PLACE_TENSOR) == param)
-        return series->place;
+    if (place < model->n_places && (model->kind[place] == PLACE_TENSOR) == param)
+        return place;
     return place_find(model, series->name);
 }
 
@@ -246,7 +253,7 @@ int at_step_read(struct history *history, const struct model *model, uint64_t st
                  struct arena *arena, struct at_step *ret_numbers, struct err *err)
 {
     struct at_step to = {.asked = step, .n = model->n_places};
-    struct at_step_making self = {.model = model, .to = &to};
+    struct at_step_making self = {.history = history, .model = model, .to = &to};
     struct history_moment moment;
     struct history_series *series;
     struct arena scratch;

@@ -154,6 +154,26 @@ TEST(a_step_that_was_not_logged_has_the_numbers_of_the_one_before_it)
     sample_end(&s);
 }
 
+TEST(the_update_of_zeros_counts_in_the_ratio_of_a_module)
+{
+    const float weight[2] = {3, 4}, zero[1] = {0}, update[1] = {2};
+    struct at_step_sample s;
+
+    sample_begin(&s);
+    history_writer_begin(s.writer, 0, HISTORY_TRAIN, 1000000000u);
+    put(&s, "a.bias", HISTORY_PARAM, zero, 1, -1);
+    put(&s, "a.bias", HISTORY_UPDATE, update, 1, -1); /* 2 / 0 is no ratio */
+    put(&s, "a.weight", HISTORY_PARAM, weight, 2, -1);
+    put(&s, "a.weight", HISTORY_UPDATE, update, 1, 0.5);
+    history_writer_end(s.writer, 0);
+    ready(&s);
+    ask(&s, STEP_NEWEST);
+    CHECK(number(&s, "a.bias", STEP_RATIO) == -1);
+    CHECK(number(&s, "a.weight", STEP_RATIO) == 0.5);
+    CHECK_NEAR(number(&s, "a", STEP_RATIO), hypot(2, 2.5) / 5, 1e-12);
+    sample_end(&s);
+}
+
 TEST(a_parameter_that_is_not_finite_makes_its_module_so)
 {
     struct at_step_sample s;

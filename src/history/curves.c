@@ -319,11 +319,11 @@ static int add_heat(struct curves_making *self, const struct curves_series *foun
 /* ---- alarms ---- */
 
 static void copy_alarm(struct curves_alarm *to, const struct history_alarm *from,
-                       const struct model *model)
+                       const struct history *history, const struct model *model)
 {
     to->step = from->step;
-    to->place = from->place;
-    if (from->place >= model->n_places)
+    to->place = history_place(history, from->place);
+    if (to->place >= model->n_places)
         to->place = from->name.len > 0 ? place_find(model, from->name) : HISTORY_NONE;
     to->severity = from->severity;
     curves_copy(to->kind, sizeof to->kind, from->kind);
@@ -345,7 +345,7 @@ static int add_alarms(struct curves_making *self, const struct model *model)
     to->earlier_alarms = first;
     to->n_alarms = n - first;
     for (uint32_t i = first; i < n; i++)
-        copy_alarm(&to->alarms[i - first], &alarms[i], model);
+        copy_alarm(&to->alarms[i - first], &alarms[i], self->history, model);
     return 0;
 }
 

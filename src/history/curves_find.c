@@ -136,6 +136,8 @@ int curves_find(struct history *history, const struct model *model, uint32_t pla
 
     if (history_read_series(history, arena, &found.all, &found.n, err) < 0)
         return -1;
+    for (uint32_t i = 0; i < found.n; i++)
+        found.all[i].place = history_place(history, found.all[i].place);
     place_path(model, place, &path);
     param = choose_param(&found, model, place, buf_span(&path), phase);
     sort_out(&found, place, buf_span(&path), param, phase);

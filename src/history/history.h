@@ -22,7 +22,7 @@
  *     curves_heat.c    its histograms over steps as rows of magnitudes
  *   grid.h           every series and scalar in the same few columns
  *   modules.h        gradients and updates of each module, in these columns
- *   ranks.h          several files, one of each rank, as one
+ *   ranks.h          several files, one of each rank, as one; ranks_moment.c: a step
  *   tables_in.h      THE TABLE of tables; checked rows
  *   point.c          merges points (below);  codec.c  merges packed histograms
  *

@@ -66,7 +66,7 @@ TEST(a_history_is_read_as_it_was_written)
     history = reopen(folder.file);
     CHECK(history_read_series(history, &arena, &series, &n, NULL) == 0);
     CHECK_INT(n, SERIES);
-    CHECK(str_is(series[4].name, "layer.4") && series[4].place == HISTORY_NONE &&
+    CHECK(str_is(series[4].name, "layer.4") && series[4].place == 4 &&
           series[4].kind == HISTORY_OUTPUT && series[4].path.len == 0);
     CHECK(history_read_points(history, &wanted, &arena, &samples, &n, NULL) == 0);
     CHECK_INT(n, 20);
@@ -201,9 +201,8 @@ TEST(alarms_and_notes_are_kept_with_their_texts)
     history = reopen(folder.file);
     CHECK(history_read_alarms(history, 1, 10, &arena, &alarms, &n, NULL) == 0);
     CHECK_INT(n, 2);
-    CHECK(alarms[1].step == 102 && alarms[1].wall_ns == 5 &&
-          alarms[1].place == HISTORY_NONE && alarms[1].severity == SEVERITY_ALARM &&
-          alarms[1].stats.nan == 12);
+    CHECK(alarms[1].step == 102 && alarms[1].wall_ns == 5 && alarms[1].place == 3 &&
+          alarms[1].severity == SEVERITY_ALARM && alarms[1].stats.nan == 12);
     CHECK(str_eq(alarms[1].kind, alarm.kind) && str_eq(alarms[1].name, alarm.name));
     CHECK(str_eq(alarms[1].line, alarm.line) && str_eq(alarms[1].text, alarm.text));
     CHECK(history_read_notes(history, 0, 3, &arena, &notes, &n, NULL) == 0);

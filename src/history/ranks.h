@@ -36,4 +36,9 @@ int history_ranks_scalars(struct history_ranks *ranks,
                           struct history_scalar_sample **ret_samples, uint32_t *ret_n,
                           struct err *err);
 
+/* As history_read_moment(); points of all ranks that logged that step. */
+int history_ranks_moment(struct history_ranks *ranks, uint64_t number, uint8_t phase,
+                         struct arena *arena, struct history_moment *ret_moment,
+                         struct err *err);
+
 #endif

@@ -127,3 +127,36 @@ TEST(a_folder_without_histories_says_so)
     sample_folder_remove(&folder);
     CHECK(!history_ranks_open(folder.path, NULL, &err) && err.code == ERR_IO);
 }
+
+TEST(all_points_of_a_step_are_merged_over_ranks)
+{
+    struct sample_folder folder;
+    struct history_ranks *ranks;
+    struct history_moment moment;
+    struct arena arena;
+
+    sample_folder_make(&folder);
+    write_rank(&folder, 0, 20);
+    write_rank(&folder, 1, 15); /* it is behind */
+    ranks = open_ranks(&folder);
+    arena_init(&arena, 0);
+    CHECK(history_ranks_moment(ranks, 14, HISTORY_TRAIN, &arena, &moment, NULL) == 0);
+    CHECK(moment.step.first == 14 && moment.step.last == 14);
+    CHECK_INT(moment.n_points, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        CHECK_INT(moment.points[i].series, i);
+        /* layer.2 is of rank 1 alone. */
+        CHECK_INT(moment.points[i].merged, i < 2 ? 2 : 1);
+        CHECK_INT(moment.points[i].stats.count, i < 2 ? 8 : 4);
+        CHECK(moment.points[i].stats.min == 14 + i);
+    }
+    CHECK_INT(moment.n_scalars, 1);
+    CHECK(moment.scalars[0].number.n == 2 && moment.scalars[0].number.min == 1.0 / 15);
+    CHECK(history_ranks_moment(ranks, UINT64_MAX, HISTORY_TRAIN, &arena, &moment,
+                               NULL) == 0);
+    CHECK(moment.step.first == 19 && moment.n_points == 2);
+    CHECK_INT(moment.points[0].merged, 1);
+    arena_release(&arena);
+    history_ranks_close(ranks);
+    sample_folder_remove(&folder);
+}

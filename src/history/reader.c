@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/base.h"
+#include "base/folder.h"
 #include "base/live_file.h"
 #include "history/reader_in.h"
 
@@ -187,8 +188,11 @@ int history_end(struct history *history, int status)
     return status;
 }
 
+/* A folder has several files: each question is a transaction of its own. */
 int history_hold(struct history *history, struct err *err)
 {
+    if (path_is_folder(history->path))
+        return 0;
     if (history_begin(history, err) < 0)
         return -1;
     arena_init(&history->kept_arena, HELD_LIMIT);
@@ -198,6 +202,8 @@ int history_hold(struct history *history, struct err *err)
 
 void history_let_go(struct history *history)
 {
+    if (!history->held)
+        return;
     history->held = false;
     history->n_kept = 0;
     arena_release(&history->kept_arena);
@@ -297,6 +303,11 @@ void history_close(struct history *history)
 bool history_has_model(const struct history *history)
 {
     return !history->bare;
+}
+
+uint32_t history_place(const struct history *history, uint32_t place)
+{
+    return history->bare ? HISTORY_NONE : place;
 }
 
 uint64_t history_damaged(const struct history *history)

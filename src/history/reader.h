@@ -29,8 +29,10 @@ void history_close(struct history *history);
 int history_hold(struct history *history, struct err *err);
 void history_let_go(struct history *history);
 
-/* Does the file hold a model? If not, series and alarms have no places, only names. */
+/* Does the file hold a model? If not, places of series and alarms mean nothing, only
+ * their names do: this place is HISTORY_NONE then. */
 bool history_has_model(const struct history *history);
+uint32_t history_place(const struct history *history, uint32_t place);
 /* Rows that were skipped because they cannot be. */
 uint64_t history_damaged(const struct history *history);
 

@@ -28,7 +28,6 @@ static bool keep_texts(struct history_scan *scan, void *row)
 
     switch (scan->table) {
     case HISTORY_TABLE_SERIES:
-        series->place = scan->history->bare ? HISTORY_NONE : series->place;
         return keep_text(scan->arena, &series->name) &&
                keep_text(scan->arena, &series->path);
     case HISTORY_TABLE_NAME:
@@ -38,7 +37,6 @@ static bool keep_texts(struct history_scan *scan, void *row)
     case HISTORY_TABLE_NOTE:
         return keep_text(scan->arena, &((struct history_note *)row)->text);
     case HISTORY_TABLE_ALARM:
-        alarm->place = scan->history->bare ? HISTORY_NONE : alarm->place;
         return keep_text(scan->arena, &alarm->kind) &&
                keep_text(scan->arena, &alarm->name) &&
                keep_text(scan->arena, &alarm->line) &&

@@ -3,6 +3,8 @@
  * it writes. */
 #include <string.h>
 
+#include "base/folder.h"
+#include "history/ranks.h"
 #include "history/reader_in.h"
 
 /* What is wanted, and its steps. */
@@ -280,6 +282,22 @@ static int read_moment(struct history *history, uint64_t number, uint8_t phase,
     return scan_block(&scan, step, take_point);
 }
 
+/* Of a folder with the files of several ranks. */
+static int read_ranks_moment(struct history *history, uint64_t number, uint8_t phase,
+                             struct arena *arena, struct history_moment *ret_moment,
+                             struct err *err)
+{
+    struct history_ranks *ranks =
+        history_ranks_open(history->path, history->codec, err);
+    int status;
+
+    if (!ranks)
+        return -1;
+    status = history_ranks_moment(ranks, number, phase, arena, ret_moment, err);
+    history_ranks_close(ranks);
+    return status;
+}
+
 int history_read_moment(struct history *history, uint64_t number, uint8_t phase,
                         struct arena *arena, struct history_moment *ret_moment,
                         struct err *err)
@@ -287,6 +305,8 @@ int history_read_moment(struct history *history, uint64_t number, uint8_t phase,
     struct history_moment moment = {0};
     int status;
 
+    if (path_is_folder(history->path))
+        return read_ranks_moment(history, number, phase, arena, ret_moment, err);
     if (history_begin(history, err) < 0)
         return -1;
     status = read_moment(history, number, phase, arena, &moment, err);

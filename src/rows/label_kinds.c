@@ -225,7 +225,7 @@ static void args_flow(struct buf *to, const struct show *show, const struct row 
 
 /* The number before the text is the order of dropping if space is short, the lowest
  * first: averages, own values, FLOPs, dtype, device, (bars), shares, calls, in, out, memory,
- * params. */
+ * params, (of a training run) update ratio, gradient norm. */
 /* clang-format off */
 const struct label_kind label_kinds[] = {
     {"aligned",    "Alignment",             'A', ON,  NULL,         0,  0,  NULL, ANY},
@@ -255,8 +255,8 @@ const struct label_kind label_kinds[] = {
     {"outmean",    "Output mean",           0,   OFF, "outmean",    10, 3,  mean_flow, RUN},
     {"outstd",     "Output std",            0,   OFF, "outstd",     10, 3,  std_flow, RUN},
     {"outzeros",   "Output zeros",          0,   OFF, "outzeros",   9,  3,  zeros_flow, RUN},
-    {"grad",       "Gradient norm",         0,   OFF, "grad",       10, 3,  gradient_flow, RUN | TRAIN},
-    {"update",     "Update ratio",          0,   OFF, "update",     10, 3,  update_flow, TRAIN},
+    {"grad",       "Gradient norm",         0,   OFF, "grad",       10, 14, gradient_flow, RUN | TRAIN},
+    {"update",     "Update ratio",          0,   OFF, "update",     10, 13, update_flow, TRAIN},
     {"weight",     "Weight norm",           0,   OFF, "weight",     10, 3,  weight_flow, TRAIN},
     {"dead",       "Dead units",            0,   OFF, "dead",       5,  3,  dead_flow, TRAIN},
     {"in_dtype",   "Input dtypes",          0,   OFF, "in_dtype",   0,  3,  in_dtype_flow, RUN},
