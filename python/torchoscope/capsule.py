@@ -1,9 +1,9 @@
 """The NaN capsule: what a step of training began with, so that it can run again.
 
 At each pass the inputs of the model and the states of random generators are held, the
-inputs by reference if they are large: they may be overwritten before they are needed, and
-then the capsule says so. When a value is not finite, they are saved with the parameters
-and buffers by capsule_file.py; replaying.py reads the file."""
+inputs by reference if they are large: they may be overwritten before they are needed,
+and then the capsule says so. When a value is not finite, they are saved with the
+parameters and buffers by capsule_file.py; replaying.py reads the file."""
 
 import contextlib
 import functools
@@ -33,7 +33,8 @@ class _Held:
         self.where, self.mark = where, _core.mark(tensor)
         layout = tensor.layout
         strides = tensor.stride() if layout is torch.strided else None
-        self._seen = tensor.shape, tensor.dtype, tensor.device, tensor.requires_grad, strides
+        grad = tensor.requires_grad
+        self._seen = tensor.shape, tensor.dtype, tensor.device, grad, strides
         if self.mark is None or strides is None:
             self.lost = f"a tensor of layout {layout} is not saved"
         elif self.mark[2] > left:
@@ -68,14 +69,15 @@ class _Held:
 
 
 def dense(tensor):
-    """The same elements on the CPU, in C order, without a copy if they are so already."""
+    """The same elements on the CPU, in C order; a copy only if they are not so yet."""
     return tensor.detach().resolve_conj().resolve_neg().cpu().contiguous()
 
 
 def tensor_of(data, shape, dtype):
     if not len(data):
         return torch.empty(shape, dtype=dtype)
-    return torch.frombuffer(bytearray(data), dtype=torch.uint8).view(dtype).reshape(shape)
+    flat = torch.frombuffer(bytearray(data), dtype=torch.uint8)
+    return flat.view(dtype).reshape(shape)
 
 
 class _Pass:
@@ -103,13 +105,14 @@ class Capsule:
     """Holds what a step began with.
 
     modules  (name, module) of the whole model
-    share    of the time that holding may take: steps that are too short are not all held;
-             None: all are"""
+    share    of the time that holding may take: steps that are too short are not all
+             held; None: all are"""
 
     def __init__(self, modules, share=None):
         self._share, self._credit = share, _CREDIT
         self._last = time.perf_counter_ns()
         self.holds = True  # the current step
+        self._open = None  # the pass under way
         self._modules = modules
         self._names = {id(module): name for name, module in modules}
         self._params = [one for _, one in tensors_of(modules, "_parameters")]
@@ -118,21 +121,27 @@ class Capsule:
             for name, module in modules
             for key in module._buffers
         ]
-        self._changing = None  # positions of buffers that passes write to; None: unknown
+        self._changing = None  # positions of buffers that passes change; None: unknown
         self._state = []  # the buffers when the step began
         self._copies, self._marks = {}, {}  # by position; marks tell a write
         self._versions = b""  # of the parameters
         self._steps = 0
         self.passes, self.dropped, self._left = [], 0, HELD_MOST
 
+    def hold_all(self):
+        """From the next step on."""
+        self._share, self.holds = None, True
+
     # --- each step
 
     @_paid
     def step(self):
         """A step begins."""
-        now, last, self._last = time.perf_counter_ns(), self._last, time.perf_counter_ns()
+        last, self._last = self._last, time.perf_counter_ns()
+        self._open = None
         if self._share is not None:
-            self._credit = min(self._credit + self._share * (now - last), _CREDIT)
+            earned = self._share * (self._last - last)
+            self._credit = min(self._credit + earned, _CREDIT)
             self.holds = self._credit > 0
         if not self.holds:
             self.passes = []
@@ -165,6 +174,7 @@ class Capsule:
     @_paid
     def begins(self, module, args, kwargs):
         """A pass begins."""
+        self._open = None
         if not self.holds:
             return
         module = module._modules.get("_orig_mod", module)
@@ -191,13 +201,14 @@ class Capsule:
         one.lost, one.grads, one.n_grads = writer.lost, {}, None
         one.modes, one.random = _modes(), _random()
         self.passes.append(one)
+        self._open = one
 
     @_paid
     def ends(self, result):
         """The pass returned: its results' gradients will be held too."""
-        if not self.passes or not torch.is_grad_enabled():
+        one, self._open = self._open, None
+        if one is None or not torch.is_grad_enabled():
             return
-        one = self.passes[-1]
         found = list(outputs(result))
         one.n_grads = len(found)
         for i, tensor in enumerate(found[:_OUTPUTS_MOST]):
@@ -232,9 +243,10 @@ class Capsule:
         return now, not same or _core.versions(self._params) != self._versions
 
     def buffers(self):
-        """{name: (the model's buffer, a tensor with its elements when the step began, or
+        """{name: (the model's buffer, a tensor with its elements when the step began;
         None: they were overwritten)}"""
-        found = {name: (one, one) for name, one in tensors_of(self._modules, "_buffers")}
+        own = tensors_of(self._modules, "_buffers")
+        found = {name: (one, one) for name, one in own}
         for i, (tensor, (name, _, _)) in enumerate(zip(self._state, self._buffers)):
             if tensor is None or name not in found:
                 continue
@@ -251,7 +263,8 @@ def dotted(name, key):
 
 
 def tensors_of(modules, kind):
-    """(name, tensor) for the parameters or buffers of modules. A tied one has several."""
+    """(name, tensor) for the parameters or buffers of modules; a tied one has several
+    names."""
     for name, module in modules:
         for key, tensor in getattr(module, kind).items():
             if tensor is not None:

@@ -70,7 +70,8 @@ class _File:
             state[name] = self._put_own(name, one, one, lost)
         for name, (one, then) in buffers.items():
             if then is None:
-                lost.append(f"{name}: overwritten after the step began, saved as it was later")
+                text = "overwritten after the step began, saved as it was later"
+                lost.append(f"{name}: {text}")
             state[name] = self._put_own(name, one if then is None else then, one, lost)
         return {name: number for name, number in state.items() if number is not None}
 

@@ -76,7 +76,8 @@ def _origin(ops, blame, last):
 
 def about_op(op, recording):
     """Lines about the operation: where, and the statistics of its tensors."""
-    module = "outside the model" if op.module is None else f"in {op.module or 'the model'}"
+    inside = f"in {op.module or 'the model'}"
+    module = "outside the model" if op.module is None else inside
     line = f" ({op.line})" if op.line else ""
     lines = [f"reproduced: {op.name} {module}{line}, {op.phase}"]
     if op.cause is not None:

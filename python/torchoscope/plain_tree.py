@@ -1,5 +1,5 @@
-"""Arguments of a call as JSON: nested containers of tensors and plain values. Reading it
-runs no code of the file: objects of other classes are left out and named."""
+"""Arguments of a call as JSON: nested containers of tensors and plain values. Reading
+it runs no code of the file: objects of other classes are left out and named."""
 
 import math
 
@@ -9,8 +9,8 @@ DEPTH, ITEMS = 32, 10_000  # the most that is written
 
 
 class Writer:
-    """write(value) gives JSON; `take(tensor)` gives a number for each tensor. `lost` has
-    a sentence for each part that could not be written."""
+    """write(value) gives JSON; `take(tensor)` gives a number for each tensor. `lost`
+    has a sentence for each part that could not be written."""
 
     def __init__(self, take):
         self._take, self._left = take, ITEMS
@@ -39,17 +39,19 @@ class Writer:
         if kind in (list, tuple):
             return {kind.__name__: self._items(value, where, depth)}
         if isinstance(value, dict):
-            pairs = []
-            for key, one in value.items():
-                at = f"{where}[{key!r}]"
-                pairs.append([self.write(key, at, depth + 1), self.write(one, at, depth + 1)])
-            return {"dict": pairs} if kind is dict else {"dict": pairs, "of": _name(kind)}
+            inside = depth + 1
+            pairs = [
+                [self.write(one, f"{where}[{pair[0]!r}]", inside) for one in pair]
+                for pair in value.items()
+            ]
+            return {"dict": pairs, **({} if kind is dict else {"of": _name(kind)})}
         if isinstance(value, (list, tuple)):
             return {"tuple": self._items(value, where, depth), "of": _name(kind)}
         return self._lose(where, f"objects of {_name(kind)} are not written")
 
     def _items(self, value, where, depth):
-        return [self.write(one, f"{where}[{i}]", depth + 1) for i, one in enumerate(value)]
+        parts = enumerate(value)
+        return [self.write(one, f"{where}[{i}]", depth + 1) for i, one in parts]
 
     def _lose(self, where, why):
         self.lost.append(f"{where}: {why}")
@@ -106,7 +108,8 @@ def _read(tree, tensors, depth):
     if kind in _READ:
         return _READ[kind](of)
     if kind == "dict":
-        return {_read(k, tensors, depth + 1): _read(v, tensors, depth + 1) for k, v in of}
+        pairs = [[_read(one, tensors, depth + 1) for one in pair] for pair in of]
+        return {key: value for key, value in pairs}
     items = [_read(one, tensors, depth + 1) for one in of]
     if kind == "packed":
         return torch.nn.utils.rnn.PackedSequence(*items)

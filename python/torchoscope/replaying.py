@@ -1,4 +1,4 @@
-"""replay(): runs the step of a capsule again and finds the operation that went wrong."""
+"""replay(): runs the step of a capsule again, and finds the operation to blame."""
 
 import contextlib
 import json
@@ -57,9 +57,8 @@ class _Pass:
             self._args, self._kwargs = capsule.inputs(about)
             self.gradients = capsule.gradients(about)
             self._random = {key: capsule.kept(n) for key, n in about["random"].items()}
-            self._autocast = {
-                kind: read({"dtype": name}, None) for kind, name in about["autocast"].items()
-            }
+            kinds = about["autocast"].items()
+            self._autocast = {kind: read({"dtype": one}, None) for kind, one in kinds}
             self.graded, self._inference = bool(about["grad"]), bool(about["inference"])
 
     def forward(self):
@@ -84,7 +83,8 @@ def _backward(result, gradients):
         if total is None:
             return ["no backward ran: nothing in the result requires a gradient"]
         total.backward()
-        return [f"the gradients of the results are not in the file: backward from {source}"]
+        text = "the gradients of the results are not in the file"
+        return [f"{text}: backward from {source}"]
     pairs = [pair for pair in zip(found, gradients) if pair[1] is not None]
     if pairs:
         torch.autograd.backward(*map(list, zip(*pairs)))
@@ -107,7 +107,8 @@ class _Opened:
         self._run = _core.open_run(self.path)
         text = self._run.facts().get("capsule")
         if text is None:
-            raise ValueError(f"{self.path} is no capsule; watch() saves one as .nan.scope")
+            how = "watch() saves one as .nan.scope"
+            raise ValueError(f"{self.path} is no capsule; {how}")
         with self.checked():
             found = json.loads(text)
             if found["version"] != VERSION:
@@ -154,10 +155,11 @@ class _Opened:
                     one.requires_grad_(dotted(name, key) not in self._frozen)
 
     def _check_names(self, own):
-        saved = [text.partition(":")[0] for text in self.lost]
-        missing = [name for name in own if name not in self._state and name not in saved]
+        known = {text.partition(":")[0] for text in self.lost} | self._state.keys()
+        missing = [name for name in own if name not in known]
         unknown = [name for name in self._state if name not in own]
-        for names, text in ((unknown, "the model has no"), (missing, "the file has no")):
+        kinds = (unknown, "the model has no"), (missing, "the file has no")
+        for names, text in kinds:
             if names:
                 more = f" and {len(names) - 3} more" if len(names) > 3 else ""
                 raise ValueError(f"{self.path}: {text} {', '.join(names[:3])}{more}")
@@ -166,7 +168,8 @@ class _Opened:
         value = self.kept(number)
         if value.shape != to.shape or value.dtype != to.dtype:
             theirs, ours = (f"{_word(one)} {list(one.shape)}" for one in (value, to))
-            raise ValueError(f"{self.path}: {name} is {theirs}, that of the model is {ours}")
+            text = f"{name} is {theirs}, that of the model is {ours}"
+            raise ValueError(f"{self.path}: {text}")
         with torch.no_grad():
             to.copy_(value)
 
@@ -183,7 +186,8 @@ class _Opened:
 
         with self.checked():
             args = [read(tree, tensor) for tree in one["args"]]
-            return args, {key: read(tree, tensor) for key, tree in one["kwargs"].items()}
+            named = one["kwargs"].items()
+            return args, {key: read(tree, tensor) for key, tree in named}
 
     def _input(self, about):
         if about["kept"] is None:
@@ -191,7 +195,8 @@ class _Opened:
         value = self.kept(about["kept"])
         if list(value.stride()) != about["strides"]:
             with contextlib.suppress(RuntimeError):  # elements that share memory
-                laid = torch.empty_strided(value.shape, about["strides"], dtype=value.dtype)
+                strides, kind = about["strides"], value.dtype
+                laid = torch.empty_strided(value.shape, strides, dtype=kind)
                 value = laid.copy_(value)
         value = _on(about["device"], value)
         return value.requires_grad_() if about["grad"] else value
@@ -205,7 +210,7 @@ class _Opened:
     # --- what was not finite before
 
     def bad_before(self):
-        """A sentence about a tensor that was not finite when the step began, or None."""
+        """A sentence about a tensor that was not finite to begin with, or None."""
         for name, number in self._state.items():
             if is_bad(self.kept(number)):
                 return f"{name} was not finite when the step began"
@@ -260,7 +265,8 @@ class Replayed:
         if self.op is not None:
             lines += about_op(self.op, self.recording)
         elif self.reproduced:
-            lines.append(f"reproduced: {self._why or 'no operation of the model began it'}")
+            why = self._why or "no operation of the model began it"
+            lines.append(f"reproduced: {why}")
         elif self._why is not None:
             lines.append(f"not reproduced: {self._why}")
         else:

@@ -16,8 +16,8 @@ from torchoscope.targets import Trouble, own_frames
 
 
 def run(words, options):
-    """Run the script `words[0]` (or "-m", module) with the arguments after it. Returns if
-    the script does; its exceptions pass, without our frames."""
+    """Run the script `words[0]` (or "-m", module) with the arguments after it. Returns
+    if the script does; its exceptions pass, without our frames."""
     finder = Finder(options)
     if "torch" in sys.modules:
         finder.install()
@@ -161,7 +161,7 @@ class Finder:
             self._why = "no module that was called has parameters of an optimizer"
             if found:
                 self._chosen, *self._others = found
-                self._why = "it took one step, and watching begins with the second"
+                self._why = "the model was not called after the first step"
                 self._wait_for_call(self._chosen)
 
     def _roots(self):

