@@ -15,6 +15,7 @@ from torchoscope.recording import Call, Gap, Recording, Value
 
 __version__ = _core.version
 __all__ = [
+    "Alarm",
     "BoxChange",
     "Call",
     "Diff",
@@ -64,6 +65,7 @@ _LATER |= {"explore": "explorer", "Op": "ops", "Ops": "ops", "OpValue": "ops"}
 _LATER |= {"Graph": "graphs", "Node": "graphs", "Edge": "graphs", "graph": "graphs"}
 _LATER |= {"GraphDiff": "graphs", "BoxChange": "graphs", "LineChange": "graphs"}
 _LATER |= {"watch": "watching", "unwatch": "watching", "Watch": "watching"}
+_LATER |= {"Alarm": "watch_alarms"}
 _LATER |= {"History": "history", "Series": "history"}
 _LATER |= {"flops_formula": "flops", "register_flops": "flops"}
 

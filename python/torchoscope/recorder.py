@@ -522,13 +522,13 @@ class Budget:
         torchs = calls * core.hook_ns + core.n_ops * core.op_ns
         return core.cost_ns + torchs
 
-    def _begins(self, module):
+    def _begins(self, module, args, kwargs):
         # If the outermost root is called again, the last pass was interrupted.
         if self._outer in (None, id(module)):
             self._outer = id(module)
             self._decide()
 
-    def _ends(self, module):
+    def _ends(self, module, result):
         if id(module) == self._outer:
             self._outer = None
 
@@ -545,7 +545,7 @@ class Budget:
         # Treat the result of torch.compile() as the module inside it.
         inner = module._modules.get("_orig_mod", module)
         if id(module) in self._roots or id(inner) in self._roots:
-            self._begins(module)
+            self._begins(module, *rest, *({},) * (2 - len(rest)))
         if self._on:
             self._pre(module, *rest)
         else:
@@ -554,7 +554,7 @@ class Budget:
     def _after(self, module, *rest):
         if self._on:
             self._post(module, *rest)
-        self._ends(module)
+        self._ends(module, rest[-1])
 
     def _decide(self):
         """A pass begins: report what the last one took and choose the next mode."""
