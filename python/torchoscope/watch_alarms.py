@@ -73,7 +73,7 @@ class Alarms:
         self._ever = False  # a hit was reported
         self._left = 0  # steps to log in full
         self._ops = 0  # steps to record with operations
-        self._recording, self._ops_step = None, 0  # ... now
+        self._recording = None  # ... now
         self._turn = 0
         self._last = None  # when gradients were scanned last
         self._looked = False  # for a final ReLU
@@ -238,7 +238,6 @@ class Alarms:
             core = watch._recorder._core
             self.tell(core.judge_guard(watch._writer, number, what, text))
         if self._recording is not None:
-            self._ops_step = number
             self._recording.leave()
 
     def skip(self):
@@ -303,18 +302,20 @@ class Alarms:
         self._recording = _Operations(*args, core, None, options)
         self._recording.__enter__()
 
+    def judge_operations(self, number):
+        """Before the step is judged by its modules: an operation says more."""
+        watch = self._watch()
+        if self._recording is not None and watch._writer is not None:
+            core, run = watch._recorder._core, self._recording._now()
+            self.tell(core.judge_run(watch._writer, number, run))
+
     def _end_ops(self):
         """The recording ends when the next step begins: an optimizer's hook must not
         remove others."""
         recording, self._recording = self._recording, None
-        if recording is None:
-            return
-        recording.stop()
-        recording.leave()
-        watch = self._watch()
-        if recording._run is not None and watch._writer is not None:
-            core, number = watch._recorder._core, self._ops_step
-            self.tell(core.judge_run(watch._writer, number, recording._run))
+        if recording is not None:
+            recording.stop()
+            recording.leave()
 
 
 class _Operations(LiveRecording):

@@ -346,6 +346,7 @@ class Watch:
         core, alarms = self._recorder._core, self._alarms
         if self._writer is None:
             self._create(core)
+        alarms.judge_operations(self._number)
         args = self._number, phase, self._kinds, self._take_scalars()
         alarms.tell(core.log(self._writer, *args, alarms.skipped, alarms.relu_loss))
         self._check()

@@ -148,11 +148,13 @@ static void blame(struct judge *judge, const struct judge_step *step)
 static void learn_masks(struct judge *judge, const struct run *run)
 {
     for (uint32_t i = 0; i < run->n_ios; i++) {
-        const struct stats *stats =
-            run->ios[i].kind == RUN_OUT ? judge_stats(run, run->ios[i].value) : NULL;
+        const struct stats *stats = judge_stats(run, run->ios[i].value);
+        uint8_t *masks = &judge->masks[run->calls[run->ios[i].call].place];
 
-        if (stats && stats->neg_inf > 0)
-            judge->masks[run->calls[run->ios[i].call].place] = 1;
+        if (stats && stats->neg_inf > 0 && run->ios[i].kind == RUN_OUT)
+            *masks |= PRODUCER_MAKES_MASKS;
+        if (stats && stats->neg_inf > 0 && run->ios[i].kind == RUN_IN)
+            *masks |= PRODUCER_READS_MASKS;
     }
 }
 

@@ -17,7 +17,7 @@
  *   judge_trend.c     the loss, gradients and dead layers
  *   judge_hints.c     hints
  *   judge_words.c     the texts of alarms
- *   window.h          running medians */
+ *   recent.h          running medians */
 #ifndef JUDGE_JUDGE_H
 #define JUDGE_JUDGE_H
 

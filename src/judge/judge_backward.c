@@ -193,7 +193,7 @@ static const struct stats *bad_result(const struct run *run, const struct run_op
     return NULL;
 }
 
-/* "first NaN in aten::log, in forward: 3 of 32 values; its inputs are finite" */
+/* "first NaN in aten::log, in forward: 3 of 32 values; none in its inputs" */
 static void tell_operation(struct judge *judge, uint64_t number, const struct run *run,
                            const struct run_op *op)
 {
@@ -203,7 +203,7 @@ static void tell_operation(struct judge *judge, uint64_t number, const struct ru
     judge_say(judge, "first %s in %.*s, in %s: ", judge_kind(stats), (int)name.len,
               name.at, op_phase_name((enum op_phase)op->phase));
     judge_share(judge, stats);
-    judge_add(judge, " values; its inputs are finite");
+    judge_add(judge, " values; none in its inputs");
     buf_clear(&judge->line);
     buf_str(&judge->line, name);
     if (line.len > 0) {

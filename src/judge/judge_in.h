@@ -3,7 +3,7 @@
 #define JUDGE_JUDGE_IN_H
 
 #include "judge/judge.h"
-#include "judge/window.h"
+#include "judge/recent.h"
 #include "study/producer.h"
 
 /* How much is known about values that are not finite. It falls back to SICK_NOT after
@@ -26,7 +26,7 @@ struct judge_place {
 };
 
 struct judge_param {
-    struct window norms, ratios; /* of the gradient; of updates */
+    struct recent norms, ratios; /* of the gradient; of updates */
     float median;                /* of norms, taken now and then */
     float early;                 /* the same, of the first ones */
     float ratio;                 /* of this step; NaN: unknown */
@@ -49,7 +49,7 @@ struct judge {
     uint32_t finite;     /* logged steps since the last that was not */
     uint64_t healthy_to; /* the newest logged step with finite values; has_healthy */
     bool has_healthy;
-    struct window losses;
+    struct recent losses;
     double first_loss; /* the median of the first ones; NaN: not yet known */
     bool spiked;
     uint32_t quiet; /* logged steps without alarms about growing gradients */

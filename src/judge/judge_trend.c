@@ -32,14 +32,14 @@ static void add_times(struct judge *judge, double times)
  * with the beginning. */
 static bool is_spike(const struct judge *judge, double loss, double median)
 {
-    return window_count(&judge->losses) >= ENOUGH && median > 0 &&
+    return recent_count(&judge->losses) >= ENOUGH && median > 0 &&
            loss > LOSS_TIMES * median && loss > judge->first_loss / 2 &&
-           (loss > 3 * window_max(&judge->losses) || loss > 3 * judge->first_loss);
+           (loss > 3 * recent_max(&judge->losses) || loss > 3 * judge->first_loss);
 }
 
 void judge_losses(struct judge *judge, uint64_t number, double loss)
 {
-    double median = window_median(&judge->losses);
+    double median = recent_median(&judge->losses);
 
     if (!isfinite(loss))
         return;
@@ -50,7 +50,7 @@ void judge_losses(struct judge *judge, uint64_t number, double loss)
             judge_add(judge, ", ");
             add_times(judge, loss / median);
             judge_add(judge, " the median of the last %u steps",
-                      window_count(&judge->losses));
+                      recent_count(&judge->losses));
             judge_give(judge, number, SEVERITY_WARNING, "spike", NO_PLACE, STR("loss"),
                        NULL, STR(""));
         }
@@ -58,9 +58,9 @@ void judge_losses(struct judge *judge, uint64_t number, double loss)
     } else if (!(loss > 3 * median)) {
         judge->spiked = false;
     }
-    window_add(&judge->losses, loss);
+    recent_add(&judge->losses, loss);
     if (judge->losses.n == 5)
-        judge->first_loss = window_median(&judge->losses);
+        judge->first_loss = recent_median(&judge->losses);
 }
 
 /* ---- gradients */
@@ -79,13 +79,13 @@ static bool explodes(const struct judge_param *param, double norm)
 {
     double ratio = (double)param->ratio;
 
-    if (window_count(&param->norms) < ENOUGH || !(param->median > 0) ||
+    if (recent_count(&param->norms) < ENOUGH || !(param->median > 0) ||
         norm < GRAD_TIMES * (double)param->median || param->exploded)
         return false;
     if (isnan(ratio))
         return norm > GRAD_TIMES_BY * (double)param->median &&
                norm > 10 * (double)param->early;
-    return ratio > GRAD_RATIO && ratio > 5 * window_median(&param->ratios);
+    return ratio > GRAD_RATIO && ratio > 5 * recent_median(&param->ratios);
 }
 
 static void tell_exploding(struct judge *judge, const struct judge_step *step,
@@ -182,11 +182,11 @@ static void judge_vanishing(struct judge *judge, const struct judge_step *step,
 /* Adds a gradient to what is known of its parameter. */
 static void learn(struct judge_param *param, double norm)
 {
-    window_add(&param->norms, norm);
+    recent_add(&param->norms, norm);
     if (!isnan(param->ratio))
-        window_add(&param->ratios, (double)param->ratio);
+        recent_add(&param->ratios, (double)param->ratio);
     if (param->norms.n % 8 == 0 || param->norms.n == ENOUGH)
-        param->median = (float)window_median(&param->norms);
+        param->median = (float)recent_median(&param->norms);
     if (param->norms.n == ENOUGH)
         param->early = param->median;
     if (norm < 3 * (double)param->median)

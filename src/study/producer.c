@@ -2,12 +2,11 @@
 
 #include <string.h>
 
-struct search {
+struct producer_search {
     const struct run *run;
     const uint8_t *masks; /* by place */
-    bool *made;           /* by value: a call made it */
+    bool *outside;        /* by value: an argument of a pass */
     bool *mask;           /* by value: if it holds -Inf, it is a mask */
-    uint32_t *reader;     /* by value: 1 + the last call that read it; 0: none */
     uint32_t *bad_step;   /* by place: the first step with a non-finite parameter at or
                              below it; RUN_NONE: never */
 };
@@ -48,26 +47,33 @@ static bool gives_finite(const struct run *run, const struct run_call *call)
     return some;
 }
 
-static void find_masks_of(struct search *search, uint32_t c)
+/* Which values are masks, if they hold -Inf. */
+static void find_masks_of(struct producer_search *search, const struct run_call *call)
 {
     const struct run *run = search->run;
-    const struct run_call *call = &run->calls[c];
+    unsigned known = search->masks ? search->masks[call->place] : 0;
     bool finite = gives_finite(run, call);
-    uint32_t i, end = call->ios + call->n_ios;
 
-    for (i = call->ios; i < end; i++)
-        if (run->ios[i].kind == RUN_IN && run->ios[i].value != RUN_NONE) {
-            search->reader[run->ios[i].value] = c + 1;
-            search->mask[run->ios[i].value] |= finite;
-        }
-    for (i = call->ios; i < end; i++) {
+    for (uint32_t i = call->ios; i < call->ios + call->n_ios; i++) {
         uint32_t value = run->ios[i].value;
 
-        if (run->ios[i].kind != RUN_OUT || value == RUN_NONE)
+        if (value == RUN_NONE)
             continue;
-        search->made[value] |= search->reader[value] != c + 1;
-        search->mask[value] |= search->masks && search->masks[call->place];
+        if (run->ios[i].kind == RUN_IN) {
+            search->mask[value] |= finite || known & PRODUCER_READS_MASKS;
+            search->outside[value] |= call->parent == RUN_NONE;
+        } else if (run->ios[i].kind == RUN_OUT) {
+            search->mask[value] |= known & PRODUCER_MAKES_MASKS;
+        }
     }
+}
+
+/* Is it made to read -Inf: attention, a softmax? */
+static bool reads_masks(const struct model *model, uint32_t place)
+{
+    struct str name = class_short(place_class(model, place));
+
+    return str_find(name, STR("Softmax")) >= 0 || str_find(name, STR("Attention")) >= 0;
 }
 
 static uint32_t first_place(const struct model *model, uint32_t object)
@@ -77,7 +83,7 @@ static uint32_t first_place(const struct model *model, uint32_t object)
     return place < model->n_places ? place : NO_PLACE;
 }
 
-static int find_bad_steps(struct search *search, struct arena *arena)
+static int find_bad_steps(struct producer_search *search, struct arena *arena)
 {
     const struct run *run = search->run;
     const struct model *model = run->model;
@@ -109,7 +115,7 @@ static int find_bad_steps(struct search *search, struct arena *arena)
 }
 
 /* Does a call give non-finite results? Sets whether it made them from finite values. */
-static bool is_bad(const struct search *search, const struct run_call *call,
+static bool is_bad(const struct producer_search *search, const struct run_call *call,
                    bool *ret_made)
 {
     const struct run *run = search->run;
@@ -125,7 +131,8 @@ static bool is_bad(const struct search *search, const struct run_call *call,
         negative = only_negative(run, value);
         if (run->ios[i].kind == RUN_IN) {
             masked |= negative;
-            given |= !negative || (search->made[value] && !search->mask[value]);
+            given |= !negative || !(search->mask[value] || search->outside[value] ||
+                                    reads_masks(run->model, call->place));
         } else if (run->ios[i].kind == RUN_OUT && !(negative && search->mask[value])) {
             bad = true;
             worse |= !negative;
@@ -138,7 +145,7 @@ static bool is_bad(const struct search *search, const struct run_call *call,
 
 /* Calls come after those around them, so a scan from the end has seen everything inside
  * a call. */
-static int find_calls(const struct search *search, struct arena *arena,
+static int find_calls(const struct producer_search *search, struct arena *arena,
                       struct producers *to)
 {
     const struct run_call *calls = search->run->calls;
@@ -166,19 +173,18 @@ static int find_calls(const struct search *search, struct arena *arena,
 int producers_find(const struct run *run, const uint8_t *masks, struct arena *arena,
                    struct producers *ret_producers)
 {
-    struct search search = {.run = run, .masks = masks};
+    struct producer_search search = {.run = run, .masks = masks};
     struct producers found = {.first = RUN_NONE, .spoilt = RUN_NONE};
 
     found.calls = arena_array(arena, (size_t)run->n_calls + 1, sizeof *found.calls);
-    search.made = arena_array(arena, (size_t)run->n_values + 1, sizeof *search.made);
+    search.outside =
+        arena_array(arena, (size_t)run->n_values + 1, sizeof *search.outside);
     search.mask = arena_array(arena, (size_t)run->n_values + 1, sizeof *search.mask);
-    search.reader =
-        arena_array(arena, (size_t)run->n_values + 1, sizeof *search.reader);
-    if (!found.calls || !search.made || !search.mask || !search.reader ||
+    if (!found.calls || !search.outside || !search.mask ||
         find_bad_steps(&search, arena) < 0)
         return -1;
     for (uint32_t c = 0; c < run->n_calls; c++)
-        find_masks_of(&search, c);
+        find_masks_of(&search, &run->calls[c]);
     if (find_calls(&search, arena, &found) < 0)
         return -1;
     *ret_producers = found;

@@ -5,8 +5,8 @@
  *   producer_op.c        the operation, if operations and their statistics were recorded
  *
  * -Inf is often no mistake: attention masks consist of it. A value that holds -Inf, but
- * no NaN or +Inf, is taken for a mask if it came from outside all calls, or if a call
- * that reads it gives finite results. */
+ * no NaN or +Inf, is taken for a mask if it is an argument of the whole model, if a call
+ * that reads it gives finite results, or if attention or a softmax reads it. */
 #ifndef STUDY_PRODUCER_H
 #define STUDY_PRODUCER_H
 
@@ -20,13 +20,18 @@
 /* Are all elements finite, as far as they were measured? RUN_NONE is. */
 bool producer_finite(const struct run *run, uint32_t value);
 
+enum producer_masks {
+    PRODUCER_MAKES_MASKS = 1, /* its results hold -Inf, which did no harm */
+    PRODUCER_READS_MASKS = 2, /* its arguments do */
+};
+
 struct producers {
     bool *calls;    /* by call: it turned finite inputs and parameters (as far as known)
                         into non-finite results, and no call inside it did */
     uint32_t first; /* the one that ended first, or RUN_NONE */
     uint32_t spoilt; /* the earliest call with non-finite results, or RUN_NONE */
 };
-/* `masks` (may be NULL): by place, whether its -Inf are known to be masks. Linear in calls
+/* `masks` (may be NULL): by place, what is known of its -Inf from earlier runs. Linear in calls
  * and places. -1: the arena is spent. */
 int producers_find(const struct run *run, const uint8_t *masks, struct arena *arena,
                    struct producers *ret_producers);

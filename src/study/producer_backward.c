@@ -3,7 +3,7 @@
  * gradients while something behind them has not. */
 #include "study/producer.h"
 
-struct backward {
+struct backward_search {
     const struct run *run;
     uint32_t *bad_params; /* by tensor: a gradient that is not finite, or RUN_NONE */
     uint32_t *bad_inner;  /* by call: the last call inside it whose results have a
@@ -31,7 +31,7 @@ static uint32_t bad_gradient(const struct run *run, const struct run_call *call,
 }
 
 /* A parameter of the called module itself whose gradient is not finite, or RUN_NONE. */
-static uint32_t bad_param(const struct backward *b, const struct run_call *call)
+static uint32_t bad_param(const struct backward_search *b, const struct run_call *call)
 {
     const struct model *model = b->run->model;
     uint32_t place = model->objects[call->object].place;
@@ -45,7 +45,7 @@ static uint32_t bad_param(const struct backward *b, const struct run_call *call)
     return RUN_NONE;
 }
 
-static int prepare(struct backward *b, struct arena *arena)
+static int prepare(struct backward_search *b, struct arena *arena)
 {
     const struct run *run = b->run;
     uint32_t n_tensors = run->model->n_tensors, i;
@@ -66,7 +66,7 @@ static int prepare(struct backward *b, struct arena *arena)
 }
 
 /* What the backward of a call spoilt, if the gradients that reached it are finite. */
-static struct producer_backward look_at(const struct backward *b, uint32_t c)
+static struct producer_backward look_at(const struct backward_search *b, uint32_t c)
 {
     const struct run_call *call = &b->run->calls[c];
     struct producer_backward found = {.kind = PRODUCER_CALL,
@@ -89,7 +89,7 @@ static struct producer_backward look_at(const struct backward *b, uint32_t c)
 }
 
 /* One call, after all inside it. Returns true if it is a producer. */
-static bool visit(struct backward *b, uint32_t c, struct producer_backward *to)
+static bool visit(struct backward_search *b, uint32_t c, struct producer_backward *to)
 {
     const struct run_call *call = &b->run->calls[c];
     bool known = false, unused = false;
@@ -123,7 +123,7 @@ static uint32_t moment(const struct producer_backward *found)
 
 /* Nothing is known about gradients inside the model: the last parameter that has a
  * non-finite one. */
-static void last_param(const struct backward *b, struct producer_backward *to)
+static void last_param(const struct backward_search *b, struct producer_backward *to)
 {
     for (uint32_t t = b->run->model->n_tensors; t-- > 0;)
         if (b->bad_params[t] != RUN_NONE) {
@@ -142,7 +142,7 @@ int producer_backward(const struct run *run, struct arena *arena,
                                      .inner = RUN_NONE,
                                      .value = RUN_NONE,
                                      .tensor = RUN_NONE};
-    struct backward b = {.run = run};
+    struct backward_search b = {.run = run};
     bool known = false;
 
     if (prepare(&b, arena) < 0)
