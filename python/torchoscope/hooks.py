@@ -385,7 +385,7 @@ def wrap_compiled(modules):
     with _lock:
         for module in modules:
             inner = module.__dict__.get("_compiled_call_impl")
-            if inner is None:
+            if inner is None or getattr(inner, "only_watches", False):
                 continue
             entry = _wrapped.get(id(module))
             if entry is None or entry.module() is not module:
@@ -550,6 +550,7 @@ def _watch(module, begins, ends):
             with contextlib.suppress(Exception):
                 ends(this, result)
 
+    watched_call.only_watches = inner is None
     module.__dict__["_compiled_call_impl"] = watched_call
     return watched_call, inner
 

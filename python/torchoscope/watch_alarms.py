@@ -12,6 +12,7 @@ from torchoscope import hooks, op_kinds
 from torchoscope.recorder import LiveRecording
 
 _AFTER_HIT = 4  # steps that are logged in full after a hit
+_CALM = 8  # steps without a hit, after which the next one is another
 _LEAST_BYTES = 4 << 20  # of gradients that are scanned on each step
 _BYTES_PER_NS = 5  # that a scan reads, about
 _GUARD_SHARE = 0.004  # of a step, for scanning gradients
@@ -72,6 +73,7 @@ class Alarms:
         self._backwards = 0  # of this step, when it was hit
         self._ever = False  # a hit was reported
         self._left = 0  # steps to log in full
+        self._calm = _CALM  # steps since the last hit
         self._ops = 0  # steps to record with operations
         self._recording = None  # ... now
         self._turn = 0
@@ -136,6 +138,7 @@ class Alarms:
     def step_begins(self):
         self.skipped = False
         self._left -= self._left > 0
+        self._calm += 1
         self._end_ops()
         if self._ops > 0 and self._recording is None:
             self._ops -= 1
@@ -184,7 +187,8 @@ class Alarms:
         """Scan the gradients, before they change the parameters."""
         bad = getattr(optimizer, "found_inf", None)  # a scaler, and a fused optimizer
         if isinstance(bad, torch.Tensor):
-            self.skipped = bool(bad.is_cpu and bad.item())
+            if bad.is_cpu and bad.item():
+                self.skip()
             return
         now = time.perf_counter_ns()
         size = 1 << 62 if self._last is None or self._left > 0 else self._bytes(now)
@@ -244,6 +248,8 @@ class Alarms:
         """A scaler skipped the optimizer: bad gradients are its business."""
         self.skipped = True
         self.skips += 1
+        watch = self._watch()
+        watch._losses = [one for one in watch._losses if one.isfinite()]
         if self._pending is not None and self._pending[0] != "forward":
             self._pending = None
             self._left = self._ops = 0
@@ -263,9 +269,9 @@ class Alarms:
         self._pending, self._backwards = (where, name, text), watch._backwards
         if not _scalers.is_used(self):
             self._report(where, f"{name}: {text}")
-        if not self._left:
-            self._ops = 1
-        self._left = _AFTER_HIT
+        if self._calm >= _CALM:  # else it is about the same NaN
+            self._left, self._ops = _AFTER_HIT, 1
+        self._calm = 0
 
     def _report(self, where, text):
         if not self._ever:

@@ -133,7 +133,7 @@ bool judge_optimizer(struct judge *judge, const struct judge_step *step)
         text_real(&judge->text, step->lr);
     }
     if (bad > 1) {
-        judge_add(judge, "; so are ");
+        judge_add(judge, "; also ");
         text_plural(&judge->text, bad - 1, "other parameter", "other parameters");
     }
     judge_give(judge, step->number, SEVERITY_ALARM, "nan", place,
@@ -170,7 +170,7 @@ bool judge_params_bad(struct judge *judge, const struct judge_step *step)
         judge_add(judge, ", made after step %llu in steps that were not logged",
                   (unsigned long long)judge->healthy_to);
     if (bad > 1) {
-        judge_add(judge, "; so have ");
+        judge_add(judge, "; also ");
         text_plural(&judge->text, bad - 1, "other parameter", "other parameters");
     }
     judge_give(judge, step->number, SEVERITY_ALARM, "nan", place,

@@ -109,7 +109,7 @@ static void tell_exploding(struct judge *judge, const struct judge_step *step,
         text_real(&judge->text, step->lr);
     }
     if (others > 0) {
-        judge_add(judge, "; so have ");
+        judge_add(judge, "; also ");
         text_plural(&judge->text, others, "other parameter", "other parameters");
     }
     judge_give(judge, step->number, SEVERITY_WARNING, "gradient", place,
@@ -126,7 +126,7 @@ static void tell_vanishing(struct judge *judge, const struct judge_step *step,
     text_real(&judge->text, share);
     judge_add(judge, " of the largest, for %d logged steps", VANISHED_FOR);
     if (others > 0) {
-        judge_add(judge, "; so have ");
+        judge_add(judge, "; also ");
         text_plural(&judge->text, others, "other parameter", "other parameters");
     }
     judge_give(judge, step->number, SEVERITY_WARNING, "vanishing", place,
