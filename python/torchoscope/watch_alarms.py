@@ -16,6 +16,7 @@ _CALM = 8  # steps without a hit, after which the next one is another
 _LEAST_BYTES = 4 << 20  # of gradients that are scanned on each step
 _BYTES_PER_NS = 5  # that a scan reads, about
 _GUARD_SHARE = 0.004  # of a step, for scanning gradients
+_SOME = 256  # gradients that are scanned on each step, if there are very many
 _MOST_TENSORS = 64  # of a result that are scanned
 _SIGNS = {"alarm": "", "warning": "warning: ", "note": "hint: "}
 
@@ -149,7 +150,7 @@ class Alarms:
         tensors = _tensors(result)
         loss = _loss_of(result)
         if loss is not None:
-            self.model_losses.append(loss.detach())
+            self.model_losses.append(loss.item() if loss.is_cpu else loss.detach())
         found = watch._recorder._core.guard(tensors, False, 64 << 20, self._turn)
         if found is not None:
             at, *counts = found
@@ -170,18 +171,20 @@ class Alarms:
         return not self._looked and len(roots) == 1 and roots[0].grad_fn is not None
 
     def loss(self, loss):
-        """A backward of this number begins. A GradScaler's loss may overflow: the
-        scaler then skips the step."""
-        if not loss.is_cpu or _scalers.is_used(self):
-            return
-        value = float(loss)
-        if not math.isfinite(value):
+        """A backward of this number begins; returns it, as a float if that does not make
+        the host wait. A GradScaler's loss may overflow: the scaler skips the step."""
+        if not loss.is_cpu:
+            return loss.detach()
+        value = loss.item()
+        if not math.isfinite(value) and not _scalers.is_used(self):
             self._hit_once("backward", "loss", f"the loss is {_number(value)}")
+        return value
 
     def _criterion(self, module, result):
         with contextlib.suppress(Exception):
             if result.numel() == 1 and result.requires_grad:
-                self.criterion_losses.append(result.detach())
+                here = result.is_cpu
+                self.criterion_losses.append(result.item() if here else result.detach())
 
     def before_step(self, optimizer, params):
         """Scan the gradients, before they change the parameters."""
@@ -194,11 +197,19 @@ class Alarms:
         size = 1 << 62 if self._last is None or self._left > 0 else self._bytes(now)
         self._last = now
         self._turn += 1
-        core = self._watch()._recorder._core
+        core, params = self._watch()._recorder._core, self._some(params)
         found = core.guard(params, True, size, self._turn)
         if found is not None:
             name = self._name_of(params[found[0]])
             self._hit("backward", name, "gradients", found[1:])
+
+    def _some(self, params):
+        """Of very many, the first and some others, another part each time. The first
+        layers come last in backward: what is bad anywhere reaches them."""
+        if len(params) <= 2 * _SOME or self._left > 0:
+            return params
+        parts = -(-len(params) // _SOME)
+        return params[:32] + params[self._turn % parts :: parts]
 
     def _bytes(self, now):
         """How much of the gradients a step may scan in full."""
@@ -225,7 +236,7 @@ class Alarms:
     def judge_losses(self, number, losses):
         """The losses of a step that is not logged. Those on a device would make the host
         wait for it."""
-        here = all(one.is_cpu for one in (*self.model_losses, *losses))
+        here = all(type(one) is float for one in (*self.model_losses, *losses))
         loss = self.take_loss(losses) if here else None
         watch = self._watch()
         if loss is not None and not self.skipped and watch._writer is not None:
@@ -249,7 +260,7 @@ class Alarms:
         self.skipped = True
         self.skips += 1
         watch = self._watch()
-        watch._losses = [one for one in watch._losses if one.isfinite()]
+        watch._losses = [one for one in watch._losses if math.isfinite(one)]
         if self._pending is not None and self._pending[0] != "forward":
             self._pending = None
             self._left = self._ops = 0
@@ -359,6 +370,8 @@ def _number(value):
 def _tensors(result):
     """The tensors in a result: of tuples, lists, dicts and dataclasses, some levels
     deep."""
+    if isinstance(result, torch.Tensor):
+        return [result]
     found, waiting = [], [(result, 0)]
     while waiting and len(found) < _MOST_TENSORS:
         one, depth = waiting.pop()
@@ -476,7 +489,7 @@ class _Scalers:
         self._using[alarms] = True
         scale = scaler._scale
         if scale is not None and scale.is_cpu:
-            watch._losses = [one / scale.to(one.dtype) for one in watch._losses]
+            watch._losses = [float(one) / scale.item() for one in watch._losses]
 
 
 _scalers = _Scalers()

@@ -232,8 +232,7 @@ class Watch:
         if not self._mine():
             return
         self._passes += 1
-        with self._own_time():
-            self._guard(self._alarms.pass_ends, result)
+        self._timed(self._alarms.pass_ends, result)
         if torch.is_grad_enabled():
             self._graded = True
         elif not self._graded:
@@ -244,15 +243,13 @@ class Watch:
         self._backwards += 1
         with contextlib.suppress(Exception):
             if len(roots) == 1 and roots[0].numel() == 1:
-                self._losses.append(roots[0].detach())
-                self._alarms.loss(self._losses[-1])
+                self._losses.append(self._alarms.loss(roots[0]))
 
     def _before_step(self, optimizer):
         if not self._mine() or not self._recorder.is_ours(optimizer):
             return
         params = [one for group in optimizer.param_groups for one in group["params"]]
-        with self._own_time():
-            self._guard(self._alarms.before_step, optimizer, params)
+        self._timed(self._alarms.before_step, optimizer, params)
         if not self._budget.on:
             return
         has, hit = self._wanted.__contains__, self._alarms.is_hit
@@ -304,6 +301,13 @@ class Watch:
         yield
         if self._recorder._core is core:
             core.spend(began, counted)
+
+    def _timed(self, work, *args):
+        """Run `work`, guarded; its time is our own."""
+        core = self._recorder._core
+        began, counted = _core.clock_ns(), core.cost_ns
+        self._guard(work, *args)
+        core.spend(began, counted)
 
     def _guard(self, work, *args):
         """Run `work`. An error never reaches the training; the first one is a warning."""

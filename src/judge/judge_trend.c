@@ -20,7 +20,7 @@
 static void add_times(struct judge *judge, double times)
 {
     if (times < 1e6)
-        text_commas(&judge->text, (uint64_t)times);
+        text_commas(&judge->text, (uint64_t)(times + 0.5));
     else
         text_real(&judge->text, times);
     judge_add(judge, " times");
