@@ -13,6 +13,7 @@ from torchoscope._core import Error as Error
 
 __version__: str
 __all__ = [
+    "Alarm",
     "BoxChange",
     "Call",
     "Diff",
@@ -575,9 +576,20 @@ class History(Recording):
     def scalars(self, phase: Literal["train", "eval"] = "train") -> dict[str, Series]: ...
     def alarms(self) -> list[dict[str, Any]]: ...
 
+class Alarm(RuntimeError):
+    alarm: dict[str, Any]
+    def __init__(self, alarm: dict[str, Any]) -> None: ...
+
 class Watch:
     def __init__(
-        self, model: Any, name: str, wanted: Any, steps: Any, path: str, limit: int
+        self,
+        model: Any,
+        name: str,
+        wanted: Any,
+        steps: Any,
+        path: str,
+        limit: int,
+        on_alarm: Any,
     ) -> None: ...
     @property
     def path(self) -> str: ...
@@ -596,6 +608,7 @@ def watch(
     name: str | None = None,
     budget: float = 0.03,
     limit: int | str = "256MB",
+    on_alarm: Literal["print", "raise"] | Callable[[dict[str, Any]], object] | None = "print",
 ) -> Watch: ...
 def unwatch(model: object) -> None: ...
 def record(
