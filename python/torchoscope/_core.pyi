@@ -131,6 +131,7 @@ class Recorder:  # ext/record/record.h
         scalars: list[tuple[str, float]],
         skipped: bool = False,
         relu_loss: bool = False,
+        loss: float | None = None,
         /,
     ) -> list[dict[str, Any]] | Literal[False]: ...
     def guard(

@@ -1,6 +1,7 @@
 """Alarms of a watched training: guards on every step, and what happens at a hit."""
 
 import contextlib
+import functools
 import math
 import sys
 import time
@@ -66,10 +67,11 @@ class Alarms:
         self.found = []  # all alarms so far, at most those that the judge gives
         self.raising = None  # an Alarm, to be raised when the step has ended
         self.skipped = False  # a GradScaler skipped this step
-        self.relu_loss = False
+        self.relu_loss = False  # the loss needs negative values, the model has none
         self.skips = 0  # steps skipped so far
         self.model_losses = []  # of this step: .loss of results
         self.criterion_losses = []
+        self._loss = None  # of the newest step
         self._pending = None  # (where, name, text): a hit in this step
         self._backwards = 0  # of this step, when it was hit
         self._ever = False  # a hit was reported
@@ -231,7 +233,13 @@ class Alarms:
         losses = self.model_losses or losses or self.criterion_losses
         self.model_losses, self.criterion_losses = [], []
         numbers = [float(one) for one in losses]
-        return sum(numbers) / len(numbers) if numbers else None
+        self._loss = sum(numbers) / len(numbers) if numbers else None
+        return self._loss
+
+    def about_step(self):
+        """What the judge wants to know of a logged step. The loss is the one that was
+        found, not the user's: steps that are not logged have no other."""
+        return self.skipped, self.relu_loss, self._loss
 
     def judge_losses(self, number, losses):
         """The losses of a step that is not logged. Those on a device would make the host
@@ -430,7 +438,7 @@ def _wants_negative(node):
         return False
     if name == _LOGITS:
         return True
-    target = loss._saved_target
+    target = loss._saved_target.detach()
     return bool(target.is_cpu and target.numel() and target.min() < 0)
 
 
@@ -439,32 +447,48 @@ def _wants_negative(node):
 
 class _Scalers:
     """Tells Alarms when a GradScaler skips an optimizer's step, for which torch has no
-    hook: wraps GradScaler.step() while there are some."""
+    hook: wraps its scale() and step() while there are some."""
 
     def __init__(self):
         self._told = []
-        self._class = self._real = None
+        self._class, self._real = None, {}
         self._using = weakref.WeakKeyDictionary()  # Alarms -> True
 
     def add(self, alarms):
         self._told.append(alarms)
-        if self._real is None:
-            amp = getattr(torch, "amp", None)
-            self._class = getattr(amp, "GradScaler", None) or torch.cuda.amp.GradScaler
-            self._real = self._class.step
-            self._class.step = self._wrapper(self._real)
+        if self._real:
+            return
+        amp = getattr(torch, "amp", None)
+        self._class = getattr(amp, "GradScaler", None) or torch.cuda.amp.GradScaler
+        self._real = {name: getattr(self._class, name) for name in ("scale", "step")}
+        self._class.scale = self._scale_wrapper(self._real["scale"])
+        self._class.step = self._step_wrapper(self._real["step"])
 
     def remove(self, alarms):
         self._told = [one for one in self._told if one is not alarms]
-        if not self._told and self._real is not None:
-            if getattr(self._class.step, "_of_torchoscope", False):
-                self._class.step = self._real
-            self._real = None
+        if self._told:
+            return
+        for name, real in self._real.items():
+            if hasattr(getattr(self._class, name), "of_torchoscope"):
+                setattr(self._class, name, real)
+        self._real = {}
 
     def is_used(self, alarms):
         return alarms in self._using
 
-    def _wrapper(self, real):
+    def _scale_wrapper(self, real):
+        @functools.wraps(real)
+        def scale(scaler, outputs):
+            with contextlib.suppress(Exception):
+                if scaler.is_enabled():
+                    self._using.update(dict.fromkeys(self._told, True))
+            return real(scaler, outputs)
+
+        scale.of_torchoscope = True
+        return scale
+
+    def _step_wrapper(self, real):
+        @functools.wraps(real)
         def step(scaler, optimizer, *args, **kwargs):
             told = list(self._told)
             for alarms in told:
@@ -478,7 +502,7 @@ class _Scalers:
                         alarms._watch()._skipped(optimizer)
             return result
 
-        step._of_torchoscope = True
+        step.of_torchoscope = True
         return step
 
     def _scale(self, alarms, scaler, optimizer):
@@ -486,7 +510,6 @@ class _Scalers:
         watch = alarms._watch()
         if not scaler.is_enabled() or not watch._recorder.is_ours(optimizer):
             return
-        self._using[alarms] = True
         scale = scaler._scale
         if scale is not None and scale.is_cpu:
             watch._losses = [float(one) / scale.item() for one in watch._losses]

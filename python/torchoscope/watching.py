@@ -123,7 +123,7 @@ class Watch:
         self._count = self._next = self._number = 0
         self._scalars, self._losses = {}, []
         self._rounds = Rounds()
-        self._alarms = watch_alarms.Alarms(self, on_alarm)
+        self._alarms, self._first_hit = watch_alarms.Alarms(self, on_alarm), None
         self._forget()
         self._recorder = self._begin(model, steps)
 
@@ -352,7 +352,7 @@ class Watch:
             self._create(core)
         alarms.judge_operations(self._number)
         args = self._number, phase, self._kinds, self._take_scalars()
-        alarms.tell(core.log(self._writer, *args, alarms.skipped, alarms.relu_loss))
+        alarms.tell(core.log(self._writer, *args, *alarms.about_step()))
         self._check()
 
     def _write_scalars(self):

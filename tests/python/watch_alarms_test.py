@@ -1,6 +1,7 @@
 """Alarms of a watched training: who produced NaN, and no alarm in healthy ones."""
 
 import contextlib
+import functools
 import io
 import os
 import subprocess
@@ -98,16 +99,22 @@ for _i, (_name, _case) in enumerate(CASES.items()):
 class Healthy(Watched):
     """No alarm, no hint."""
 
-    def check(self, make):
+    def check(self, make, log_freq):
         seed()
-        handle = make(self.watch)
+        handle = make(functools.partial(self.watch, log_freq=log_freq))
         self.assertEqual(self.alarms(handle), [])
         self.assertEqual(handle._alarms.found, [])
+        self.assertEqual(handle._first_hit, None)
+
+
+def healthy_test(make, log_freq):
+    return lambda self: self.check(make, log_freq)
 
 
 for _i, (_name, _make) in enumerate(HEALTHY.items()):
     if SOAK or _i % 2 == 0:
-        setattr(Healthy, f"test_{_name}", lambda self, make=_make: self.check(make))
+        setattr(Healthy, f"test_{_name}", healthy_test(_make, 1))
+    setattr(Healthy, f"test_{_name}_not_logged", healthy_test(_make, 1000))
 
 
 # --- trends and hints
@@ -322,7 +329,8 @@ class What(Watched):
             history = torchoscope.open(handle.path)
             losses = history.scalars()["loss"]["value"]
             self.assertTrue(all(0 < one < 1e6 for one in losses), losses)
-        self.assertFalse(hasattr(torch.amp.GradScaler.step, "_of_torchoscope"))
+        for method in (torch.amp.GradScaler.step, torch.amp.GradScaler.scale):
+            self.assertFalse(hasattr(method, "of_torchoscope"))
 
     def test_evaluation(self):
         model = nn.Sequential(nn.Linear(6, 6), Trap(FORWARD["log of a negative"][0]))
@@ -374,6 +382,17 @@ class Losses(Watched):
             (loss / 4).backward()
             optimizer.step()
         self.assertEqual(self.losses(handle), wanted)
+
+    def test_a_loss_on_another_scale_is_no_spike(self):
+        model = small()
+        optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
+        handle = self.watch(model, log_freq=5)
+        for step in range(60):
+            square(model, step).backward()
+            optimizer.step()
+            handle.log(loss=100.0)
+        self.assertEqual(handle._alarms.found, [])
+        self.assertEqual(self.losses(handle)[::5], [100.0] * 12)
 
     def test_a_criterion_of_the_model(self):
         class Model(nn.Module):

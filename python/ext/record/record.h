@@ -68,18 +68,18 @@ PyObject *record_empty_mode(PyObject *module, PyObject *unused);
  *                           record these parameters, their gradients; keep a sample of
  *                           them for updates
  *   after_step()            it returned: measure the updates
- *   log(writer, number, graded, kinds, scalars[, skipped, relu_loss]) -> list
+ *   log(writer, number, graded, kinds, scalars[, skipped, relu_loss, loss]) -> list
  *                           write what was recorded as a step of the history: `graded`
  *                           is the phase of passes with gradients (0 training, 1
  *                           evaluation), `kinds` has a bit for each kind of series,
  *                           `scalars` is a list of (name, float). Adds the
  *                           scalar grad_norm. `skipped`: a gradient scaler skipped the
- *                           optimizer's step; `relu_loss`: as in judge/judge.h. The
- *                           trace begins anew. Returns the alarms as dicts; False: a
+ *                           optimizer's step; `relu_loss` and `loss` (else that of the
+ *                           scalars): as in judge/judge.h. The trace begins anew. Returns the alarms as dicts; False: a
  *                           call is under way, and nothing was done
  *   guard(tensors, gradients, bytes, turn) -> (index, nan, inf, -inf, of) or None
  *                           the first tensor (if `gradients`, of their .grad) that is
- *                           not finite. Beyond `bytes`, a part of large tensors is
+ *                           not finite; without `gradients` -Inf does not count. Beyond `bytes`, a part of large tensors is
  *                           scanned, another one each `turn`
  *   judge_loss(writer or None, number, loss), judge_guard(writer, number, what, text),
  *   judge_run(writer, number, run) -> list

@@ -110,6 +110,7 @@ PyObject *recorder_judge_run(struct recorder *recorder, PyObject *args)
 /* ---- the guard */
 
 struct guard_scan {
+    bool gradients;          /* -Inf counts; in results it may be a mask */
     unsigned long long left; /* bytes that may still be scanned in full */
     unsigned long long turn; /* which part of large tensors it is the turn of */
 };
@@ -153,7 +154,8 @@ static bool scan(PyObject *tensor, struct guard_scan *guard, struct stats *ret_s
     } else {
         done = scan_part(&look, guard->turn, ret_stats);
     }
-    return done && ret_stats->nan + ret_stats->pos_inf + ret_stats->neg_inf > 0;
+    return done && (ret_stats->nan + ret_stats->pos_inf > 0 ||
+                    (guard->gradients && ret_stats->neg_inf > 0));
 }
 
 PyObject *recorder_guard(struct recorder *recorder, PyObject *args)
@@ -169,6 +171,7 @@ PyObject *recorder_guard(struct recorder *recorder, PyObject *args)
         return NULL;
     if (!torch_find())
         Py_RETURN_NONE;
+    guard.gradients = gradients;
     for (Py_ssize_t i = 0; !found && i < PyList_Size(tensors); i++) {
         PyObject *one = Py_NewRef(PyList_GetItem(tensors, i));
 

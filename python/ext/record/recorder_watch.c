@@ -265,6 +265,8 @@ struct with_step {
     const struct history_alarm *alarms;
     uint32_t n_alarms;
     bool skipped;
+    bool relu_loss;
+    PyObject *loss; /* a float, or None */
 };
 
 /* One step of each phase that ran. */
@@ -311,7 +313,7 @@ static double scalar_of(PyObject *scalars, const char *wanted, bool *ret_has)
 }
 
 static void judge(struct recorder *recorder, const struct run_points *points,
-                  struct with_step *with, bool relu_loss)
+                  struct with_step *with)
 {
     struct judge_step step = {.run = points->run,
                               .updates = points->updates,
@@ -319,10 +321,13 @@ static void judge(struct recorder *recorder, const struct run_points *points,
                               .number = with->number,
                               .training = points->graded == HISTORY_TRAIN,
                               .skipped = with->skipped,
-                              .relu_loss = relu_loss};
+                              .has_loss = with->loss != Py_None,
+                              .relu_loss = with->relu_loss};
     bool has_lr = false;
 
-    step.loss = scalar_of(with->scalars, "loss", &step.has_loss);
+    step.loss = step.has_loss ? PyFloat_AsDouble(with->loss)
+                              : scalar_of(with->scalars, "loss", &step.has_loss);
+    ext_swallow();
     step.lr = scalar_of(with->scalars, "lr/0", &has_lr);
     if (recorder->judge)
         with->n_alarms = judge_step(recorder->judge, &step, &with->alarms);
@@ -330,14 +335,13 @@ static void judge(struct recorder *recorder, const struct run_points *points,
 
 /* The points of a run, and its alarms as a list; NULL: an exception is set. */
 static PyObject *write_run(struct recorder *recorder, struct run_points *points,
-                           struct with_step *with, struct history_writer *writer,
-                           bool relu_loss)
+                           struct with_step *with, struct history_writer *writer)
 {
     struct history_update *updates = updates_of(recorder->watch, &points->n_updates);
     bool done;
 
     points->updates = updates;
-    judge(recorder, points, with, relu_loss);
+    judge(recorder, points, with);
     done = write_steps(points, with, writer);
     clear_params(recorder->watch);
     free(updates);
@@ -347,7 +351,7 @@ static PyObject *write_run(struct recorder *recorder, struct run_points *points,
 PyObject *recorder_log(struct recorder *recorder, PyObject *args)
 {
     struct run_points points = {0};
-    struct with_step with = {0};
+    struct with_step with = {.loss = Py_None};
     uint64_t began = recorder_clock();
     struct history_writer *writer;
     PyObject *object, *alarms;
@@ -355,9 +359,9 @@ PyObject *recorder_log(struct recorder *recorder, PyObject *args)
     int graded, skipped = 0, relu_loss = 0;
     struct run *run;
 
-    if (!PyArg_ParseTuple(args, "OKiIO!|pp:log", &object, &number, &graded,
+    if (!PyArg_ParseTuple(args, "OKiIO!|ppO:log", &object, &number, &graded,
                           &points.kinds, &PyList_Type, &with.scalars, &skipped,
-                          &relu_loss))
+                          &relu_loss, &with.loss))
         return NULL;
     writer = ext_writer((PyObject *)Py_TYPE(recorder->self), object);
     if (!writer)
@@ -372,7 +376,8 @@ PyObject *recorder_log(struct recorder *recorder, PyObject *args)
     points.graded = graded == 0 ? HISTORY_TRAIN : HISTORY_EVAL;
     with.number = number;
     with.skipped = skipped;
-    alarms = write_run(recorder, &points, &with, writer, relu_loss);
+    with.relu_loss = relu_loss;
+    alarms = write_run(recorder, &points, &with, writer);
     run->model = NULL; /* the new trace has it */
     run_free(run);
     recorder->own_ns += recorder_clock() - began;
