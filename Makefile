@@ -51,10 +51,11 @@ fuzz: ## look for inputs that break a reader, SECONDS=60 for each
 	@tools/setup.sh test
 	@tools/fuzz.sh $(SECONDS)
 
-soak: ## press random keys in the explorer under ASan, SECONDS=60 for each kind of model; kill writers of histories
+soak: ## press random keys in the explorer under ASan, SECONDS=60 for each kind of model; kill writers of histories; all producers of NaN
 	@tools/setup.sh test
 	@tools/run_tests.py gcc
 	@KEYS_SECONDS=$(SECONDS) tools/run_tests.py random_keys
+	@ALARMS_SOAK=1 tools/run_tests.py watch_alarms
 	@HISTORY_ROUNDS=$$(($(SECONDS) * 10)) build/asan/src/test_history a_killed_writer
 
 format: ## format all C files with clang-format

@@ -39,6 +39,8 @@ struct ext_state *ext_state(PyObject *module_or_type);
 /* A new _core.Run. Takes ownership of `run`, also on failure. */
 struct run;
 PyObject *ext_run(PyObject *module_or_type, struct run *run);
+/* What a _core.Run holds, borrowed from it; NULL: an exception is set. */
+const struct run *ext_run_of(PyObject *module_or_type, PyObject *object);
 
 /* The writer of a _core.HistoryWriter; NULL: an exception is set. */
 struct history_writer;

@@ -81,6 +81,14 @@ PyObject *ext_run(PyObject *module_or_type, struct run *run)
     return answers_run(ext_state(module_or_type)->run_type, run);
 }
 
+const struct run *ext_run_of(PyObject *module_or_type, PyObject *object)
+{
+    if (Py_TYPE(object) == (PyTypeObject *)ext_state(module_or_type)->run_type)
+        return answers_of(object);
+    PyErr_SetString(PyExc_TypeError, "not a Run");
+    return NULL;
+}
+
 struct history_writer *ext_writer(PyObject *module_or_type, PyObject *object)
 {
     PyObject *type = ext_state(module_or_type)->writer_type;

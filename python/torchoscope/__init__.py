@@ -15,6 +15,7 @@ from torchoscope.recording import Call, Gap, Recording, Value
 
 __version__ = _core.version
 __all__ = [
+    "Alarm",
     "BoxChange",
     "Call",
     "Diff",
@@ -70,6 +71,7 @@ _LATER |= {"GraphDiff": "graphs", "BoxChange": "graphs", "LineChange": "graphs"}
 _LATER |= {"watch": "watching", "unwatch": "watching", "Watch": "watching"}
 _LATER |= {"WatchPoint": "watch_sinks", "WatchStep": "watch_sinks"}
 _LATER |= {"replay": "replaying", "Replayed": "replaying"}
+_LATER |= {"Alarm": "watch_alarms"}
 _LATER |= {"History": "history", "Series": "history"}
 _LATER |= {"flops_formula": "flops", "register_flops": "flops"}
 

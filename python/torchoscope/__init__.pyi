@@ -13,6 +13,7 @@ from torchoscope._core import Error as Error
 
 __version__: str
 __all__ = [
+    "Alarm",
     "BoxChange",
     "Call",
     "Diff",
@@ -581,6 +582,10 @@ class History(Recording):
     def scalars(self, phase: Literal["train", "eval"] = "train") -> dict[str, Series]: ...
     def alarms(self) -> list[dict[str, Any]]: ...
 
+class Alarm(RuntimeError):
+    alarm: dict[str, Any]
+    def __init__(self, alarm: dict[str, Any]) -> None: ...
+
 class WatchPoint:
     def __init__(self, row: dict[str, Any]) -> None: ...
     @property
@@ -625,6 +630,7 @@ class Watch:
         path: str,
         limit: int,
         sinks: Any,
+        on_alarm: Any,
     ) -> None: ...
     @property
     def path(self) -> str | None: ...
@@ -647,6 +653,7 @@ def watch(
     limit: int | str = "256MB",
     backend: _Backend | Iterable[_Backend] = "file",
     capsule: bool = True,
+    on_alarm: Literal["print", "raise"] | Callable[[dict[str, Any]], object] | None = "print",
 ) -> Watch: ...
 
 class Replayed:

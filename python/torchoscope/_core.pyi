@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Self, final
+from typing import Any, Literal, Self, final
 
 _Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 _Elements = tuple[bytes, str, list[int]]  # in C order, dtype, shape
@@ -130,8 +130,23 @@ class Recorder:  # ext/record/record.h
         graded: int,
         kinds: int,
         scalars: list[tuple[str, float]],
+        skipped: bool = False,
+        relu_loss: bool = False,
+        loss: float | None = None,
         /,
-    ) -> bool: ...
+    ) -> list[dict[str, Any]] | Literal[False]: ...
+    def guard(
+        self, tensors: list[Any], gradients: bool, bytes: int, turn: int, /
+    ) -> tuple[int, int, int, int, int] | None: ...
+    def judge_loss(
+        self, writer: HistoryWriter | None, number: int, loss: float, /
+    ) -> list[dict[str, Any]]: ...
+    def judge_guard(
+        self, writer: HistoryWriter | None, number: int, what: str, text: str, /
+    ) -> list[dict[str, Any]]: ...
+    def judge_run(
+        self, writer: HistoryWriter | None, number: int, run: Run, /
+    ) -> list[dict[str, Any]]: ...
     @property
     def roots(self) -> list[Any]: ...
     def pre(self, module: Any, args: Any, kwargs: Any = None, /) -> None: ...

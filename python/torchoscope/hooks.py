@@ -33,6 +33,7 @@ _raised = ()
 
 _lock = threading.RLock()
 _listeners = []
+_backwards = []  # functions of add_backward()
 _handles = []
 _wrapped = {}  # id of a module -> _Wrapped
 _watches = []  # functions returned by watch_calls()
@@ -98,6 +99,26 @@ def remove(listener):
         if not _listeners:
             _take_off()
             _unwatch_compiler()
+        if not (_listeners or _backwards):
+            _engine.leave()
+
+
+def add_backward(function):
+    """Call function(roots, gradients) when a backward begins, and function(None, None)
+    when it ended. Installs no hook of modules."""
+    with _lock:
+        _backwards.append(function)
+        _publish()
+        _engine.watch()
+
+
+def remove_backward(function):
+    """Remove such a function, if present."""
+    with _lock:
+        if function in _backwards:
+            _backwards.remove(function)
+            _publish()
+        if not (_listeners or _backwards):
             _engine.leave()
 
 
@@ -140,7 +161,8 @@ def _publish():
     _before = tuple(one.before for one in _listeners)
     _after = tuple(one.after for one in _listeners)
     _raised = tuple(one.raised for one in _listeners)
-    _hub.listen(_before, _after, tuple(one.backward for one in _listeners))
+    backwards = [one.backward for one in _listeners]
+    _hub.listen(_before, _after, (*backwards, *_backwards))
 
 
 class _Engine:
@@ -363,7 +385,7 @@ def wrap_compiled(modules):
     with _lock:
         for module in modules:
             inner = module.__dict__.get("_compiled_call_impl")
-            if inner is None:
+            if inner is None or getattr(inner, "only_watches", False):
                 continue
             entry = _wrapped.get(id(module))
             if entry is None or entry.module() is not module:
@@ -464,10 +486,10 @@ def is_ours(call):
 
 def watch_calls(modules, begins, ends, lost):
     """Call begins(module, args, kwargs) and ends(module, result) around calls of these
-    modules (result: None if it raised), without hooks, so that other calls cost nothing. Returns a function that ends the watch.
-    Returns None if this torch lacks the attribute, or if compiled code has guards on it
-    and would be recompiled. When torch starts to compile, the watch ends and calls
-    lost()."""
+    modules (result: None if it raised), without hooks, so that other calls cost nothing.
+    Returns a function that ends the watch. Returns None if this torch lacks the
+    attribute, or if compiled code has guards on it and would be recompiled. When torch
+    starts to compile, the watch ends and calls lost()."""
     if not hasattr(torch.nn.Module, "_compiled_call_impl") or _has_compiled(modules):
         return None
     done = [(module, *_watch(module, begins, ends)) for module in modules]
@@ -528,6 +550,7 @@ def _watch(module, begins, ends):
             with contextlib.suppress(Exception):
                 ends(this, result)
 
+    watched_call.only_watches = inner is None
     module.__dict__["_compiled_call_impl"] = watched_call
     return watched_call, inner
 

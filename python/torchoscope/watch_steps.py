@@ -34,22 +34,16 @@ class Steps(Budget):
         if log_freq is not None:
             self._rule = _Every(log_freq)
 
-    def begin(self, core, listener, stack):
-        tell = listener.backward
-
-        def backward(roots, gradients):
-            self.watch()._backward(roots)
-            return tell(roots, gradients)
-
-        listener.backward = backward
-        super().begin(core, listener, stack)
-
     @property
     def on(self):
         return self._on
 
-    def decide(self):
+    def decide(self, full=False):
+        """A step begins. `full`: log it, whatever the budget says."""
         self._decide()
+        if full and not self._on:
+            self._now = "full"
+            self._turn(True)
         self._core.mode = self.device.mode = self._mode
 
     def tell(self, core):
@@ -58,14 +52,12 @@ class Steps(Budget):
     def _begins(self, module, args, kwargs):
         if self._outer in (None, id(module)):
             self._outer = id(module)
-            self.watch()._pass_begins(module)
-            self.watch()._pass_has(module, args, kwargs)
+            self.watch()._pass_begins(module, args, kwargs)
 
     def _ends(self, module, result):
         if id(module) == self._outer:
             self._outer = None
-            self.watch()._pass_gave(result)
-            self.watch()._pass_ends()
+            self.watch()._pass_ends(result)
 
 
 class Recorder(LiveRecording):
@@ -82,8 +74,11 @@ class Recorder(LiveRecording):
             self.watch()._before_step(optimizer)
 
     def _stepped(self, optimizer, args, kwargs):
+        raising = None
         with contextlib.suppress(Exception):
-            self.watch()._stepped(optimizer)
+            raising = self.watch()._stepped(optimizer)
+        if raising is not None:
+            raise raising
 
     def is_ours(self, optimizer):
         """The number of an optimizer of the model as a tuple, or None."""

@@ -2,7 +2,6 @@
 
 import atexit
 import contextlib
-import math
 import os
 import re
 import shlex
@@ -15,7 +14,7 @@ import weakref
 
 import torch
 
-from torchoscope import _core, capsule_file
+from torchoscope import _core, capsule_file, watch_alarms
 from torchoscope.capsule import Capsule
 from torchoscope.history import KINDS
 from torchoscope.recorder import parse_size
@@ -49,6 +48,7 @@ def watch(
     limit="256MB",
     backend="file",
     capsule=True,
+    on_alarm="print",
 ):
     """Follow the training of `model`: writes series over its steps to a .scope file.
 
@@ -63,6 +63,9 @@ def watch(
     backend   where steps go, one or a list: "file", "tensorboard", "csv", "wandb",
               "trackio", or a function that is called with each WatchStep
     capsule   save the first step with a value that is not finite, for replay()
+    on_alarm  what to do about NaN, loss spikes and the like: "print", "raise" (at the end
+              of a step with NaN), a function that takes a dict, or None; they are in the
+              file in any case
 
     Returns a Watch. docs/python.md has the details.
     """
@@ -72,13 +75,14 @@ def watch(
     if not 0 < budget < 1:
         raise ValueError(f"budget must be between 0 and 1, not {budget!r}")
     size, sinks = parse_size(limit), Sinks(backend)
+    on_alarm = watch_alarms.checked(on_alarm)
     if not list(modules_of(model)):
         raise TypeError(f"{type(model).__name__} contains no torch.nn.Module")
     unwatch(model)
     name = type(model).__name__ if name is None else str(name)
-    path = _path(dir, name)
+    steps, path = Steps(budget, log_freq), _path(dir, name)
     sinks.open(os.path.basename(path)[: -len(".scope")])
-    handle = Watch(model, name, wanted, Steps(budget, log_freq), path, size, sinks)
+    handle = Watch(model, name, wanted, steps, path, size, sinks, on_alarm)
     if capsule:
         share = budget / 3 if log_freq is None else None
         handle._capsule = Capsule(handle._recorder._modules, share)
@@ -122,7 +126,7 @@ class Watch:
     """A training that is followed; made by watch(). Use it as a context manager, or call
     close() at the end; the end of the process does so too."""
 
-    def __init__(self, model, name, wanted, steps, path, limit, sinks):
+    def __init__(self, model, name, wanted, steps, path, limit, sinks, on_alarm):
         self._sinks = sinks
         self._key, self._name, self._limit = id(model), name, limit
         self._wanted, self._budget, self._path = wanted, steps, path
@@ -134,20 +138,21 @@ class Watch:
         self._count = self._next = self._number = 0
         self._scalars, self._losses = {}, []
         self._rounds = Rounds()
+        self._alarms, self._first_hit = watch_alarms.Alarms(self, on_alarm), None
         self._forget()
         self._recorder = self._begin(model, steps)
 
     def _begin(self, model, steps):
         core = {"mode": "full", "gradients": "io_grad" in self._wanted, "keep": None}
         core |= {"keep_limit": 0, "calls": 64, "lines": True, "watch": True}
-        options = {"inside": False, "eager": False, "ops": False}
-        options["parameters"] = bool(self._wanted & {"params", "params_grad"})
+        options = {"inside": False, "eager": False, "ops": False, "parameters": True}
         modules = list(modules_of(model))
         recorder = Recorder(model, modules, self._name, core, None, options)
         recorder._budget = steps
         recorder.watch = steps.watch = weakref.ref(self)
         recorder._optimizers = weakref.WeakKeyDictionary()
         recorder.__enter__()
+        self._alarms.begin(modules, recorder._ending)
         return recorder
 
     def _forget(self):
@@ -196,6 +201,7 @@ class Watch:
             if self._closed:
                 return
             self._guard(self._write_rest)
+            self._guard(self._alarms.close)
             self._closed, self._capsule = True, None
             if _watched.get(self._key) is self:
                 del _watched[self._key]
@@ -207,6 +213,7 @@ class Watch:
             if dropped:
                 self._say(f"{dropped} steps came faster than they could be written")
             self._sinks.end(self)
+            self._guard(self._alarms.say_verdict)
 
     def __enter__(self):
         return self
@@ -224,11 +231,14 @@ class Watch:
     def _mine(self):
         return not self._closed and os.getpid() == self._pid
 
-    def _pass_begins(self, module):
+    def _pass_begins(self, module, args, kwargs):
         if not self._mine():
             return
         with self._own_time():
             if self._done:
+                self._guard(self._write, _TRAIN)
+            elif self._alarms.gave_up:
+                self._end_step()
                 self._guard(self._write, _TRAIN)
             elif self._graded and not self._backwards and not module.training:
                 self._guard(self._write, _EVAL)
@@ -237,25 +247,20 @@ class Watch:
                 self._guard(self._write, _TRAIN)
         if not self._in_step and not self._closed:
             self._in_step = self._rooted = True
-            self._budget.decide()
+            self._budget.decide(self._alarms.wants_full)
+            self._guard(self._alarms.step_begins)
             if self._capsule is not None:
-                with self._own_time():
-                    self._guard(self._capsule.step)
+                self._timed(self._capsule.step)
+        if self._capsule is not None:
+            self._timed(self._capsule.begins, module, args, kwargs)
 
-    def _pass_has(self, module, args, kwargs):
-        if self._capsule is not None and self._mine():
-            with self._own_time():
-                self._guard(self._capsule.begins, module, args, kwargs)
-
-    def _pass_gave(self, result):
-        if self._capsule is not None and self._mine():
-            with self._own_time():
-                self._guard(self._capsule.ends, result)
-
-    def _pass_ends(self):
+    def _pass_ends(self, result):
         if not self._mine():
             return
         self._passes += 1
+        if self._capsule is not None:
+            self._timed(self._capsule.ends, result)
+        self._timed(self._alarms.pass_ends, result)
         if torch.is_grad_enabled():
             self._graded = True
         elif not self._graded:
@@ -263,25 +268,27 @@ class Watch:
                 self._guard(self._write, _EVAL)
 
     def _backward(self, roots):
-        if roots is None or not self._mine():
-            return
         self._backwards += 1
         with contextlib.suppress(Exception):
             if len(roots) == 1 and roots[0].numel() == 1:
-                self._losses.append(roots[0].detach())
+                self._losses.append(self._alarms.loss(roots[0]))
 
     def _before_step(self, optimizer):
-        if not self._mine() or not self._budget.on or not self._recorder.is_ours(optimizer):
+        if not self._mine() or not self._recorder.is_ours(optimizer):
             return
         params = [one for group in optimizer.param_groups for one in group["params"]]
-        has = self._wanted.__contains__
+        self._timed(self._alarms.before_step, optimizer, params)
+        if not self._budget.on:
+            return
+        has, hit = self._wanted.__contains__, self._alarms.is_hit
         core = self._recorder._core
-        core.before_step(params, has("params"), has("params_grad"), has("params"))
+        core.before_step(params, has("params") or hit, has("params_grad"), has("params"))
 
     def _stepped(self, optimizer):
         found = self._recorder.is_ours(optimizer) if self._mine() else None
         if not found:
-            return
+            return None
+        self._alarms.stepped(optimizer)
         if self._budget.on:
             self._recorder._core.after_step()
             for i, group in enumerate(optimizer.param_groups):
@@ -294,7 +301,17 @@ class Watch:
             self._end_step()
             if not self._rooted:  # only parts of it run: nothing tells of the next pass
                 self._guard(self._write, _TRAIN)
-                self._budget.decide()
+                self._budget.decide(self._alarms.wants_full)
+            elif self._alarms.is_hit:
+                self._guard(self._write, _TRAIN)
+        return self._alarms.take_raising()
+
+    def _skipped(self, optimizer):
+        """A GradScaler left out the step of an optimizer."""
+        found = self._recorder.is_ours(optimizer) if self._mine() else None
+        if found and self._rounds.ends(found[0], optimizer):
+            self._alarms.skip()
+            self._end_step()
 
     def _end_step(self):
         self._done = True
@@ -337,6 +354,13 @@ class Watch:
         if self._recorder._core is core:
             core.spend(began, counted)
 
+    def _timed(self, work, *args):
+        """Run `work`, guarded; its time is our own."""
+        core = self._recorder._core
+        began, counted = _core.clock_ns(), core.cost_ns
+        self._guard(work, *args)
+        core.spend(began, counted)
+
     def _guard(self, work, *args):
         """Run `work`. An error never reaches the training; the first one is a warning."""
         try:
@@ -352,10 +376,8 @@ class Watch:
             warnings.warn(f"torchoscope: {text} ({self._path})", stacklevel=2)
 
     def _take_scalars(self):
-        losses = [float(one) for one in self._losses]
-        found = {}
-        if losses:
-            found["loss"] = math.fsum(losses) / len(losses)
+        loss = self._alarms.take_loss(self._losses)
+        found = {} if loss is None else {"loss": loss}
         found.update(self._scalars)
         self._scalars, self._losses = {}, []
         return list(found.items())
@@ -363,19 +385,26 @@ class Watch:
     def _write(self, phase):
         """The step ends: what was recorded becomes points. The trace begins anew."""
         recorded = self._budget.on
-        if not recorded:
-            self._write_scalars()
-            self._forget()
-            return
-        if phase == _EVAL and not self._count:  # no optimizer: passes are steps
-            self._number, self._next = self._next, self._next + 1
-        core = self._recorder._core
         try:
-            if self._writer is None:
-                self._create(core)
-            core.log(self._writer, self._number, phase, self._kinds, self._take_scalars())
+            if recorded:
+                self._write_points(phase)
+            else:
+                losses, self._losses = self._losses, []
+                self._alarms.judge_losses(self._number, losses)
+                self._write_scalars()
         finally:
             self._forget()
+        self._alarms.step_ended(self._number, recorded)
+
+    def _write_points(self, phase):
+        if phase == _EVAL and not self._count:  # no optimizer: passes are steps
+            self._number, self._next = self._next, self._next + 1
+        core, alarms = self._recorder._core, self._alarms
+        if self._writer is None:
+            self._create(core)
+        alarms.judge_operations(self._number)
+        args = self._number, phase, self._kinds, self._take_scalars()
+        alarms.tell(core.log(self._writer, *args, *alarms.about_step()))
         self._check()
         self._sinks.give(self, self._writer)
 

@@ -4,15 +4,15 @@
 
 #include <string.h>
 
+#include "study/producer.h"
+
 struct work_on {
     struct activities *all;
     const struct run *run;
     const struct model *model;
     struct arena *scratch;
-    bool *nested;       /* by call: it is inside another call of the same place */
-    bool *inside;       /* by object: a kept call of it is inside another call */
-    uint32_t *bad_step; /* by place: the first step with a non-finite parameter at or
-                           below it; RUN_NONE: never */
+    bool *nested; /* by call: it is inside another call of the same place */
+    bool *inside; /* by object: a kept call of it is inside another call */
 };
 
 uint32_t activity_value(const struct run *run, uint32_t call, enum run_io_kind kind)
@@ -77,16 +77,6 @@ static uint32_t first_place(const struct model *model, uint32_t object)
     return place < model->n_places ? place : NO_PLACE;
 }
 
-static bool all_finite(const struct run *run, uint32_t value)
-{
-    const struct stats *stats;
-
-    if (value == RUN_NONE || run->values[value].stats == RUN_NONE)
-        return true;
-    stats = &run->stats[run->values[value].stats];
-    return stats->nan == 0 && stats->pos_inf == 0 && stats->neg_inf == 0;
-}
-
 static void add_results(struct activity *at, const struct run *run,
                         const struct run_call *call)
 {
@@ -97,7 +87,7 @@ static void add_results(struct activity *at, const struct run *run,
         const struct stats *stats;
 
         /* A result that is also an argument (in place) counts. */
-        if (io->kind != RUN_OUT || io->value == last || all_finite(run, io->value))
+        if (io->kind != RUN_OUT || io->value == last || producer_finite(run, io->value))
             continue;
         last = io->value;
         stats = &run->stats[run->values[last].stats];
@@ -252,72 +242,6 @@ static void find_varying(struct work_on *on)
 
 /* ---- alarms ---- */
 
-static uint32_t *bad_steps(struct work_on *on)
-{
-    const struct model *model = on->model;
-    uint32_t *by_tensor =
-        arena_array(on->scratch, (size_t)model->n_tensors + 1, sizeof *by_tensor);
-    uint32_t *by_place =
-        arena_array(on->scratch, (size_t)on->all->n + 1, sizeof *by_place);
-    uint32_t i;
-
-    if (!by_tensor || !by_place)
-        return NULL;
-    memset(by_tensor, 0xff, model->n_tensors * sizeof *by_tensor);
-    memset(by_place, 0xff, on->all->n * sizeof *by_place);
-    for (i = 0; i < on->run->n_params; i++) {
-        const struct run_param *param = &on->run->params[i];
-
-        if (!param->gradient && !all_finite(on->run, param->value) &&
-            param->step < by_tensor[param->tensor])
-            by_tensor[param->tensor] = param->step;
-    }
-    for (i = on->all->n; i-- > 0;) {
-        uint32_t step = by_place[i], up = model->parent[i];
-
-        if (model->kind[i] == PLACE_TENSOR && model->object[i] < model->n_tensors)
-            step = by_place[i] = by_tensor[model->object[i]];
-        if (up != NO_PLACE && step < by_place[up])
-            by_place[up] = step;
-    }
-    return by_place;
-}
-
-/* Did a call turn finite values into non-finite results? */
-static bool spoils(struct work_on *on, uint32_t c)
-{
-    const struct run *run = on->run;
-    const struct run_call *call = &run->calls[c];
-    uint32_t place = first_place(on->model, call->object);
-    uint32_t *spoilt = &on->all->spoilt_call;
-    bool bad_result = false, bad_input = false;
-
-    for (uint32_t i = call->ios; i < call->ios + call->n_ios; i++) {
-        const struct run_io *io = &run->ios[i];
-
-        bad_input |= io->kind == RUN_IN && !all_finite(run, io->value);
-        bad_result |= io->kind == RUN_OUT && !all_finite(run, io->value);
-    }
-    if (bad_result &&
-        (*spoilt == RUN_NONE || call->end_ns < run->calls[*spoilt].end_ns))
-        *spoilt = c;
-    return bad_result && !bad_input &&
-           (place == NO_PLACE || on->bad_step[place] > call->step);
-}
-
-static void mark_producer(struct work_on *on, uint32_t c)
-{
-    struct activities *all = on->all;
-    const struct run_call *calls = on->run->calls;
-
-    all->at[calls[c].place].flags |= ACTIVITY_PRODUCER;
-    if (all->producing_call == RUN_NONE ||
-        calls[c].end_ns < calls[all->producing_call].end_ns) {
-        all->producing_call = c;
-        all->first_producer = calls[c].place;
-    }
-}
-
 static void mark_raised(struct work_on *on, uint32_t c)
 {
     struct activities *all = on->all;
@@ -331,34 +255,45 @@ static void mark_raised(struct work_on *on, uint32_t c)
     }
 }
 
-/* Find the innermost calls. Calls come after those around them, so a scan from the end
- * has seen everything inside a call. */
+static int mark_producers(struct work_on *on)
+{
+    struct activities *all = on->all;
+    const struct run_call *calls = on->run->calls;
+    struct producers found;
+
+    if (producers_find(on->run, NULL, on->scratch, &found) < 0)
+        return -1;
+    for (uint32_t c = 0; c < on->run->n_calls; c++)
+        if (found.calls[c])
+            all->at[calls[c].place].flags |= ACTIVITY_PRODUCER;
+    all->producing_call = found.first;
+    all->spoilt_call = found.spoilt;
+    if (found.first != RUN_NONE)
+        all->first_producer = calls[found.first].place;
+    return 0;
+}
+
+/* Find the innermost calls that raised. Calls come after those around them, so a scan
+ * from the end has seen everything inside a call. */
 static int find_alarms(struct work_on *on)
 {
-    enum { RAISED_INSIDE = 1, SPOILT_INSIDE = 2 };
     const struct run *run = on->run;
-    uint8_t *inside = arena_array(on->scratch, (size_t)run->n_calls + 1, 1);
+    bool *inside = arena_array(on->scratch, (size_t)run->n_calls + 1, sizeof *inside);
 
-    on->bad_step = bad_steps(on);
-    if (!inside || !on->bad_step)
+    if (!inside)
         return -1;
     for (uint32_t c = run->n_calls; c-- > 0;) {
         const struct run_call *call = &run->calls[c];
-        uint8_t up = inside[c];
 
-        if (spoils(on, c) && !(up & SPOILT_INSIDE)) {
-            up |= SPOILT_INSIDE;
-            mark_producer(on, c);
-        }
-        if (!(up & RAISED_INSIDE) && (call->flags & RUN_RAISED)) {
-            up |= RAISED_INSIDE;
+        if (!inside[c] && (call->flags & RUN_RAISED)) {
+            inside[c] = true;
             if (on->all->at[call->place].newest == c)
                 mark_raised(on, c);
         }
         if (call->parent != RUN_NONE)
-            inside[call->parent] |= up;
+            inside[call->parent] |= inside[c];
     }
-    return 0;
+    return mark_producers(on);
 }
 
 /* ---- places ---- */

@@ -5,6 +5,7 @@
  *   activity.h           what each place did in a run: its calls added up
  *   grad_paths.h         where gradients flow at forks: skip or main path
  *   no_gradient.h        parameters without gradient, and the operation to blame
+ *   producer.h           who produced NaN and infinities: a module, an operation
  *   op_memory.h          tensor memory of a run: its curve, peak, saved activations
  *   slowest.h            where the time of a run went, by place and by class
  *   op_graph.h           operations or calls, and the values between them

@@ -240,7 +240,9 @@ static void measure_results(struct op_visit *visit, PyObject *result)
         for (uint32_t k = 0; k < visit->tensors.n; k++) {
             const struct trace_op_tensor *tensor = &visit->tensors.at[k];
 
-            if (tensor->kind != OP_OUT || tensor->arg != i ||
+            /* An in-place operation returns its first argument. */
+            if (tensor->kind == OP_IN || tensor->arg != i ||
+                (tensor->kind == OP_WRITTEN && PyTuple_Check(result)) ||
                 tensor->item != OP_NO_ITEM || !tensor_is(one) ||
                 !tensor_look(one, &look) || !(look.flags & LIVE_READABLE))
                 continue;

@@ -11,6 +11,7 @@
  *     recorder_names.c   the names of forward's arguments
  *     recorder_params.c  parameters and their gradients
  *     recorder_watch.c   histograms, updates; a step becomes points of a history
+ *     recorder_judge.c   alarms; the guard that scans tensors on every step
  *   seen.h           recognises values that were measured already
  *   grads.h          gradients, by hooks on autograd's nodes (grads_in.h: its files)
  *   ops.h            operations, by a dispatch mode (ops_in.h: its files)
@@ -71,13 +72,22 @@ PyObject *record_empty_mode(PyObject *module, PyObject *unused);
  *                           record these parameters, their gradients; keep a sample of
  *                           them for updates
  *   after_step()            it returned: measure the updates
- *   log(writer, number, graded, kinds, scalars) -> bool
+ *   log(writer, number, graded, kinds, scalars[, skipped, relu_loss, loss]) -> list
  *                           write what was recorded as a step of the history: `graded`
  *                           is the phase of passes with gradients (0 training, 1
  *                           evaluation), `kinds` has a bit for each kind of series,
  *                           `scalars` is a list of (name, float). Adds the
- *                           scalar grad_norm. The trace begins anew. False: a call is
- *                           under way, and nothing was done
+ *                           scalar grad_norm. `skipped`: a gradient scaler skipped the
+ *                           optimizer's step; `relu_loss` and `loss` (else that of the
+ *                           scalars): as in judge/judge.h. The trace begins anew. Returns the alarms as dicts; False: a
+ *                           call is under way, and nothing was done
+ *   guard(tensors, gradients, bytes, turn) -> (index, nan, inf, -inf, of) or None
+ *                           the first tensor (if `gradients`, of their .grad) that is
+ *                           not finite; without `gradients` -Inf does not count. Beyond `bytes`, a part of large tensors is
+ *                           scanned, another one each `turn`
+ *   judge_loss(writer or None, number, loss), judge_guard(writer, number, what, text),
+ *   judge_run(writer, number, run) -> list
+ *                           the functions of judge/judge.h; alarms as dicts
  *
  * Members: cost_ns, bytes (measured), errors, armed, hook_calls, n_ops, roots (a list);
  * and these can be set: hook_ns (cost of torch's hooked path per call), op_ns (of its

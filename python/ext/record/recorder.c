@@ -14,6 +14,7 @@
 #include "ext/torch/torch.h"
 
 #include "base/err.h"
+#include "judge/judge.h"
 
 /* Default cost of torch's hooked path per call, in nanoseconds. */
 #define HOOK_NS 1500
@@ -161,6 +162,8 @@ static bool fill(struct recorder *recorder, const struct wishes *wishes)
         recorder->grads = grads_new(recorder);
     if (wishes->watch)
         recorder->watch = recorder_watch_new();
+    if (wishes->watch)
+        recorder->judge = judge_new(); /* without memory: no alarms */
     if (wishes->ops && wishes->ops != Py_None)
         recorder->ops = ops_new(recorder, wishes->ops);
     if (PyErr_Occurred())
@@ -236,6 +239,7 @@ static void recorder_dealloc(PyObject *self)
     recorder_clear(self);
     release_recording(recorder);
     recorder_watch_free(recorder->watch);
+    judge_free(recorder->judge);
     ops_free(recorder->ops);
     seen_free(recorder->seen);
     frames_free(recorder->frames);
@@ -303,6 +307,26 @@ static PyObject *after_step(PyObject *self, PyObject *unused)
 static PyObject *log_step(PyObject *self, PyObject *args)
 {
     return recorder_log(recorder_of(self), args);
+}
+
+static PyObject *guard(PyObject *self, PyObject *args)
+{
+    return recorder_guard(recorder_of(self), args);
+}
+
+static PyObject *say_loss(PyObject *self, PyObject *args)
+{
+    return recorder_judge_loss(recorder_of(self), args);
+}
+
+static PyObject *say_guard(PyObject *self, PyObject *args)
+{
+    return recorder_judge_guard(recorder_of(self), args);
+}
+
+static PyObject *say_run(PyObject *self, PyObject *args)
+{
+    return recorder_judge_run(recorder_of(self), args);
 }
 
 /* Parses an optimizer's number; false: an exception is set, or nothing is recorded. */
@@ -710,6 +734,10 @@ static PyMethodDef methods[] = {
     {"before_step", before_step, METH_VARARGS, "before_step(params, ...): see them"},
     {"after_step", after_step, METH_NOARGS, "An optimizer stepped: what changed?"},
     {"log", log_step, METH_VARARGS, "log(writer, ...): the step as points; begin anew"},
+    {"guard", guard, METH_VARARGS, "guard(tensors, ...): is one not finite?"},
+    {"judge_loss", say_loss, METH_VARARGS, "judge_loss(writer, number, loss)"},
+    {"judge_guard", say_guard, METH_VARARGS, "judge_guard(writer, number, what, text)"},
+    {"judge_run", say_run, METH_VARARGS, "judge_run(writer, number, run)"},
     {"__reduce__", reduce, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -18,6 +18,7 @@
 
 struct grads;
 struct recorder_watch; /* a training that is watched (recorder_watch.c) */
+struct judge;          /* ... and its judge (judge/judge.h) */
 struct recorder_ops;   /* operations (ops.h) */
 struct frames;         /* the calls under way on each thread (recorder_frames.c) */
 struct code_lines;     /* source lines of calls (recorder_line.c) */
@@ -38,6 +39,7 @@ struct recorder {
     struct recorder_ops *ops; /* NULL: operations are not recorded */
     struct frames *frames;
     struct recorder_watch *watch; /* NULL: a plain recording */
+    struct judge *judge;          /* likewise */
     struct trace_wanted wanted;
     struct code_lines *lines; /* NULL: lines are not recorded */
     enum measure_mode mode;
@@ -125,6 +127,15 @@ struct str recorder_spread(struct recorder *recorder, const struct live_tensor *
 PyObject *recorder_before_step(struct recorder *recorder, PyObject *args);
 PyObject *recorder_after_step(struct recorder *recorder);
 PyObject *recorder_log(struct recorder *recorder, PyObject *args);
+
+/* A list of dicts. */
+struct history_alarm;
+PyObject *recorder_alarms(const struct history_alarm *alarms, uint32_t n);
+/* The methods guard(), judge_loss(), judge_guard() and judge_run() of the type. */
+PyObject *recorder_guard(struct recorder *recorder, PyObject *args);
+PyObject *recorder_judge_loss(struct recorder *recorder, PyObject *args);
+PyObject *recorder_judge_guard(struct recorder *recorder, PyObject *args);
+PyObject *recorder_judge_run(struct recorder *recorder, PyObject *args);
 
 /* ---- calls under way */
 

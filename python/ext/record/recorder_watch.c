@@ -1,6 +1,8 @@
 /* A recorder that watches a training: it counts a histogram of each value, measures what
  * optimizers change, and turns each logged step into points of a history. */
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ext/record/grads.h"
 #include "ext/record/recorder_in.h"
@@ -9,6 +11,7 @@
 
 #include "base/err.h"
 #include "history/run_points.h"
+#include "judge/judge.h"
 #include "measure/update.h"
 
 /* A parameter in an optimizer's step. */
@@ -255,10 +258,21 @@ static struct history_update *updates_of(const struct recorder_watch *watch,
     return updates;
 }
 
-/* One step of each phase that ran; the first has the scalars. */
-static bool write_steps(const struct run_points *points, uint64_t number,
-                        struct history_writer *writer, PyObject *object,
-                        PyObject *scalars)
+/* What is written with the first phase of a step. */
+struct with_step {
+    uint64_t number;
+    PyObject *writer; /* of Python */
+    PyObject *scalars;
+    const struct history_alarm *alarms;
+    uint32_t n_alarms;
+    bool skipped;
+    bool relu_loss;
+    PyObject *loss; /* a float, or None */
+};
+
+/* One step of each phase that ran. */
+static bool write_steps(const struct run_points *points, const struct with_step *with,
+                        struct history_writer *writer)
 {
     double norm = run_points_gradient_norm(points->run);
     bool has_gradients = points->run->n_params > 0 && points->kinds, told = false;
@@ -266,35 +280,91 @@ static bool write_steps(const struct run_points *points, uint64_t number,
     for (int phase = HISTORY_TRAIN; phase < HISTORY_PHASES; phase++) {
         if (!run_points_has(points, (enum history_phase)phase))
             continue;
-        history_writer_begin(writer, number, (enum history_phase)phase, 0);
+        history_writer_begin(writer, with->number, (enum history_phase)phase, 0);
         run_points_write(points, (enum history_phase)phase, writer);
         if (phase == HISTORY_TRAIN && has_gradients)
             history_writer_scalar(writer, history_writer_name(writer, STR("grad_norm")),
                                   norm);
-        if (!told && !scalars_add(writer, scalars))
+        if (!told && !scalars_add(writer, with->scalars))
             return false;
+        for (uint32_t i = 0; !told && i < with->n_alarms; i++)
+            history_writer_alarm(writer, &with->alarms[i]);
         told = true;
-        if (!ext_writer_keep_step(object))
+        if (!ext_writer_keep_step(with->writer))
             return false;
-        history_writer_end(writer, 0);
+        history_writer_end(
+            writer, with->skipped && phase == HISTORY_TRAIN ? HISTORY_SKIPPED : 0);
     }
     return true;
+}
+
+/* A number among the scalars; NaN: it is not there. Sets whether it is. */
+static double scalar_of(PyObject *scalars, const char *wanted, bool *ret_has)
+{
+    for (Py_ssize_t i = 0; i < PyList_Size(scalars); i++) {
+        const char *name;
+        double value;
+
+        if (PyArg_ParseTuple(PyList_GetItem(scalars, i), "sd", &name, &value) &&
+            strcmp(name, wanted) == 0) {
+            *ret_has = true;
+            return value;
+        }
+        ext_swallow();
+    }
+    return (double)NAN;
+}
+
+static void judge(struct recorder *recorder, const struct run_points *points,
+                  struct with_step *with)
+{
+    struct judge_step step = {.run = points->run,
+                              .updates = points->updates,
+                              .n_updates = points->n_updates,
+                              .number = with->number,
+                              .training = points->graded == HISTORY_TRAIN,
+                              .skipped = with->skipped,
+                              .has_loss = with->loss != Py_None,
+                              .relu_loss = with->relu_loss};
+    bool has_lr = false;
+
+    step.loss = step.has_loss ? PyFloat_AsDouble(with->loss)
+                              : scalar_of(with->scalars, "loss", &step.has_loss);
+    ext_swallow();
+    step.lr = scalar_of(with->scalars, "lr/0", &has_lr);
+    if (recorder->judge)
+        with->n_alarms = judge_step(recorder->judge, &step, &with->alarms);
+}
+
+/* The points of a run, and its alarms as a list; NULL: an exception is set. */
+static PyObject *write_run(struct recorder *recorder, struct run_points *points,
+                           struct with_step *with, struct history_writer *writer)
+{
+    struct history_update *updates = updates_of(recorder->watch, &points->n_updates);
+    bool done;
+
+    points->updates = updates;
+    judge(recorder, points, with);
+    done = write_steps(points, with, writer);
+    clear_params(recorder->watch);
+    free(updates);
+    return done ? recorder_alarms(with->alarms, with->n_alarms) : NULL;
 }
 
 PyObject *recorder_log(struct recorder *recorder, PyObject *args)
 {
     struct run_points points = {0};
+    struct with_step with = {.loss = Py_None};
     uint64_t began = recorder_clock();
-    struct history_update *updates;
     struct history_writer *writer;
-    PyObject *object, *scalars;
+    PyObject *object, *alarms;
     unsigned long long number;
+    int graded, skipped = 0, relu_loss = 0;
     struct run *run;
-    int graded;
-    bool done;
 
-    if (!PyArg_ParseTuple(args, "OKiIO!:log", &object, &number, &graded, &points.kinds,
-                          &PyList_Type, &scalars))
+    if (!PyArg_ParseTuple(args, "OKiIO!|ppO:log", &object, &number, &graded,
+                          &points.kinds, &PyList_Type, &with.scalars, &skipped,
+                          &relu_loss, &with.loss))
         return NULL;
     writer = ext_writer((PyObject *)Py_TYPE(recorder->self), object);
     if (!writer)
@@ -305,15 +375,15 @@ PyObject *recorder_log(struct recorder *recorder, PyObject *args)
     run = recorder->trace ? begin_anew(recorder) : NULL;
     if (!run)
         return PyErr_Occurred() ? NULL : PyErr_NoMemory();
-    updates = updates_of(recorder->watch, &points.n_updates);
     points.run = run;
     points.graded = graded == 0 ? HISTORY_TRAIN : HISTORY_EVAL;
-    points.updates = updates;
-    done = write_steps(&points, number, writer, object, scalars);
-    clear_params(recorder->watch);
-    free(updates);
+    with.number = number;
+    with.writer = object;
+    with.skipped = skipped;
+    with.relu_loss = relu_loss;
+    alarms = write_run(recorder, &points, &with, writer);
     run->model = NULL; /* the new trace has it */
     run_free(run);
     recorder->own_ns += recorder_clock() - began;
-    return done ? Py_NewRef(Py_True) : NULL;
+    return alarms;
 }

@@ -1,0 +1,236 @@
+/* NaN and infinities in backward, in the optimizer, in an operation. */
+#include <math.h>
+#include <string.h>
+
+#include "judge/judge_in.h"
+#include "text/number.h"
+
+static void tell_loss_backward(struct judge *judge, const struct judge_step *step,
+                               const struct producer_backward *found)
+{
+    const struct run *run = step->run;
+    const struct stats *stats = judge_stats(run, found->value);
+
+    judge_say(judge, "first %s in the backward of the loss: ", judge_kind(stats));
+    judge_share(judge, stats);
+    judge_add(judge, " gradients of the model's outputs; the outputs are finite");
+    judge_magnitude(judge, run, &run->calls[found->call], RUN_OUT);
+    judge_followed(judge, run);
+    judge_give(judge, step->number, SEVERITY_ALARM, "nan", NO_PLACE, STR("loss"), stats,
+               STR(""));
+}
+
+/* " 2 of 8 gradients of its inputs", "... of its weight" */
+static void add_what(struct judge *judge, const struct run *run,
+                     const struct producer_backward *found)
+{
+    const struct model *model = run->model;
+
+    judge_share(judge, judge_stats(run, found->value));
+    if (found->kind == PRODUCER_OWN_CODE) {
+        struct str name =
+            judge_place_name(judge, model, run->calls[found->inner].place);
+
+        judge_add(judge, " gradients of the outputs of %.*s", (int)name.len, name.at);
+    } else if (found->tensor != RUN_NONE) {
+        uint32_t place = judge_place_of(model, found->tensor);
+        struct str name = judge_place_name(judge, model, place);
+
+        judge_add(judge, " gradients of %.*s", (int)name.len, name.at);
+    } else {
+        judge_add(judge, " gradients of its inputs");
+    }
+}
+
+static void tell_backward(struct judge *judge, const struct judge_step *step,
+                          const struct producer_backward *found)
+{
+    const struct run *run = step->run;
+    const struct stats *stats = judge_stats(run, found->value);
+    const struct run_call *call =
+        found->call == RUN_NONE ? NULL : &run->calls[found->call];
+    uint32_t place = call ? call->place : judge_place_of(run->model, found->tensor);
+    struct str class_name = judge_class(run->model, place);
+
+    judge_say(judge, "first %s in the backward", judge_kind(stats));
+    if (call)
+        judge_add(judge, " of %.*s", (int)class_name.len, class_name.at);
+    judge_add(judge, ": ");
+    add_what(judge, run, found);
+    if (call) {
+        judge_add(judge, "; gradients of its outputs finite");
+        judge_magnitude(judge, run, call, RUN_GRAD_OUT);
+    }
+    judge_followed(judge, run);
+    judge_give(judge, step->number, SEVERITY_ALARM, "nan", place,
+               judge_place_name(judge, run->model, place), stats,
+               run_string(run, call ? call->line : 0));
+}
+
+bool judge_backward(struct judge *judge, const struct judge_step *step)
+{
+    struct producer_backward found;
+    struct arena scratch;
+    int status;
+
+    if (step->skipped)
+        return false;
+    arena_init(&scratch, 0);
+    status = producer_backward(step->run, &scratch, &found);
+    arena_release(&scratch);
+    if (status < 0 || found.kind == PRODUCER_NOWHERE)
+        return false;
+    if (found.kind == PRODUCER_LOSS)
+        tell_loss_backward(judge, step, &found);
+    else
+        tell_backward(judge, step, &found);
+    return true;
+}
+
+/* ---- the optimizer */
+
+static bool update_is_bad(const struct history_update *update)
+{
+    const struct stats *stats = &update->stats;
+
+    return stats->nan + stats->pos_inf + stats->neg_inf > 0;
+}
+
+/* The newest gradient of a parameter, or NULL. */
+static const struct stats *gradient_of(const struct run *run, uint32_t tensor)
+{
+    for (uint32_t i = run->n_params; i-- > 0;)
+        if (run->params[i].tensor == tensor && run->params[i].gradient)
+            return judge_stats(run, run->params[i].value);
+    return NULL;
+}
+
+bool judge_optimizer(struct judge *judge, const struct judge_step *step)
+{
+    const struct history_update *first = NULL;
+    const struct stats *gradient;
+    uint32_t bad = 0, place;
+
+    for (uint32_t i = 0; i < step->n_updates; i++)
+        if (update_is_bad(&step->updates[i])) {
+            first = first ? first : &step->updates[i];
+            bad++;
+        }
+    if (!first)
+        return false;
+    gradient = gradient_of(step->run, first->tensor);
+    place = judge_place_of(step->run->model, first->tensor);
+    judge_say(judge, "first %s in the optimizer: ", judge_kind(&first->stats));
+    judge_share(judge, &first->stats);
+    judge_add(judge, " updates");
+    if (gradient && stats_measured(gradient)) {
+        judge_add(judge, "; gradient finite (to ");
+        text_real(&judge->text, fmax(fabs(gradient->min), fabs(gradient->max)));
+        judge_add(judge, ")");
+    }
+    if (!isnan(step->lr)) {
+        judge_add(judge, ", lr ");
+        text_real(&judge->text, step->lr);
+    }
+    if (bad > 1) {
+        judge_add(judge, "; also ");
+        text_plural(&judge->text, bad - 1, "other parameter", "other parameters");
+    }
+    judge_give(judge, step->number, SEVERITY_ALARM, "nan", place,
+               judge_place_name(judge, step->run->model, place), &first->stats,
+               STR(""));
+    return true;
+}
+
+/* ---- parameters that were not finite when the step began */
+
+bool judge_params_bad(struct judge *judge, const struct judge_step *step)
+{
+    const struct run *run = step->run;
+    const struct stats *stats = NULL;
+    uint32_t bad = 0, place = NO_PLACE;
+
+    for (uint32_t i = 0; i < run->n_params; i++) {
+        if (run->params[i].gradient || producer_finite(run, run->params[i].value))
+            continue;
+        if (bad++ == 0) {
+            stats = judge_stats(run, run->params[i].value);
+            place = judge_place_of(run->model, run->params[i].tensor);
+        }
+    }
+    if (bad == 0)
+        return false;
+    judge_say(judge, "the parameter has %s: ", judge_kind(stats));
+    judge_share(judge, stats);
+    judge_add(judge, " values");
+    if (judge->has_healthy && judge->healthy_to + 1 == step->number)
+        judge_add(judge, ", made by the optimizer in step %llu",
+                  (unsigned long long)judge->healthy_to);
+    else if (judge->has_healthy)
+        judge_add(judge, ", made after step %llu in steps that were not logged",
+                  (unsigned long long)judge->healthy_to);
+    if (bad > 1) {
+        judge_add(judge, "; also ");
+        text_plural(&judge->text, bad - 1, "other parameter", "other parameters");
+    }
+    judge_give(judge, step->number, SEVERITY_ALARM, "nan", place,
+               judge_place_name(judge, run->model, place), stats, STR(""));
+    return true;
+}
+
+/* ---- the operation */
+
+static const struct stats *bad_result(const struct run *run, const struct run_op *op)
+{
+    for (uint32_t i = op->ios; i < op->ios + op->n_ios; i++) {
+        const struct run_op_io *io = &run->ops->ios[i];
+        uint32_t at = run->ops->values[io->value].stats;
+
+        if (io->kind != OP_IN && at != RUN_NONE &&
+            run->stats[at].nan + run->stats[at].pos_inf + run->stats[at].neg_inf > 0)
+            return &run->stats[at];
+    }
+    return NULL;
+}
+
+/* "first NaN in aten::log, in forward: 3 of 32 values; none in its inputs" */
+static void tell_operation(struct judge *judge, uint64_t number, const struct run *run,
+                           const struct run_op *op)
+{
+    const struct stats *stats = bad_result(run, op);
+    struct str name = op_name(run, op), line = run_string(run, op->line);
+
+    judge_say(judge, "first %s in %.*s, in %s: ", judge_kind(stats), (int)name.len,
+              name.at, op_phase_name((enum op_phase)op->phase));
+    judge_share(judge, stats);
+    judge_add(judge, " values; none in its inputs");
+    buf_clear(&judge->line);
+    buf_str(&judge->line, name);
+    if (line.len > 0) {
+        buf_text(&judge->line, ", ");
+        buf_str(&judge->line, line);
+    }
+    judge_give(judge, number, SEVERITY_ALARM, "nan", op->place,
+               op->place != NO_PLACE ? judge_place_name(judge, run->model, op->place)
+               : op->phase == OP_OPTIMIZER ? STR("optimizer")
+                                           : STR("loss"),
+               stats, buf_span(&judge->line));
+}
+
+uint32_t judge_operation(struct judge *judge, uint64_t number, const struct run *run,
+                         const struct history_alarm **ret_alarms)
+{
+    struct arena scratch;
+    uint32_t op = RUN_NONE;
+
+    judge_begin(judge);
+    arena_init(&scratch, 0);
+    if (judge->sick != SICK_OPERATION && producer_op(run, &scratch, &op) == 0 &&
+        op != RUN_NONE && bad_result(run, &run->ops->ops[op])) {
+        tell_operation(judge, number, run, &run->ops->ops[op]);
+        judge->sick = SICK_OPERATION;
+    }
+    arena_release(&scratch);
+    *ret_alarms = judge->alarms;
+    return judge->n;
+}

@@ -1,0 +1,138 @@
+/* Follows values from operation to operation: clean, a mask (-Inf put there on purpose,
+ * or derived from such), or bad. */
+#include "study/producer.h"
+
+enum value_state { VALUE_CLEAN, VALUE_MASK, VALUE_BAD };
+
+/* `at` is an index in run->stats, or RUN_NONE. */
+static enum value_state state_by_stats(const struct run *run, uint32_t at)
+{
+    const struct stats *stats = at == RUN_NONE ? NULL : &run->stats[at];
+
+    if (!stats || stats->nan + stats->pos_inf + stats->neg_inf == 0)
+        return VALUE_CLEAN;
+    return stats->nan == 0 && stats->pos_inf == 0 ? VALUE_MASK : VALUE_BAD;
+}
+
+/* Operations that write a given value rather than compute one. */
+static bool fills(const struct run *run, const struct run_op *op)
+{
+    static const char *const names[] = {
+        "aten::fill_",        "aten::fill",       "aten::full",
+        "aten::full_like",    "aten::new_full",   "aten::masked_fill",
+        "aten::masked_fill_", "aten::where",      "aten::scalar_tensor",
+        "aten::_to_copy",     "aten::copy_",      "aten::lift_fresh",
+        "aten::index_put_",   "aten::index_fill", "aten::index_fill_",
+        "aten::triu",         "aten::tril"};
+    struct str name = op_name(run, op);
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (str_is(name, names[i]))
+            return true;
+    return false;
+}
+
+/* The worst of what went in. A value without producer may not have been measured: then
+ * it counts as clean. */
+static enum value_state inputs_state(const struct run *run, const struct run_op *op,
+                                     const uint8_t *states)
+{
+    enum value_state worst = VALUE_CLEAN;
+    const struct run_op_io *io;
+
+    for (uint32_t at = 0; (io = op_next(run, op, OP_IN, &at));) {
+        const struct run_op_value *value = &run->ops->values[io->value];
+        enum value_state state = (enum value_state)states[io->value];
+
+        for (uint32_t i = 0; i < value->n_sources; i++) {
+            uint8_t part = states[run->ops->sources[value->sources + i]];
+
+            if (part > state)
+                state = (enum value_state)part;
+        }
+        if (state > worst)
+            worst = state;
+    }
+    return worst;
+}
+
+/* A result by what went in and what was measured. Views are not measured. */
+static enum value_state result_state(const struct run *run, const struct run_op *op,
+                                     uint32_t value, enum value_state given)
+{
+    unsigned flags = run->ops->kinds[op->kind].flags;
+    enum value_state state = state_by_stats(run, run->ops->values[value].stats);
+
+    if (flags & OP_MAKES)
+        return VALUE_CLEAN;
+    if (run->ops->values[value].stats == RUN_NONE)
+        return flags & OP_VIEW ? given : VALUE_CLEAN;
+    if (state == VALUE_MASK && given == VALUE_CLEAN && !fills(run, op))
+        return VALUE_BAD;
+    return state == VALUE_MASK && given == VALUE_BAD ? VALUE_BAD : state;
+}
+
+/* Returns whether it made a bad value from others. */
+static bool visit_op(const struct run *run, const struct run_op *op, uint8_t *states)
+{
+    static const enum op_io_kind kinds[] = {OP_OUT, OP_WRITTEN};
+    enum value_state given = inputs_state(run, op, states);
+    const struct run_op_io *io;
+    bool made = false;
+
+    for (int k = 0; k < 2; k++)
+        for (uint32_t at = 0; (io = op_next(run, op, kinds[k], &at));) {
+            enum value_state state = result_state(run, op, io->value, given);
+
+            made |= state == VALUE_BAD && given != VALUE_BAD;
+            states[io->value] = (uint8_t)state;
+        }
+    return made;
+}
+
+/* What is known of values that came from outside: inputs of calls, parameters. */
+static int first_states(const struct run *run, struct arena *arena, uint8_t *states)
+{
+    const struct run_ops *ops = run->ops;
+    uint8_t *bad = arena_array(arena, (size_t)run->model->n_tensors + 1, 1);
+    uint32_t i;
+
+    if (!bad)
+        return -1;
+    for (i = 0; i < run->n_params; i++)
+        if (!run->params[i].gradient && !producer_finite(run, run->params[i].value))
+            bad[run->params[i].tensor] = VALUE_BAD;
+    for (i = 0; i < ops->n_values; i++)
+        if (ops->values[i].producer == RUN_NONE && ops->values[i].n_sources == 0)
+            states[i] = ops->values[i].tensor < run->model->n_tensors
+                            ? bad[ops->values[i].tensor]
+                            : (uint8_t)state_by_stats(run, ops->values[i].stats);
+    for (i = 0; i < run->n_values; i++) {
+        uint32_t value = run->values[i].op_value;
+        uint8_t state = (uint8_t)state_by_stats(run, run->values[i].stats);
+
+        if (value < ops->n_values && ops->values[value].producer == RUN_NONE &&
+            state > states[value])
+            states[value] = state;
+    }
+    return 0;
+}
+
+int producer_op(const struct run *run, struct arena *arena, uint32_t *ret_op)
+{
+    const struct run_ops *ops = run->ops;
+    uint8_t *states;
+
+    *ret_op = RUN_NONE;
+    if (!ops)
+        return 0;
+    states = arena_array(arena, (size_t)ops->n_values + 1, 1);
+    if (!states || first_states(run, arena, states) < 0)
+        return -1;
+    for (uint32_t i = 0; i < ops->n_ops; i++)
+        if (visit_op(run, &ops->ops[i], states)) {
+            *ret_op = i;
+            return 0;
+        }
+    return 0;
+}
