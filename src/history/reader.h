@@ -23,6 +23,10 @@ struct history *history_open_memory(const void *at, size_t size, const char *nam
                                     const struct history_codec *codec, struct err *err);
 void history_close(struct history *history);
 
+/* Copies the whole file, also while it is written; nothing happens if `path` is the same
+ * file. It may replace a file, but none that is live or has a history. */
+int history_copy(struct history *history, const char *path, struct err *err);
+
 /* Rows that were skipped because they cannot be. */
 uint64_t history_damaged(const struct history *history);
 

@@ -297,6 +297,22 @@ static PyObject *alarms(PyObject *self, PyObject *unused)
     return rows_object(rows, n, sizeof *rows, fill_alarm, &arena);
 }
 
+static PyObject *save(PyObject *self, PyObject *path)
+{
+    PyThreadState *thread;
+    struct err err = {0};
+    PyObject *bytes;
+    int failed;
+
+    if (!PyUnicode_FSConverter(path, &bytes))
+        return NULL;
+    thread = PyEval_SaveThread();
+    failed = history_copy(history_of(self), PyBytes_AsString(bytes), &err);
+    PyEval_RestoreThread(thread);
+    Py_DECREF(bytes);
+    return failed ? ext_raise(&err) : Py_NewRef(Py_None);
+}
+
 static PyMethodDef methods[] = {
     {"series", series, METH_NOARGS, "All series."},
     {"names", names, METH_NOARGS, "The names of scalars."},
@@ -304,6 +320,7 @@ static PyMethodDef methods[] = {
     {"points", points, METH_VARARGS, "points(series, phase, histograms=False, most=0)"},
     {"scalars", scalars, METH_VARARGS, "scalars(name, phase): a scalar over steps"},
     {"alarms", alarms, METH_NOARGS, "All alarms."},
+    {"save", save, METH_O, "save(path): copies the file"},
     {NULL, NULL, 0, NULL},
 };
 
