@@ -3,6 +3,7 @@
 import contextlib
 import weakref
 
+from torchoscope import step_hooks
 from torchoscope.recorder import SKIP, Budget, LiveRecording
 
 _PATIENCE = 8  # rounds that another optimizer may leave out before it is not awaited
@@ -38,7 +39,8 @@ class Steps(Budget):
         tell = listener.backward
 
         def backward(roots, gradients):
-            self.watch()._backward(roots)
+            if self._on:  # an old torch calls hooks of all steps
+                self.watch()._backward(roots)
             return tell(roots, gradients)
 
         listener.backward = backward
@@ -74,6 +76,9 @@ class Recorder(LiveRecording):
 
     def _looks_at_parameters(self, core):
         return False
+
+    def _optimizer_hooks(self):
+        return step_hooks.before, step_hooks.after
 
     def _look_at_parameters(self, optimizer):
         with contextlib.suppress(Exception):

@@ -6,20 +6,14 @@ import shutil
 import unittest
 
 import torch
-from folder import TemporaryFolder
 
 import torchoscope
-from watch_test import small, train
+from watch_test import Watched, small, train
 
 torch.set_num_threads(1)
 
 
-class Watched(TemporaryFolder):
-    def watch(self, model, **options):
-        handle = torchoscope.watch(model, dir=str(self.folder), **{"log_freq": 1, **options})
-        self.addCleanup(handle.close)
-        return handle
-
+class Files(Watched):
     def trained(self, steps=4):
         model = small()
         with self.watch(model) as handle:
@@ -27,7 +21,7 @@ class Watched(TemporaryFolder):
         return handle.path
 
 
-class Saving(Watched):
+class Saving(Files):
     def recording(self):
         model = small()
         with torchoscope.record(model) as recording:
