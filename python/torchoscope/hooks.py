@@ -508,6 +508,36 @@ def _has_compiled(modules):
     return any(entries(one.__code__) for one in calls if hasattr(one, "__code__"))
 
 
+# torch's compiler must not compile a watched call: that code would be of no use once the
+# watch has ended. It compiles the forward inside instead.
+_eval_frame = getattr(getattr(torch._C, "_dynamo", None), "eval_frame", None)
+_set_eval_frame = getattr(_eval_frame, "set_eval_frame", _never)
+
+
+def _skip_code(code):
+    with contextlib.suppress(Exception):
+        if hasattr(_eval_frame, "set_code_exec_strategy"):
+            action = _eval_frame._FrameAction
+            rule = _eval_frame._FrameExecStrategy(action.SKIP, action.DEFAULT)
+            _eval_frame.set_code_exec_strategy(code, rule)
+        else:
+            _eval_frame.skip_code(code)
+
+
+def _tell_plainly(tell, module):
+    """Calls tell(module) as plain Python, in compiled code, too."""
+    before = _set_eval_frame(None)
+    try:
+        tell(module)
+    except Exception:  # must not reach the user's forward
+        pass
+    finally:
+        _set_eval_frame(before)
+
+
+_skip_code(_tell_plainly.__code__)
+
+
 def _watch(module, begins, ends):
     reference, inner = weakref.ref(module), module.__dict__.get("_compiled_call_impl")
 
@@ -518,14 +548,13 @@ def _watch(module, begins, ends):
             return go(*args, **kwargs)
         if not _watching and "torch._dynamo" in sys.modules:
             _watch_compiler()
-        with contextlib.suppress(Exception):
-            begins(this)
+        _tell_plainly(begins, this)
         try:
             return go(*args, **kwargs)
         finally:
-            with contextlib.suppress(Exception):
-                ends(this)
+            _tell_plainly(ends, this)
 
+    _skip_code(watched_call.__code__)
     module.__dict__["_compiled_call_impl"] = watched_call
     return watched_call, inner
 

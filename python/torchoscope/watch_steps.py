@@ -3,9 +3,11 @@
 import contextlib
 import weakref
 
-from torchoscope import step_hooks
+from torchoscope import _core, step_hooks
 from torchoscope.recorder import SKIP, Budget, LiveRecording
+from torchoscope.restore import modules_of
 
+_RENEWALS = 64  # of the model; some code replaces parameters in every step
 _PATIENCE = 8  # rounds that another optimizer may leave out before it is not awaited
 
 
@@ -71,6 +73,8 @@ class Steps(Budget):
 class Recorder(LiveRecording):
     """Hooks, as in a recording; what they see goes to a Watch."""
 
+    _renewals = 0
+
     def _show_stats(self):
         pass
 
@@ -87,6 +91,22 @@ class Recorder(LiveRecording):
     def _stepped(self, optimizer, args, kwargs):
         with contextlib.suppress(Exception):
             self.watch()._stepped(optimizer)
+
+    def look_again(self, has_file):
+        """A step begins that is logged: were modules or parameters replaced?"""
+        began, counted = _core.clock_ns(), self._core.cost_ns
+        if self._renewals < _RENEWALS and self._core.look_again(
+            self._model, self._name, has_file
+        ):
+            self._renewals += 1
+            self._modules = list(modules_of(self._model))
+            for optimizer in [one for one, ours in self._optimizers.items() if not ours]:
+                del self._optimizers[optimizer]
+        self._core.spend(began, counted)
+
+    def _watch_optimizer(self, optimizer):
+        self._modules = list(modules_of(self._model))  # it may be of new ones
+        return super()._watch_optimizer(optimizer)
 
     def is_ours(self, optimizer):
         """The number of an optimizer of the model as a tuple, or None."""

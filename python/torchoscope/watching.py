@@ -216,6 +216,8 @@ class Watch:
         if not self._in_step and not self._closed:
             self._in_step = True
             self._budget.decide()
+            if self._budget.on:
+                self._guard(self._recorder.look_again, self._writer is not None)
 
     def _pass_ends(self):
         if not self._mine():

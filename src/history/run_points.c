@@ -38,7 +38,8 @@ static void add_point(struct run_filling *f, uint32_t place, uint32_t call,
                       enum history_kind kind, struct str path,
                       struct history_point *point)
 {
-    struct history_series series = {.place = place,
+    const uint32_t *in_file = f->points->places;
+    struct history_series series = {.place = in_file ? in_file[place] : place,
                                     .call = call,
                                     .kind = (uint8_t)kind,
                                     .phase = (uint8_t)f->phase,
