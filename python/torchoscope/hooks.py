@@ -12,7 +12,6 @@ compiled call is wrapped; torch omits that attribute when it pickles or copies a
 
 import contextlib
 import functools
-import gc
 import inspect
 import sys
 import threading
@@ -495,17 +494,19 @@ def watch_calls(modules, begins, ends, lost):
 
 
 def _has_compiled(modules):
-    """Has torch compiled code that may include these modules, or will it?"""
+    """Has torch compiled code that may include these modules?"""
     dynamo = sys.modules.get("torch._dynamo.eval_frame")
     entries = getattr(dynamo, "_debug_get_cache_entry_list", None)
     if entries is None:
         return False
-    holders = [one for one in gc.get_referrers(*modules) if type(one) is dict]
-    if any("_orig_mod" in one for one in holders):
-        return True
     calls = [torch.nn.Module._wrapped_call_impl, torch.nn.Module._call_impl]
     calls += [type(module).forward for module in modules]
-    return any(entries(one.__code__) for one in calls if hasattr(one, "__code__"))
+    codes = [one.__code__ for one in calls if hasattr(one, "__code__")]
+    # The compiler enters modules of torch through a function inside this one.
+    utils = sys.modules.get("torch._dynamo.external_utils")
+    wrap = getattr(getattr(utils, "wrap_inline", None), "__code__", None)
+    codes += [one for one in getattr(wrap, "co_consts", ()) if hasattr(one, "co_code")]
+    return any(entries(one) for one in codes)
 
 
 # torch's compiler must not compile a watched call: that code would be of no use once the

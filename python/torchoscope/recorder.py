@@ -679,7 +679,7 @@ def _ops_ns(tensor, n=16):
     return (time.perf_counter_ns() - start) / n
 
 
-def _measure_hooks(module, pairs=12):
+def _measure_hooks(module, pairs=8):
     """The middle half of the differences between calls with and without hooks. Before
     each call, copies more memory than the caches hold: the layers of a real model also
     evict the hooks' code."""

@@ -6,6 +6,7 @@ import weakref
 from torchoscope import _core, step_hooks
 from torchoscope.recorder import SKIP, Budget, LiveRecording
 from torchoscope.restore import modules_of
+from torchoscope.watch_pace import Paced
 
 _RENEWALS = 64  # of the model; some code replaces parameters in every step
 _PATIENCE = 8  # rounds that another optimizer may leave out before it is not awaited
@@ -13,6 +14,8 @@ _PATIENCE = 8  # rounds that another optimizer may leave out before it is not aw
 
 class _Every:
     """The rule of log_freq, in place of a budget's."""
+
+    writer = None
 
     def __init__(self, n):
         self._n, self._at = n, 0
@@ -34,8 +37,7 @@ class Steps(Budget):
     def __init__(self, share, log_freq):
         super().__init__(share)
         self.watch = None  # a weak reference
-        if log_freq is not None:
-            self._rule = _Every(log_freq)
+        self._rule = Paced(self._rule) if log_freq is None else _Every(log_freq)
 
     def begin(self, core, listener, stack):
         tell = listener.backward
@@ -47,6 +49,13 @@ class Steps(Budget):
 
         listener.backward = backward
         super().begin(core, listener, stack)
+
+    def created(self, writer, took_ns):
+        """The file was created: that is no part of the cost of a step."""
+        self._rule.writer = writer
+        self._rule.owe(took_ns)
+        when, spent, measured = self._last
+        self._last = when + took_ns, spent + took_ns, measured
 
     @property
     def on(self):
@@ -85,12 +94,16 @@ class Recorder(LiveRecording):
         return step_hooks.before, step_hooks.after
 
     def _look_at_parameters(self, optimizer):
-        with contextlib.suppress(Exception):
+        try:
             self.watch()._before_step(optimizer)
+        except Exception:  # must not reach the training
+            pass
 
     def _stepped(self, optimizer, args, kwargs):
-        with contextlib.suppress(Exception):
+        try:
             self.watch()._stepped(optimizer)
+        except Exception:
+            pass
 
     def look_again(self, has_file):
         """A step begins that is logged: were modules or parameters replaced?"""
@@ -110,9 +123,10 @@ class Recorder(LiveRecording):
 
     def is_ours(self, optimizer):
         """The number of an optimizer of the model as a tuple, or None."""
-        if optimizer not in self._optimizers:
-            self._optimizers[optimizer] = self._watch_optimizer(optimizer)
-        return self._optimizers[optimizer]
+        found = self._optimizers.get(optimizer, False)
+        if found is False:
+            found = self._optimizers[optimizer] = self._watch_optimizer(optimizer)
+        return found
 
 
 class Rounds:
@@ -130,6 +144,9 @@ class Rounds:
     def ends(self, number, optimizer):
         """Has each of the model's optimizers stepped since the last step ended?"""
         rounds = self._times
+        if len(rounds) == 1 and number in rounds:
+            self._ended += 1
+            return True
         if number not in rounds:
             self._join(number, optimizer)
             if self._ended < _PATIENCE:  # those before it do not wait for its first time

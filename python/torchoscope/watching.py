@@ -33,6 +33,16 @@ _TRAIN, _EVAL = 0, 1
 
 _watched = {}  # id of a model -> its Watch
 _lock = threading.RLock()
+_forks = [0]  # between the start of the program and this process
+
+
+def _forked():
+    _forks[0] += 1
+
+
+# os.getpid() is a system call: too slow for each step.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 
 
 def watch(
@@ -114,7 +124,7 @@ class Watch:
         chosen = {kind for word in wanted for kind in _LOGS[word]}
         self._kinds = sum(1 << KINDS.index(kind) for kind in chosen)
         self._writer = None
-        self._pid = os.getpid()
+        self._forks = _forks[0]
         self._closed = self._told = False
         self._count = self._next = self._number = 0
         self._scalars, self._losses = {}, []
@@ -180,7 +190,7 @@ class Watch:
                 del _watched[self._key]
             writer, self._writer = self._writer, None
             self._guard(self._recorder.stop)
-        if writer is not None and os.getpid() == self._pid:
+        if writer is not None and _forks[0] == self._forks:
             dropped = writer.state()["dropped"]
             self._guard(writer.close)
             if dropped:
@@ -200,11 +210,23 @@ class Watch:
     # --- what the hooks tell
 
     def _mine(self):
-        return not self._closed and os.getpid() == self._pid
+        return not self._closed and _forks[0] == self._forks
 
     def _pass_begins(self, module):
         if not self._mine():
             return
+        if self._done and not (self._budget.on or self._scalars or self._losses):
+            self._forget()
+        elif self._done or self._graded or self._passes:
+            self._end_before(module)
+        if not self._in_step and not self._closed:
+            self._in_step = True
+            self._budget.decide()
+            if self._budget.on:
+                self._guard(self._recorder.look_again, self._writer is not None)
+
+    def _end_before(self, module):
+        """Did a step end before this pass?"""
         with self._own_time():
             if self._done:
                 self._guard(self._write, _TRAIN)
@@ -213,11 +235,6 @@ class Watch:
             elif self._passes >= _MOST_PASSES:
                 self._end_step()
                 self._guard(self._write, _TRAIN)
-        if not self._in_step and not self._closed:
-            self._in_step = True
-            self._budget.decide()
-            if self._budget.on:
-                self._guard(self._recorder.look_again, self._writer is not None)
 
     def _pass_ends(self):
         if not self._mine():
@@ -335,6 +352,7 @@ class Watch:
 
     def _create(self, core):
         """The file, with the model and the recording of this first step."""
+        began = _core.clock_ns()
         try:
             os.makedirs(os.path.dirname(self._path) or ".", exist_ok=True)
             kinds = {type(module) for _, module in self._recorder._modules}
@@ -343,6 +361,7 @@ class Watch:
             run = self._recorder._now()
             text = f"{socket.gethostname()} {os.getpid()}"
             self._writer = _core.HistoryWriter(run, self._path, self._limit, text)
+            self._budget.created(self._writer, _core.clock_ns() - began)
         except Exception as problem:
             self._say(f"training is not watched: {problem}")
             self._closed = True
