@@ -30,7 +30,7 @@ struct history_options {
     uint64_t limit; /* of the file and its -wal, in bytes; 0: 256 MiB, at least 1 MiB.
                        Old steps are merged to keep it */
     uint32_t steps; /* most rows of steps; 0: 32,768 */
-    uint32_t queue; /* most steps in the queue; 0: 16 */
+    uint32_t queue; /* most steps in the queue; 0: 256 */
     uint64_t queue_bytes; /* most memory of the queue; 0: 64 MiB */
     uint32_t rank, ranks; /* of this process; ranks 0: not distributed */
     struct str text;      /* of the segment, for people: host and process; borrowed */
