@@ -6,6 +6,7 @@ import math
 import os
 import re
 import socket
+import sys
 import threading
 import time
 import warnings
@@ -28,6 +29,7 @@ _LOGS = {
 # wandb's words
 _WORDS = {None: (), "gradients": ("params_grad",), "parameters": ("params",)}
 _WORDS["all"] = tuple(_LOGS)
+_FEW = 1000  # steps: if the file keeps fewer, a line says how many
 _MOST_PASSES = 64  # of one step, if no optimizer ends it
 _TRAIN, _EVAL = 0, 1
 
@@ -126,6 +128,7 @@ class Watch:
         self._writer = None
         self._forks = _forks[0]
         self._closed = self._told = False
+        self._kept = None  # steps; told once
         self._count = self._next = self._number = 0
         self._scalars, self._losses = {}, []
         self._rounds = Rounds()
@@ -162,6 +165,13 @@ class Watch:
         """How many steps of training were seen, logged or not."""
         return self._count
 
+    @property
+    def keeps(self):
+        """How many logged steps fit into the file at full resolution, about: older ones
+        are merged. None until a step was written."""
+        state = self._writer.state() if self._writer and self._mine() else {}
+        return state["keeps"] if state.get("written") else self._kept
+
     def log(self, step=None, **scalars):
         """Add numbers to the newest step: log(loss=0.5, accuracy=0.9). They are written
         also if the step is not logged. `step`: its number; counting continues from it."""
@@ -185,6 +195,7 @@ class Watch:
             if self._closed:
                 return
             self._guard(self._write_rest)
+            self._kept = self.keeps
             self._closed = True
             if _watched.get(self._key) is self:
                 del _watched[self._key]
@@ -205,7 +216,8 @@ class Watch:
 
     def __repr__(self):
         state = "closed" if self._closed else f"{self._count} steps"
-        return f"<torchoscope.Watch of {self._name}: {state}, {self._path}>"
+        keeps = f", keeps about {self.keeps} logged steps" if self.keeps else ""
+        return f"<torchoscope.Watch of {self._name}: {state}, {self._path}{keeps}>"
 
     # --- what the hooks tell
 
@@ -371,9 +383,17 @@ class Watch:
             raise
 
     def _check(self):
-        problem = self._writer.state()["problem"]
-        if problem:
-            self._say(f"the history is incomplete: {problem}")
+        state = self._writer.state()
+        if state["problem"]:
+            self._say(f"the history is incomplete: {state['problem']}")
+        if self._kept is None and state["written"]:
+            self._kept = state["keeps"]
+            if self._kept < _FEW:
+                print(
+                    f"torchoscope: {self._path} keeps about {self._kept} logged steps at "
+                    f"full resolution; older ones are merged (limit=)",
+                    file=sys.stderr,
+                )
 
 
 @atexit.register

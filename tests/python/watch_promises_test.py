@@ -1,8 +1,10 @@
 # flavours: both
 """watch(): what it promises about its file and about the training."""
 
+import contextlib
+import io
 import os
-import shutil
+import time
 import unittest
 
 import torch
@@ -11,6 +13,7 @@ import torchoscope
 from watch_test import Watched, small, train
 
 torch.set_num_threads(1)
+STEPS = int(os.environ.get("WATCH_STEPS", 5000))
 
 
 class Files(Watched):
@@ -66,6 +69,74 @@ class Saving(Files):
                     one.save(path)
         handle.close()
         self.assertEqual(torchoscope.open(handle.path).steps, [0, 1, 2])
+
+
+class Limits(Files):
+    """STEPS: 5,000; `make soak` takes more, and asserts the times of a quiet machine."""
+
+    def test_the_number_of_steps_that_the_file_keeps(self):
+        model = small()
+        with contextlib.redirect_stderr(io.StringIO()) as text:
+            with self.watch(model, limit="1MB") as handle:
+                self.assertIsNone(handle.keeps)
+                for _ in range(6):
+                    train(model, 10)
+                    handle._writer.flush()
+                keeps = handle.keeps
+        self.assertTrue(50 < keeps < 1000)
+        self.assertIn(f"keeps about {keeps} logged steps", repr(handle))
+        self.assertEqual(text.getvalue().count("\n"), 1)
+        self.assertIn(f"{handle.path} keeps about", text.getvalue())
+        with contextlib.redirect_stderr(io.StringIO()) as text:
+            with self.watch(model) as handle:
+                train(model, 3)
+        self.assertEqual(text.getvalue(), "")
+
+    def test_the_estimate_is_honest(self):
+        model, state = small(), {"merged": 0}
+        handle = self.watch(model, limit="1MB")
+        with contextlib.redirect_stderr(io.StringIO()):
+            while not state["merged"] and handle.steps < 2000:
+                train(model, 10)
+                handle._writer.flush()
+                state = handle._writer.state()
+        self.assertTrue(0.6 < handle.keeps / state["written"] < 1.4, state)
+
+    def test_a_long_training(self):
+        model = torch.nn.Linear(3, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        handle, x, sizes, memory = self.watch(model, limit="1MB"), torch.ones(1, 3), [], []
+        for step in range(STEPS):
+            optimizer.zero_grad(set_to_none=True)
+            model(x).sum().backward()
+            optimizer.step()
+            if step % 100 == 99:
+                handle._writer.flush()
+                sizes.append(handle._writer.state()["bytes"])
+                memory.append(_rss())
+        dropped = handle._writer.state()["dropped"]
+        handle.close()
+        self.assertEqual(dropped, 0)
+        self.assertLessEqual(max(sizes), 1 << 20)
+        self.assertLess(max(memory) - memory[len(memory) // 5], 8 << 20)
+        began = time.perf_counter()
+        history = torchoscope.open(handle.path)
+        steps, opened = history.steps, time.perf_counter()
+        series = history.series("weight", "param")
+        read = time.perf_counter()
+        self.assertEqual(sum(series["merged"]), STEPS)
+        self.assertEqual(steps[-1], STEPS - 1)
+        self.assertEqual(len(series.histograms), len(steps))
+        took = (opened - began) * 1e3, (read - opened) * 1e3
+        if STEPS > 5000:
+            print(f"opened in {took[0]:.0f} ms, {len(steps)} points in {took[1]:.0f} ms")
+            self.assertLess(took[0], 100)
+            self.assertLess(took[1], 20 * max(1, len(steps) / 1000))
+
+
+def _rss():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
 
 
 if __name__ == "__main__":

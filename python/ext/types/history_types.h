@@ -9,7 +9,7 @@
 /* _core.HistoryWriter(run, path, limit=0, text=""): a new .scope file with this _core.Run
  * and an empty history; `text` says who writes it. A thread writes what it gets.
  *   scalars(number, phase, list)  a step that has only scalars: (name, float)
- *   state() -> dict               written, dropped, bytes, step_bytes, keeps,
+ *   state() -> dict               written, dropped, merged, bytes, step_bytes, keeps,
  *                                 disk_bytes, cpu_ns, problem
  *   flush()                       wait for the thread
  *   close()                       the file is whole; raises if something is missing */
