@@ -3,6 +3,7 @@
 
 import contextlib
 import io
+import math
 import os
 import time
 import unittest
@@ -69,6 +70,29 @@ class Saving(Files):
                     one.save(path)
         handle.close()
         self.assertEqual(torchoscope.open(handle.path).steps, [0, 1, 2])
+
+
+class Units(Watched):
+    def test_dead_and_saturated_units(self):
+        torch.manual_seed(3)
+        layers = [torch.nn.Linear(4, 6), torch.nn.ReLU(), torch.nn.Dropout(0.9)]
+        model = torch.nn.Sequential(*layers, torch.nn.Linear(6, 5), torch.nn.Tanh())
+        with torch.no_grad():
+            model[0].bias[:2] = -100
+            model[3].bias[0] = 50
+        with self.watch(model) as handle:
+            for _ in range(3):
+                model(torch.randn(64, 4)).square().mean().backward()
+        history = torchoscope.open(handle.path)
+        relu, tanh = history.series("1", "output"), history.series("4", "output")
+        self.assertEqual((relu["dead"], relu["units"]), ([2.0], [6]))
+        self.assertEqual((tanh["saturated"], tanh["units"]), ([1.0], [5]))
+        self.assertTrue(math.isnan(relu["saturated"][0]))
+        self.assertTrue(math.isnan(tanh["dead"][0]))
+        for name in ("0", "2", "3"):  # nothing to count: no bounds, and chance
+            series = history.series(name, "output")
+            self.assertEqual(series["units"], [0])
+            self.assertTrue(math.isnan(series["dead"][0]))
 
 
 class Limits(Files):

@@ -118,6 +118,9 @@ void recorder_watch_free(struct recorder_watch *watch);
 /* The packed spread of a tensor that was just measured, valid until the next; empty:
  * none. */
 struct str recorder_spread(struct recorder *recorder, const struct live_tensor *look);
+/* Its dead and saturated units. */
+struct units recorder_units(struct recorder *recorder, const struct live_tensor *look,
+                            const struct stats *stats);
 /* The methods before_step(), after_step() and log() of the type. */
 PyObject *recorder_before_step(struct recorder *recorder, PyObject *args);
 PyObject *recorder_after_step(struct recorder *recorder);

@@ -99,6 +99,16 @@ struct str recorder_spread(struct recorder *recorder, const struct live_tensor *
     return buf_span(&watch->packed);
 }
 
+struct units recorder_units(struct recorder *recorder, const struct live_tensor *look,
+                            const struct stats *stats)
+{
+    struct memory memory = tensor_memory(look);
+
+    if (recorder->mode == MEASURE_GUARD || stats->sampled)
+        return (struct units){0};
+    return units_count(&memory, stats);
+}
+
 /* --- an optimizer's step */
 
 /* Keeps a sample of a parameter. Of one that steps again in the same logged step the

@@ -139,6 +139,11 @@ static bool fill_sample(PyObject *dict, const void *row)
     return fill_step(dict, &sample->step) && fill_stats(dict, &sample->point.stats) &&
            dict_real(dict, "ratio",
                      history_number_mean(&sample->point.extra[EXTRA_RATIO])) &&
+           dict_real(dict, "dead",
+                     history_number_mean(&sample->point.extra[EXTRA_DEAD])) &&
+           dict_real(dict, "saturated",
+                     history_number_mean(&sample->point.extra[EXTRA_SATURATED])) &&
+           dict_number(dict, "units", sample->point.units) &&
            fill_histogram(dict, sample->point.histogram);
 }
 
