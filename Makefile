@@ -51,12 +51,14 @@ fuzz: ## look for inputs that break a reader, SECONDS=60 for each
 	@tools/setup.sh test
 	@tools/fuzz.sh $(SECONDS)
 
-soak: ## press random keys in the explorer under ASan, SECONDS=60 for each kind of model; kill writers of histories; all producers of NaN
+soak: ## press random keys in the explorer under ASan, SECONDS=60 for each kind of model; kill writers of histories and trainings; all producers of NaN; a long training
 	@tools/setup.sh test
 	@tools/run_tests.py gcc
 	@KEYS_SECONDS=$(SECONDS) tools/run_tests.py random_keys
 	@ALARMS_SOAK=1 tools/run_tests.py watch_alarms
 	@HISTORY_ROUNDS=$$(($(SECONDS) * 10)) build/asan/src/test_history a_killed_writer
+	@WATCH_KILLS=200 tools/run_tests.py watch_process
+	@WATCH_STEPS=100000 tools/run_tests.py watch_promises
 
 format: ## format all C files with clang-format
 	@tools/setup.sh test

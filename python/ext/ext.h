@@ -28,7 +28,8 @@
 /* For method tables: a function that takes an array of arguments. */
 #define FAST(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL
 
-/* Clears the current Python exception, if any; true if there was one. */
+/* Clears the current Python exception, if any; true if there was one. A
+ * KeyboardInterrupt is raised again, a little later. */
 int ext_swallow(void);
 
 /* The types of the module, from the module or one of its types. */

@@ -18,6 +18,9 @@ int ext_swallow(void)
 {
     if (!PyErr_Occurred())
         return 0;
+    /* Ctrl-C while our code ran was for the user's: it comes again. */
+    if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt))
+        PyErr_SetInterrupt();
     PyErr_Clear();
     return 1;
 }

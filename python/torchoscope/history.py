@@ -1,5 +1,6 @@
 """History: the series of a watched training, read from its .scope file."""
 
+import os
 import warnings
 
 from torchoscope import _core
@@ -143,6 +144,11 @@ class History(Recording):
     def alarms(self):
         """What went wrong in the training, a list of dicts: step, kind, name, text, ..."""
         return self._history.alarms()
+
+    def save(self, path, *, code=True):
+        """Copy the file, with the history; `code` has no effect."""
+        # A reader of its own: copying does not hold the GIL.
+        _core.History(self._source).save(os.fspath(path))
 
     def __repr__(self):
         return f"<torchoscope.History of {self._source}: {len(self.steps)} steps>"

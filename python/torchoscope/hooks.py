@@ -12,7 +12,6 @@ compiled call is wrapped; torch omits that attribute when it pickles or copies a
 
 import contextlib
 import functools
-import gc
 import inspect
 import sys
 import threading
@@ -517,17 +516,49 @@ def watch_calls(modules, begins, ends, lost):
 
 
 def _has_compiled(modules):
-    """Has torch compiled code that may include these modules, or will it?"""
+    """Has torch compiled code that may include these modules?"""
     dynamo = sys.modules.get("torch._dynamo.eval_frame")
     entries = getattr(dynamo, "_debug_get_cache_entry_list", None)
     if entries is None:
         return False
-    holders = [one for one in gc.get_referrers(*modules) if type(one) is dict]
-    if any("_orig_mod" in one for one in holders):
-        return True
     calls = [torch.nn.Module._wrapped_call_impl, torch.nn.Module._call_impl]
     calls += [type(module).forward for module in modules]
-    return any(entries(one.__code__) for one in calls if hasattr(one, "__code__"))
+    codes = [one.__code__ for one in calls if hasattr(one, "__code__")]
+    # The compiler enters modules of torch through a function inside this one.
+    utils = sys.modules.get("torch._dynamo.external_utils")
+    wrap = getattr(getattr(utils, "wrap_inline", None), "__code__", None)
+    codes += [one for one in getattr(wrap, "co_consts", ()) if hasattr(one, "co_code")]
+    return any(entries(one) for one in codes)
+
+
+# torch's compiler must not compile a watched call: that code would be of no use once the
+# watch has ended. It compiles the forward inside instead.
+_eval_frame = getattr(getattr(torch._C, "_dynamo", None), "eval_frame", None)
+_set_eval_frame = getattr(_eval_frame, "set_eval_frame", _never)
+
+
+def _skip_code(code):
+    with contextlib.suppress(Exception):
+        if hasattr(_eval_frame, "set_code_exec_strategy"):
+            action = _eval_frame._FrameAction
+            rule = _eval_frame._FrameExecStrategy(action.SKIP, action.DEFAULT)
+            _eval_frame.set_code_exec_strategy(code, rule)
+        else:
+            _eval_frame.skip_code(code)
+
+
+def _tell_plainly(tell, *args):
+    """Calls tell(*args) as plain Python, in compiled code, too."""
+    before = _set_eval_frame(None)
+    try:
+        tell(*args)
+    except Exception:  # must not reach the user's forward
+        pass
+    finally:
+        _set_eval_frame(before)
+
+
+_skip_code(_tell_plainly.__code__)
 
 
 def _watch(module, begins, ends):
@@ -541,16 +572,15 @@ def _watch(module, begins, ends):
         if not _watching and "torch._dynamo" in sys.modules:
             _watch_compiler()
         result = None
-        with contextlib.suppress(Exception):
-            begins(this, args, kwargs)
+        _tell_plainly(begins, this, args, kwargs)
         try:
             result = go(*args, **kwargs)
             return result
         finally:
-            with contextlib.suppress(Exception):
-                ends(this, result)
+            _tell_plainly(ends, this, result)
 
     watched_call.only_watches = inner is None
+    _skip_code(watched_call.__code__)
     module.__dict__["_compiled_call_impl"] = watched_call
     return watched_call, inner
 

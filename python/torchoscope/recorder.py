@@ -322,9 +322,7 @@ class LiveRecording(Recording):
     def _follow_optimizers(self, stack):
         """Count the steps of the model's optimizers, and look at the parameters before
         each if requested. Without optimizer hooks in torch, no steps are counted."""
-        module = importlib.import_module("torch.optim.optimizer")
-        before = getattr(module, "register_optimizer_step_pre_hook", None)
-        after = getattr(module, "register_optimizer_step_post_hook", None)
+        before, after = self._optimizer_hooks()
         if after is not None:
             self._optimizers = weakref.WeakKeyDictionary()
             stack.callback(self._forget_optimizers)
@@ -349,6 +347,11 @@ class LiveRecording(Recording):
             return (args[0], closure, *args[2:]), kwargs
 
         stack.callback(before(before_step).remove)
+
+    def _optimizer_hooks(self):
+        module = importlib.import_module("torch.optim.optimizer")
+        names = "register_optimizer_step_pre_hook", "register_optimizer_step_post_hook"
+        return [getattr(module, name, None) for name in names]
 
     def _stepped(self, optimizer, args, kwargs):
         """An optimizer returned from step(). If it is the model's, a step ends."""
@@ -676,7 +679,7 @@ def _ops_ns(tensor, n=16):
     return (time.perf_counter_ns() - start) / n
 
 
-def _measure_hooks(module, pairs=12):
+def _measure_hooks(module, pairs=8):
     """The middle half of the differences between calls with and without hooks. Before
     each call, copies more memory than the caches hold: the layers of a real model also
     evict the hooks' code."""

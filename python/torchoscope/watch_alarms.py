@@ -133,6 +133,11 @@ class Alarms:
         return self._pending is not None
 
     @property
+    def waits(self):
+        """Is there something of this step that is not judged yet?"""
+        return self.is_hit or self.model_losses or self.criterion_losses
+
+    @property
     def gave_up(self):
         """Was this step hit, and no backward began since? Then the user's loop goes on
         without an optimizer step."""

@@ -3,13 +3,19 @@
 import contextlib
 import weakref
 
+from torchoscope import _core, step_hooks
 from torchoscope.recorder import SKIP, Budget, LiveRecording
+from torchoscope.restore import modules_of
+from torchoscope.watch_pace import Paced
 
+_RENEWALS = 64  # of the model; some code replaces parameters in every step
 _PATIENCE = 8  # rounds that another optimizer may leave out before it is not awaited
 
 
 class _Every:
     """The rule of log_freq, in place of a budget's."""
+
+    writer = None
 
     def __init__(self, n):
         self._n, self._at = n, 0
@@ -31,8 +37,14 @@ class Steps(Budget):
     def __init__(self, share, log_freq):
         super().__init__(share)
         self.watch = None  # a weak reference
-        if log_freq is not None:
-            self._rule = _Every(log_freq)
+        self._rule = Paced(self._rule) if log_freq is None else _Every(log_freq)
+
+    def created(self, writer, took_ns):
+        """The file was created: that is no part of the cost of a step."""
+        self._rule.writer = writer
+        self._rule.owe(took_ns)
+        when, spent, measured = self._last
+        self._last = when + took_ns, spent + took_ns, measured
 
     @property
     def on(self):
@@ -63,28 +75,54 @@ class Steps(Budget):
 class Recorder(LiveRecording):
     """Hooks, as in a recording; what they see goes to a Watch."""
 
+    _renewals = 0
+
     def _show_stats(self):
         pass
 
     def _looks_at_parameters(self, core):
         return False
 
+    def _optimizer_hooks(self):
+        return step_hooks.before, step_hooks.after
+
     def _look_at_parameters(self, optimizer):
-        with contextlib.suppress(Exception):
+        try:
             self.watch()._before_step(optimizer)
+        except Exception:  # must not reach the training
+            pass
 
     def _stepped(self, optimizer, args, kwargs):
         raising = None
-        with contextlib.suppress(Exception):
+        try:
             raising = self.watch()._stepped(optimizer)
+        except Exception:
+            pass
         if raising is not None:
             raise raising
 
+    def look_again(self, has_file):
+        """A step begins that is logged: were modules or parameters replaced?"""
+        began, counted = _core.clock_ns(), self._core.cost_ns
+        if self._renewals < _RENEWALS and self._core.look_again(
+            self._model, self._name, has_file
+        ):
+            self._renewals += 1
+            self._modules = list(modules_of(self._model))
+            for optimizer in [one for one, ours in self._optimizers.items() if not ours]:
+                del self._optimizers[optimizer]
+        self._core.spend(began, counted)
+
+    def _watch_optimizer(self, optimizer):
+        self._modules = list(modules_of(self._model))  # it may be of new ones
+        return super()._watch_optimizer(optimizer)
+
     def is_ours(self, optimizer):
         """The number of an optimizer of the model as a tuple, or None."""
-        if optimizer not in self._optimizers:
-            self._optimizers[optimizer] = self._watch_optimizer(optimizer)
-        return self._optimizers[optimizer]
+        found = self._optimizers.get(optimizer, False)
+        if found is False:
+            found = self._optimizers[optimizer] = self._watch_optimizer(optimizer)
+        return found
 
 
 class Rounds:
@@ -102,6 +140,9 @@ class Rounds:
     def ends(self, number, optimizer):
         """Has each of the model's optimizers stepped since the last step ended?"""
         rounds = self._times
+        if len(rounds) == 1 and number in rounds:
+            self._ended += 1
+            return True
         if number not in rounds:
             self._join(number, optimizer)
             if self._ended < _PATIENCE:  # those before it do not wait for its first time

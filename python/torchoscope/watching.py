@@ -31,11 +31,22 @@ _LOGS = {
 # wandb's words
 _WORDS = {None: (), "gradients": ("params_grad",), "parameters": ("params",)}
 _WORDS["all"] = tuple(_LOGS)
+_FEW = 1000  # steps: if the file keeps fewer, a line says how many
 _MOST_PASSES = 64  # of one step, if no optimizer ends it
 _TRAIN, _EVAL = 0, 1
 
 _watched = {}  # id of a model -> its Watch
 _lock = threading.RLock()
+_forks = [0]  # between the start of the program and this process
+
+
+def _forked():
+    _forks[0] += 1
+
+
+# os.getpid() is a system call: too slow for each step.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 
 
 def watch(
@@ -133,8 +144,9 @@ class Watch:
         chosen = {kind for word in wanted for kind in _LOGS[word]}
         self._kinds = sum(1 << KINDS.index(kind) for kind in chosen)
         self._writer = self._capsule = None
-        self._pid = os.getpid()
+        self._forks = _forks[0]
         self._closed = self._told = self._rooted = False
+        self._kept = None  # steps; told once
         self._count = self._next = self._number = 0
         self._scalars, self._losses = {}, []
         self._rounds = Rounds()
@@ -178,6 +190,13 @@ class Watch:
         """How many steps of training were seen, logged or not."""
         return self._count
 
+    @property
+    def keeps(self):
+        """How many logged steps fit into the file at full resolution, about: older ones
+        are merged. None until a step was written."""
+        state = self._writer.state() if self._writer and self._mine() else {}
+        return state["keeps"] if state.get("written") else self._kept
+
     def log(self, step=None, **scalars):
         """Add numbers to the newest step: log(loss=0.5, accuracy=0.9). They are written
         also if the step is not logged. `step`: its number; counting continues from it."""
@@ -202,12 +221,13 @@ class Watch:
                 return
             self._guard(self._write_rest)
             self._guard(self._alarms.close)
+            self._kept = self.keeps
             self._closed, self._capsule = True, None
             if _watched.get(self._key) is self:
                 del _watched[self._key]
             writer, self._writer = self._writer, None
             self._guard(self._recorder.stop)
-        if writer is not None and os.getpid() == self._pid:
+        if writer is not None and _forks[0] == self._forks:
             dropped = writer.state()["dropped"]
             self._guard(writer.close)
             if dropped:
@@ -224,16 +244,35 @@ class Watch:
 
     def __repr__(self):
         state = "closed" if self._closed else f"{self._count} steps"
-        return f"<torchoscope.Watch of {self._name}: {state}, {self._path}>"
+        keeps = f", keeps about {self.keeps} logged steps" if self.keeps else ""
+        return f"<torchoscope.Watch of {self._name}: {state}, {self._path}{keeps}>"
 
     # --- what the hooks tell
 
     def _mine(self):
-        return not self._closed and os.getpid() == self._pid
+        return not self._closed and _forks[0] == self._forks
 
     def _pass_begins(self, module, args, kwargs):
         if not self._mine():
             return
+        waits = self._budget.on or self._scalars or self._losses or self._alarms.waits
+        if self._done and not waits:
+            self._forget()
+        elif self._done or self._graded or self._passes:
+            self._end_before(module)
+        if not self._in_step and not self._closed:
+            self._in_step = self._rooted = True
+            self._budget.decide(self._alarms.wants_full)
+            if self._budget.on:
+                self._guard(self._recorder.look_again, self._writer is not None)
+            self._guard(self._alarms.step_begins)
+            if self._capsule is not None:
+                self._timed(self._capsule.step)
+        if self._capsule is not None:
+            self._timed(self._capsule.begins, module, args, kwargs)
+
+    def _end_before(self, module):
+        """Did a step end before this pass?"""
         with self._own_time():
             if self._done:
                 self._guard(self._write, _TRAIN)
@@ -245,14 +284,6 @@ class Watch:
             elif self._passes >= _MOST_PASSES:
                 self._end_step()
                 self._guard(self._write, _TRAIN)
-        if not self._in_step and not self._closed:
-            self._in_step = self._rooted = True
-            self._budget.decide(self._alarms.wants_full)
-            self._guard(self._alarms.step_begins)
-            if self._capsule is not None:
-                self._timed(self._capsule.step)
-        if self._capsule is not None:
-            self._timed(self._capsule.begins, module, args, kwargs)
 
     def _pass_ends(self, result):
         if not self._mine():
@@ -322,6 +353,7 @@ class Watch:
         """A value is not finite: save what the step began with, for replay(). `where`
         is "forward", "backward" or "optimizer". Returns the path, or None; only the
         first hit has a capsule."""
+        self._first_hit = where, text
         capsule, self._capsule = self._capsule, None
         if capsule is None or not self._mine():
             return None
@@ -428,6 +460,7 @@ class Watch:
 
     def _create(self, core):
         """The file, with the model and the recording of this first step."""
+        began = _core.clock_ns()
         try:
             os.makedirs(os.path.dirname(self._path) or ".", exist_ok=True)
             kinds = {type(module) for _, module in self._recorder._modules}
@@ -437,6 +470,7 @@ class Watch:
             text = f"{socket.gethostname()} {os.getpid()}"
             self._writer = _core.HistoryWriter(run, self.path, self._limit, text)
             self._sinks.begin(self, self._writer, run)
+            self._budget.created(self._writer, _core.clock_ns() - began)
         except Exception as problem:
             self._say(f"training is not watched: {problem}")
             self._closed = True
@@ -446,9 +480,17 @@ class Watch:
             raise
 
     def _check(self):
-        problem = self._writer.state()["problem"]
-        if problem:
-            self._say(f"the history is incomplete: {problem}")
+        state = self._writer.state()
+        if state["problem"]:
+            self._say(f"the history is incomplete: {state['problem']}")
+        if self._kept is None and state["written"]:
+            self._kept = state["keeps"]
+            if self._kept < _FEW:
+                print(
+                    f"torchoscope: {self._path} keeps about {self._kept} logged steps at "
+                    f"full resolution; older ones are merged (limit=)",
+                    file=sys.stderr,
+                )
 
 
 @atexit.register

@@ -229,13 +229,10 @@ static int64_t ask(sqlite3_stmt *stmt)
     return number;
 }
 
-/* Bytes that are in use, and will be. A file does not shrink, so there is always space
- * for the -wal. A -wal that readers keep from being reset does not count in full: merging
- * would only make it grow. */
-static uint64_t bytes_used(const struct history_writer *writer, uint64_t need)
+/* A file does not shrink, so there is always space for the -wal. A -wal that readers keep
+ * from being reset does not count in full: merging would only make it grow. */
+uint64_t history_wal_room(const struct history_writer *writer, uint64_t need)
 {
-    uint64_t pages =
-        (uint64_t)(ask(writer->select[ASK_PAGES]) - ask(writer->select[ASK_FREE]));
     uint64_t limit = writer->options.limit;
     uint64_t wal = limit / 8 > WAL_LEAST ? limit / 8 : WAL_LEAST;
     struct stat info;
@@ -245,7 +242,16 @@ static uint64_t bytes_used(const struct history_writer *writer, uint64_t need)
         wal = (uint64_t)info.st_size;
     if (wal < 2 * need)
         wal = 2 * need;
-    return pages * (uint64_t)writer->page + need + (wal < limit / 4 ? wal : limit / 4);
+    return wal < limit / 4 ? wal : limit / 4;
+}
+
+/* Bytes that are in use, and will be. */
+static uint64_t bytes_used(const struct history_writer *writer, uint64_t need)
+{
+    uint64_t pages =
+        (uint64_t)(ask(writer->select[ASK_PAGES]) - ask(writer->select[ASK_FREE]));
+
+    return pages * (uint64_t)writer->page + need + history_wal_room(writer, need);
 }
 
 /* The size of the smallest cell (a power of two, aligned) that holds both numbers. */

@@ -399,6 +399,7 @@ TEST(a_stale_journal_does_not_reach_a_new_file)
     struct sample_folder folder;
     struct history_writer *writer;
     struct run *run = sample_run(2), *again;
+    struct err err = {0};
 
     sample_folder_make(&folder);
     write_and_kill(&folder);
@@ -412,6 +413,9 @@ TEST(a_stale_journal_does_not_reach_a_new_file)
     sample_folder_remove(&folder);
     sample_folder_make(&folder);
     write_and_kill(&folder);
+    CHECK(run_file_write(run, NULL, folder.file, NULL, &err) < 0);
+    CHECK(strstr(err.text, "the history of a training") != NULL);
+    unlink(folder.file); /* its journal stays */
     CHECK(run_file_write(run, NULL, folder.file, NULL, NULL) == 0);
     CHECK_INT(sample_folder_count(&folder), 1);
     again = run_file_read(folder.file, NULL, NULL);

@@ -13,6 +13,7 @@
  *   reader.h         for everyone else, also while it is written
  *     reader.c         one short transaction per question
  *     reader_lists.c   series, names, steps, alarms, segments, notes
+ *     copy.c           the file as another one
  *     reader_points.c  the points of a series, merged to as many as wanted
  *     reader_step.c    all points of one step
  *   summary.h        a history in a few numbers

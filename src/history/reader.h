@@ -33,6 +33,10 @@ void history_let_go(struct history *history);
  * their names do: this place is HISTORY_NONE then. */
 bool history_has_model(const struct history *history);
 uint32_t history_place(const struct history *history, uint32_t place);
+/* Copies the whole file, also while it is written; nothing happens if `path` is the same
+ * file. It may replace a file, but none that is live or has a history. */
+int history_copy(struct history *history, const char *path, struct err *err);
+
 /* Rows that were skipped because they cannot be. */
 uint64_t history_damaged(const struct history *history);
 

@@ -38,7 +38,8 @@ static void add_point(struct run_filling *f, uint32_t place, uint32_t call,
                       enum history_kind kind, struct str path,
                       struct history_point *point)
 {
-    struct history_series series = {.place = place,
+    const uint32_t *in_file = f->points->places;
+    struct history_series series = {.place = in_file ? in_file[place] : place,
                                     .call = call,
                                     .kind = (uint8_t)kind,
                                     .phase = (uint8_t)f->phase,
@@ -49,6 +50,36 @@ static void add_point(struct run_filling *f, uint32_t place, uint32_t call,
     series.name = buf_span(&f->name);
     point->series = history_writer_series(f->writer, &series);
     history_writer_point(f->writer, point);
+}
+
+/* Are zeros of this class what its inputs led to? Those of dropout are chance. */
+static bool has_dead(struct str class_name)
+{
+    return !str_glob(class_name, "*Dropout*");
+}
+
+static bool has_saturated(struct str class_name)
+{
+    return str_ends(class_name, STR("Tanh")) || str_ends(class_name, STR("Sigmoid")) ||
+           str_ends(class_name, STR("tanh")) || str_ends(class_name, STR("sigmoid"));
+}
+
+/* Dead and saturated units of a result: dead ones if nothing is negative, as after a
+ * ReLU; saturated ones only of classes that have bounds. */
+static void add_units(const struct run *run, uint32_t place, const struct units *units,
+                      struct history_point *point)
+{
+    struct str class_name = place_class(run->model, place);
+
+    if (units->n == 0)
+        return;
+    if (has_saturated(class_name))
+        point->extra[EXTRA_SATURATED] = history_number_of(units->saturated);
+    else if (has_dead(class_name) && point->stats.min == 0 && point->stats.zeros > 0)
+        point->extra[EXTRA_DEAD] = history_number_of(units->dead);
+    else
+        return;
+    point->units = units->n;
 }
 
 /* Adds a value as a point, if it was measured. */
@@ -66,6 +97,8 @@ static void add_value(struct run_filling *f, uint32_t place, uint32_t call,
         return;
     point.stats = run->stats[value->stats];
     point.histogram = value->spread;
+    if (kind == HISTORY_OUTPUT)
+        add_units(run, place, &value->units, &point);
     add_point(f, place, call, kind, path, &point);
 }
 

@@ -22,6 +22,8 @@ struct run_points {
     enum history_phase graded; /* of passes with gradients */
     const struct history_update *updates;
     uint32_t n_updates;
+    const uint32_t *places; /* by place of the run's model: its place in the file's, or
+                               HISTORY_NONE; NULL: the same */
 };
 
 /* Was there a pass of this phase? */

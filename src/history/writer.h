@@ -31,7 +31,7 @@ struct history_options {
     uint64_t limit; /* of the file and its -wal, in bytes; 0: 256 MiB, at least 1 MiB.
                        Old steps are merged to keep it */
     uint32_t steps; /* most rows of steps; 0: 32,768 */
-    uint32_t queue; /* most steps in the queue; 0: 16 */
+    uint32_t queue; /* most steps in the queue; 0: 256 */
     uint64_t queue_bytes; /* most memory of the queue; 0: 64 MiB */
     uint32_t rank, ranks; /* of this process; ranks 0: not distributed */
     struct str text;      /* of the segment, for people: host and process; borrowed */
@@ -88,8 +88,11 @@ struct history_state {
     uint64_t rows;        /* of steps in the file */
     uint64_t merged;      /* pairs of rows that were merged */
     uint64_t bytes;       /* of the file and its -wal */
-    uint64_t step_bytes;  /* of the newest step, about: how many fit within the limit */
+    uint64_t step_bytes;  /* of the newest step, about */
+    uint64_t keeps;       /* how many such steps fit within the limit unmerged, about */
+    uint64_t disk_bytes;  /* written to the disk so far: pages to the -wal and from it */
     uint64_t commits_ns;  /* spent in transactions */
+    uint64_t cpu_ns;      /* processor time of the thread */
     uint64_t alarms_lost; /* beyond what is kept */
     bool failed;          /* nothing is written any more, or not at the moment */
     bool wal;             /* the journal; false: the file system does not support it */

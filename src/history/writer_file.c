@@ -15,7 +15,7 @@
 #define LIMIT_LEAST    MIB
 #define STEPS_DEFAULT  32768u
 #define STEPS_LEAST    64u
-#define QUEUE_DEFAULT  16u
+#define QUEUE_DEFAULT  256
 #define QUEUE_BYTES    (64 * MIB)
 #define DECLARED_BYTES (256 * MIB) /* of series and names */
 #define ALARMS_MOST    10000u

@@ -82,6 +82,7 @@ struct history_writer {
     sqlite3_stmt *select[HISTORY_SELECTS];
     bool wal;
     int64_t page;               /* bytes of a page */
+    uint64_t base;              /* bytes of the file when it was opened, without steps */
     struct history_step *steps; /* the rows in the file */
     uint32_t n_steps, steps_room;
     uint64_t n_logged;   /* id of the next step */
@@ -130,6 +131,8 @@ void history_chunk_free(struct history_chunk *chunk);
 /* Merges old steps until `need` more bytes fit. Inside a transaction; if it fails, load
  * the steps again. */
 int history_fade(struct history_writer *writer, uint64_t need);
+/* What the limit leaves for the -wal while `need` bytes are written. */
+uint64_t history_wal_room(const struct history_writer *writer, uint64_t need);
 
 /* ---- journal.c ---- */
 

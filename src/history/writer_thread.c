@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/base.h"
 #include "base/clock.h"
@@ -76,6 +77,8 @@ int history_writer_load(struct history_writer *writer, struct err *err)
     writer->segment = (uint32_t)next_id(writer->db, "history_segment");
     writer->next_block = (newest >> HISTORY_SERIES_BITS) + 1;
     writer->page = history_ask(writer->db, "PRAGMA page_size");
+    writer->base =
+        (uint64_t)(history_ask(writer->db, "PRAGMA page_count") * writer->page);
     if (history_writer_load_steps(writer, err) < 0)
         return -1;
     for (uint32_t i = 0; i < writer->n_steps; i++)
@@ -332,11 +335,37 @@ static void fail_step(struct history_writer *writer,
         writer->wait_ns == UINT64_MAX ? UINT64_MAX : clock_ns() + writer->wait_ns;
 }
 
+static uint64_t thread_cpu_ns(void)
+{
+    struct timespec now = {0};
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Each page goes to the journal first, then to the file, or the other way round. */
+static uint64_t disk_bytes(const struct history_writer *writer)
+{
+    int pages = 0, most = 0;
+
+    sqlite3_db_status(writer->db, SQLITE_DBSTATUS_CACHE_WRITE, &pages, &most, 0);
+    return 2 * (uint64_t)pages * (uint64_t)writer->page;
+}
+
+/* How many steps of this size fit, of those that this writer adds. */
+static uint64_t steps_kept(const struct history_writer *writer, uint64_t bytes)
+{
+    uint64_t taken = writer->base + history_wal_room(writer, bytes);
+
+    return taken < writer->options.limit ? (writer->options.limit - taken) / bytes : 0;
+}
+
 /* Updates what the training side sees. */
 static void report(struct history_writer *writer, const struct history_message *message,
                    uint64_t ns, const struct err *err)
 {
-    uint64_t bytes = history_writer_bytes(writer);
+    uint64_t bytes = history_writer_bytes(writer), disk = disk_bytes(writer);
+    uint64_t newest = step_bytes(message), keeps = steps_kept(writer, newest);
     struct history_state *state = &writer->state;
 
     pthread_mutex_lock(&writer->lock);
@@ -349,8 +378,13 @@ static void report(struct history_writer *writer, const struct history_message *
         state->written++;
         state->merged += writer->merged;
         state->commits_ns += ns;
-        state->step_bytes = step_bytes(message);
+        if (message->n_points > 0 || state->step_bytes == 0) {
+            state->step_bytes = newest;
+            state->keeps = keeps;
+        }
     }
+    state->disk_bytes = disk;
+    state->cpu_ns = thread_cpu_ns();
     state->rows = writer->n_steps;
     state->bytes = bytes;
     pthread_mutex_unlock(&writer->lock);

@@ -8,6 +8,7 @@
  *   blocks.h     root mean squares of the blocks of a matrix, for a picture
  *   memory.h     statistics of elements in memory, without a model
  *   spread.h     two histograms that merge exactly, for histories
+ *   units.h      dead and saturated units of an activation
  *   update.h     what an optimizer added to a parameter, from a sample
  *   compare.h    how the values of two tensors differ (files: compare_in.h)
  *

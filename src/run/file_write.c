@@ -429,13 +429,47 @@ static int write_database(const struct run *run, struct source *code, const char
 
 /* ---- the file ---- */
 
+/* Its row in `section` was written before anything went to a -wal. */
+static bool has_history(const char *path)
+{
+    const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
+    struct buf uri = BUF_INIT;
+    sqlite3_stmt *stmt = NULL;
+    sqlite3 *db = NULL;
+    bool has = false;
+
+    if (!run_file_is(path))
+        return false;
+    scope_uri(path, "mode=ro&immutable=1", &uri);
+    if (!uri.bad && sqlite3_open_v2(uri.at, &db, flags, NULL) == SQLITE_OK) {
+        scope_make_careful(db);
+        sqlite3_prepare_v2(
+            db, "SELECT 1 FROM section NOT INDEXED WHERE name = 'history'", -1, &stmt,
+            NULL);
+        has = stmt && sqlite3_step(stmt) == SQLITE_ROW;
+    }
+    sqlite3_finalize(stmt);
+    sqlite3_close(db);
+    buf_release(&uri);
+    return has;
+}
+
+int run_file_may_replace(const char *path, struct err *err)
+{
+    if (!has_history(path))
+        return 0;
+    return err_set_about(err, ERR_USAGE, path,
+                         ": holds the history of a training, which would be lost. Save "
+                         "to another path.");
+}
+
 int run_file_write(const struct run *run, struct source *code, const char *path,
                    struct work *work, struct err *err)
 {
     struct whole_file file;
     struct err local = {0};
 
-    if (whole_file_begin(&file, path, err) < 0)
+    if (run_file_may_replace(path, err) < 0 || whole_file_begin(&file, path, err) < 0)
         return -1;
     if (write_database(run, code, file.name, work, &local) == 0) {
         if (!file.direct)

@@ -39,6 +39,7 @@
 #include "base/intern.h"
 #include "measure/histogram.h"
 #include "measure/stats.h"
+#include "measure/units.h"
 #include "model/model.h"
 #include "run/ops.h"
 
@@ -71,8 +72,9 @@ struct run_value {
     uint32_t op_value;           /* the same among the values of operations: index in
                                     run->ops->values; or RUN_NONE */
     uint64_t numel, bytes;
-    struct str spread; /* packed (measure/spread.h), if the recorder counted it; not in
-                          files */
+    struct str spread;  /* packed (measure/spread.h), if the recorder counted it; not in
+                           files */
+    struct units units; /* likewise */
 };
 
 enum run_io_kind {

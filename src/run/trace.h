@@ -93,6 +93,8 @@ uint32_t trace_value(struct trace *trace, const struct run_value *value,
 void trace_value_stats(struct trace *trace, uint32_t value, const struct stats *stats);
 /* Copies the packed histogram of a value (measure/spread.h). */
 void trace_value_spread(struct trace *trace, uint32_t value, struct str packed);
+/* The same for its units (measure/units.h). */
+void trace_value_units(struct trace *trace, uint32_t value, struct units units);
 /* Merges the values of light calls that were not measured when seen. Call it after
  * trace_value_stats() and before the outermost call ends. */
 void trace_settle(struct trace *trace);

@@ -90,6 +90,12 @@ void trace_value_spread(struct trace *trace, uint32_t value, struct str packed)
         trace->values[value].spread = arena_str(&trace->arena, packed);
 }
 
+void trace_value_units(struct trace *trace, uint32_t value, struct units units)
+{
+    if (value < trace->n_values)
+        trace->values[value].units = units;
+}
+
 bool trace_is_kept(const struct trace *trace, uint32_t value)
 {
     return value < trace->n_values && trace->values[value].kept != RUN_NONE;

@@ -41,7 +41,8 @@ def for_each_architecture(case):
 def bits(tensor):
     if tensor is None:
         return None
-    flat = tensor.detach().contiguous().reshape(-1)
+    tensor = tensor.detach()
+    flat = (tensor.to_dense() if tensor.is_sparse else tensor).contiguous().reshape(-1)
     return hashlib.sha256(flat.numpy().tobytes()).hexdigest()
 
 

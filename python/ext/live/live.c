@@ -265,6 +265,32 @@ uint32_t live_tensor_number(const struct live *live, PyObject *tensor)
     return NO_OBJECT;
 }
 
+static bool all_known(const struct live *live, PyObject *members,
+                      uint32_t find(const struct live *live, PyObject *object))
+{
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+
+    while (members && PyDict_Check(members) && PyDict_Next(members, &at, &key, &value))
+        if (value != Py_None && find(live, value) == NO_OBJECT)
+            return false;
+    return true;
+}
+
+bool live_has_new(const struct live *live)
+{
+    for (uint32_t i = 0; i < live->n_modules; i++) {
+        PyObject *module = referent(live->modules[i].weak);
+
+        if (module &&
+            !(all_known(live, own_attribute(module, "_parameters"),
+                        live_tensor_number) &&
+              all_known(live, own_attribute(module, "_modules"), live_known_object)))
+            return true;
+    }
+    return false;
+}
+
 PyObject *live_module(const struct live *live, uint32_t object)
 {
     uint32_t index = object < live->n_module_of ? live->module_of[object] : 0;

@@ -34,6 +34,8 @@ uint32_t live_known_object(const struct live *live, PyObject *object);
 uint32_t live_compiled(const struct live *live, PyObject *module);
 /* The tensor number of a parameter or buffer, by its address; or NO_OBJECT. */
 uint32_t live_tensor_number(const struct live *live, PyObject *tensor);
+/* Does a known module hold a module or parameter that is not known? */
+bool live_has_new(const struct live *live);
 /* New references; NULL, without an exception, if the object was deleted. */
 PyObject *live_module(const struct live *live, uint32_t object);
 PyObject *live_tensor_of(const struct live *live, uint32_t tensor);

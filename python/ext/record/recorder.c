@@ -705,6 +705,11 @@ static PyGetSetDef getters[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
+static PyObject *look_again(PyObject *self, PyObject *args)
+{
+    return recorder_look_again(recorder_of(self), args);
+}
+
 static PyMethodDef methods[] = {
     {"pre", FAST(pre), "pre(module, args[, kwargs]): before forward"},
     {"post", FAST(post), "post(module, args, kwargs, result): after forward"},
@@ -733,6 +738,7 @@ static PyMethodDef methods[] = {
     {"disarm", disarm, METH_NOARGS, "Do nothing until arm()."},
     {"before_step", before_step, METH_VARARGS, "before_step(params, ...): see them"},
     {"after_step", after_step, METH_NOARGS, "An optimizer stepped: what changed?"},
+    {"look_again", look_again, METH_VARARGS, "look_again(...): did the model change?"},
     {"log", log_step, METH_VARARGS, "log(writer, ...): the step as points; begin anew"},
     {"guard", guard, METH_VARARGS, "guard(tensors, ...): is one not finite?"},
     {"judge_loss", say_loss, METH_VARARGS, "judge_loss(writer, number, loss)"},

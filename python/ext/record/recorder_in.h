@@ -123,10 +123,24 @@ void recorder_watch_free(struct recorder_watch *watch);
 /* The packed spread of a tensor that was just measured, valid until the next; empty:
  * none. */
 struct str recorder_spread(struct recorder *recorder, const struct live_tensor *look);
+/* Its dead and saturated units. */
+struct units recorder_units(struct recorder *recorder, const struct live_tensor *look,
+                            const struct stats *stats);
 /* The methods before_step(), after_step() and log() of the type. */
 PyObject *recorder_before_step(struct recorder *recorder, PyObject *args);
 PyObject *recorder_after_step(struct recorder *recorder);
 PyObject *recorder_log(struct recorder *recorder, PyObject *args);
+/* look_again(model, name, has_file): builds the model anew if a module or parameter was
+ * replaced; true if so. Between steps. */
+PyObject *recorder_look_again(struct recorder *recorder, PyObject *args);
+/* For each place of the model its place in the file; NULL: the same. */
+const uint32_t *recorder_places(const struct recorder_watch *watch);
+/* The model is another one. Takes `places`, see above. */
+void recorder_watch_forget(struct recorder_watch *watch, uint32_t *places);
+/* Forgets what refers to numbers and texts of a trace that ended. */
+void recorder_forget_trace(struct recorder *recorder);
+/* Is no call under way? */
+bool recorder_is_idle(const struct recorder *recorder);
 
 /* A list of dicts. */
 struct history_alarm;

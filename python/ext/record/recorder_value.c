@@ -313,6 +313,7 @@ static uint32_t new_value(struct recorder *recorder, PyObject *tensor,
 {
     bool measured = false, to_device;
     struct str spread = STR("");
+    struct units units = {0};
     struct stats stats;
     uint32_t value;
 
@@ -327,12 +328,16 @@ static uint32_t new_value(struct recorder *recorder, PyObject *tensor,
         if (!recorder->trace)
             return RUN_NONE;
         follow_epoch(recorder);
-        if (measured && recorder->watch)
+        if (measured && recorder->watch) {
             spread = recorder_spread(recorder, look);
+            units = recorder_units(recorder, look, &stats);
+        }
     }
     value = enter_value(recorder, tensor, look, measured ? &stats : NULL);
     if (value != RUN_NONE && spread.len > 0)
         trace_value_spread(recorder->trace, value, spread);
+    if (value != RUN_NONE && units.n > 0)
+        trace_value_units(recorder->trace, value, units);
     if (value != RUN_NONE && to_device && (look->flags & (LIVE_READABLE | LIVE_DEVICE)))
         leave_to_device(recorder, value, tensor);
     return value;

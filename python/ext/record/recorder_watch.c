@@ -31,6 +31,7 @@ struct recorder_watch {
     uint32_t n, room;
     uint8_t *known;     /* by tensor of the model: it is among `params` */
     struct buf spreads; /* of updates */
+    uint32_t *places;   /* in the file, by place of the model; NULL: the same */
 };
 
 struct recorder_watch *recorder_watch_new(void)
@@ -69,7 +70,22 @@ void recorder_watch_free(struct recorder_watch *watch)
     buf_release(&watch->spreads);
     free(watch->params);
     free(watch->known);
+    free(watch->places);
     free(watch);
+}
+
+const uint32_t *recorder_places(const struct recorder_watch *watch)
+{
+    return watch->places;
+}
+
+void recorder_watch_forget(struct recorder_watch *watch, uint32_t *places)
+{
+    clear_params(watch);
+    free(watch->known);
+    watch->known = NULL;
+    free(watch->places);
+    watch->places = places;
 }
 
 /* The GIL is held: threads share the counter. */
@@ -84,6 +100,16 @@ struct str recorder_spread(struct recorder *recorder, const struct live_tensor *
     buf_clear(&watch->packed);
     spread_pack(&watch->spread, &watch->packed);
     return buf_span(&watch->packed);
+}
+
+struct units recorder_units(struct recorder *recorder, const struct live_tensor *look,
+                            const struct stats *stats)
+{
+    struct memory memory = tensor_memory(look);
+
+    if (recorder->mode == MEASURE_GUARD || stats->sampled)
+        return (struct units){0};
+    return units_count(&memory, stats);
 }
 
 /* --- an optimizer's step */
@@ -193,13 +219,22 @@ PyObject *recorder_after_step(struct recorder *recorder)
 
 /* --- a logged step */
 
-static bool is_idle(const struct recorder *recorder)
+bool recorder_is_idle(const struct recorder *recorder)
 {
     for (uint32_t i = 0; i < frames_count(recorder->frames); i++)
         if (frames_at(recorder->frames, i)->n > 0 ||
             frames_at(recorder->frames, i)->busy)
             return false;
     return true;
+}
+
+void recorder_forget_trace(struct recorder *recorder)
+{
+    seen_clear(recorder->seen);
+    if (recorder->lines) {
+        code_lines_free(recorder->lines);
+        recorder->lines = code_lines_new();
+    }
 }
 
 /* Ends the trace and begins another of the same model; the run that ended, without the
@@ -219,12 +254,7 @@ static struct run *begin_anew(struct recorder *recorder)
         PyErr_NoMemory();
         return NULL;
     }
-    /* What refers to numbers and texts of the trace. */
-    seen_clear(recorder->seen);
-    if (recorder->lines) {
-        code_lines_free(recorder->lines);
-        recorder->lines = code_lines_new();
-    }
+    recorder_forget_trace(recorder);
     recorder->trace = trace_new(model, &recorder->wanted);
     if (grads && recorder->trace)
         recorder->grads = grads_new(recorder);
@@ -369,7 +399,7 @@ PyObject *recorder_log(struct recorder *recorder, PyObject *args)
     writer = ext_writer((PyObject *)Py_TYPE(recorder->self), object);
     if (!writer)
         return NULL;
-    if (!recorder->watch || !recorder->trace || !is_idle(recorder))
+    if (!recorder->watch || !recorder->trace || !recorder_is_idle(recorder))
         Py_RETURN_FALSE;
     recorder_flush(recorder);
     run = recorder->trace ? begin_anew(recorder) : NULL;
@@ -377,6 +407,7 @@ PyObject *recorder_log(struct recorder *recorder, PyObject *args)
         return PyErr_Occurred() ? NULL : PyErr_NoMemory();
     points.run = run;
     points.graded = graded == 0 ? HISTORY_TRAIN : HISTORY_EVAL;
+    points.places = recorder->watch->places;
     with.number = number;
     with.writer = object;
     with.skipped = skipped;

@@ -102,6 +102,11 @@ static bool fill_sample(PyObject *dict, const void *row)
     return fill_step(dict, &sample->step) && dict_stats(dict, &sample->point.stats) &&
            dict_real(dict, "ratio",
                      history_number_mean(&sample->point.extra[EXTRA_RATIO])) &&
+           dict_real(dict, "dead",
+                     history_number_mean(&sample->point.extra[EXTRA_DEAD])) &&
+           dict_real(dict, "saturated",
+                     history_number_mean(&sample->point.extra[EXTRA_SATURATED])) &&
+           dict_number(dict, "units", sample->point.units) &&
            fill_histogram(dict, sample->point.histogram);
 }
 
@@ -247,6 +252,22 @@ static PyObject *alarms(PyObject *self, PyObject *unused)
     return rows_object(rows, n, sizeof *rows, dict_alarm, &arena);
 }
 
+static PyObject *save(PyObject *self, PyObject *path)
+{
+    PyThreadState *thread;
+    struct err err = {0};
+    PyObject *bytes;
+    int failed;
+
+    if (!PyUnicode_FSConverter(path, &bytes))
+        return NULL;
+    thread = PyEval_SaveThread();
+    failed = history_copy(history_of(self), PyBytes_AsString(bytes), &err);
+    PyEval_RestoreThread(thread);
+    Py_DECREF(bytes);
+    return failed ? ext_raise(&err) : Py_NewRef(Py_None);
+}
+
 static PyMethodDef methods[] = {
     {"series", series, METH_NOARGS, "All series."},
     {"names", names, METH_NOARGS, "The names of scalars."},
@@ -254,6 +275,7 @@ static PyMethodDef methods[] = {
     {"points", points, METH_VARARGS, "points(series, phase, histograms=False, most=0)"},
     {"scalars", scalars, METH_VARARGS, "scalars(name, phase): a scalar over steps"},
     {"alarms", alarms, METH_NOARGS, "All alarms."},
+    {"save", save, METH_O, "save(path): copies the file"},
     {NULL, NULL, 0, NULL},
 };
 

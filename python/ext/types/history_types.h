@@ -17,7 +17,8 @@
  *   keep_steps()                  from now on keep each step for take_steps()
  *   take_steps() -> list          the kept ones as dicts; they are forgotten
  *   scalars(number, phase, list)  a step that has only scalars: (name, float)
- *   state() -> dict               written, dropped, bytes, step_bytes, problem
+ *   state() -> dict               written, dropped, merged, bytes, step_bytes, keeps,
+ *                                 disk_bytes, cpu_ns, problem
  *   flush()                       wait for the thread
  *   close()                       the file is whole; raises if something is missing */
 extern PyType_Spec writer_spec;

@@ -169,8 +169,12 @@ static PyObject *state(PyObject *self, PyObject *unused)
     dict = PyDict_New();
     if (dict && dict_number(dict, "written", found.written) &&
         dict_number(dict, "dropped", found.dropped) &&
+        dict_number(dict, "merged", found.merged) &&
         dict_number(dict, "bytes", found.bytes) &&
         dict_number(dict, "step_bytes", found.step_bytes) &&
+        dict_number(dict, "keeps", found.keeps) &&
+        dict_number(dict, "disk_bytes", found.disk_bytes) &&
+        dict_number(dict, "cpu_ns", found.cpu_ns) &&
         dict_text(dict, "problem", str_of(found.problem)))
         return dict;
     Py_XDECREF(dict);

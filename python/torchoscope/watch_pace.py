@@ -1,0 +1,53 @@
+"""How often to log: what logging takes is measured, also that of the thread which writes
+the history, and the bytes that it writes per second."""
+
+import collections
+import statistics
+import time
+
+from torchoscope.recorder import SKIP
+
+BYTES_PER_SECOND = 10**6  # on average
+_AT_ONCE = 16 * 10**6  # bytes that may come earlier
+_PASS_NS = 8000  # of the Python code around each step, logged or not, about
+_MOST = 3  # times what was counted
+
+
+class Paced:
+    """The rule of a budget, which is told more: see the functions. `writer` is None until
+    there is a file."""
+
+    def __init__(self, rule):
+        self._rule, self.writer = rule, None
+        self._began, self._cpu_ns = time.monotonic(), 0
+        self._plain = collections.deque(maxlen=15)  # ns of steps that were not logged
+        self._ratios = collections.deque(maxlen=9)
+        self.owe = rule.owe
+
+    @property
+    def cost(self):
+        return self._rule.cost
+
+    def told(self, mode, user_ns, own_ns, measured):
+        """Logged steps take longer than was counted: torch calls more hooks, Python
+        collects more garbage, caches are cold. The steps between them tell how much."""
+        whole = user_ns + own_ns
+        if mode == SKIP:
+            self._plain.append(whole)
+        elif len(self._plain) > 4 and own_ns > 0:
+            more = whole - statistics.median(self._plain)
+            self._ratios.append(more / own_ns)
+            factor = statistics.median(self._ratios) if len(self._ratios) > 2 else 1
+            own_ns = min(int(own_ns * min(max(factor, 1), _MOST)), whole)
+        own_ns = min(own_ns + _PASS_NS, whole)
+        self._rule.told(mode, whole - own_ns, own_ns, measured)
+
+    def next(self):
+        mode = self._rule.next()
+        if mode == SKIP or self.writer is None:
+            return mode
+        state = self.writer.state()
+        self._rule.owe(max(0, state["cpu_ns"] - self._cpu_ns))
+        self._cpu_ns = state["cpu_ns"]
+        may = _AT_ONCE + BYTES_PER_SECOND * (time.monotonic() - self._began)
+        return self._rule.next() if state["disk_bytes"] <= may else SKIP
