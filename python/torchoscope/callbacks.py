@@ -8,8 +8,8 @@
     trainer = transformers.Trainer(model, callbacks=[TrainerWatch()], ...)
     trainer.train()
 
-All options are those of torchoscope.watch(). Both classes are made on first use, because
-they inherit from classes of these packages."""
+All options are those of torchoscope.watch(). Both classes are made on first use: they
+inherit from classes of these packages."""
 
 import importlib
 import importlib.util
@@ -54,8 +54,8 @@ def _numbers(found, before=""):
 
 
 class _Lightning(_Watching):
-    """Watches a training by Lightning: LightningWatch(**options of watch). Logs what the
-    module logs, with the trainer's global_step."""
+    """Watches a training by Lightning. Takes the options of watch(); logs what the module
+    logs, with the trainer's global_step."""
 
     def on_train_start(self, trainer, module):
         """Not before: the sanity check is no part of the training."""
@@ -119,8 +119,8 @@ class _Lightning(_Watching):
 
 
 class _Transformers(_Watching):
-    """Watches a training by transformers.Trainer: TrainerWatch(**options of watch). Logs
-    what the trainer logs, as train/loss, eval/loss, ..., with its global_step."""
+    """Watches a training by transformers.Trainer. Takes the options of watch(); logs what
+    the trainer logs, as train/loss, eval/loss, ..., with its global_step."""
 
     def on_train_begin(self, args, state, control, model=None, **_):
         """The model is ready."""
@@ -145,7 +145,7 @@ class _Transformers(_Watching):
 
 
 def _bases_of_lightning():
-    """There are two packages of the same classes: those that are in use, else one that is
+    """There are two packages of the same classes: those in use, else one that is
     installed."""
     used = [name for name in _LIGHTNINGS if name in sys.modules]
     for name in used or _LIGHTNINGS:
@@ -157,11 +157,16 @@ def _bases_of_lightning():
 
 def _make(name):
     if name == "TrainerWatch":
-        ours, bases = _Transformers, [importlib.import_module("transformers").TrainerCallback]
+        ours, bases = (
+            _Transformers,
+            [importlib.import_module("transformers").TrainerCallback],
+        )
     else:
         ours, bases = _Lightning, list(dict.fromkeys(_bases_of_lightning()))
     if not bases:
-        raise ImportError("LightningWatch needs the package lightning: pip install lightning")
+        raise ImportError(
+            "LightningWatch needs the package lightning: pip install lightning"
+        )
     return type(name, (ours, *bases), {"__module__": __name__, "__doc__": ours.__doc__})
 
 

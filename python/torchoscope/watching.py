@@ -193,12 +193,14 @@ class Watch:
                 del _watched[self._key]
             writer, self._writer = self._writer, None
             self._guard(self._recorder.stop)
-        if writer is not None and os.getpid() == self._pid:
+        if os.getpid() != self._pid:
+            return
+        if writer is not None:
             dropped = writer.state()["dropped"]
             self._guard(writer.close)
             if dropped:
                 self._say(f"{dropped} steps came faster than they could be written")
-            self._sinks.end(self)
+        self._sinks.end(self)
 
     def __enter__(self):
         return self
@@ -302,7 +304,8 @@ class Watch:
             return
         self._told = True
         with contextlib.suppress(Exception):  # a filter may turn warnings into errors
-            warnings.warn(f"torchoscope: {text} ({self._path})", stacklevel=2)
+            where = self.path or self.folder
+            warnings.warn(f"torchoscope: {text} ({where})", stacklevel=2)
 
     def _take_scalars(self):
         losses = [float(one) for one in self._losses]
@@ -367,6 +370,7 @@ class Watch:
             with _lock:
                 _watched.pop(self._key, None)
             self._recorder.stop()
+            self._sinks.end(self)
             raise
 
     def _check(self):
