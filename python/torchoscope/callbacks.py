@@ -16,6 +16,8 @@ import importlib.util
 import numbers
 import sys
 
+import torch
+
 __all__ = ["LightningWatch", "TrainerWatch"]
 
 _LIGHTNINGS = ("lightning.pytorch", "pytorch_lightning")
@@ -44,18 +46,25 @@ class _Watching:
             self.handle.log(step=step, **scalars)
 
 
-def _numbers(found, before=""):
-    """Those that can be logged: numbers, and tensors with one element."""
+def _numbers(found):
+    """Those that can be logged: numbers, and tensors with one element. Two names are
+    those of Watch.log() itself."""
+
+    def is_number(value):
+        if isinstance(value, torch.Tensor):
+            return value.numel() == 1
+        return isinstance(value, numbers.Real)
+
     return {
-        before + str(name): float(value)
+        str(name): float(value)
         for name, value in found.items()
-        if isinstance(value, numbers.Real) or getattr(value, "numel", int)() == 1
+        if is_number(value) and name not in ("self", "step")
     }
 
 
 class _Lightning(_Watching):
-    """Watches a training by Lightning. Takes the options of watch(); logs what the module
-    logs, with the trainer's global_step."""
+    """Watches a training by Lightning. Takes the options of watch(); logs what the
+    module logs, with the trainer's global_step."""
 
     def on_train_start(self, trainer, module):
         """Not before: the sanity check is no part of the training."""
@@ -119,8 +128,8 @@ class _Lightning(_Watching):
 
 
 class _Transformers(_Watching):
-    """Watches a training by transformers.Trainer. Takes the options of watch(); logs what
-    the trainer logs, as train/loss, eval/loss, ..., with its global_step."""
+    """Watches a training by transformers.Trainer. Takes the options of watch(); logs
+    what the trainer logs, as train/loss, eval/loss, ..., with its global_step."""
 
     def on_train_begin(self, args, state, control, model=None, **_):
         """The model is ready."""

@@ -274,8 +274,10 @@ class Watch:
                 self._guard(self._write, _TRAIN)
             self._end_step()
             if not self._rooted:  # only parts of it run: nothing tells of the next pass
-                self._guard(self._write, _TRAIN)
-                self._budget.decide()
+                with self._own_time():
+                    self._guard(self._write, _TRAIN)
+                if not self._closed:
+                    self._budget.decide()
 
     def _end_step(self):
         self._done = True

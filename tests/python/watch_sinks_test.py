@@ -564,6 +564,7 @@ def lightning_module(package, fails_at=None):
                 raise RuntimeError("in the middle")
             loss = self.net(batch).square().mean()
             self.log("train_loss", loss)
+            self.log("step", 7.0)  # as log() itself calls its argument
             self.log("mean_loss", loss, on_step=False, on_epoch=True)
             return loss
 
@@ -669,8 +670,8 @@ class Transformers(Sinks):
         self.addCleanup(watch.close)
         settings = transformers.TrainingArguments(
             output_dir=str(self.folder / "out"), max_steps=4, logging_steps=2,
-            eval_steps=2, per_device_train_batch_size=3, eval_strategy="steps", report_to=[],
-            save_strategy="no", use_cpu=True, disable_tqdm=True,
+            eval_steps=2, per_device_train_batch_size=3, eval_strategy="steps",
+            report_to=[], save_strategy="no", use_cpu=True, disable_tqdm=True,
         )  # fmt: skip
         trainer = transformers.Trainer(
             Model(),
