@@ -8,13 +8,15 @@
     trainer = transformers.Trainer(model, callbacks=[TrainerWatch()], ...)
     trainer.train()
 
-All options are those of torchoscope.watch(). Both classes are made on first use, because
-they inherit from classes of these packages."""
+All options are those of torchoscope.watch(). Both classes are made on first use: they
+inherit from classes of these packages."""
 
 import importlib
 import importlib.util
 import numbers
 import sys
+
+import torch
 
 __all__ = ["LightningWatch", "TrainerWatch"]
 
@@ -44,17 +46,24 @@ class _Watching:
             self.handle.log(step=step, **scalars)
 
 
-def _numbers(found, before=""):
-    """Those that can be logged: numbers, and tensors with one element."""
+def _numbers(found):
+    """Those that can be logged: numbers, and tensors with one element. Two names are
+    those of Watch.log() itself."""
+
+    def is_number(value):
+        if isinstance(value, torch.Tensor):
+            return value.numel() == 1
+        return isinstance(value, numbers.Real)
+
     return {
-        before + str(name): float(value)
+        str(name): float(value)
         for name, value in found.items()
-        if isinstance(value, numbers.Real) or getattr(value, "numel", int)() == 1
+        if is_number(value) and name not in ("self", "step")
     }
 
 
 class _Lightning(_Watching):
-    """Watches a training by Lightning: LightningWatch(**options of watch). Logs what the
+    """Watches a training by Lightning. Takes the options of watch(); logs what the
     module logs, with the trainer's global_step."""
 
     def on_train_start(self, trainer, module):
@@ -119,7 +128,7 @@ class _Lightning(_Watching):
 
 
 class _Transformers(_Watching):
-    """Watches a training by transformers.Trainer: TrainerWatch(**options of watch). Logs
+    """Watches a training by transformers.Trainer. Takes the options of watch(); logs
     what the trainer logs, as train/loss, eval/loss, ..., with its global_step."""
 
     def on_train_begin(self, args, state, control, model=None, **_):
@@ -145,7 +154,7 @@ class _Transformers(_Watching):
 
 
 def _bases_of_lightning():
-    """There are two packages of the same classes: those that are in use, else one that is
+    """There are two packages of the same classes: those in use, else one that is
     installed."""
     used = [name for name in _LIGHTNINGS if name in sys.modules]
     for name in used or _LIGHTNINGS:
@@ -157,11 +166,16 @@ def _bases_of_lightning():
 
 def _make(name):
     if name == "TrainerWatch":
-        ours, bases = _Transformers, [importlib.import_module("transformers").TrainerCallback]
+        ours, bases = (
+            _Transformers,
+            [importlib.import_module("transformers").TrainerCallback],
+        )
     else:
         ours, bases = _Lightning, list(dict.fromkeys(_bases_of_lightning()))
     if not bases:
-        raise ImportError("LightningWatch needs the package lightning: pip install lightning")
+        raise ImportError(
+            "LightningWatch needs the package lightning: pip install lightning"
+        )
     return type(name, (ours, *bases), {"__module__": __name__, "__doc__": ours.__doc__})
 
 

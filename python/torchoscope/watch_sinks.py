@@ -32,7 +32,7 @@ class WatchPoint:
 
     @property
     def kind(self):
-        """"input", "output", "grad_input", "grad_output", "param", "grad_param" or
+        """One of "input", "output", "grad_input", "grad_output", "param", "grad_param",
         "update"."""
         return self._row["kind"]
 
@@ -79,7 +79,7 @@ class WatchStep:
 
     @property
     def phase(self):
-        """"train" or "eval"."""
+        """Either "train" or "eval"."""
         return self._row["phase"]
 
     @property
@@ -199,7 +199,9 @@ class Sinks:
         for word in words:
             if word not in known and not callable(word):
                 names = ", ".join(map(repr, known))
-                raise ValueError(f"backend: no {word!r}; there are {names}, or a function")
+                raise ValueError(
+                    f"backend: no {word!r}; there are {names}, or a function"
+                )
             if word in _TRACKERS and importlib.util.find_spec(word) is None:
                 raise ModuleNotFoundError(
                     f"backend={word!r} needs the package {word}: pip install {word}"

@@ -227,12 +227,15 @@ class Watch:
                 del _watched[self._key]
             writer, self._writer = self._writer, None
             self._guard(self._recorder.stop)
-        if writer is not None and _forks[0] == self._forks:
+        if _forks[0] != self._forks:
+            return
+        if writer is not None:
             dropped = writer.state()["dropped"]
             self._guard(writer.close)
             if dropped:
                 self._say(f"{dropped} steps came faster than they could be written")
-            self._sinks.end(self)
+        self._sinks.end(self)
+        if writer is not None:
             self._guard(self._alarms.say_verdict)
 
     def __enter__(self):
@@ -331,8 +334,10 @@ class Watch:
                 self._guard(self._write, _TRAIN)
             self._end_step()
             if not self._rooted:  # only parts of it run: nothing tells of the next pass
-                self._guard(self._write, _TRAIN)
-                self._budget.decide(self._alarms.wants_full)
+                with self._own_time():
+                    self._guard(self._write, _TRAIN)
+                if not self._closed:
+                    self._budget.decide(self._alarms.wants_full)
             elif self._alarms.is_hit:
                 self._guard(self._write, _TRAIN)
         return self._alarms.take_raising()
@@ -405,7 +410,8 @@ class Watch:
             return
         self._told = True
         with contextlib.suppress(Exception):  # a filter may turn warnings into errors
-            warnings.warn(f"torchoscope: {text} ({self._path})", stacklevel=2)
+            where = self.path or self.folder
+            warnings.warn(f"torchoscope: {text} ({where})", stacklevel=2)
 
     def _take_scalars(self):
         loss = self._alarms.take_loss(self._losses)
@@ -477,6 +483,7 @@ class Watch:
             with _lock:
                 _watched.pop(self._key, None)
             self._recorder.stop()
+            self._sinks.end(self)
             raise
 
     def _check(self):

@@ -4,6 +4,7 @@ trainers of other packages are watched. Real packages read what was written."""
 import contextlib
 import csv
 import glob
+import importlib.machinery
 import importlib.util
 import json
 import logging
@@ -12,6 +13,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import types
 import unittest
 import unittest.mock
 import warnings
@@ -88,7 +90,9 @@ class Sinks(TemporaryFolder):
 
 class Words(Sinks):
     def test_unknown_words_and_missing_packages_are_refused_at_once(self):
-        with self.assertRaisesRegex(ValueError, "backend: no 'disk'; there are 'file', 't"):
+        with self.assertRaisesRegex(
+            ValueError, "backend: no 'disk'; there are 'file', 't"
+        ):
             torchoscope.watch(small(), backend="disk")
         with self.assertRaisesRegex(ValueError, "backend: no 3"):
             torchoscope.watch(small(), backend=["file", 3])
@@ -100,7 +104,9 @@ class Words(Sinks):
         handle = self.watched(["csv"])
         self.assertIsNone(handle.path)
         self.assertEqual(glob.glob(f"{self.folder}/**/*.scope*", recursive=True), [])
-        self.assertEqual(sorted(os.listdir(handle.folder)), ["scalars.csv", "series.csv"])
+        self.assertEqual(
+            sorted(os.listdir(handle.folder)), ["scalars.csv", "series.csv"]
+        )
 
     def test_a_folder_that_cannot_be_made_costs_only_that_backend(self):
         model, found = small(), []
@@ -139,10 +145,13 @@ class Callbacks(Sinks):
             self.assertEqual(found, series["value"], name)
         self.assertEqual(steps[2].scalars["accuracy"], 2 / 8)
         for wanted in run.all_series():
-            key = {"place": wanted["name"]} | {k: wanted[k] for k in ("kind", "call", "path")}
+            key = {"place": wanted["name"]} | {
+                k: wanted[k] for k in ("kind", "call", "path")
+            }
             at = [s for s in steps if s.phase == wanted["phase"]]
             points = [
-                [p for p in s.points if all(getattr(p, k) == key[k] for k in key)] for s in at
+                [p for p in s.points if all(getattr(p, k) == key[k] for k in key)]
+                for s in at
             ]
             self.assertEqual({len(one) for one in points}, {1}, key)
             series = run.series(*wanted_words(wanted))
@@ -187,8 +196,12 @@ class Callbacks(Sinks):
         handle = self.watch(model, backend=steps.append, log_freq=3)
         train(model, 4, handle)
         handle.close()
-        self.assertEqual([bool(step.points) for step in steps], [True, False, False, True])
-        self.assertEqual([step.scalars["accuracy"] for step in steps], [0, 1 / 8, 2 / 8, 3 / 8])
+        self.assertEqual(
+            [bool(step.points) for step in steps], [True, False, False, True]
+        )
+        self.assertEqual(
+            [step.scalars["accuracy"] for step in steps], [0, 1 / 8, 2 / 8, 3 / 8]
+        )
 
     def test_a_function_may_log_and_close(self):
         model = small()
@@ -229,8 +242,12 @@ class Csv(Sinks):
             self.assertEqual([int(row["step"]) for row in rows], series.steps)
             for column in ("count", "min", "mean", "std", "l2"):
                 found = [float(row[column]) for row in rows]
-                self.assertEqual(found, [float(x) for x in series[column]], (key, column))
-        self.assertEqual(len(table), sum(len(run.series(*wanted_words(w))) for w in run.all_series()))
+                self.assertEqual(
+                    found, [float(x) for x in series[column]], (key, column)
+                )
+        self.assertEqual(
+            len(table), sum(len(run.series(*wanted_words(w))) for w in run.all_series())
+        )
 
 
 class Parts(Sinks):
@@ -297,7 +314,9 @@ class TensorBoard(Sinks):
             self.assertEqual(found.max, x.max().item())
             self.assertEqual(found.num, x.numel())
             self.assertTrue(math.isclose(found.sum, x.sum(), abs_tol=1e-7))
-            self.assertTrue(math.isclose(found.sum_squares, x.square().sum(), rel_tol=1e-6))
+            self.assertTrue(
+                math.isclose(found.sum_squares, x.square().sum(), rel_tol=1e-6)
+            )
             limits = torch.tensor([-math.inf, *found.bucket_limit]).double()
             for i, count in enumerate(found.bucket):
                 inside = (x >= limits[i]) & (x < limits[i + 1])
@@ -322,7 +341,9 @@ class TensorBoard(Sinks):
 
     def test_checksums_hold_and_a_wrong_byte_is_seen(self):
         from tensorboard.compat.tensorflow_stub import errors
-        from tensorboard.compat.tensorflow_stub.pywrap_tensorflow import PyRecordReader_New
+        from tensorboard.compat.tensorflow_stub.pywrap_tensorflow import (
+            PyRecordReader_New,
+        )
 
         def records(data):
             path = self.folder / "events"
@@ -380,7 +401,10 @@ class Wandb(Sinks):
         settings = {"WANDB_MODE": "offline", "WANDB_SILENT": "true"}
         settings |= {"WANDB_DIR": str(self.folder), "WANDB_CONSOLE": "off"}
         settings |= {"WANDB_DISABLE_GIT": "true", "WANDB_ERROR_REPORTING": "false"}
-        settings |= {"WANDB_CACHE_DIR": str(self.folder), "WANDB_CONFIG_DIR": str(self.folder)}
+        settings |= {
+            "WANDB_CACHE_DIR": str(self.folder),
+            "WANDB_CONFIG_DIR": str(self.folder),
+        }
         patch = unittest.mock.patch.dict(os.environ, settings)
         patch.start()
         self.addCleanup(patch.stop)
@@ -465,14 +489,65 @@ for _ in range(3):
 """
         # It takes its folder from the environment when it is imported.
         there = os.environ | {"TRACKIO_DIR": str(self.folder), "HF_HUB_OFFLINE": "1"}
-        subprocess.run([sys.executable, "-c", script], env=there, check=True, capture_output=True)
+        subprocess.run(
+            [sys.executable, "-c", script], env=there, check=True, capture_output=True
+        )
         with contextlib.closing(sqlite3.connect(self.folder / "torchoscope.db")) as db:
-            rows = db.execute("SELECT step, metrics FROM metrics ORDER BY id").fetchall()
+            rows = db.execute(
+                "SELECT step, metrics FROM metrics ORDER BY id"
+            ).fetchall()
         found = [(step, json.loads(text)) for step, text in rows]
         self.assertEqual(found[0][1]["torchoscope/explorer"]["_type"], "trackio.html")
         self.assertEqual([step for step, _ in found[1:]], [0, 1, 2])
         self.assertIn("torchoscope/loss", found[1][1])
         self.assertEqual(sum(found[1][1]["param/weight"]["values"]), 8)
+
+
+class FakeTracker(types.ModuleType):
+    """As much of trackio as is used."""
+
+    def __init__(self):
+        super().__init__("trackio")
+        self.__spec__ = importlib.machinery.ModuleSpec("trackio", None)
+        self.context_vars = types.SimpleNamespace(current_run=types.SimpleNamespace())
+        self.context_vars.current_run.get = lambda: None
+        self.told = []
+        self.Html = lambda html, inject: "page"
+        self.Histogram = lambda np_histogram: "histogram"
+
+    def init(self, project, name):
+        self.told.append("init")
+        log = lambda row, step=None: self.told.append(step)  # noqa: E731
+        return types.SimpleNamespace(log=log, finish=lambda: self.told.append("finish"))
+
+
+class Ends(Sinks):
+    """A run that was begun is ended, whatever happens."""
+
+    def fake(self):
+        found = FakeTracker()
+        patch = unittest.mock.patch.dict(sys.modules, {"trackio": found})
+        patch.start()
+        self.addCleanup(patch.stop)
+        return found
+
+    def test_with_steps_and_without(self):
+        found = self.fake()
+        self.watch(small(), backend="trackio").close()
+        self.assertEqual(found.told, ["init", "finish"])
+        found.told.clear()
+        self.watched("trackio")
+        self.assertEqual(found.told, ["init", None, 0, 1, 2, 3, 3, "finish"])
+
+    def test_if_the_file_cannot_be_made(self):
+        found, model = self.fake(), small()
+        (self.folder / "taken").write_text("no folder")
+        self.watch(model, backend=["file", "trackio"], dir=self.folder / "taken")
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            train(model)
+        self.assertEqual(len(told), 1)
+        self.assertEqual(found.told, ["init", "finish"])
 
 
 # --- trainers
@@ -489,6 +564,7 @@ def lightning_module(package, fails_at=None):
                 raise RuntimeError("in the middle")
             loss = self.net(batch).square().mean()
             self.log("train_loss", loss)
+            self.log("step", 7.0)  # as log() itself calls its argument
             self.log("mean_loss", loss, on_step=False, on_epoch=True)
             return loss
 
@@ -516,8 +592,9 @@ class Lightning(Sinks):
             logging.getLogger(f"{name}.utilities.rank_zero").setLevel(logging.ERROR)
             trainer = package.Trainer(
                 max_epochs=2, callbacks=[watch], logger=False, log_every_n_steps=1,
-                accelerator="cpu", enable_checkpointing=False, enable_progress_bar=False,
-                enable_model_summary=False, default_root_dir=self.folder, **options,
+                accelerator="cpu", enable_checkpointing=False,
+                enable_progress_bar=False, enable_model_summary=False,
+                default_root_dir=self.folder, **options,
             )  # fmt: skip
             trainer.fit(lightning_module(package, fails_at), data, data)
         return trainer, watch
@@ -525,13 +602,17 @@ class Lightning(Sinks):
     def check(self, name):
         _, watch = self.fit(name)
         run = torchoscope.open(watch.handle.path)
-        self.assertEqual(run.steps, [1, 2, 3, 4, 5, 6, 7, 8])  # the trainer's global_step
+        self.assertEqual(
+            run.steps, [1, 2, 3, 4, 5, 6, 7, 8]
+        )  # the trainer's global_step
         scalars = run.scalars()
         self.assertEqual(scalars["train_loss"].steps, run.steps)
         self.assertEqual(scalars["val_loss"].steps, [4, 8])
         self.assertEqual(scalars["mean_loss"].steps, [4, 8])
         self.assertEqual(run.eval_steps(), [4, 8])
-        for one, other in zip(scalars["train_loss"]["value"], scalars["loss"]["value"], strict=True):
+        for one, other in zip(
+            scalars["train_loss"]["value"], scalars["loss"]["value"], strict=True
+        ):
             self.assertTrue(math.isclose(one, other, rel_tol=1e-6))
         weights = run.series("net.0.weight", "param")
         self.assertEqual(weights.steps, run.steps)
@@ -588,12 +669,16 @@ class Transformers(Sinks):
         watch = TrainerWatch(dir=str(self.folder), log_freq=1, backend=["file", "csv"])
         self.addCleanup(watch.close)
         settings = transformers.TrainingArguments(
-            output_dir=str(self.folder / "out"), max_steps=4, logging_steps=2, eval_steps=2,
-            per_device_train_batch_size=3, eval_strategy="steps", report_to=[],
-            save_strategy="no", use_cpu=True, disable_tqdm=True,
+            output_dir=str(self.folder / "out"), max_steps=4, logging_steps=2,
+            eval_steps=2, per_device_train_batch_size=3, eval_strategy="steps",
+            report_to=[], save_strategy="no", use_cpu=True, disable_tqdm=True,
         )  # fmt: skip
         trainer = transformers.Trainer(
-            Model(), settings, train_dataset=data, eval_dataset=data[:3], callbacks=[watch]
+            Model(),
+            settings,
+            train_dataset=data,
+            eval_dataset=data[:3],
+            callbacks=[watch],
         )
         with contextlib.redirect_stdout(None):
             trainer.train()
@@ -604,7 +689,9 @@ class Transformers(Sinks):
         self.assertEqual(scalars["train/loss"].steps, [2, 4])
         self.assertEqual(scalars["eval/loss"].steps, [2, 4])
         mean = sum(scalars["loss"]["value"][:2]) / 2
-        self.assertTrue(math.isclose(scalars["train/loss"]["value"][0], mean, abs_tol=1e-3))
+        self.assertTrue(
+            math.isclose(scalars["train/loss"]["value"][0], mean, abs_tol=1e-3)
+        )
         self.assertEqual(run.series("net.0.weight", "update").steps, [1, 2, 3, 4])
         self.assertIn("series.csv", os.listdir(watch.handle.folder))
         self.assertFalse(glob.glob(f"{self.folder}/*.scope-wal"))

@@ -132,31 +132,26 @@ PyObject *step_object(struct history_writer *writer)
 
 static PyObject *bins_object(const struct spread *spread, uint32_t most)
 {
-    double *edges = calloc((size_t)most + 1, sizeof *edges);
-    double *counts = calloc(most, sizeof *counts);
-    uint32_t n = edges && counts ? spread_bins(spread, most, edges, counts) : 0;
-    PyObject *dict = PyDict_New(), *lists[2] = {PyList_New(0), PyList_New(0)};
-    bool good = edges && counts && dict && lists[0] && lists[1];
+    double *edges = calloc(2 * (size_t)most + 1, sizeof *edges);
+    double *counts = edges ? edges + most + 1 : NULL;
+    PyObject *dict = PyDict_New(), *limits = PyList_New(0), *numbers = PyList_New(0);
+    uint32_t n = edges ? spread_bins(spread, most, edges, counts) : 0;
+    bool good = edges && limits && numbers;
 
     for (uint32_t b = 0; good && b < n; b++)
-        good = list_add(lists[0], PyFloat_FromDouble(edges[b])) &&
-               list_add(lists[1], PyLong_FromDouble(counts[b]));
+        good = list_add(limits, PyFloat_FromDouble(edges[b])) &&
+               list_add(numbers, PyLong_FromDouble(counts[b]));
     if (good && n > 0)
-        good = list_add(lists[0], PyFloat_FromDouble(edges[n]));
-    if (!edges || !counts)
-        PyErr_NoMemory();
+        good = list_add(limits, PyFloat_FromDouble(edges[n]));
     free(edges);
-    free(counts);
-    if (good && dict_put(dict, "edges", Py_NewRef(lists[0])) &&
-        dict_put(dict, "counts", Py_NewRef(lists[1])) &&
-        dict_number(dict, "counted", spread->counted) &&
-        dict_number(dict, "of", spread->of))
-        good = true;
-    else
-        Py_CLEAR(dict);
-    Py_XDECREF(lists[0]);
-    Py_XDECREF(lists[1]);
-    return dict;
+    good = dict && dict_put(dict, "edges", limits) &&
+           dict_put(dict, "counts", numbers) &&
+           dict_number(dict, "counted", spread->counted) &&
+           dict_number(dict, "of", spread->of) && good;
+    if (good)
+        return dict;
+    Py_XDECREF(dict);
+    return PyErr_Occurred() ? NULL : PyErr_NoMemory();
 }
 
 PyObject *history_bins(PyObject *module, PyObject *args)

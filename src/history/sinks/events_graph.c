@@ -1,4 +1,4 @@
-/* The first pass of a model as a GraphDef. Field numbers are those of graph.proto,
+/* The first pass of a model, or of each part that is called by itself, as a GraphDef. Field numbers are those of graph.proto,
  * node_def.proto and attr_value.proto. */
 #include "history/sinks/events_in.h"
 
@@ -17,12 +17,11 @@ enum { SHAPE_DIM = 2, DIM_SIZE = 1 };
 struct graph_filling {
     const struct run *run;
     struct buf *to;
-    uint32_t root;        /* the pass */
     uint32_t *by_value;   /* the node that made it */
     uint32_t *by_storage; /* the newest node that returned something in it */
     uint32_t *read_by;    /* by node: the newest node that has it as an input */
     uint32_t *open;       /* calls that have not ended, the outermost first */
-    uint8_t *inside;      /* by call: it belongs to the pass */
+    uint8_t *inside;      /* by call: it belongs to a first pass */
     uint8_t *outer;       /* by call: there are calls inside it */
     uint32_t n_open, newest, n_storages;
 };
@@ -62,13 +61,20 @@ static void call_name(const struct graph_filling *f, uint32_t number, struct buf
 static void node_name(const struct graph_filling *f, uint32_t node, struct buf *to)
 {
     const struct run *run = f->run;
+    const struct run_io *io;
+    size_t at;
 
     if (node <= run->n_calls) {
         call_name(f, node - 1, to);
         return;
     }
+    io = &run->ios[node - run->n_calls - 1];
     buf_text(to, "inputs/");
-    buf_str(to, run_string(run, run->ios[node - run->n_calls - 1].path));
+    at = to->len;
+    place_path(run->model, run->calls[io->call].place, to);
+    if (to->len > at)
+        buf_char(to, '/');
+    buf_str(to, run_string(run, io->path));
 }
 
 /* ---- a node ---- */
@@ -178,16 +184,17 @@ static void add_call(struct graph_filling *f, uint32_t number)
     f->newest = number + 1;
 }
 
-static void add_model_inputs(struct graph_filling *f)
+/* Arguments of a pass that no node made. */
+static void add_pass_inputs(struct graph_filling *f, const struct run_call *call)
 {
     const struct run *run = f->run;
-    const struct run_call *call = &run->calls[f->root];
 
     for (uint32_t k = call->ios; k < call->ios + call->n_ios; k++) {
         uint32_t number = run->n_calls + 1 + k;
         size_t node;
 
-        if (run->ios[k].kind != RUN_IN || run->ios[k].value >= run->n_values)
+        if (run->ios[k].kind != RUN_IN || run->ios[k].value >= run->n_values ||
+            maker(f, run->ios[k].value) != NO_NODE)
             continue;
         node = begin_node(f, number, STR("Placeholder"));
         add_shapes(f, k, 1, RUN_IN);
@@ -204,7 +211,7 @@ static void end_call(struct graph_filling *f)
 {
     uint32_t number = f->open[--f->n_open];
     const struct run_call *call = &f->run->calls[number];
-    bool unseen = number == f->root;
+    bool unseen = call->parent == RUN_NONE;
 
     if (!f->outer[number])
         return;
@@ -222,12 +229,13 @@ static void add_calls(struct graph_filling *f)
 {
     const struct run *run = f->run;
 
-    add_model_inputs(f);
-    for (uint32_t i = f->root; i < run->n_calls; i++) {
+    for (uint32_t i = 0; i < run->n_calls; i++) {
         if (!f->inside[i])
             continue;
         while (f->n_open > 0 && f->open[f->n_open - 1] != run->calls[i].parent)
             end_call(f);
+        if (run->calls[i].parent == RUN_NONE)
+            add_pass_inputs(f, &run->calls[i]);
         f->open[f->n_open++] = i;
         if (!f->outer[i])
             add_call(f, i);
@@ -236,24 +244,23 @@ static void add_calls(struct graph_filling *f)
         end_call(f);
 }
 
-/* Which calls belong to the first pass; false: there is none. */
-static bool find_pass(struct graph_filling *f)
+/* Which calls belong to a first pass; false: there is none. */
+static bool find_passes(struct graph_filling *f)
 {
     const struct run *run = f->run;
+    bool some = false;
 
-    f->root = RUN_NONE;
     for (uint32_t i = 0; i < run->n_calls; i++) {
         uint32_t parent = run->calls[i].parent;
 
         if (run->calls[i].flags & RUN_RECOMPUTED)
             continue;
-        if (parent == RUN_NONE && f->root == RUN_NONE)
-            f->root = i;
-        f->inside[i] = parent < i ? f->inside[parent] : i == f->root;
+        f->inside[i] = parent < i ? f->inside[parent] : run->calls[i].number == 0;
         if (f->inside[i] && parent < i)
             f->outer[parent] = 1;
+        some = some || f->inside[i];
     }
-    return f->root != RUN_NONE;
+    return some;
 }
 
 static uint32_t count_storages(const struct run *run)
@@ -285,7 +292,7 @@ int events_graph(const struct run *run, struct buf *to)
         f.by_value && f.by_storage && f.read_by && f.open && f.inside && f.outer ? 0
                                                                                  : -1;
 
-    if (status == 0 && find_pass(&f)) {
+    if (status == 0 && find_passes(&f)) {
         add_calls(&f);
         at = proto_begin(to, GRAPH_VERSIONS);
         proto_u64(to, VERSIONS_PRODUCER, 22);

@@ -79,6 +79,34 @@ TEST(what_unrecorded_operations_made_is_only_ordered)
     run_free(run);
 }
 
+TEST(parts_that_are_called_by_themselves_are_in_one_graph_and_once)
+{
+    const struct trace_wanted wanted = {0};
+    struct trace *trace = trace_new(sample_model(), &wanted);
+    uint32_t path = trace_string(trace, "x", 1), call;
+    uint32_t x = sample_value(trace, 2, 3, 1), y = sample_value(trace, 2, 5, 2);
+    struct buf graph = BUF_INIT;
+    struct run *run;
+
+    for (int i = 0; i < 2; i++) {
+        call = trace_begin(trace, 0, SAMPLE_A, RUN_GRAD_MODE, 0, 200);
+        trace_io(trace, call, RUN_IN, path, x, 0);
+        trace_io(trace, call, RUN_OUT, 0, y, 0);
+        trace_end(trace, 0, call, 0, 300);
+    }
+    call_of(trace, SAMPLE_TAIL, y, sample_value(trace, 2, 7, 4));
+    run = trace_finish(trace, 600, 0);
+    CHECK(events_graph(run, &graph) == 0);
+    CHECK(has(&graph, STR("\x0a\x0ainputs/a/x\x12\x0bPlaceholder")));
+    CHECK(has(&graph, STR("\x0a\x01"
+                          "a\x12\x06Linear\x1a\x0ainputs/a/x")));
+    CHECK(has(&graph, STR("\x0a\x04tail\x12\x06Linear\x1a\x01"
+                          "a")));
+    CHECK(!has(&graph, STR("call_1")) && !has(&graph, STR("inputs/tail")));
+    buf_release(&graph);
+    run_free(run);
+}
+
 TEST(without_a_pass_there_is_no_graph)
 {
     const struct trace_wanted wanted = {0};

@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "run/run.h"
 
-/* Appends a GraphDef of the first pass: a node for each call of a module without calls
+/* Appends a GraphDef of the first pass (of each part that is called by itself): a node for each call of a module without calls
  * inside, its inputs and the model's result. Names are those of the modules with slashes,
  * so that TensorBoard folds them like the model.
  *
