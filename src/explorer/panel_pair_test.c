@@ -199,3 +199,28 @@ TEST(details_of_two_recordings_begin_with_their_results)
     CHECK(!says(&s, PANEL_DETAILS, 100, " calls     "));
     scene_end(&s);
 }
+
+TEST(details_of_two_training_runs_begin_with_where_they_part)
+{
+    struct diff_wanted wanted = {.values = true};
+    struct parting parting = {.common = 100,
+                              .last = 99,
+                              .steps = {100, 100},
+                              .scalars = 1,
+                              .scalar_differs = true,
+                              .scalar_step = 40,
+                              .scalar = STR("loss"),
+                              .values = {1, 2}};
+    struct scene s = {.pair = NULL};
+
+    s.pair = pair_of(session_of_run(sample_run(1), NULL),
+                     session_of_run(sample_run(1), NULL), &wanted, NULL, NULL);
+    CHECK(s.pair);
+    s.pair->parting = &parting;
+    CHECK(!pair_equal(s.pair));
+    CHECK(explorer_begin(&s.explorer, s.pair->right, s.pair, false, NULL) == 0);
+    CHECK(says(&s, PANEL_DETAILS, 100, "\n training  the runs part at step 40\n"));
+    CHECK(says(&s, PANEL_DETAILS, 100, "loss differs first at step 40: 1 → 2\n"));
+    CHECK(!says(&s, PANEL_DETAILS, 100, "\n results   "));
+    scene_end(&s);
+}

@@ -33,9 +33,9 @@ function ratioScale() {
     };
     return {
         name: 'update \u00f7 weight', key: 'ratio', head: 'update \u00f7 w',
-        note: 'log; 1e\u221204 to 0.01 is usual',
+        note: 'log, per step',
         missing: 'not logged: no optimizer step was seen',
-        ends: ['1e\u221206', '1'],
+        ends: ['1e\u221206', '1e\u221204 usual 0.01', '1'],
         colour: (stops) => (value) => rampColour(stops, place(value)),
         stops: () => rampStops('div', 11),
         legend: (at) => 10 ** (6 * at - 6),
@@ -64,7 +64,7 @@ function legendElement(scale) {
         }
     }));
     const ends = make('div', 'ends');
-    ends.append(make('span', '', scale.ends[0]), make('span', '', scale.ends[1]));
+    ends.append(...scale.ends.map((one) => make('span', '', one)));
     box.append(ends);
     return box;
 }
