@@ -270,8 +270,9 @@ class Replayed:
         elif self._why is not None:
             lines.append(f"not reproduced: {self._why}")
         else:
-            reason = f"; {'; '.join(self.lost)}" if self.lost else ""
-            lines.append(f"not reproduced: every value is finite{reason}")
+            outside = "what is computed outside the model, such as the loss, did not run"
+            reason = "; ".join(self.lost) or outside
+            lines.append(f"not reproduced: every value is finite; {reason}")
         if self.lost and self.reproduced:
             lines += [f"note: {text}" for text in self.lost]
         return "\n".join([*lines, *(f"note: {text}" for text in self.notes)])

@@ -365,9 +365,10 @@ class Watch:
         step = self._number if self._done else self._next
         if not capsule.passes:
             self._capsule = capsule
-            capsule.hold_all()
-            why = "steps are too short to hold them all; from now on they are"
-            print(f"torchoscope: step {step} was not saved: {why}", file=sys.stderr)
+            if not capsule.holds:
+                capsule.hold_all()
+                why = "steps are too short to hold them all; from now on they are"
+                _print(f"step {step} was not saved for replay: {why}")
             return None
         path = f"{self._path.removesuffix('.scope')}.nan.scope"
         about = {"step": step, "where": where, "text": text}
@@ -378,7 +379,7 @@ class Watch:
             self._say(f"the step could not be saved for replay: {problem}")
             return None
         how = f"torchoscope replay {shlex.quote(path)} FILE.py::FUNCTION"
-        print(f"torchoscope: step {step} can run again: {how}", file=sys.stderr)
+        _print(f"step {step} can run again: {how}")
         return path
 
     # --- writing
@@ -498,6 +499,11 @@ class Watch:
                     f"full resolution; older ones are merged (limit=)",
                     file=sys.stderr,
                 )
+
+
+def _print(text):
+    with contextlib.suppress(Exception):  # stderr may be closed
+        print(f"torchoscope: {text}", file=sys.stderr, flush=True)
 
 
 @atexit.register

@@ -283,7 +283,8 @@ class Honest(Capsules):
         handle._capsule._share, handle._capsule._credit = 1e-9, -1e12
         model(torch.zeros(5, 4))
         self.assertIsNone(handle._hit("forward", "NaN"))
-        self.assertIn("was not saved: steps are too short", self.said.getvalue())
+        text = "was not saved for replay: steps are too short"
+        self.assertIn(text, self.said.getvalue())
         model(torch.zeros(5, 4))
         model(torch.zeros(5, 4))
         self.assertIsNotNone(handle._hit("forward", "NaN"))
