@@ -142,7 +142,7 @@ class Watch:
 
     def _forget(self):
         """A step begins."""
-        self._in_step = self._done = self._graded = False
+        self._in_step = self._done = self._graded = self._written = False
         self._passes = self._backwards = 0
 
     # --- for users
@@ -164,7 +164,7 @@ class Watch:
         if step is not None and (type(step) is not int or step < 0):
             raise ValueError(f"step must be an int of 0 or more, not {step!r}")
         with _lock:
-            if step is not None and self._done:
+            if step is not None and (self._done or self._written):
                 self._number, self._next = step, step + 1
             elif step is not None:
                 self._next = step
@@ -188,6 +188,9 @@ class Watch:
             self._guard(self._recorder.stop)
         if writer is not None and os.getpid() == self._pid:
             dropped = writer.state()["dropped"]
+            if dropped:  # the alarms of such steps wait for another one
+                self._guard(writer.flush)
+                self._guard(writer.scalars, self._number, _TRAIN, [])
             self._guard(writer.close)
             if dropped:
                 self._say(f"{dropped} steps came faster than they could be written")
@@ -224,7 +227,7 @@ class Watch:
                 self._end_step()
                 self._guard(self._write, _TRAIN)
         if not self._in_step and not self._closed:
-            self._in_step = True
+            self._in_step, self._written = True, False
             self._budget.decide(self._alarms.wants_full)
             self._guard(self._alarms.step_begins)
 
@@ -273,6 +276,7 @@ class Watch:
             self._end_step()
             if self._alarms.is_hit:
                 self._guard(self._write, _TRAIN)
+                self._written = True
         return self._alarms.take_raising()
 
     def _skipped(self, optimizer):
@@ -283,8 +287,8 @@ class Watch:
             self._end_step()
 
     def _hit(self, where, text):
-        """A value is not finite, for the first time: in "forward", "backward" or a
-        "step"."""
+        """A value is not finite, for the first time: in "forward", "backward" or the
+        "optimizer"."""
         self._first_hit = where, text
 
     def _end_step(self):
@@ -338,7 +342,7 @@ class Watch:
                 self._write_points(phase)
             else:
                 losses, self._losses = self._losses, []
-                self._alarms.judge_losses(self._number, losses)
+                self._alarms.judge_losses(self._number, losses, phase == _TRAIN)
                 self._write_scalars()
         finally:
             self._forget()
