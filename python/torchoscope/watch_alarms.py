@@ -184,7 +184,8 @@ class Alarms:
             return loss.detach()
         value = loss.item()
         if not math.isfinite(value) and not _scalers.is_used(self):
-            self._hit_once("backward", "loss", f"the loss is {_number(value)}")
+            self._hit_once("forward", "loss", f"the loss is {_number(value)}")
+            self._backwards = -1  # one is about to begin
         return value
 
     def _criterion(self, module, result):
@@ -246,13 +247,13 @@ class Alarms:
         found, not the user's: steps that are not logged have no other."""
         return self.skipped, self.relu_loss, self._loss
 
-    def judge_losses(self, number, losses):
+    def judge_losses(self, number, losses, training):
         """The losses of a step that is not logged. Those on a device would make the host
         wait for it."""
-        here = all(type(one) is float for one in (*self.model_losses, *losses))
-        loss = self.take_loss(losses) if here else None
-        watch = self._watch()
-        if loss is not None and not self.skipped and watch._writer is not None:
+        if not all(type(one) is float for one in (*self.model_losses, *losses)):
+            losses = self.model_losses = self.criterion_losses = []
+        loss, watch = self.take_loss(losses), self._watch()
+        if training and loss is not None and not self.skipped and watch._writer:
             core = watch._recorder._core
             self.tell(core.judge_loss(watch._writer, number, loss))
 
@@ -306,7 +307,7 @@ class Alarms:
         for alarm in alarms or ():
             self.found.append(alarm)
             if alarm["severity"] == "alarm":
-                self._report("step", alarm["text"])
+                self._report("optimizer", alarm["text"])
             if callable(self._on_alarm):
                 with contextlib.suppress(Exception):
                     self._on_alarm(alarm)

@@ -169,7 +169,7 @@ class Watch:
 
     def _forget(self):
         """A step begins."""
-        self._in_step = self._done = self._graded = False
+        self._in_step = self._done = self._graded = self._written = False
         self._passes = self._backwards = 0
 
     # --- for users
@@ -204,7 +204,7 @@ class Watch:
         if step is not None and (type(step) is not int or step < 0):
             raise ValueError(f"step must be an int of 0 or more, not {step!r}")
         with _lock:
-            if step is not None and self._done:
+            if step is not None and (self._done or self._written):
                 self._number, self._next = step, step + 1
             elif step is not None:
                 self._next = step
@@ -231,6 +231,9 @@ class Watch:
             return
         if writer is not None:
             dropped = writer.state()["dropped"]
+            if dropped:  # the alarms of such steps wait for another one
+                self._guard(writer.flush)
+                self._guard(writer.scalars, self._number, _TRAIN, [])
             self._guard(writer.close)
             if dropped:
                 self._say(f"{dropped} steps came faster than they could be written")
@@ -265,6 +268,7 @@ class Watch:
             self._end_before(module)
         if not self._in_step and not self._closed:
             self._in_step = self._rooted = True
+            self._written = False
             self._budget.decide(self._alarms.wants_full)
             if self._budget.on:
                 self._guard(self._recorder.look_again, self._writer is not None)
@@ -340,6 +344,7 @@ class Watch:
                     self._budget.decide(self._alarms.wants_full)
             elif self._alarms.is_hit:
                 self._guard(self._write, _TRAIN)
+                self._written = True
         return self._alarms.take_raising()
 
     def _skipped(self, optimizer):
@@ -429,7 +434,7 @@ class Watch:
                 self._write_points(phase)
             else:
                 losses, self._losses = self._losses, []
-                self._alarms.judge_losses(self._number, losses)
+                self._alarms.judge_losses(self._number, losses, phase == _TRAIN)
                 self._write_scalars()
         finally:
             self._forget()

@@ -135,8 +135,8 @@ static bool is_one_of(struct str name, const char *const *names)
  * variances. */
 static bool gives_latents(const struct model *model, uint32_t place)
 {
-    static const char *const means[] = {"mu",    "fc_mu",   "mean",    "fc_mean",
-                                        "to_mu", "mu_head", "fc_mean", NULL};
+    static const char *const means[] = {"mu",    "fc_mu",   "mean", "fc_mean",
+                                        "to_mu", "mu_head", NULL};
     static const char *const spreads[] = {"logvar",     "log_var",   "fc_logvar",
                                           "fc_log_var", "to_logvar", "logvar_head",
                                           "fc_var",     "log_sigma", NULL};

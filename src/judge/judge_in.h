@@ -19,7 +19,6 @@ enum judge_told { /* by place: alarms that are given once */
 
 struct judge_place {
     uint8_t told;       /* enum judge_told */
-    bool makes_masks;   /* it returned -Inf in a healthy step */
     uint16_t dead;      /* logged steps in a row whose results were all 0 */
     uint16_t latent;    /* ... whose latents were far from normal */
     uint16_t one_input; /* ... in which one input had nearly all of the gradient */

@@ -6,6 +6,7 @@ import io
 import os
 import subprocess
 import unittest
+import warnings
 from unittest import mock
 
 import torch
@@ -259,7 +260,7 @@ class What(Watched):
         self.assertEqual(lines[0], f"torchoscope: step 3: loss: {found[0]['text']}")
         wanted = f"torchoscope: {handle.path}: 6 steps, 1 alarm: loss at step 3"
         self.assertEqual(lines[1], wanted)
-        self.assertEqual(handle._first_hit, ("backward", "loss: the loss is Inf"))
+        self.assertEqual(handle._first_hit, ("forward", "loss: the loss is Inf"))
 
     def test_the_verdict_of_a_healthy_training(self):
         model, printed = small(), io.StringIO()
@@ -310,6 +311,31 @@ class What(Watched):
         handle.close()
         logged = torchoscope.open(handle.path).series("0.weight", "param").steps
         self.assertEqual(logged, [0, 4, 5, 6, 7])
+
+    def test_alarms_of_steps_that_are_dropped_are_kept(self):
+        for _ in range(3):
+            handle = train(self.watch, *dead(), steps=200)
+            told = [one["kind"] for one in handle._alarms.found]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # steps came too fast
+                self.assertEqual([one["kind"] for one in self.alarms(handle)], told)
+
+    def test_numbers_of_steps_given_by_the_user(self):
+        model = small()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        handle = self.watch(model)
+        for step in range(100, 103):
+            optimizer.zero_grad()
+            loss = square(model, step)
+            (loss / (loss * 0) if step == 101 else loss).backward()
+            optimizer.step()
+            handle.log(step=step)
+            if handle._writer is not None:
+                handle._writer.flush()  # a busy disk drops steps
+        handle.close()
+        history = torchoscope.open(handle.path)
+        self.assertEqual(history.steps, [100, 101, 102])
+        self.assertEqual([one["step"] for one in history.alarms()], [101])
 
     def test_a_loop_that_leaves_bad_steps_out(self):
         model = small()
@@ -391,6 +417,8 @@ class Losses(Watched):
             square(model, step).backward()
             optimizer.step()
             handle.log(loss=100.0)
+            if handle._writer is not None:
+                handle._writer.flush()
         self.assertEqual(handle._alarms.found, [])
         self.assertEqual(self.losses(handle)[::5], [100.0] * 12)
 

@@ -324,8 +324,10 @@ class Harmless(Watched):
             def state(self):
                 return {"dropped": 3, "problem": ""}
 
-            def close(self):
+            def scalars(self, *_):
                 pass
+
+            close = flush = scalars
 
         handle = self.watch(small())
         handle._writer = Slow()
