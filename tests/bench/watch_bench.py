@@ -1,5 +1,5 @@
-"""Watching a training, compared with the bare training, torchexplorer, wandb.watch() offline
-and TensorBoard's add_histogram().
+"""Watching a training, compared with the bare training, torchexplorer, wandb.watch()
+offline and TensorBoard's add_histogram().
 
     BENCH_ROUNDS=7 watch_bench.py [WORD...]      only models whose name has a WORD
 
@@ -40,7 +40,7 @@ def install_peers():
         print(f"installing {names} into {PEERS} ...", file=sys.stderr)
         pip = [sys.executable, "-m", "pip", "install", "-q", "--target", PEERS]
         subprocess.run([*pip, "wandb", "tensorboard"], capture_output=True)
-        subprocess.run([*pip, "--no-deps", "torchexplorer"], capture_output=True)
+        subprocess.run([*pip, "--no-deps", "torchexplorer", "loguru"], capture_output=True)
     sys.path.append(str(PEERS))
 
 
