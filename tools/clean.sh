@@ -3,7 +3,7 @@
 # what was downloaded. With `all`, remove build itself.
 set -eu
 cd "$(dirname "$0")/.."
-downloaded='venv peers scanners'
+downloaded='venv peers watch_peers scanners'
 
 say() {
     echo "torchoscope: $*" >&2

@@ -491,6 +491,8 @@ def watch_calls(modules, begins, ends, lost):
     starts to compile, the watch ends and calls lost()."""
     if not hasattr(torch.nn.Module, "_compiled_call_impl") or _has_compiled(modules):
         return None
+    if not _watching and "torch._dynamo" in sys.modules:
+        _watch_compiler()
     done = [(module, *_watch(module, begins, ends)) for module in modules]
 
     def unwatch(is_lost=False):

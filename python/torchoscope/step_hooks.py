@@ -3,6 +3,7 @@ them (before 2.0) functions in the place of step() while there is a hook."""
 
 import functools
 import gc
+import sys
 import threading
 
 from torch.optim import Optimizer, optimizer
@@ -10,6 +11,7 @@ from torch.optim import Optimizer, optimizer
 _own_before, _own_after = [], []  # lists of one hook, which are compared by identity
 _undo = []  # functions
 _local = threading.local()
+_FRAMES = 6  # between two functions of torch around step(), at most
 _lock = threading.Lock()
 
 
@@ -17,13 +19,30 @@ def before(hook):
     """Calls hook(optimizer, args, kwargs) before each step; what it returns, if not None,
     replaces the arguments. `remove()` of the result ends it."""
     own = getattr(optimizer, "register_optimizer_step_pre_hook", None)
-    return own(hook) if own else _Entry(_own_before, hook)
+    return own(_outermost(hook)) if own else _Entry(_own_before, hook)
 
 
 def after(hook):
     """The same after each step; what it returns is ignored."""
     own = getattr(optimizer, "register_optimizer_step_post_hook", None)
-    return own(hook) if own else _Entry(_own_after, hook)
+    return own(_outermost(hook)) if own else _Entry(_own_after, hook)
+
+
+def _outermost(hook):
+    """torch calls hooks again for super().step() in a step: this one does nothing then."""
+
+    def call(one, args, kwargs):
+        frame = sys._getframe(1)
+        code = frame.f_code
+        for _ in range(_FRAMES):
+            frame = frame.f_back
+            if frame is None:
+                break
+            if frame.f_code is code and frame.f_locals.get("self") is one:
+                return None
+        return hook(one, args, kwargs)
+
+    return call
 
 
 class _Entry:
@@ -58,8 +77,12 @@ def _replace_all():
     for one in gc.get_objects():
         if issubclass(type(one), Optimizer) and "step" in vars(one):
             step = vars(one)["step"]
-            run = functools.partial(_run, lambda _, *args, step=step, **kw: step(*args, **kw))
-            _replace(one, step, functools.partial(run, one))
+            run = functools.partial(_run, functools.partial(_without_self, step), one)
+            _replace(one, step, run)
+
+
+def _without_self(step, _, *args, **kwargs):
+    return step(*args, **kwargs)
 
 
 def _classes():

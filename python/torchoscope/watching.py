@@ -498,12 +498,10 @@ class Watch:
             self._say(f"the history is incomplete: {state['problem']}")
         if self._kept is None and state["written"]:
             self._kept = state["keeps"]
-            if self._kept < _FEW:
-                print(
-                    f"torchoscope: {self._path} keeps about {self._kept} logged steps at "
-                    f"full resolution; older ones are merged (limit=)",
-                    file=sys.stderr,
-                )
+            if self._kept < _FEW and sys.stderr is not None:
+                text = f"torchoscope: {self._path} keeps about {self._kept} logged steps"
+                with contextlib.suppress(OSError):
+                    print(f"{text} unmerged (limit=)", file=sys.stderr)
 
 
 def _print(text):

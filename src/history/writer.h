@@ -83,16 +83,16 @@ int history_writer_show(struct history_writer *writer, struct history_sink *sink
 void history_writer_end(struct history_writer *writer, unsigned flags);
 
 struct history_state {
-    uint64_t written;     /* steps in the file, by this writer */
-    uint64_t dropped;     /* steps that are not: queue full, or writing failed */
-    uint64_t rows;        /* of steps in the file */
-    uint64_t merged;      /* pairs of rows that were merged */
-    uint64_t bytes;       /* of the file and its -wal */
-    uint64_t step_bytes;  /* of the newest step, about */
-    uint64_t keeps;       /* how many such steps fit within the limit unmerged, about */
-    uint64_t disk_bytes;  /* written to the disk so far: pages to the -wal and from it */
-    uint64_t commits_ns;  /* spent in transactions */
-    uint64_t cpu_ns;      /* processor time of the thread */
+    uint64_t written;    /* steps in the file, by this writer */
+    uint64_t dropped;    /* steps that are not: queue full, or writing failed */
+    uint64_t rows;       /* of steps in the file */
+    uint64_t merged;     /* pairs of rows that were merged */
+    uint64_t bytes;      /* of the file and its -wal */
+    uint64_t step_bytes; /* of the newest step, about */
+    uint64_t keeps;      /* how many such steps fit within the limit unmerged, about */
+    uint64_t disk_bytes; /* written to the disk so far: pages to the -wal and from it */
+    uint64_t commits_ns; /* spent in transactions */
+    uint64_t cpu_ns;     /* processor time of the thread */
     uint64_t alarms_lost; /* beyond what is kept */
     bool failed;          /* nothing is written any more, or not at the moment */
     bool wal;             /* the journal; false: the file system does not support it */

@@ -81,8 +81,8 @@ struct history_writer {
     sqlite3_stmt *insert[HISTORY_TABLES];
     sqlite3_stmt *select[HISTORY_SELECTS];
     bool wal;
-    int64_t page;               /* bytes of a page */
-    uint64_t base;              /* bytes of the file when it was opened, without steps */
+    int64_t page;  /* bytes of a page */
+    uint64_t base; /* bytes of the file when it was opened, without steps */
     struct history_step *steps; /* the rows in the file */
     uint32_t n_steps, steps_room;
     uint64_t n_logged;   /* id of the next step */

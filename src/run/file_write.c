@@ -443,9 +443,9 @@ static bool has_history(const char *path)
     scope_uri(path, "mode=ro&immutable=1", &uri);
     if (!uri.bad && sqlite3_open_v2(uri.at, &db, flags, NULL) == SQLITE_OK) {
         scope_make_careful(db);
-        sqlite3_prepare_v2(
-            db, "SELECT 1 FROM section NOT INDEXED WHERE name = 'history'", -1, &stmt,
-            NULL);
+        sqlite3_prepare_v2(db,
+                           "SELECT 1 FROM section NOT INDEXED WHERE name = 'history'",
+                           -1, &stmt, NULL);
         has = stmt && sqlite3_step(stmt) == SQLITE_ROW;
     }
     sqlite3_finalize(stmt);

@@ -1,5 +1,5 @@
-"""Watching a training, compared with the bare training, torchexplorer, wandb.watch() offline
-and TensorBoard's add_histogram().
+"""Watching a training, compared with the bare training, torchexplorer, wandb.watch()
+offline and TensorBoard's add_histogram().
 
     BENCH_ROUNDS=7 watch_bench.py [WORD...]      only models whose name has a WORD
 
@@ -40,7 +40,8 @@ def install_peers():
         print(f"installing {names} into {PEERS} ...", file=sys.stderr)
         pip = [sys.executable, "-m", "pip", "install", "-q", "--target", PEERS]
         subprocess.run([*pip, "wandb", "tensorboard"], capture_output=True)
-        subprocess.run([*pip, "--no-deps", "torchexplorer"], capture_output=True)
+        explorer = ["torchexplorer", "loguru", "pygraphviz"]
+        subprocess.run([*pip, "--no-deps", *explorer], capture_output=True)
     sys.path.append(str(PEERS))
 
 
@@ -136,7 +137,8 @@ def torchexplorer_watch(model, folder):
     with contextlib.redirect_stdout(io.StringIO()):
         import torchexplorer
 
-    torchexplorer.setup()
+    with contextlib.suppress(ValueError):  # it raises the limit of the stack
+        torchexplorer.setup()
     torchexplorer.watch(
         model,
         log_freq=1,

@@ -358,6 +358,8 @@ class Compiled(Watched):
     """No graph breaks, no recompilation, watched before the first compiled call or
     later."""
 
+    make = Net
+
     def train(self, model, compiled, steps):
         optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
         found = []
@@ -373,7 +375,7 @@ class Compiled(Watched):
         """The losses, and what the compiler did."""
         torch._dynamo.reset()
         torch._dynamo.utils.counters.clear()
-        model = Net()
+        model = self.make()
         handle = None if late or not watch else watch(model)
         compiled = compile(model)
         found = self.train(model, compiled, 4)
@@ -400,11 +402,16 @@ class Compiled(Watched):
                 if options["log_freq"] == 1:
                     history, n = torchoscope.open(handle.path), 16 if late else 20
                     self.assertEqual(len(history.steps), n)
-                    series = history.series("layers.0.weight", "grad_param")
+                    name = next(iter(dict(self.make().named_parameters())))
+                    series = history.series(name, "grad_param")
                     self.assertEqual(len(series), n)
                     self.assertEqual(len(history.series("", "output")), n)
 
     def test_the_result_of_compile_is_called(self):
+        self.check(lambda model: torch.compile(model, backend="aot_eager"), False, True)
+
+    def test_a_module_of_torch(self):
+        self.make = small
         self.check(lambda model: torch.compile(model, backend="aot_eager"), False, True)
 
     def test_a_module_compiled_in_place(self):

@@ -282,7 +282,8 @@ class OtherReaders(Watched):
     def test_the_sqlite_of_python(self):
         def read(path):
             db = sqlite3.connect(path)
-            self.assertGreater(db.execute("SELECT count(*) FROM history_step").fetchone()[0], 3)
+            (steps,) = db.execute("SELECT count(*) FROM history_step").fetchone()
+            self.assertGreater(steps, 3)
             db.close()
 
         self.check(read)

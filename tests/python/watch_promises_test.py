@@ -72,6 +72,34 @@ class Saving(Files):
         self.assertEqual(torchoscope.open(handle.path).steps, [0, 1, 2])
 
 
+class Optimizers(Watched):
+    def test_schedulers_and_subclasses_count_one_step_each(self):
+        """A torch without optimizer hooks gets functions in the place of step()."""
+
+        class Twice(torch.optim.SGD):
+            def step(self, closure=None):
+                return super().step(closure)
+
+        for kind in (torch.optim.SGD, Twice):
+            model = small()
+            optimizer = kind(model.parameters(), lr=0.1)
+            schedule = torch.optim.lr_scheduler.StepLR(optimizer, 2)  # wraps step()
+            handle = self.watch(model)
+            for _ in range(4):
+                optimizer.zero_grad()
+                model(torch.randn(3, 4)).square().mean().backward()
+                optimizer.step()
+                schedule.step()
+            handle.close()
+            self.assertEqual(handle.steps, 4)
+            history = torchoscope.open(handle.path)
+            self.assertEqual(history.steps, [0, 1, 2, 3])
+            found = [round(one, 6) for one in history.scalars()["lr/0"]["value"]]
+            self.assertEqual(found, [0.1, 0.1, 0.01, 0.01])
+            optimizer.step()
+            self.assertEqual(handle.steps, 4)
+
+
 class Units(Watched):
     def test_dead_and_saturated_units(self):
         torch.manual_seed(3)
