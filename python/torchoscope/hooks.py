@@ -35,7 +35,7 @@ _lock = threading.RLock()
 _listeners = []
 _handles = []
 _wrapped = {}  # id of a module -> _Wrapped
-_watches = []  # functions returned by watch_calls()
+_watches = set()  # weak references to what wrap_calls() returned
 _compiling = False
 _local = threading.local()
 
@@ -212,7 +212,7 @@ def _compiler_begins(*_):
     with _lock:
         _compiling = True
         _take_off()
-        for end in list(_watches):
+        for end in [weak() for weak in _watches]:
             with contextlib.suppress(Exception):
                 end(True)
 
@@ -464,24 +464,39 @@ def is_ours(call):
 
 def watch_calls(modules, begins, ends, lost):
     """Call begins(module) and ends(module) around calls of these modules, without
-    hooks, so that other calls cost nothing. Returns a function that ends the watch.
+    hooks, so that other calls cost nothing. Returns and fails as wrap_calls()."""
+
+    def around(module, go, args, kwargs):
+        with contextlib.suppress(Exception):
+            begins(module)
+        try:
+            return go(*args, **kwargs)
+        finally:
+            with contextlib.suppress(Exception):
+                ends(module)
+
+    return wrap_calls(modules, around, lost)
+
+
+def wrap_calls(modules, around, lost):
+    """Let around(module, go, args, kwargs) make the calls of these modules, by
+    go(*args, **kwargs). Returns a function that ends this, which the caller holds.
     Returns None if this torch lacks the attribute, or if compiled code has guards on it
-    and would be recompiled. When torch starts to compile, the watch ends and calls
-    lost()."""
+    and would be recompiled. When torch starts to compile, it ends and calls lost()."""
     if not hasattr(torch.nn.Module, "_compiled_call_impl") or _has_compiled(modules):
         return None
-    done = [(module, *_watch(module, begins, ends)) for module in modules]
+    done = [(weakref.ref(module), *_watch(module, around)) for module in modules]
 
     def unwatch(is_lost=False):
         with _lock:
-            if unwatch in _watches:
-                _watches.remove(unwatch)
+            _watches.discard(weak)
             if not _listeners:
                 _unwatch_compiler()
         if is_lost:
             lost()
-        for module, call, inner in done:
-            if module.__dict__.get("_compiled_call_impl") is not call:
+        for reference, call, inner in done:
+            module = reference()
+            if module is None or module.__dict__.get("_compiled_call_impl") is not call:
                 continue
             if inner is None:
                 del module.__dict__["_compiled_call_impl"]
@@ -490,7 +505,8 @@ def watch_calls(modules, begins, ends, lost):
         done.clear()
 
     with _lock:
-        _watches.append(unwatch)
+        weak = weakref.ref(unwatch, _watches.discard)
+        _watches.add(weak)
     return unwatch
 
 
@@ -508,7 +524,7 @@ def _has_compiled(modules):
     return any(entries(one.__code__) for one in calls if hasattr(one, "__code__"))
 
 
-def _watch(module, begins, ends):
+def _watch(module, around):
     reference, inner = weakref.ref(module), module.__dict__.get("_compiled_call_impl")
 
     def watched_call(*args, **kwargs):
@@ -518,13 +534,7 @@ def _watch(module, begins, ends):
             return go(*args, **kwargs)
         if not _watching and "torch._dynamo" in sys.modules:
             _watch_compiler()
-        with contextlib.suppress(Exception):
-            begins(this)
-        try:
-            return go(*args, **kwargs)
-        finally:
-            with contextlib.suppress(Exception):
-                ends(this)
+        return around(this, go, args, kwargs)
 
     module.__dict__["_compiled_call_impl"] = watched_call
     return watched_call, inner

@@ -592,6 +592,18 @@ static PyObject *mode_for_ops(PyObject *self, PyObject *unused)
     return ops_mode(self, recorder->ops);
 }
 
+static PyObject *op_value(PyObject *self, PyObject *tensor)
+{
+    struct recorder *recorder = recorder_of(self);
+    uint32_t value = RUN_NONE;
+
+    if (recorder->ops && recorder->trace)
+        value = ops_value(recorder->ops, tensor);
+    if (value == RUN_NONE)
+        Py_RETURN_NONE;
+    return PyLong_FromUnsignedLong(value);
+}
+
 static PyObject *optimizer(PyObject *self, PyObject *begins)
 {
     struct recorder *recorder = recorder_of(self);
@@ -690,6 +702,7 @@ static PyMethodDef methods[] = {
     {"calls", calls, METH_O, "calls(module): how many so far"},
     {"stop", stop, METH_NOARGS, "End the recording; a Run."},
     {"ops_mode", mode_for_ops, METH_NOARGS, "A mode that records operations."},
+    {"op_value", op_value, METH_O, "op_value(tensor): number of what it holds now"},
     {"optimizer", optimizer, METH_O, "optimizer(begins): step() begins or ends"},
     {"snapshot", snapshot, METH_NOARGS, "A Run of the recording so far."},
     {"arm", arm, METH_NOARGS, "Record from now on."},
