@@ -100,6 +100,7 @@ class Recorder:  # ext/record/record.h
     op_ns: int
     n_ops: int
     begin_ns: int
+    all_elements: bool
     mode: str
     def __new__(
         cls,
@@ -153,6 +154,17 @@ class Recorder:  # ext/record/record.h
     def snapshot(self) -> Run: ...
     def ops_mode(self) -> Any: ...
     def op_value(self, tensor: Any, /) -> int | None: ...
+    def ungraded(self, module: Any, /) -> None: ...
+    def attach(
+        self,
+        module: Any,
+        tensor: Any,
+        path: str,
+        call: int,
+        gradient: bool,
+        graded: bool,
+        /,
+    ) -> bool: ...
     def optimizer(self, begins: bool, /) -> None: ...
     def arm(self) -> None: ...
     def disarm(self) -> None: ...
@@ -170,6 +182,7 @@ class Budget:  # run/budget.h
 
 @final
 class HistoryWriter:  # ext/types/history_types.h
+    path: str
     def __new__(
         cls, run: Run, path: _Path, limit: int = 0, text: str = "", /
     ) -> Self: ...

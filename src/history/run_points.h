@@ -16,12 +16,24 @@ struct history_update {
     struct str histogram; /* packed */
 };
 
+/* A tensor that was attached to a module. */
+struct history_attached {
+    uint32_t place, call;
+    uint8_t kind; /* HISTORY_OUTPUT, HISTORY_GRAD_OUTPUT */
+    bool graded;  /* its pass had gradients */
+    struct str path;
+    struct stats stats;
+    struct str histogram; /* packed; or empty */
+};
+
 struct run_points {
     const struct run *run;
     unsigned kinds;            /* wanted: bits 1 << enum history_kind */
     enum history_phase graded; /* of passes with gradients */
     const struct history_update *updates;
     uint32_t n_updates;
+    const struct history_attached *attached;
+    uint32_t n_attached;
 };
 
 /* Was there a pass of this phase? */

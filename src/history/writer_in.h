@@ -116,6 +116,11 @@ void history_chunk_free(struct history_chunk *chunk);
  * the steps again. */
 int history_fade(struct history_writer *writer, uint64_t need);
 
+/* ---- memory.c ---- */
+
+/* A new name for a history in memory, on the heap; NULL: no memory. */
+char *history_memory_name(void);
+
 /* ---- journal.c ---- */
 
 /* Does WAL work there: are all its users on this machine? False if not sure. */

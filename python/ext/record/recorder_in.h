@@ -17,15 +17,17 @@
 #include "run/trace.h"
 
 struct grads;
-struct recorder_watch; /* a training that is watched (recorder_watch.c) */
-struct recorder_ops;   /* operations (ops.h) */
-struct frames;         /* the calls under way on each thread (recorder_frames.c) */
-struct code_lines;     /* source lines of calls (recorder_line.c) */
+struct recorder_watch;    /* a training that is watched (recorder_watch.c) */
+struct recorder_attached; /* tensors attached to its modules (recorder_attach.c) */
+struct recorder_ops;      /* operations (ops.h) */
+struct frames;            /* the calls under way on each thread (recorder_frames.c) */
+struct code_lines;        /* source lines of calls (recorder_line.c) */
 
 enum recorder_about {
     RECORDER_KEEPS = 1,        /* keep the elements of its values */
     RECORDER_TOLD_KEPT = 2,    /* a gap was added: merged calls keep no elements */
     RECORDER_TOLD_OUTSIDE = 4, /* a gap was added: it calls modules outside the model */
+    RECORDER_UNGRADED = 8,     /* gradients of its values are not recorded */
 };
 
 struct recorder {
@@ -37,7 +39,9 @@ struct recorder {
     struct grads *grads;      /* NULL: gradients are not recorded */
     struct recorder_ops *ops; /* NULL: operations are not recorded */
     struct frames *frames;
-    struct recorder_watch *watch; /* NULL: a plain recording */
+    struct recorder_watch *watch;       /* NULL: a plain recording */
+    struct recorder_attached *attached; /* NULL: none yet */
+    bool all_elements;                  /* histograms count all, not a sample */
     struct trace_wanted wanted;
     struct code_lines *lines; /* NULL: lines are not recorded */
     enum measure_mode mode;
@@ -122,6 +126,16 @@ struct str recorder_spread(struct recorder *recorder, const struct live_tensor *
 PyObject *recorder_before_step(struct recorder *recorder, PyObject *args);
 PyObject *recorder_after_step(struct recorder *recorder);
 PyObject *recorder_log(struct recorder *recorder, PyObject *args);
+
+/* The method attach(module, tensor, path, call, gradient, graded): True if it was
+ * measured. */
+PyObject *recorder_attach(struct recorder *recorder, PyObject *args);
+/* What was attached since the last clear(), valid until the next attach(). */
+struct history_attached;
+const struct history_attached *recorder_attached(struct recorder_attached *attached,
+                                                 uint32_t *ret_n);
+void recorder_attached_clear(struct recorder_attached *attached);
+void recorder_attached_free(struct recorder_attached *attached);
 
 /* ---- calls under way */
 

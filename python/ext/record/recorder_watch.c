@@ -76,7 +76,9 @@ struct str recorder_spread(struct recorder *recorder, const struct live_tensor *
     struct memory memory = tensor_memory(look);
 
     if (recorder->mode == MEASURE_GUARD ||
-        spread_memory(watch->counter, &memory, SPREAD_SOME, &watch->spread, NULL) < 0)
+        spread_memory(watch->counter, &memory,
+                      recorder->all_elements ? SPREAD_ALL : SPREAD_SOME, &watch->spread,
+                      NULL) < 0)
         return STR("");
     buf_clear(&watch->packed);
     spread_pack(&watch->spread, &watch->packed);
@@ -306,8 +308,10 @@ PyObject *recorder_log(struct recorder *recorder, PyObject *args)
     points.run = run;
     points.graded = graded == 0 ? HISTORY_TRAIN : HISTORY_EVAL;
     points.updates = updates;
+    points.attached = recorder_attached(recorder->attached, &points.n_attached);
     done = write_steps(&points, number, writer, scalars);
     clear_params(recorder->watch);
+    recorder_attached_clear(recorder->attached);
     free(updates);
     run->model = NULL; /* the new trace has it */
     run_free(run);

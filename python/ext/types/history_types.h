@@ -6,8 +6,11 @@
 
 #include "ext/ext.h"
 
-/* _core.HistoryWriter(run, path, limit=0, text=""): a new .scope file with this _core.Run
- * and an empty history; `text` says who writes it. A thread writes what it gets.
+/* _core.HistoryWriter(run, path, limit=0, text="", how="new"): a new .scope file with this
+ * _core.Run and an empty history; how="resume" continues that of a file, how="memory"
+ * begins one in memory. Then `run` is None, and in memory `path` too. `text` says who
+ * writes it. A thread writes what it gets.
+ *   path                          for _core.History() in this process
  *   scalars(number, phase, list)  a step that has only scalars: (name, float)
  *   state() -> dict               written, dropped, bytes, step_bytes, problem
  *   flush()                       wait for the thread

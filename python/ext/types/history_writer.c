@@ -1,6 +1,8 @@
 /* The type _core.HistoryWriter. */
 #include "ext/types/history_types.h"
 
+#include <string.h>
+
 #include "base/err.h"
 #include "ext/scalars.h"
 #include "ext/types/answers_in.h"
@@ -19,6 +21,34 @@ struct history_writer *writer_of(PyObject *self)
     return writer;
 }
 
+/* Creates, continues or begins in memory. NULL: an exception is set. */
+static struct history_writer *open_writer(PyTypeObject *type, PyObject *run,
+                                          PyObject *path, const char *how,
+                                          const struct history_options *options)
+{
+    struct history_writer *writer = NULL;
+    PyObject *bytes = NULL;
+    struct err err = {0};
+
+    if (strcmp(how, "memory") == 0) {
+        writer = history_writer_memory(options, &err);
+    } else if (!PyUnicode_FSConverter(path, &bytes)) {
+        return NULL;
+    } else if (strcmp(how, "resume") == 0) {
+        writer = history_writer_resume(PyBytes_AsString(bytes), options, &err);
+    } else if (PyObject_TypeCheck(
+                   run, (PyTypeObject *)ext_state((PyObject *)type)->run_type)) {
+        writer = history_writer_create(PyBytes_AsString(bytes), answers_of(run),
+                                       answers_source(run), options, &err);
+    } else {
+        PyErr_SetString(PyExc_TypeError, "a new history needs a Run");
+    }
+    Py_XDECREF(bytes);
+    if (!writer && !PyErr_Occurred())
+        ext_raise(&err);
+    return writer;
+}
+
 static PyObject *make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
@@ -27,26 +57,31 @@ static PyObject *make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     unsigned long long limit = 0;
     struct err err = {0};
     PyObject *run, *path, *self;
-    const char *text = "";
+    const char *text = "", *how = "new";
 
     (void)kwargs;
-    if (!PyArg_ParseTuple(args, "O!O&|Ks:HistoryWriter",
-                          ext_state((PyObject *)type)->run_type, &run,
-                          PyUnicode_FSConverter, &path, &limit, &text))
+    if (!PyArg_ParseTuple(args, "OO|Kss:HistoryWriter", &run, &path, &limit, &text,
+                          &how))
         return NULL;
     options.limit = limit;
     options.text = str_of(text);
-    writer = history_writer_create(PyBytes_AsString(path), answers_of(run),
-                                   answers_source(run), &options, &err);
-    Py_DECREF(path);
+    writer = open_writer(type, run, path, how, &options);
     if (!writer)
-        return ext_raise(&err);
+        return NULL;
     self = alloc(type, 0);
     if (self)
         ((struct writer_object *)self)->writer = writer;
     else
         history_writer_close(writer, &err);
     return self;
+}
+
+static PyObject *get_path(PyObject *self, void *unused)
+{
+    struct history_writer *writer = writer_of(self);
+
+    (void)unused;
+    return writer ? PyUnicode_DecodeFSDefault(history_writer_path(writer)) : NULL;
 }
 
 /* Without the GIL: it waits for the disk. */
@@ -146,8 +181,14 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static PyGetSetDef getters[] = {
+    {"path", get_path, NULL, "for History() in this process", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 static PyType_Slot slots[] = {
     {Py_tp_new, make},
+    {Py_tp_getset, getters},
     {Py_tp_dealloc, dealloc},
     {Py_tp_methods, methods},
     {0, NULL},
