@@ -40,6 +40,7 @@ __all__ = [
     "Tensor",
     "Value",
     "Watch",
+    "attach",
     "diff",
     "explore",
     "flops_formula",
@@ -64,7 +65,7 @@ _LATER |= {"explore": "explorer", "Op": "ops", "Ops": "ops", "OpValue": "ops"}
 _LATER |= {"Graph": "graphs", "Node": "graphs", "Edge": "graphs", "graph": "graphs"}
 _LATER |= {"GraphDiff": "graphs", "BoxChange": "graphs", "LineChange": "graphs"}
 _LATER |= {"watch": "watching", "unwatch": "watching", "Watch": "watching"}
-_LATER |= {"History": "history", "Series": "history"}
+_LATER |= {"attach": "attaching", "History": "history", "Series": "history"}
 _LATER |= {"flops_formula": "flops", "register_flops": "flops"}
 
 

@@ -38,6 +38,7 @@ __all__ = [
     "Tensor",
     "Value",
     "Watch",
+    "attach",
     "diff",
     "explore",
     "flops_formula",
@@ -546,6 +547,7 @@ class Series:
         name: str,
         rows: list[dict[str, Any]],
         load: Callable[[], list[dict[str, Any]]] | None = None,
+        view: dict[str, Any] | None = None,
     ) -> None: ...
     @property
     def columns(self) -> list[str]: ...
@@ -553,6 +555,9 @@ class Series:
     def steps(self) -> list[int]: ...
     @property
     def histograms(self) -> list[dict[str, Any] | None]: ...
+    def grid(
+        self, bins: int | None = None, reject_outlier_proportion: float | None = None
+    ) -> dict[str, Any]: ...
     def numpy(self, column: str) -> Any: ...
     def to_pandas(self) -> Any: ...
     def __getitem__(self, column: str) -> list[Any]: ...
@@ -577,13 +582,31 @@ class History(Recording):
 
 class Watch:
     def __init__(
-        self, model: Any, name: str, wanted: Any, steps: Any, path: str, limit: int
+        self,
+        model: Any,
+        name: str,
+        wanted: Any,
+        steps: Any,
+        target: Any,
+        limit: int,
+        options: Any,
     ) -> None: ...
     @property
-    def path(self) -> str: ...
+    def path(self) -> str | None: ...
     @property
     def steps(self) -> int: ...
     def log(self, step: int | None = None, **scalars: Any) -> None: ...
+    def history(self) -> History: ...
+    def series(
+        self,
+        place: str,
+        kind: str,
+        call: int = 0,
+        path: str = "",
+        phase: Literal["train", "eval"] = "train",
+    ) -> Series: ...
+    def scalars(self, phase: Literal["train", "eval"] = "train") -> dict[str, Series]: ...
+    def alarms(self) -> list[dict[str, Any]]: ...
     def close(self) -> None: ...
     def __enter__(self) -> Self: ...
     def __exit__(self, *_: object) -> Literal[False]: ...
@@ -596,8 +619,18 @@ def watch(
     name: str | None = None,
     budget: float = 0.03,
     limit: int | str = "256MB",
+    backend: Literal["file", "none"] = "file",
+    resume: bool | str | os.PathLike[str] = False,
+    time_log: tuple[str, Callable[[Any, int], float]] | None = None,
+    sample_n: int | None = 16384,
+    ignore_io_grad_classes: Iterable[type] = (),
+    bins: int = 30,
+    reject_outlier_proportion: float = 0.0,
+    disable_inplace: bool = False,
+    delay_log_multi_backward: bool = False,
 ) -> Watch: ...
 def unwatch(model: object) -> None: ...
+def attach(tensor: Any, module: Any, name: str) -> Any: ...
 def record(
     model: object,
     *,

@@ -184,7 +184,13 @@ class Budget:  # run/budget.h
 class HistoryWriter:  # ext/types/history_types.h
     path: str
     def __new__(
-        cls, run: Run, path: _Path, limit: int = 0, text: str = "", /
+        cls,
+        run: Run | None,
+        path: _Path | None,
+        limit: int = 0,
+        text: str = "",
+        how: str = "new",
+        /,
     ) -> Self: ...
     def scalars(
         self, number: int, phase: int, scalars: list[tuple[str, float]], /

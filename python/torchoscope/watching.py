@@ -4,7 +4,6 @@ import atexit
 import contextlib
 import math
 import os
-import re
 import socket
 import threading
 import time
@@ -17,6 +16,7 @@ from torchoscope import _core
 from torchoscope.history import KINDS
 from torchoscope.recorder import parse_size
 from torchoscope.restore import modules_of
+from torchoscope.watch_options import SAMPLE, Options, Reading, Target, stem_of, together
 from torchoscope.watch_steps import Recorder, Rounds, Steps
 
 _LOGS = {
@@ -43,10 +43,20 @@ def watch(
     name=None,
     budget=0.03,
     limit="256MB",
+    backend="file",
+    resume=False,
+    time_log=None,
+    sample_n=SAMPLE,
+    ignore_io_grad_classes=(),
+    bins=30,
+    reject_outlier_proportion=0.0,
+    disable_inplace=False,
+    delay_log_multi_backward=False,
 ):
     """Follow the training of `model`: writes series over its steps to a .scope file.
 
-    model     an nn.Module; a second watch() of it replaces the first
+    model     an nn.Module, or a list or dict of them; a second watch() of it replaces
+              the first
     log       what to log: "io", "io_grad", "params", "params_grad"; also "gradients",
               "parameters", "all"; [] or None: the structure and the first step only
     log_freq  log every n-th step; None: as often as the budget allows
@@ -54,31 +64,49 @@ def watch(
     name      part of the file's name; the model's class if not given
     budget    the share of time that logging may take; ignored with log_freq
     limit     the most that the file may have: old steps are merged to keep it
+    backend   "file", or "none": nothing is written, the history stays in memory
+    resume    a file to continue, or True: the newest run of this name in `dir`
+    time_log  (unit, function(model, step)): a scalar `unit` for each logged step
+    sample_n  how many elements of a tensor histograms count; None: all
+    ignore_io_grad_classes    no "io_grad" of these classes and of what is inside them
+    bins, reject_outlier_proportion    how Series.grid() shows histograms
+    disable_inplace, delay_log_multi_backward    not needed; they change nothing
 
     Returns a Watch. docs/python.md has the details.
     """
     wanted = _wanted(log)
+    options = Options(
+        sample_n, time_log, ignore_io_grad_classes, bins, reject_outlier_proportion
+    )
     if log_freq is not None and (type(log_freq) is not int or log_freq < 1):
         raise ValueError(f"log_freq must be 1 or more, or None, not {log_freq!r}")
     if not 0 < budget < 1:
         raise ValueError(f"budget must be between 0 and 1, not {budget!r}")
     size = parse_size(limit)
+    model, members, default = together(model)
     if not list(modules_of(model)):
         raise TypeError(f"{type(model).__name__} contains no torch.nn.Module")
-    unwatch(model)
-    name = type(model).__name__ if name is None else str(name)
-    handle = Watch(model, name, wanted, Steps(budget, log_freq), _path(dir, name), size)
+    unwatch(members)
+    name = default if name is None else str(name)
+    target = Target(backend, resume, dir, name, _path)
+    handle = Watch(model, name, wanted, Steps(budget, log_freq), target, size, options)
     with _lock:
-        _watched[id(model)] = handle
+        _watched.update((id(one), handle) for one in members)
     return handle
 
 
 def unwatch(model):
-    """End watching a model. Does nothing if it is not watched."""
-    with _lock:
-        handle = _watched.get(id(model))
-    if handle is not None:
-        handle.close()
+    """End watching a model, or several. Does nothing if it is not watched."""
+    for one in together(model)[1]:
+        with _lock:
+            handle = _watched.get(id(one))
+        if handle is not None:
+            handle.close()
+
+
+def watches():
+    """Each Watch that is open, a list."""
+    return list(dict.fromkeys(_watched.values()))
 
 
 def _wanted(log):
@@ -95,28 +123,28 @@ def _wanted(log):
 
 def _path(folder, name):
     when = time.strftime("%Y-%m-%d_%H-%M-%S")
-    stem = f"{when}_{re.sub(r'[^A-Za-z0-9_.-]+', '_', name) or 'model'}"
+    stem = f"{when}_{stem_of(name)}"
     path, number = os.path.join(os.fspath(folder), f"{stem}.scope"), 1
-    taken = {handle.path for handle in _watched.values()}
+    taken = {handle.path for handle in watches()}
     while path in taken or os.path.exists(path):
         number += 1
         path = os.path.join(os.fspath(folder), f"{stem}_{number}.scope")
     return path
 
 
-class Watch:
+class Watch(Reading):
     """A training that is followed; made by watch(). Use it as a context manager, or call
     close() at the end; the end of the process does so too."""
 
-    def __init__(self, model, name, wanted, steps, path, limit):
-        self._key, self._name, self._limit = id(model), name, limit
-        self._wanted, self._budget, self._path = wanted, steps, path
+    def __init__(self, model, name, wanted, steps, target, limit, options):
+        self._name, self._limit, self._options = name, limit, options
+        self._wanted, self._budget, self._target = wanted, steps, target
         chosen = {kind for word in wanted for kind in _LOGS[word]}
         self._kinds = sum(1 << KINDS.index(kind) for kind in chosen)
         self._writer = None
         self._pid = os.getpid()
         self._closed = self._told = False
-        self._count = self._next = self._number = 0
+        self._count, self._next, self._number = 0, target.first, target.first
         self._scalars, self._losses = {}, []
         self._rounds = Rounds()
         self._forget()
@@ -133,19 +161,27 @@ class Watch:
         recorder.watch = steps.watch = weakref.ref(self)
         recorder._optimizers = weakref.WeakKeyDictionary()
         recorder.__enter__()
+        try:
+            self._options.begin(recorder)
+            self._target.check(recorder)
+        except Exception:
+            recorder.stop()
+            raise
         return recorder
 
     def _forget(self):
         """A step begins."""
         self._in_step = self._done = self._graded = False
         self._passes = self._backwards = 0
+        self._attached = {}  # (id of a module, name) -> how often in this step
 
     # --- for users
 
     @property
     def path(self):
-        """The .scope file. It exists from the end of the first logged step on."""
-        return self._path
+        """The .scope file. It exists from the end of the first logged step on. None with
+        backend="none"."""
+        return self._target.path
 
     @property
     def steps(self):
@@ -176,8 +212,9 @@ class Watch:
                 return
             self._guard(self._write_rest)
             self._closed = True
-            if _watched.get(self._key) is self:
-                del _watched[self._key]
+            self._forget_watch()
+            if self._writer is not None:
+                self._guard(self._keep_memory, self._writer)
             writer, self._writer = self._writer, None
             self._guard(self._recorder.stop)
         if writer is not None and os.getpid() == self._pid:
@@ -195,7 +232,7 @@ class Watch:
 
     def __repr__(self):
         state = "closed" if self._closed else f"{self._count} steps"
-        return f"<torchoscope.Watch of {self._name}: {state}, {self._path}>"
+        return f"<torchoscope.Watch of {self._name}: {state}, {self._target}>"
 
     # --- what the hooks tell
 
@@ -285,7 +322,7 @@ class Watch:
             return
         self._told = True
         with contextlib.suppress(Exception):  # a filter may turn warnings into errors
-            warnings.warn(f"torchoscope: {text} ({self._path})", stacklevel=2)
+            warnings.warn(f"torchoscope: {text} ({self._target})", stacklevel=2)
 
     def _take_scalars(self):
         losses = [float(one) for one in self._losses]
@@ -306,6 +343,7 @@ class Watch:
         if phase == _EVAL and not self._count:  # no optimizer: passes are steps
             self._number, self._next = self._next, self._next + 1
         core = self._recorder._core
+        self._guard(self._options.stamp, self)
         try:
             if self._writer is None:
                 self._create(core)
@@ -334,20 +372,25 @@ class Watch:
     def _create(self, core):
         """The file, with the model and the recording of this first step."""
         try:
-            os.makedirs(os.path.dirname(self._path) or ".", exist_ok=True)
+            with contextlib.suppress(Exception):  # forward() that was called directly
+                self._recorder._unseen.tell(core)
             kinds = {type(module) for _, module in self._recorder._modules}
             self._recorder._kinds = [weakref.ref(kind) for kind in kinds]
             self._recorder._keep_code()
             run = self._recorder._now()
             text = f"{socket.gethostname()} {os.getpid()}"
-            self._writer = _core.HistoryWriter(run, self._path, self._limit, text)
+            self._writer, self._run = self._target.open(run, self._limit, text)
         except Exception as problem:
             self._say(f"training is not watched: {problem}")
             self._closed = True
-            with _lock:
-                _watched.pop(self._key, None)
+            self._forget_watch()
             self._recorder.stop()
             raise
+
+    def _forget_watch(self):
+        with _lock:
+            for key in [key for key, one in _watched.items() if one is self]:
+                del _watched[key]
 
     def _check(self):
         problem = self._writer.state()["problem"]
@@ -357,5 +400,5 @@ class Watch:
 
 @atexit.register
 def _close_all():
-    for handle in list(_watched.values()):
+    for handle in watches():
         handle.close()

@@ -96,7 +96,6 @@ def watch(
     reject = correct["reject_outlier_proportion"]
     options["delay"] = bool(correct["delay_log_multi_backward"])
     _check(bins, sample_n, reject)
-    _find_networkx()
     from torchoscope import op_kinds
     from torchoscope.compat.torchexplorer.explorer import Explorer
     from torchoscope.recorder import learn_holders
@@ -104,6 +103,7 @@ def watch(
     why = op_kinds.why_not()
     if why is not None:
         raise RuntimeError(f"watch() finds the structure by operations: {why}")
+    _find_networkx()
     target = _backend(backend, standalone_dir, verbose)
     former = core.watcher_of(module)
     if former is not None and former.is_of(module):
