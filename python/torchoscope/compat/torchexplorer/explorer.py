@@ -238,8 +238,9 @@ class Explorer:
         try:
             run = recorder.stop()
             time = self._time(root, step)
+            ungraded = self._ungraded(root)
             for call in structure.calls_of(run, _names(root), root).values():
-                self._count_call(call, self._ungraded(root))
+                self._count_call(call, ungraded)
             self._count_rest()
             for module in [*root.modules(), *self._dummies.values()]:
                 for hist in module.torchexplorer_metadata.histograms():

@@ -1,6 +1,7 @@
 """Histograms over time with TorchExplorer's bins: equal bins between two bounds, which
 the first values fix and which double when later ones lie outside."""
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Optional
 
@@ -28,8 +29,8 @@ class Sampler:
         self._generator = torch.Generator().manual_seed(0)
 
     def sample(self, tensor):
-        """A list of finite floats: a random sample (with replacement), without the share
-        that is farthest from the median."""
+        """A sorted list of finite floats: a random sample (with replacement), without the
+        share that is farthest from the median."""
         with hidden():
             x = plain(tensor.detach()).reshape(-1)
             x = x.abs() if x.is_complex() else x
@@ -38,7 +39,8 @@ class Sampler:
                 at = torch.randint(x.numel(), (wanted,), generator=self._generator)
                 x = x[at.to(x.device)]
             x = x.float().cpu()
-            return self._reject(x[x.isfinite()].double()).tolist()
+            found = x[x.isfinite()].sort()[0].tolist()
+        return self._inner(found)
 
     def norms(self, gradient):
         """The same of the L2 norms of a gradient's rows: one for each sample of the
@@ -50,11 +52,16 @@ class Sampler:
             x = torch.linalg.vector_norm(x.float(), dim=1) if x.numel() else x[:0, 0]
         return self.sample(x)
 
-    def _reject(self, x):
-        n = int(x.numel() * self._params.reject_outlier_proportion)
-        if n <= 0 or x.numel() == 0:
-            return x
-        return x[(x - x.median()).abs().argsort()[:-n]]
+    def _inner(self, values):
+        """Sorted values without outliers."""
+        first, last = 0, len(values) - 1
+        median = values[last // 2] if values else 0
+        for _ in range(int(len(values) * self._params.reject_outlier_proportion)):
+            if median - values[first] > values[last] - median:
+                first += 1
+            else:
+                last -= 1
+        return values[first : last + 1]
 
 
 class IncrementalHistogram:
@@ -69,6 +76,7 @@ class IncrementalHistogram:
         self.history_times = []
         self.history_bins = []
         self.bin_counts = [0] * params.bins
+        self._sums = []  # of the first 1, 2, ... columns
 
     def update(self, tensor):
         """Count the values of a tensor: a sample of them, without outliers. NaN and
@@ -76,10 +84,10 @@ class IncrementalHistogram:
         self.count(Sampler(self.params).sample(tensor))
 
     def count(self, values):
-        """Count a list of finite floats."""
+        """Count a sorted list of finite floats."""
         if not values:
             return
-        low, high = min(values), max(values)
+        low, high = values[0], values[-1]
         if self.min is None or self.max is None:
             # As TorchExplorer: 1.5 times the range below the smallest value and above it.
             self.min = low - 1.5 * (high - low) - _margin(low)
@@ -88,10 +96,13 @@ class IncrementalHistogram:
             self._double(below=True)
         while self.max <= high:
             self._double(below=False)
-        width = (self.max - self.min) / self.params.bins
-        for value in values:
-            at = int((value - self.min) / width)
-            self.bin_counts[min(at, self.params.bins - 1)] += 1
+        bins, width = self.params.bins, (self.max - self.min) / self.params.bins
+        before = 0
+        for i in range(bins):
+            upto = bisect_left(values, self.min + (i + 1) * width, before)
+            upto = upto if i < bins - 1 else len(values)
+            self.bin_counts[i] += upto - before
+            before = upto
 
     def push_history(self, time):
         """Complete the column, at this time, and begin another."""
@@ -106,11 +117,20 @@ class IncrementalHistogram:
         columns, times = self.history_bins, self.history_times
         if len(columns) <= subsample_n:
             return columns, times
+        for column in columns[len(self._sums) :]:
+            last = self._sums[-1] if self._sums else [0] * len(column)
+            self._sums.append([a + b for a, b in zip(last, column)])
         step = (len(columns) - 1) / (subsample_n - 1)
         at = [round(i * step) for i in range(subsample_n)]
         ends = [*at[1:], len(columns)]
-        merged = [_mean(columns[i:end]) for i, end in zip(at, ends)]
+        merged = [self._mean(i, end) for i, end in zip(at, ends)]
         return merged, [times[i] for i in at]
+
+    def _mean(self, first, end):
+        """The mean of each bin over some columns, rounded up."""
+        before = self._sums[first - 1] if first else [0] * self.params.bins
+        sums = zip(self._sums[end - 1], before)
+        return [-((b - a) // (end - first)) for a, b in sums]
 
     def _double(self, below):
         """Double the range on one side: pairs of bins become one."""
@@ -129,6 +149,7 @@ class IncrementalHistogram:
 
         self.bin_counts = merged(self.bin_counts)
         self.history_bins = [merged(counts) for counts in self.history_bins]
+        self._sums = []
 
     def __str__(self):
         return f"IncrementalHistogram(history={len(self.history_bins)})"
@@ -137,8 +158,3 @@ class IncrementalHistogram:
 def _margin(value):
     """So that a constant has a range too, however large it is."""
     return max(1e-4, abs(value) * 1e-6)
-
-
-def _mean(columns):
-    """The mean of each bin, rounded up."""
-    return [-(-sum(counts) // len(columns)) for counts in zip(*columns)]
