@@ -162,9 +162,9 @@ class Reading:
         if writer is not None:
             self._must_be_mine()
             writer.flush()
-            return History(self._run, str(self._target), _core.History(writer.path))
+            return History(self._run, self._path, _core.History(writer.path))
         if self._kept is not None:
-            return History(self._run, str(self._target), self._kept)
+            return History(self._run, self._path, self._kept)
         if self._run is None:
             raise RuntimeError("nothing was logged yet")
         return open_run(self.path)

@@ -86,7 +86,8 @@ def watch(
     model, members, default = together(model)
     if not list(modules_of(model)):
         raise TypeError(f"{type(model).__name__} contains no torch.nn.Module")
-    unwatch(members)
+    for one in members:
+        unwatch(one)
     name = default if name is None else str(name)
     target = Target(backend, resume, dir, name, _path)
     handle = Watch(model, name, wanted, Steps(budget, log_freq), target, size, options)
@@ -137,8 +138,9 @@ class Watch(Reading):
     close() at the end; the end of the process does so too."""
 
     def __init__(self, model, name, wanted, steps, target, limit, options):
-        self._name, self._limit, self._options = name, limit, options
-        self._wanted, self._budget, self._target = wanted, steps, target
+        self._name, self._limit = name, limit
+        self._wanted, self._budget, self._path = wanted, steps, str(target)
+        self._target, self._options = target, options
         chosen = {kind for word in wanted for kind in _LOGS[word]}
         self._kinds = sum(1 << KINDS.index(kind) for kind in chosen)
         self._writer = None
@@ -232,7 +234,7 @@ class Watch(Reading):
 
     def __repr__(self):
         state = "closed" if self._closed else f"{self._count} steps"
-        return f"<torchoscope.Watch of {self._name}: {state}, {self._target}>"
+        return f"<torchoscope.Watch of {self._name}: {state}, {self._path}>"
 
     # --- what the hooks tell
 
@@ -322,7 +324,7 @@ class Watch(Reading):
             return
         self._told = True
         with contextlib.suppress(Exception):  # a filter may turn warnings into errors
-            warnings.warn(f"torchoscope: {text} ({self._target})", stacklevel=2)
+            warnings.warn(f"torchoscope: {text} ({self._path})", stacklevel=2)
 
     def _take_scalars(self):
         losses = [float(one) for one in self._losses]

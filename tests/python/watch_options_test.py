@@ -176,11 +176,22 @@ class Several(Watched):
             with self.watch(given(maker, judge)) as handle:
                 self.gan(a=maker, b=judge)
             names = {row["name"] for row in torchoscope.open(handle.path).all_series()}
-            a, b = (
-                ("maker", "judge") if isinstance(given(0, 0), dict) else ("Linear", "Linear_2")
-            )
+            a, b = "Linear", "Linear_2"
+            if isinstance(given(0, 0), dict):
+                a, b = "maker", "judge"
             self.assertTrue({a, b, f"{a}.weight", f"{b}.bias"} <= names, names)
             self.assertIn(f"{a}_{b}", os.path.basename(handle.path))
+
+    def test_an_object_that_holds_models(self):
+        class Pipeline:
+            def __init__(self):
+                self.net, self.name = small(), "pipeline"
+
+        pipeline = Pipeline()
+        with self.watch(pipeline) as handle:
+            train(pipeline.net, 2)
+        series = torchoscope.open(handle.path).series("net.0", "output")
+        self.assertEqual(series.steps, [0, 1])
 
     def test_each_of_them_ends_it(self):
         one, two = small(), small()
@@ -211,7 +222,8 @@ class Recorded(Watched):
         broken = small()
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
-            with self.watch(broken, time_log=("epoch", lambda model, step: 1 / 0)) as handle:
+            time_log = "epoch", lambda model, step: 1 / 0
+            with self.watch(broken, time_log=time_log) as handle:
                 losses = train(broken, 3)
         self.assertEqual(len(told), 1)
         self.assertEqual(losses, train(small(), 3))

@@ -86,7 +86,6 @@ def watch(
 
     Returns a StructureWrapper. docs/python.md has the details.
     """
-    global _count
     options = _options(log, log_freq, ignore_io_grad_classes, time_log)
     correct = {
         "reject_outlier_proportion": reject_outlier_proportion,
@@ -96,24 +95,25 @@ def watch(
     reject = correct["reject_outlier_proportion"]
     options["delay"] = bool(correct["delay_log_multi_backward"])
     _check(bins, sample_n, reject)
-    from torchoscope import op_kinds
-    from torchoscope.compat.torchexplorer.explorer import Explorer
-    from torchoscope.recorder import learn_holders
-
-    why = op_kinds.why_not()
-    if why is not None:
-        raise RuntimeError(f"watch() finds the structure by operations: {why}")
-    _find_networkx()
+    _check_torch()
     target = _backend(backend, standalone_dir, verbose)
-    former = core.watcher_of(module)
-    if former is not None and former.is_of(module):
-        former.end()
     if disable_inplace:
         for one in module.modules():
             if hasattr(one, "inplace"):
                 one.inplace = False
-    learn_holders()
     params = core.HistogramParams(bins, sample_n, reject, options["unit"])
+    return _begin(module, options, params, target)
+
+
+def _begin(module, options, params, target):
+    global _count
+    from torchoscope.compat.torchexplorer.explorer import Explorer
+    from torchoscope.recorder import learn_holders
+
+    former = core.watcher_of(module)
+    if former is not None and former.is_of(module):
+        former.end()
+    learn_holders()
     wrapper = StructureWrapper()
     _explorers.add(Explorer(module, options, params, wrapper, target))
     _count += 1
@@ -165,7 +165,12 @@ def _check(bins, sample_n, reject):
         raise ValueError(f"reject_outlier_proportion must be from 0 to 1, not {reject!r}")
 
 
-def _find_networkx():
+def _check_torch():
+    from torchoscope import op_kinds
+
+    why = op_kinds.why_not()
+    if why is not None:
+        raise RuntimeError(f"watch() finds the structure by operations: {why}")
     try:
         import networkx  # noqa: F401
     except ImportError as error:

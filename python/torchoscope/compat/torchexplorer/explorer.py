@@ -336,7 +336,8 @@ class Explorer:
                     hists.output_hists[0].count(values)
         for module, name, value, grad in self._taken:
             shared = module.torchexplorer_metadata.shared_hists
-            for table, values in ((shared.param_hists, value), (shared.param_grad_hists, grad)):
+            pairs = (shared.param_hists, value), (shared.param_grad_hists, grad)
+            for table, values in pairs:
                 if values is not None:
                     if name not in table:
                         table[name] = IncrementalHistogram(self._params)
