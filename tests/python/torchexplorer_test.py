@@ -358,6 +358,15 @@ class Others(Strict):
             self.assertEqual(sum(first), 2 * (50 - 5))  # both passes, without outliers
             self.columns([metadata.shared_hists.param_grad_hists["weight"]], 3)
 
+    def test_many_forwards_before_a_backward(self):
+        model = nn.Linear(10, 10)
+        watch(model, log_freq=1, backend="none", sample_n=None)
+        for _ in range(70):
+            made = model(self.x)
+        made.sum().backward()
+        hist = model.torchexplorer_metadata.invocation_hists[0].input_hists[0]
+        self.assertEqual([sum(one) for one in hist.history_bins], [6 * 45])
+
     def test_two_backwards_without_saying_so(self):
         model = nn.Linear(10, 10)
         watch(model, log_freq=1, backend="none")

@@ -15,6 +15,8 @@ from torchoscope.compat.torchexplorer.rows import Rows
 from torchoscope.compat.torchexplorer.samples import Attached, Samples
 from torchoscope.device import hidden
 
+_MOST_PASSES = 64  # of one step
+
 
 class Explorer:
     """One watched model. A step ends with a backward that reaches a result of the model.
@@ -32,7 +34,7 @@ class Explorer:
         self._shown = False  # the step ended, and no pass began since
         self._inside = self._told = False
         self._dummies = {}  # (id of a module, name) -> DummyAttachModule
-        self._attached, self._taken = [], []
+        self._attached, self._taken, self._passes = [], [], 0
         for module in root.modules():
             core.give_metadata(module, self)
         self._unwrap = hooks.wrap_calls([root], self._call, self._lost)
@@ -124,8 +126,11 @@ class Explorer:
         if self._reached and self._core is not None:  # delay_log_multi_backward
             self._finish()
         self._reached = self._shown = False
+        if self._passes >= _MOST_PASSES:  # no backward comes: show the newest
+            self._drop()
         if self._core is None and self._step % self._options["log_freq"] == 0:
             self._start(root)
+        self._passes += 1
 
     def _start(self, root):
         log = self._options["log"]
@@ -146,7 +151,7 @@ class Explorer:
         listener = hooks.Listener(recorder.pre, recorder.post, self._raised)
         listener.compiled, listener.backward = recorder.compiled, self._backward
         self._core, self._listener = recorder, listener
-        self._attached, self._taken = [], []
+        self._attached, self._taken, self._passes = [], [], 0
         hooks.add(listener)
 
     def _raised(self, module, args, error):
