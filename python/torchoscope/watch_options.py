@@ -175,7 +175,7 @@ class Reading:
 
     def _keep_memory(self, writer):
         """A history in memory can be read after the end too."""
-        if self._target.how == "memory":
+        if self._target.how == "memory" and os.getpid() == self._pid:
             self._kept = _core.History(writer.path)
 
     def series(self, place, kind, call=0, path="", phase="train"):

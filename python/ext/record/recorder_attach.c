@@ -33,6 +33,14 @@ void recorder_attached_clear(struct recorder_attached *attached)
     buf_clear(&attached->histograms);
 }
 
+/* Lets a text point to its copy, and steps over it. */
+static void place_copy(struct str *text, const char **at)
+{
+    text->at = text->len > 0 ? *at : "";
+    if (text->len > 0)
+        *at += text->len;
+}
+
 const struct history_attached *recorder_attached(struct recorder_attached *attached,
                                                  uint32_t *ret_n)
 {
@@ -44,13 +52,8 @@ const struct history_attached *recorder_attached(struct recorder_attached *attac
     path = attached->paths.at;
     histogram = attached->histograms.at;
     for (uint32_t i = 0; i < attached->n; i++) {
-        struct history_attached *item = &attached->items[i];
-
-        item->path.at = path;
-        item->histogram.at = histogram;
-        path += item->path.len;
-        if (item->histogram.len > 0)
-            histogram += item->histogram.len;
+        place_copy(&attached->items[i].path, &path);
+        place_copy(&attached->items[i].histogram, &histogram);
     }
     *ret_n = attached->n;
     return attached->items;
