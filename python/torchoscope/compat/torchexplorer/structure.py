@@ -15,6 +15,7 @@ class Call:
         self.module, self.invocation = module, invocation
         self.inputs, self.outputs = inputs, outputs  # rows of values
         self.start, self.end = start, end  # nanoseconds
+        self.row = None  # of the recording; None for a tensor
         self.inner = []  # Calls directly inside it
         self.ops = []  # rows of the operations directly inside it
 
@@ -53,7 +54,6 @@ def _put_attached(calls, attached):
         value = [{"op_value": attached.op_value, "dtype": attached.dtype}]
         times = attached.time, attached.time
         call = Call(attached.module, attached.invocation, value, value, *times)
-        call.row = None
         around[-1].inner.append(call)
 
 
