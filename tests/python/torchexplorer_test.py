@@ -26,6 +26,7 @@ import vision_models
 from architectures import ARCHITECTURES
 from folder import TemporaryFolder
 from identity_test import all_of_it, bits, left_behind, seed
+from torchoscope import hooks
 from torchoscope.compat import torchexplorer
 from torchoscope.compat.torchexplorer import StructureWrapper, attach, core, rows, watch
 from torchoscope.compat.torchexplorer.core import (
@@ -80,6 +81,7 @@ class Strict(TemporaryFolder):
     def setUp(self):
         super().setUp()
         seed()
+        self.addCleanup(gc.collect)  # models with a step that no backward ended
         caught = warnings.catch_warnings()
         caught.__enter__()
         self.addCleanup(caught.__exit__, None, None, None)
@@ -712,13 +714,18 @@ class Harmless(Strict):
         self.assertEqual(len(hist.history_bins), 1)
 
     def test_a_model_that_goes(self):
-        model = nn.Linear(4, 2)
-        watch(model, log_freq=1, backend="none")
-        model(torch.randn(3, 4)).sum().backward()
-        gone = weakref.ref(model)
-        del model
-        gc.collect()
-        self.assertIsNone(gone())
+        for backward in (True, False):
+            model = nn.Linear(4, 2)
+            watch(model, log_freq=1, backend="none")
+            made = model(torch.randn(3, 4))
+            if backward:
+                made.sum().backward()
+            self.assertIs(hooks.is_used(), not backward)
+            gone = weakref.ref(model)
+            del model, made
+            gc.collect()
+            self.assertIsNone(gone())
+            self.assertFalse(hooks.is_used())
 
     def test_options(self):
         model = nn.Linear(4, 2)

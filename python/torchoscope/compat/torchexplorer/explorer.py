@@ -28,7 +28,7 @@ class Explorer:
         self._sampler = Sampler(params)
         self._pid = os.getpid()
         self._step = 0
-        self._core = self._listener = self._rows = None
+        self._core = self._unlisten = self._rows = None
         self._reached = False  # by a backward, since the last pass
         self._depth = 0  # of backwards
         self._shown = False  # the step ended, and no pass began since
@@ -80,10 +80,10 @@ class Explorer:
         """Forget the step that is recorded."""
         recorder, self._core = self._core, None
         if recorder is not None:
-            hooks.remove(self._listener)
+            self._unlisten()
             with contextlib.suppress(Exception):
                 recorder.stop()
-        self._listener, self._depth = None, 0
+        self._depth = 0
 
     # --- passes
 
@@ -148,15 +148,20 @@ class Explorer:
         )
         if ops is not None:
             ops.mode = recorder.ops_mode
-        listener = hooks.Listener(recorder.pre, recorder.post, self._raised)
-        listener.compiled, listener.backward = recorder.compiled, self._backward
-        self._core, self._listener = recorder, listener
+        weak = weakref.ref(self)  # a model that goes in the middle of a step takes us along
+
+        def backward(roots, gradients):
+            if weak() is not None:
+                weak()._backward(roots, gradients)
+
+        def raised(module, args, error):
+            recorder.raised(module, error)
+
+        listener = hooks.Listener(recorder.pre, recorder.post, raised)
+        listener.compiled, listener.backward = recorder.compiled, backward
+        self._core, self._unlisten = recorder, weakref.finalize(self, hooks.remove, listener)
         self._attached, self._taken, self._passes = [], [], 0
         hooks.add(listener)
-
-    def _raised(self, module, args, error):
-        if self._core is not None:
-            self._core.raised(module, error)
 
     def _end(self, root, result, copies):
         _write_back(copies)
@@ -237,7 +242,7 @@ class Explorer:
 
     def _finish(self):
         root, recorder, self._core = self._root(), self._core, None
-        hooks.remove(self._listener)
+        self._unlisten()
         step, self._step = self._step, self._step + 1
         self._shown = True
         try:
