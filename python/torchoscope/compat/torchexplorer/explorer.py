@@ -159,7 +159,8 @@ class Explorer:
 
         listener = hooks.Listener(recorder.pre, recorder.post, raised)
         listener.compiled, listener.backward = recorder.compiled, backward
-        self._core, self._unlisten = recorder, weakref.finalize(self, hooks.remove, listener)
+        self._core = recorder
+        self._unlisten = weakref.finalize(self, hooks.remove, listener)
         self._attached, self._taken, self._passes = [], [], 0
         hooks.add(listener)
 
