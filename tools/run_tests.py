@@ -394,6 +394,7 @@ SANITIZED = {
     "stress": ["Threads", "Fork", "Left"],
     "flops": ["Asking"],
     "identity": ["Identity.test_resnet", "Gradients.test_moe", "Gradients.test_lstm"],
+    "watch_options": ["Attach", "Memory", "Resumed"],
 }
 OUR_SOURCE = re.compile(
     r" (?:\S*\.\./|%s/)(?:src/(?!libsan)|python/)\S+\.[ch]:\d+" % ROOT

@@ -44,6 +44,7 @@ __all__ = [
     "Watch",
     "WatchPoint",
     "WatchStep",
+    "attach",
     "diff",
     "explore",
     "flops_formula",
@@ -72,7 +73,7 @@ _LATER |= {"watch": "watching", "unwatch": "watching", "Watch": "watching"}
 _LATER |= {"WatchPoint": "watch_sinks", "WatchStep": "watch_sinks"}
 _LATER |= {"replay": "replaying", "Replayed": "replaying"}
 _LATER |= {"Alarm": "watch_alarms"}
-_LATER |= {"History": "history", "Series": "history"}
+_LATER |= {"attach": "attaching", "History": "history", "Series": "history"}
 _LATER |= {"flops_formula": "flops", "register_flops": "flops"}
 
 

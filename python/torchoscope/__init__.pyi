@@ -42,6 +42,7 @@ __all__ = [
     "Watch",
     "WatchPoint",
     "WatchStep",
+    "attach",
     "diff",
     "explore",
     "flops_formula",
@@ -553,6 +554,7 @@ class Series:
         name: str,
         rows: list[dict[str, Any]],
         load: Callable[[], list[dict[str, Any]]] | None = None,
+        view: dict[str, Any] | None = None,
     ) -> None: ...
     @property
     def columns(self) -> list[str]: ...
@@ -560,6 +562,9 @@ class Series:
     def steps(self) -> list[int]: ...
     @property
     def histograms(self) -> list[dict[str, Any] | None]: ...
+    def grid(
+        self, bins: int | None = None, reject_outlier_proportion: float | None = None
+    ) -> dict[str, Any]: ...
     def numpy(self, column: str) -> Any: ...
     def to_pandas(self) -> Any: ...
     def __getitem__(self, column: str) -> list[Any]: ...
@@ -627,8 +632,9 @@ class Watch:
         name: str,
         wanted: Any,
         steps: Any,
-        path: str,
+        target: Any,
         limit: int,
+        options: Any,
         sinks: Any,
         on_alarm: Any,
     ) -> None: ...
@@ -641,6 +647,17 @@ class Watch:
     @property
     def keeps(self) -> int | None: ...
     def log(self, step: int | None = None, **scalars: Any) -> None: ...
+    def history(self) -> History: ...
+    def series(
+        self,
+        place: str,
+        kind: str,
+        call: int = 0,
+        path: str = "",
+        phase: Literal["train", "eval"] = "train",
+    ) -> Series: ...
+    def scalars(self, phase: Literal["train", "eval"] = "train") -> dict[str, Series]: ...
+    def alarms(self) -> list[dict[str, Any]]: ...
     def close(self) -> None: ...
     def __enter__(self) -> Self: ...
     def __exit__(self, *_: object) -> Literal[False]: ...
@@ -656,6 +673,14 @@ def watch(
     backend: _Backend | Iterable[_Backend] = "file",
     capsule: bool = True,
     on_alarm: Literal["print", "raise"] | Callable[[dict[str, Any]], object] | None = "print",
+    resume: bool | str | os.PathLike[str] = False,
+    time_log: tuple[str, Callable[[Any, int], float]] | None = None,
+    sample_n: int | None = 16384,
+    ignore_io_grad_classes: Iterable[type] = (),
+    bins: int = 30,
+    reject_outlier_proportion: float = 0.0,
+    disable_inplace: bool = False,
+    delay_log_multi_backward: bool = False,
 ) -> Watch: ...
 
 class Replayed:
@@ -673,6 +698,7 @@ class Replayed:
 
 def replay(path: str | os.PathLike[str], model: object) -> Replayed: ...
 def unwatch(model: object) -> None: ...
+def attach(tensor: Any, module: Any, name: str) -> Any: ...
 def record(
     model: object,
     *,

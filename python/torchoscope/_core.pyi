@@ -101,6 +101,7 @@ class Recorder:  # ext/record/record.h
     op_ns: int
     n_ops: int
     begin_ns: int
+    all_elements: bool
     mode: str
     def __new__(
         cls,
@@ -169,6 +170,18 @@ class Recorder:  # ext/record/record.h
     def stop(self) -> Run: ...
     def snapshot(self) -> Run: ...
     def ops_mode(self) -> Any: ...
+    def op_value(self, tensor: Any, /) -> int | None: ...
+    def ungraded(self, module: Any, /) -> None: ...
+    def attach(
+        self,
+        module: Any,
+        tensor: Any,
+        path: str,
+        call: int,
+        gradient: bool,
+        graded: bool,
+        /,
+    ) -> bool: ...
     def optimizer(self, begins: bool, /) -> None: ...
     def lend(self, tensor: Any, of: Any, /) -> int | None: ...
     def arm(self) -> None: ...
@@ -187,8 +200,15 @@ class Budget:  # run/budget.h
 
 @final
 class HistoryWriter:  # ext/types/history_types.h
+    path: str | None
     def __new__(
-        cls, run: Run, path: _Path | None, limit: int = 0, text: str = "", /
+        cls,
+        run: Run | None,
+        path: _Path | None,
+        limit: int = 0,
+        text: str = "",
+        how: str = "new",
+        /,
     ) -> Self: ...
     def add_sink(self, name: str, folder: _Path, run: Run, /) -> None: ...
     def keep_steps(self) -> None: ...

@@ -35,11 +35,11 @@ class Device:
 
     def add(self, value, tensor):
         """Measure `tensor`; finish() returns `value` with the row."""
-        with _unseen():
+        with hidden():
             if is_capturing(tensor.device) or self.marks.is_capturing():
                 return
             self.marks.ours()
-            x = _plain(tensor.detach()).reshape(-1)
+            x = plain(tensor.detach()).reshape(-1)
             sampled = self.mode == "sampled" and x.numel() >= SMALL
             row = _row(_some(x) if sampled else x, self.mode == "guard")
             values, rows = self._pending.setdefault(row.device, ([], []))
@@ -54,14 +54,14 @@ class Device:
         if self.marks.is_capturing() or any(map(is_capturing, pending)):
             return found  # no copies during graph capture
         for values, rows in pending.values():
-            with _unseen():
+            with hidden():
                 fetched = torch.stack(rows).cpu().tolist()
             found += [_as_told(*one, row) for one, row in zip(values, fetched)]
         return found
 
 
 @contextlib.contextmanager
-def _unseen():
+def hidden():
     """Disables gradients and hides the block from the user's torch modes."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(torch._C.DisableTorchFunction())
@@ -73,7 +73,7 @@ def _unseen():
         yield
 
 
-def _plain(x):
+def plain(x):
     """The elements as a tensor that converts to real numbers: quantised elements as
     stored, sparse tensors as their stored values."""
     if x.is_quantized:

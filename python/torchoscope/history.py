@@ -9,6 +9,7 @@ from torchoscope.recording import Recording
 KINDS = ("input", "output", "grad_input", "grad_output")
 KINDS += ("param", "grad_param", "update")
 PHASES = ("train", "eval")
+VIEW = ("bins", "reject_outlier_proportion")
 
 
 def open_run(path):
@@ -28,8 +29,9 @@ class Series:
     """Numbers over the steps of a training. `series["mean"]` is a list with a number for
     each step; `columns` has the names."""
 
-    def __init__(self, name, rows, load=None):
+    def __init__(self, name, rows, load=None, view=None):
         self._name, self._rows, self._load = name, rows, load
+        self._view = view or {}  # what watch() was given for grid()
 
     @property
     def columns(self):
@@ -48,6 +50,18 @@ class Series:
         no histogram."""
         rows = self._load() if self._load else ()
         return [row["histogram"] for row in rows]
+
+    def grid(self, bins=None, reject_outlier_proportion=None):
+        """The histograms in equal bins that all steps share, for a picture: a dict with
+        edges (one more than bins), counts (a list for each point), below and above (what
+        lies outside). reject_outlier_proportion: the share of all elements that is set
+        aside, farthest from the median. Both are as watch() was told if not given."""
+        view = {"bins": 30, "reject_outlier_proportion": 0.0, **self._view}
+        wanted = {"bins": bins, "reject_outlier_proportion": reject_outlier_proportion}
+        view.update((key, value) for key, value in wanted.items() if value is not None)
+        return histogram_grid(
+            self.histograms, int(view["bins"]), float(view["reject_outlier_proportion"])
+        )
 
     def numpy(self, column):
         """A list as a numpy array."""
@@ -72,6 +86,62 @@ class Series:
 
     def __repr__(self):
         return f"<torchoscope.Series {self._name}: {len(self)} points>"
+
+
+def histogram_grid(histograms, bins, reject):
+    """Series.grid(). A bin of a histogram counts where its middle lies."""
+    if bins < 1 or not 0 <= reject < 1:
+        raise ValueError(f"not possible: {bins} bins, {reject} rejected")
+    columns = [_bins_of(one) for one in histograms]
+    low, high = _bounds([one for column in columns for one in column], reject)
+    width = (high - low) / bins
+    grid = {"edges": [low + i * width for i in range(bins)] + [high], "counts": []}
+    grid.update(below=[], above=[])
+    for column in columns:
+        counts, below, above = [0] * bins, 0, 0
+        for middle, start, end, count in column:
+            if middle < low:
+                below += count
+            elif middle > high:
+                above += count
+            else:
+                at = int((middle - low) / width) if width > 0 else 0
+                counts[min(at, bins - 1)] += count
+        grid["counts"].append(counts)
+        grid["below"].append(below)
+        grid["above"].append(above)
+    return grid
+
+
+def _bins_of(histogram):
+    """[(middle, start, end, count)] of the bins that are not empty."""
+    if histogram is None:
+        return []
+    edges, counts = histogram["edges"], histogram["counts"]
+    return [
+        ((start + end) / 2, start, end, count)
+        for start, end, count in zip(edges, edges[1:], counts)
+        if count
+    ]
+
+
+def _bounds(found, reject):
+    """Where elements lie, without the share that is farthest from the median."""
+    if not found:
+        return 0.0, 1.0
+    found.sort()
+    total, seen = sum(one[3] for one in found), 0
+    for median, _, _, count in found:
+        seen += count
+        if 2 * seen >= total:
+            break
+    kept, room = [], total - int(total * reject)
+    for one in sorted(found, key=lambda one: abs(one[0] - median)):
+        if room <= 0:
+            break
+        room -= one[3]
+        kept.append(one)
+    return min(one[1] for one in kept), max(one[2] for one in kept)
 
 
 class History(Recording):
@@ -120,7 +190,9 @@ class History(Recording):
         number = found.get(path, next(iter(found.values())))
         points, at = self._history.points, PHASES.index(phase)
         name = f"{place} {kind}".strip()
-        return Series(name, points(number, at), lambda: points(number, at, True))
+        facts = self.facts
+        view = {key: facts[key] for key in VIEW if key in facts}
+        return Series(name, points(number, at), lambda: points(number, at, True), view)
 
     def _missing(self, place, kind, found):
         name = place or "the root"

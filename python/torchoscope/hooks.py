@@ -35,7 +35,7 @@ _listeners = []
 _backwards = []  # functions of add_backward()
 _handles = []
 _wrapped = {}  # id of a module -> _Wrapped
-_watches = []  # functions returned by watch_calls()
+_watches = set()  # weak references to what wrap_calls() returned
 _compiling = False
 _local = threading.local()
 
@@ -233,7 +233,7 @@ def _compiler_begins(*_):
     with _lock:
         _compiling = True
         _take_off()
-        for end in list(_watches):
+        for end in [weak() for weak in _watches]:
             with contextlib.suppress(Exception):
                 end(True)
 
@@ -486,25 +486,42 @@ def is_ours(call):
 def watch_calls(modules, begins, ends, lost):
     """Call begins(module, args, kwargs) and ends(module, result) around calls of these
     modules (result: None if it raised), without hooks, so that other calls cost nothing.
-    Returns a function that ends the watch. Returns None if this torch lacks the
-    attribute, or if compiled code has guards on it and would be recompiled. When torch
-    starts to compile, the watch ends and calls lost()."""
+    Returns and fails as wrap_calls()."""
+
+    def around(module, go, args, kwargs):
+        result = None
+        _tell_plainly(begins, module, args, kwargs)
+        try:
+            result = go(*args, **kwargs)
+            return result
+        finally:
+            _tell_plainly(ends, module, result)
+
+    return wrap_calls(modules, around, lost)
+
+
+def wrap_calls(modules, around, lost):
+    """Let around(module, go, args, kwargs) make the calls of these modules, by
+    go(*args, **kwargs). Returns a function that ends this, which the caller holds.
+    Returns None if this torch lacks the attribute, or if compiled code has guards on it
+    and would be recompiled. When torch starts to compile, it ends and calls lost()."""
     if not hasattr(torch.nn.Module, "_compiled_call_impl") or _has_compiled(modules):
         return None
     if not _watching and "torch._dynamo" in sys.modules:
         _watch_compiler()
-    done = [(module, *_watch(module, begins, ends)) for module in modules]
+    _skip_code(around.__code__)
+    done = [(weakref.ref(module), *_watch(module, around)) for module in modules]
 
     def unwatch(is_lost=False):
         with _lock:
-            if unwatch in _watches:
-                _watches.remove(unwatch)
+            _watches.discard(weak)
             if not _listeners:
                 _unwatch_compiler()
         if is_lost:
             lost()
-        for module, call, inner in done:
-            if module.__dict__.get("_compiled_call_impl") is not call:
+        for reference, call, inner in done:
+            module = reference()
+            if module is None or module.__dict__.get("_compiled_call_impl") is not call:
                 continue
             if inner is None:
                 del module.__dict__["_compiled_call_impl"]
@@ -513,7 +530,8 @@ def watch_calls(modules, begins, ends, lost):
         done.clear()
 
     with _lock:
-        _watches.append(unwatch)
+        weak = weakref.ref(unwatch, _watches.discard)
+        _watches.add(weak)
     return unwatch
 
 
@@ -563,7 +581,7 @@ def _tell_plainly(tell, *args):
 _skip_code(_tell_plainly.__code__)
 
 
-def _watch(module, begins, ends):
+def _watch(module, around):
     reference, inner = weakref.ref(module), module.__dict__.get("_compiled_call_impl")
 
     def watched_call(*args, **kwargs):
@@ -573,13 +591,7 @@ def _watch(module, begins, ends):
             return go(*args, **kwargs)
         if not _watching and "torch._dynamo" in sys.modules:
             _watch_compiler()
-        result = None
-        _tell_plainly(begins, this, args, kwargs)
-        try:
-            result = go(*args, **kwargs)
-            return result
-        finally:
-            _tell_plainly(ends, this, result)
+        return around(this, go, args, kwargs)
 
     watched_call.only_watches = inner is None
     _skip_code(watched_call.__code__)

@@ -251,7 +251,7 @@ class LiveRecording(Recording):
         if self._wanted["gradients"] or self._options["ops"]:
             listener.backward = core.backward
         if self._wanted["gradients"]:
-            _learn_holders()
+            learn_holders()
         if self._budget:
             self._budget.begin(core, listener, stack)
             self._budget.device = self._device
@@ -602,7 +602,7 @@ _hook_ns = None
 _learning = threading.Lock()
 
 
-def _learn_holders():
+def learn_holders():
     """Record the test modules of probes.py, once per process: see held.py."""
     if not held.is_wanted() or hooks.is_used() or not _learning.acquire(blocking=False):
         return

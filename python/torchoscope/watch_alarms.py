@@ -105,7 +105,7 @@ class Alarms:
     def verdict(self):
         """One line about the whole training."""
         watch = self._watch()
-        text = f"{watch.path}: {watch.steps:,} step{'' if watch.steps == 1 else 's'}"
+        text = f"{watch._target}: {watch.steps:,} step{'' if watch.steps == 1 else 's'}"
         if self.skips:
             text += f", {self.skips:,} skipped by the gradient scaler"
         worse = [one for one in self.found if one["severity"] != "note"]

@@ -195,7 +195,7 @@ class Sinks:
     def __init__(self, backend):
         one = isinstance(backend, str) or callable(backend)
         words = [backend] if one else list(backend)
-        known = ("file", *_NATIVE, *_TRACKERS)
+        known = ("file", "none", *_NATIVE, *_TRACKERS)
         for word in words:
             if word not in known and not callable(word):
                 names = ", ".join(map(repr, known))
@@ -206,7 +206,7 @@ class Sinks:
                 raise ModuleNotFoundError(
                     f"backend={word!r} needs the package {word}: pip install {word}"
                 )
-        self.file = "file" in words
+        self.words = [word for word in words if isinstance(word, str)]
         self._native = [word for word in _NATIVE if word in words]
         self._trackers = [_Tracker(word) for word in _TRACKERS if word in words]
         self._python = [_Callback(word) for word in words if callable(word)]

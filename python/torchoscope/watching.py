@@ -3,7 +3,6 @@
 import atexit
 import contextlib
 import os
-import re
 import shlex
 import socket
 import sys
@@ -19,6 +18,7 @@ from torchoscope.capsule import Capsule
 from torchoscope.history import KINDS
 from torchoscope.recorder import parse_size
 from torchoscope.restore import modules_of
+from torchoscope.watch_options import SAMPLE, Options, Reading, Target, stem_of, together
 from torchoscope.watch_sinks import Sinks
 from torchoscope.watch_steps import Recorder, Rounds, Steps
 
@@ -60,10 +60,19 @@ def watch(
     backend="file",
     capsule=True,
     on_alarm="print",
+    resume=False,
+    time_log=None,
+    sample_n=SAMPLE,
+    ignore_io_grad_classes=(),
+    bins=30,
+    reject_outlier_proportion=0.0,
+    disable_inplace=False,
+    delay_log_multi_backward=False,
 ):
     """Follow the training of `model`: writes series over its steps to a .scope file.
 
-    model     an nn.Module; a second watch() of it replaces the first
+    model     an nn.Module, or a list or dict of them; a second watch() of it replaces
+              the first
     log       what to log: "io", "io_grad", "params", "params_grad"; also "gradients",
               "parameters", "all"; [] or None: the structure and the first step only
     log_freq  log every n-th step; None: as often as the budget allows
@@ -72,42 +81,60 @@ def watch(
     budget    the share of time that logging may take; ignored with log_freq
     limit     the most that the file may have: old steps are merged to keep it
     backend   where steps go, one or a list: "file", "tensorboard", "csv", "wandb",
-              "trackio", or a function that is called with each WatchStep
+              "trackio", or a function that is called with each WatchStep; "none" keeps
+              the history in memory
     capsule   save the first step with a value that is not finite, for replay()
     on_alarm  what to do about NaN, loss spikes and the like: "print", "raise" (at the end
               of a step with NaN), a function that takes a dict, or None; they are in the
               file in any case
+    resume    a file to continue, or True: the newest run of this name in `dir`
+    time_log  (unit, function(model, step)): a scalar `unit` for each logged step
+    sample_n  how many elements of a tensor histograms count; None: all
+    ignore_io_grad_classes    no "io_grad" of these classes and of what is inside them
+    bins, reject_outlier_proportion    how Series.grid() shows histograms
+    disable_inplace, delay_log_multi_backward    not needed; they change nothing
 
     Returns a Watch. docs/python.md has the details.
     """
     wanted = _wanted(log)
+    options = Options(
+        sample_n, time_log, ignore_io_grad_classes, bins, reject_outlier_proportion
+    )
     if log_freq is not None and (type(log_freq) is not int or log_freq < 1):
         raise ValueError(f"log_freq must be 1 or more, or None, not {log_freq!r}")
     if not 0 < budget < 1:
         raise ValueError(f"budget must be between 0 and 1, not {budget!r}")
     size, sinks = parse_size(limit), Sinks(backend)
     on_alarm = watch_alarms.checked(on_alarm)
+    model, members, default = together(model)
     if not list(modules_of(model)):
         raise TypeError(f"{type(model).__name__} contains no torch.nn.Module")
-    unwatch(model)
-    name = type(model).__name__ if name is None else str(name)
-    steps, path = Steps(budget, log_freq), _path(dir, name)
-    sinks.open(os.path.basename(path)[: -len(".scope")])
-    handle = Watch(model, name, wanted, steps, path, size, sinks, on_alarm)
+    for one in members:
+        unwatch(one)
+    name = default if name is None else str(name)
+    steps, target = Steps(budget, log_freq), Target(sinks.words, resume, dir, name, _path)
+    sinks.open(os.path.basename(target.stem))
+    handle = Watch(model, name, wanted, steps, target, size, options, sinks, on_alarm)
     if capsule:
         share = budget / 3 if log_freq is None else None
         handle._capsule = Capsule(handle._recorder._modules, share)
     with _lock:
-        _watched[id(model)] = handle
+        _watched.update((id(one), handle) for one in members)
     return handle
 
 
 def unwatch(model):
-    """End watching a model. Does nothing if it is not watched."""
-    with _lock:
-        handle = _watched.get(id(model))
-    if handle is not None:
-        handle.close()
+    """End watching a model, or several. Does nothing if it is not watched."""
+    for one in together(model)[1]:
+        with _lock:
+            handle = _watched.get(id(one))
+        if handle is not None:
+            handle.close()
+
+
+def watches():
+    """Each Watch that is open, a list."""
+    return list(dict.fromkeys(_watched.values()))
 
 
 def _wanted(log):
@@ -124,30 +151,32 @@ def _wanted(log):
 
 def _path(folder, name):
     when = time.strftime("%Y-%m-%d_%H-%M-%S")
-    stem = f"{when}_{re.sub(r'[^A-Za-z0-9_.-]+', '_', name) or 'model'}"
+    stem = f"{when}_{stem_of(name)}"
     path, number = os.path.join(os.fspath(folder), f"{stem}.scope"), 1
-    taken = {handle._path for handle in _watched.values()}
+    taken = {f"{handle.folder}.scope" for handle in watches()}
     while path in taken or os.path.exists(path) or os.path.exists(path[:-6]):
         number += 1
         path = os.path.join(os.fspath(folder), f"{stem}_{number}.scope")
     return path
 
 
-class Watch:
+class Watch(Reading):
     """A training that is followed; made by watch(). Use it as a context manager, or call
     close() at the end; the end of the process does so too."""
 
-    def __init__(self, model, name, wanted, steps, path, limit, sinks, on_alarm):
-        self._sinks = sinks
-        self._key, self._name, self._limit = id(model), name, limit
-        self._wanted, self._budget, self._path = wanted, steps, path
+    def __init__(
+        self, model, name, wanted, steps, target, limit, options, sinks, on_alarm
+    ):
+        self._name, self._limit, self._sinks = name, limit, sinks
+        self._wanted, self._budget = wanted, steps
+        self._target, self._options = target, options
         chosen = {kind for word in wanted for kind in _LOGS[word]}
         self._kinds = sum(1 << KINDS.index(kind) for kind in chosen)
         self._writer = self._capsule = None
         self._forks = _forks[0]
         self._closed = self._told = self._rooted = False
         self._kept = None  # steps; told once
-        self._count = self._next = self._number = 0
+        self._count, self._next, self._number = 0, target.first, target.first
         self._scalars, self._losses = {}, []
         self._rounds = Rounds()
         self._alarms, self._first_hit = watch_alarms.Alarms(self, on_alarm), None
@@ -164,13 +193,20 @@ class Watch:
         recorder.watch = steps.watch = weakref.ref(self)
         recorder._optimizers = weakref.WeakKeyDictionary()
         recorder.__enter__()
-        self._alarms.begin(modules, recorder._ending)
+        try:
+            self._options.begin(recorder)
+            self._target.check(recorder)
+            self._alarms.begin(modules, recorder._ending)
+        except Exception:
+            recorder.stop()
+            raise
         return recorder
 
     def _forget(self):
         """A step begins."""
         self._in_step = self._done = self._graded = self._written = False
         self._passes = self._backwards = 0
+        self._attached = {}  # (id of a module, name) -> how often in this step
 
     # --- for users
 
@@ -178,12 +214,12 @@ class Watch:
     def path(self):
         """The .scope file. It exists from the end of the first logged step on. None if
         `backend` names no file."""
-        return self._path if self._sinks.file else None
+        return self._target.path
 
     @property
     def folder(self):
         """Where event files and CSV tables are."""
-        return self._path[: -len(".scope")]
+        return self._target.stem
 
     @property
     def steps(self):
@@ -223,11 +259,12 @@ class Watch:
             self._guard(self._alarms.close)
             self._kept = self.keeps
             self._closed, self._capsule = True, None
-            if _watched.get(self._key) is self:
-                del _watched[self._key]
+            self._forget_watch()
+            if self._writer is not None:
+                self._guard(self._keep_memory, self._writer)
             writer, self._writer = self._writer, None
             self._guard(self._recorder.stop)
-        if _forks[0] != self._forks:
+        if not self._is_mine():
             return
         if writer is not None:
             dropped = writer.state()["dropped"]
@@ -251,12 +288,16 @@ class Watch:
     def __repr__(self):
         state = "closed" if self._closed else f"{self._count} steps"
         keeps = f", keeps about {self.keeps} logged steps" if self.keeps else ""
-        return f"<torchoscope.Watch of {self._name}: {state}, {self._path}{keeps}>"
+        return f"<torchoscope.Watch of {self._name}: {state}, {self._target}{keeps}>"
 
     # --- what the hooks tell
 
+    def _is_mine(self):
+        """Not in a forked process?"""
+        return _forks[0] == self._forks
+
     def _mine(self):
-        return not self._closed and _forks[0] == self._forks
+        return not self._closed and self._is_mine()
 
     def _pass_begins(self, module, args, kwargs):
         if not self._mine():
@@ -375,7 +416,7 @@ class Watch:
                 why = "steps are too short to hold them all; from now on they are"
                 _print(f"step {step} was not saved for replay: {why}")
             return None
-        path = f"{self._path.removesuffix('.scope')}.nan.scope"
+        path = f"{self._target.stem}.nan.scope"
         about = {"step": step, "where": where, "text": text}
         try:
             os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
@@ -416,8 +457,7 @@ class Watch:
             return
         self._told = True
         with contextlib.suppress(Exception):  # a filter may turn warnings into errors
-            where = self.path or self.folder
-            warnings.warn(f"torchoscope: {text} ({where})", stacklevel=2)
+            warnings.warn(f"torchoscope: {text} ({self._target})", stacklevel=2)
 
     def _take_scalars(self):
         loss = self._alarms.take_loss(self._losses)
@@ -444,6 +484,7 @@ class Watch:
         if phase == _EVAL and not self._count:  # no optimizer: passes are steps
             self._number, self._next = self._next, self._next + 1
         core, alarms = self._recorder._core, self._alarms
+        self._guard(self._options.stamp, self)
         if self._writer is None:
             self._create(core)
         alarms.judge_operations(self._number)
@@ -474,23 +515,28 @@ class Watch:
         """The file, with the model and the recording of this first step."""
         began = _core.clock_ns()
         try:
-            os.makedirs(os.path.dirname(self._path) or ".", exist_ok=True)
+            with contextlib.suppress(Exception):  # forward() that was called directly
+                self._recorder._unseen.tell(core)
             kinds = {type(module) for _, module in self._recorder._modules}
             self._recorder._kinds = [weakref.ref(kind) for kind in kinds]
             self._recorder._keep_code()
             run = self._recorder._now()
             text = f"{socket.gethostname()} {os.getpid()}"
-            self._writer = _core.HistoryWriter(run, self.path, self._limit, text)
+            self._writer, self._run = self._target.open(run, self._limit, text)
             self._sinks.begin(self, self._writer, run)
             self._budget.created(self._writer, _core.clock_ns() - began)
         except Exception as problem:
             self._say(f"training is not watched: {problem}")
             self._closed = True
-            with _lock:
-                _watched.pop(self._key, None)
+            self._forget_watch()
             self._recorder.stop()
             self._sinks.end(self)
             raise
+
+    def _forget_watch(self):
+        with _lock:
+            for key in [key for key, one in _watched.items() if one is self]:
+                del _watched[key]
 
     def _check(self):
         state = self._writer.state()
@@ -499,7 +545,7 @@ class Watch:
         if self._kept is None and state["written"]:
             self._kept = state["keeps"]
             if self._kept < _FEW and sys.stderr is not None:
-                text = f"torchoscope: {self._path} keeps about {self._kept} logged steps"
+                text = f"torchoscope: {self._target} keeps about {self._kept} logged steps"
                 with contextlib.suppress(OSError):
                     print(f"{text} unmerged (limit=)", file=sys.stderr)
 
@@ -511,5 +557,5 @@ def _print(text):
 
 @atexit.register
 def _close_all():
-    for handle in list(_watched.values()):
+    for handle in watches():
         handle.close()

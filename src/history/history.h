@@ -7,6 +7,7 @@
  *     writer_file.c    creates, continues and closes the file
  *     writer_thread.c  one transaction per step; what happens when it fails
  *     fade.c           merges old steps when the file reaches its limit
+ *     memory.c         a history without a file
  *     journal.c        which journal a file system supports
  *   sink.h           who else gets each step (sinks/: event files, CSV)
  *   run_points.h     the recording of one step becomes its points

@@ -31,7 +31,10 @@ static int open_uri(struct history *history, const char *query, struct err *err)
     struct buf uri = BUF_INIT;
     int status = 0;
 
-    scope_uri(history->path, query, &uri);
+    if (history_is_memory(history->path))
+        buf_text(&uri, history->path);
+    else
+        scope_uri(history->path, query, &uri);
     if (uri.bad || sqlite3_open_v2(uri.at, &history->db, flags, NULL) != SQLITE_OK)
         status = history_sql_err(history->db, history->path, err);
     buf_release(&uri);
@@ -145,7 +148,7 @@ static bool is_replaced(const struct history *history)
 {
     struct file_key key;
 
-    return !history->memory && history->db &&
+    return !history->memory && history->db && !history_is_memory(history->path) &&
            (!live_file_key(history->path, &key) || key.inode != history->key.inode ||
             key.device != history->key.device);
 }

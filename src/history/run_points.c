@@ -162,6 +162,20 @@ static void add_merged(struct run_filling *f)
     }
 }
 
+static void add_attached(struct run_filling *f)
+{
+    for (uint32_t i = 0; i < f->points->n_attached; i++) {
+        const struct history_attached *item = &f->points->attached[i];
+        struct history_point point = {
+            .merged = 1, .stats = item->stats, .histogram = item->histogram};
+
+        if ((item->graded ? f->points->graded : HISTORY_EVAL) == f->phase &&
+            f->points->kinds & 1u << item->kind)
+            add_point(f, item->place, item->call, (enum history_kind)item->kind,
+                      item->path, &point);
+    }
+}
+
 /* The newest value and gradient of each parameter. */
 static void add_params(struct run_filling *f)
 {
@@ -218,6 +232,7 @@ int run_points_write(const struct run_points *points, enum history_phase phase,
         find_places(model, f.places);
         add_calls(&f);
         add_merged(&f);
+        add_attached(&f);
         if (phase == HISTORY_TRAIN)
             add_params(&f);
     }

@@ -16,6 +16,16 @@ struct history_update {
     struct str histogram; /* packed */
 };
 
+/* A tensor that was attached to a module. */
+struct history_attached {
+    uint32_t place, call;
+    uint8_t kind; /* HISTORY_OUTPUT, HISTORY_GRAD_OUTPUT */
+    bool graded;  /* its pass had gradients */
+    struct str path;
+    struct stats stats;
+    struct str histogram; /* packed; or empty */
+};
+
 struct run_points {
     const struct run *run;
     unsigned kinds;            /* wanted: bits 1 << enum history_kind */
@@ -24,6 +34,8 @@ struct run_points {
     uint32_t n_updates;
     const uint32_t *places; /* by place of the run's model: its place in the file's, or
                                HISTORY_NONE; NULL: the same */
+    const struct history_attached *attached;
+    uint32_t n_attached;
 };
 
 /* Was there a pass of this phase? */

@@ -49,6 +49,12 @@ struct history_writer *history_writer_create(const char *path, const struct run 
 struct history_writer *history_writer_resume(const char *path,
                                              const struct history_options *options,
                                              struct err *err);
+/* A history in memory, without a model; nothing is written to disk. It lasts as long as the
+ * writer or a reader has it open. */
+struct history_writer *history_writer_memory(const struct history_options *options,
+                                             struct err *err);
+/* What history_open() takes, in this process, while the writer is open. */
+const char *history_writer_path(const struct history_writer *writer);
 
 /* The thread hands every step that it takes from now on to this sink too, also if the
  * file cannot be written. Takes the sink: closing the writer closes it. */

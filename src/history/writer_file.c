@@ -72,7 +72,8 @@ writer_new(const char *path, const struct history_options *options, struct err *
 
     if (writer) {
         writer->path = strdup(path ? path : "");
-        writer->file = path ? realpath(path, NULL) : NULL;
+        if (path)
+            writer->file = history_is_memory(path) ? strdup(path) : realpath(path, NULL);
         writer->wal_path = writer->file ? joined(writer->file, "-wal") : NULL;
         writer->chunk = history_chunk_new();
     }
@@ -237,7 +238,8 @@ static bool try_wal(struct history_writer *writer)
     return false;
 }
 
-static int open_database(struct history_writer *writer, struct err *err)
+/* The connection to a file that exists. */
+static int open_file(struct history_writer *writer, struct err *err)
 {
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
 
@@ -251,6 +253,29 @@ static int open_database(struct history_writer *writer, struct err *err)
         return history_sql_err(writer->db, writer->path, err);
     if (sqlite3_db_readonly(writer->db, "main") == 1)
         return err_set_about(err, ERR_IO, writer->path, ": cannot be written to");
+    return 0;
+}
+
+/* A new database in memory. */
+static int open_memory(struct history_writer *writer, struct err *err)
+{
+    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
+                      SQLITE_OPEN_URI;
+
+    if (sqlite3_open_v2(writer->file, &writer->db, flags, NULL) != SQLITE_OK)
+        return history_sql_err(writer->db, writer->path, err);
+    if (history_file_create(writer->db, err) < 0)
+        return -1;
+    return history_tables_create(writer->db, err);
+}
+
+static int open_database(struct history_writer *writer, struct err *err)
+{
+    int status = history_is_memory(writer->file) ? open_memory(writer, err)
+                                                 : open_file(writer, err);
+
+    if (status < 0)
+        return -1;
     scope_make_careful(writer->db);
     sqlite3_busy_timeout(writer->db, BUSY_MS);
     if (history_tables_check(writer->db, writer->path, err) < 0)
@@ -344,6 +369,23 @@ struct history_writer *history_writer_resume(const char *path,
     struct history_writer *writer = writer_new(path, options, err);
 
     return writer ? start(writer, true, err) : NULL;
+}
+
+struct history_writer *history_writer_memory(const struct history_options *options,
+                                             struct err *err)
+{
+    char *name = history_memory_name();
+    struct history_writer *writer = name ? writer_new(name, options, err) : NULL;
+
+    if (!name)
+        err_set(err, ERR_LIMIT, "no memory left");
+    free(name);
+    return writer ? start(writer, false, err) : NULL;
+}
+
+const char *history_writer_path(const struct history_writer *writer)
+{
+    return writer->file;
 }
 
 /* ---- the end ---- */

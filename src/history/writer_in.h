@@ -134,6 +134,11 @@ int history_fade(struct history_writer *writer, uint64_t need);
 /* What the limit leaves for the -wal while `need` bytes are written. */
 uint64_t history_wal_room(const struct history_writer *writer, uint64_t need);
 
+/* ---- memory.c ---- */
+
+/* A new name for a history in memory, on the heap; NULL: no memory. */
+char *history_memory_name(void);
+
 /* ---- journal.c ---- */
 
 /* Does WAL work there: are all its users on this machine? False if not sure. */

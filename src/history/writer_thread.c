@@ -23,6 +23,9 @@ uint64_t history_writer_bytes(const struct history_writer *writer)
 
     if (!writer->db)
         return 0;
+    if (history_is_memory(writer->file))
+        return (uint64_t)history_ask(writer->db, "PRAGMA page_count") *
+               (uint64_t)writer->page;
     /* stat() opens nothing, so the locks of the file stay. */
     if (stat(writer->file, &info) == 0)
         bytes += (uint64_t)info.st_size;
@@ -252,13 +255,20 @@ static void remember(struct history_writer *writer, struct history_message *mess
     writer->next_note += message->n_notes;
 }
 
-static int write_step(struct history_writer *writer, struct history_message *message,
-                      struct err *err)
+/* Is the file still where it was? */
+static bool is_there(const struct history_writer *writer)
 {
     struct file_key key;
 
-    if (!live_file_key(writer->file, &key) || key.inode != writer->key.inode ||
-        key.device != writer->key.device)
+    return history_is_memory(writer->file) ||
+           (live_file_key(writer->file, &key) && key.inode == writer->key.inode &&
+            key.device == writer->key.device);
+}
+
+static int write_step(struct history_writer *writer, struct history_message *message,
+                      struct err *err)
+{
+    if (!is_there(writer))
         return err_set_about(err, ERR_CHANGED, writer->path,
                              ": removed or replaced while it was written. Training "
                              "continues without its history");

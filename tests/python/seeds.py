@@ -11,7 +11,8 @@ from pathlib import Path
 
 COPIES = Path(__file__).resolve().parent / "seeds"
 ORIGINALS = Path(__file__).resolve().parents[3] / "shared" / "seeds"
-NUMBERS = ("000", "001", "002", "003")
+_IMPORT = "from torchoscope.compat import torchexplorer"
+NUMBERS = ("000", "001", "002", "003", "004")
 
 
 def blocks(text):
@@ -51,6 +52,7 @@ def changed(code):
     """The one change: who is imported."""
     code = code.replace("from model_", "from torchoscope.compat.model_")
     code = code.replace("from torch_vis ", "from torchoscope.compat.torch_vis ")
+    code = re.sub(r"(?m)^import torchexplorer$", _IMPORT, code)
     ours = "torchoscope.compat.rp"
     code = re.sub(r"(?m)^( *)import rp$", rf"\1import {ours} as rp", code)
     return re.sub(r"(?m)^( *)from rp\.libs\.\w+ import", rf"\1from {ours} import", code)

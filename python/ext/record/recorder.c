@@ -240,6 +240,7 @@ static void recorder_dealloc(PyObject *self)
     release_recording(recorder);
     recorder_watch_free(recorder->watch);
     judge_free(recorder->judge);
+    recorder_attached_free(recorder->attached);
     ops_free(recorder->ops);
     seen_free(recorder->seen);
     frames_free(recorder->frames);
@@ -616,6 +617,33 @@ static PyObject *mode_for_ops(PyObject *self, PyObject *unused)
     return ops_mode(self, recorder->ops);
 }
 
+static PyObject *attach(PyObject *self, PyObject *args)
+{
+    return recorder_attach(recorder_of(self), args);
+}
+
+static PyObject *ungraded(PyObject *self, PyObject *module)
+{
+    struct recorder *recorder = recorder_of(self);
+    uint32_t object = live_known_object(recorder->live, module);
+
+    if (object < recorder->model->n_objects)
+        recorder->about[object] |= RECORDER_UNGRADED;
+    Py_RETURN_NONE;
+}
+
+static PyObject *op_value(PyObject *self, PyObject *tensor)
+{
+    struct recorder *recorder = recorder_of(self);
+    uint32_t value = RUN_NONE;
+
+    if (recorder->ops && recorder->trace)
+        value = ops_value(recorder->ops, tensor);
+    if (value == RUN_NONE)
+        Py_RETURN_NONE;
+    return PyLong_FromUnsignedLong(value);
+}
+
 static PyObject *optimizer(PyObject *self, PyObject *begins)
 {
     struct recorder *recorder = recorder_of(self);
@@ -695,6 +723,7 @@ static PyMemberDef members[] = {
     {"hook_ns", T_ULONGLONG, MEMBER(hook_ns), 0, "of torch's hooked path, each call"},
     {"op_ns", T_ULONGLONG, MEMBER(op_ns), 0, "of torch's mode, each operation"},
     {"begin_ns", T_ULONGLONG, MEMBER(begin_ns), 0, "when it began"},
+    {"all_elements", T_BOOL, MEMBER(all_elements), 0, "histograms are no samples"},
     {NULL, 0, 0, 0, NULL},
 };
 
@@ -731,6 +760,9 @@ static PyMethodDef methods[] = {
     {"calls", calls, METH_O, "calls(module): how many so far"},
     {"stop", stop, METH_NOARGS, "End the recording; a Run."},
     {"ops_mode", mode_for_ops, METH_NOARGS, "A mode that records operations."},
+    {"attach", attach, METH_VARARGS, "attach(module, tensor, ...): a point of it"},
+    {"ungraded", ungraded, METH_O, "ungraded(module): record no gradients of it"},
+    {"op_value", op_value, METH_O, "op_value(tensor): number of what it holds now"},
     {"optimizer", optimizer, METH_O, "optimizer(begins): step() begins or ends"},
     {"snapshot", snapshot, METH_NOARGS, "A Run of the recording so far."},
     {"lend", lend, METH_VARARGS, "lend(tensor, of): keep its elements without a copy"},

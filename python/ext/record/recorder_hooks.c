@@ -310,7 +310,7 @@ static void begin_call(struct visit *visit, PyObject *module, uint32_t object,
     if (call == RUN_NONE)
         return;
     visit->wants = wants_of(visit);
-    if (recorder->grads)
+    if (recorder->grads && !(recorder->about[object] & RECORDER_UNGRADED))
         visit->grads = grads_enter(recorder->grads, visit->stack->number);
     walk_arguments(args, kwargs, recorder_names(recorder, module, object), add_input,
                    visit, &cut);

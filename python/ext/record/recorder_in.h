@@ -17,16 +17,18 @@
 #include "run/trace.h"
 
 struct grads;
-struct recorder_watch; /* a training that is watched (recorder_watch.c) */
-struct judge;          /* ... and its judge (judge/judge.h) */
-struct recorder_ops;   /* operations (ops.h) */
-struct frames;         /* the calls under way on each thread (recorder_frames.c) */
-struct code_lines;     /* source lines of calls (recorder_line.c) */
+struct recorder_watch;    /* a training that is watched (recorder_watch.c) */
+struct judge;             /* ... and its judge (judge/judge.h) */
+struct recorder_attached; /* tensors attached to its modules (recorder_attach.c) */
+struct recorder_ops;      /* operations (ops.h) */
+struct frames;            /* the calls under way on each thread (recorder_frames.c) */
+struct code_lines;        /* source lines of calls (recorder_line.c) */
 
 enum recorder_about {
     RECORDER_KEEPS = 1,        /* keep the elements of its values */
     RECORDER_TOLD_KEPT = 2,    /* a gap was added: merged calls keep no elements */
     RECORDER_TOLD_OUTSIDE = 4, /* a gap was added: it calls modules outside the model */
+    RECORDER_UNGRADED = 8,     /* gradients of its values are not recorded */
 };
 
 struct recorder {
@@ -38,8 +40,10 @@ struct recorder {
     struct grads *grads;      /* NULL: gradients are not recorded */
     struct recorder_ops *ops; /* NULL: operations are not recorded */
     struct frames *frames;
-    struct recorder_watch *watch; /* NULL: a plain recording */
-    struct judge *judge;          /* likewise */
+    struct recorder_watch *watch;       /* NULL: a plain recording */
+    struct judge *judge;                /* likewise */
+    struct recorder_attached *attached; /* NULL: none yet */
+    bool all_elements;                  /* histograms count all, not a sample */
     struct trace_wanted wanted;
     struct code_lines *lines; /* NULL: lines are not recorded */
     enum measure_mode mode;
@@ -150,6 +154,16 @@ PyObject *recorder_guard(struct recorder *recorder, PyObject *args);
 PyObject *recorder_judge_loss(struct recorder *recorder, PyObject *args);
 PyObject *recorder_judge_guard(struct recorder *recorder, PyObject *args);
 PyObject *recorder_judge_run(struct recorder *recorder, PyObject *args);
+
+/* The method attach(module, tensor, path, call, gradient, graded): True if it was
+ * measured. */
+PyObject *recorder_attach(struct recorder *recorder, PyObject *args);
+/* What was attached since the last clear(), valid until the next attach(). */
+struct history_attached;
+const struct history_attached *recorder_attached(struct recorder_attached *attached,
+                                                 uint32_t *ret_n);
+void recorder_attached_clear(struct recorder_attached *attached);
+void recorder_attached_free(struct recorder_attached *attached);
 
 /* ---- calls under way */
 

@@ -95,7 +95,9 @@ struct str recorder_spread(struct recorder *recorder, const struct live_tensor *
     struct memory memory = tensor_memory(look);
 
     if (recorder->mode == MEASURE_GUARD ||
-        spread_memory(watch->counter, &memory, SPREAD_SOME, &watch->spread, NULL) < 0)
+        spread_memory(watch->counter, &memory,
+                      recorder->all_elements ? SPREAD_ALL : SPREAD_SOME, &watch->spread,
+                      NULL) < 0)
         return STR("");
     buf_clear(&watch->packed);
     spread_pack(&watch->spread, &watch->packed);
@@ -408,11 +410,13 @@ PyObject *recorder_log(struct recorder *recorder, PyObject *args)
     points.run = run;
     points.graded = graded == 0 ? HISTORY_TRAIN : HISTORY_EVAL;
     points.places = recorder->watch->places;
+    points.attached = recorder_attached(recorder->attached, &points.n_attached);
     with.number = number;
     with.writer = object;
     with.skipped = skipped;
     with.relu_loss = relu_loss;
     alarms = write_run(recorder, &points, &with, writer);
+    recorder_attached_clear(recorder->attached);
     run->model = NULL; /* the new trace has it */
     run_free(run);
     recorder->own_ns += recorder_clock() - began;

@@ -10,9 +10,11 @@
 
 #include <stdbool.h>
 
-/* _core.HistoryWriter(run, path, limit=0, text=""): a new .scope file with this _core.Run
- * and an empty history; `text` says who writes it; `path` None: no file. A thread writes
- * what it gets.
+/* _core.HistoryWriter(run, path, limit=0, text="", how="new"): a new .scope file with this
+ * _core.Run and an empty history, or with path None no file, for sinks alone.
+ * how="resume" continues that of a file, how="memory" begins one in memory: then `run` is
+ * None, and in memory `path` too. `text` says who writes it. A thread writes what it gets.
+ *   path                          for _core.History() in this process
  *   add_sink(name, folder, run)   also write there: "tensorboard", "csv"
  *   keep_steps()                  from now on keep each step for take_steps()
  *   take_steps() -> list          the kept ones as dicts; they are forgotten

@@ -1,6 +1,8 @@
 /* The type _core.HistoryWriter. */
 #include "ext/types/history_types.h"
 
+#include <string.h>
+
 #include "base/err.h"
 #include "ext/scalars.h"
 #include "ext/types/answers_in.h"
@@ -21,36 +23,70 @@ struct history_writer *writer_of(PyObject *self)
     return writer;
 }
 
+/* Creates, continues or begins in memory. NULL: an exception is set. */
+static struct history_writer *open_writer(PyTypeObject *type, PyObject *run,
+                                          PyObject *path, const char *how,
+                                          const struct history_options *options)
+{
+    struct history_writer *writer = NULL;
+    PyObject *bytes = NULL;
+    struct err err = {0};
+
+    if (strcmp(how, "memory") == 0) {
+        writer = history_writer_memory(options, &err);
+    } else if (path != Py_None && !PyUnicode_FSConverter(path, &bytes)) {
+        return NULL;
+    } else if (bytes && strcmp(how, "resume") == 0) {
+        writer = history_writer_resume(PyBytes_AsString(bytes), options, &err);
+    } else if (PyObject_TypeCheck(
+                   run, (PyTypeObject *)ext_state((PyObject *)type)->run_type)) {
+        writer = history_writer_create(bytes ? PyBytes_AsString(bytes) : NULL,
+                                       answers_of(run), answers_source(run), options,
+                                       &err);
+    } else {
+        PyErr_SetString(PyExc_TypeError, "a new history needs a Run");
+    }
+    Py_XDECREF(bytes);
+    if (!writer && !PyErr_Occurred())
+        ext_raise(&err);
+    return writer;
+}
+
 static PyObject *make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     struct history_options options = {0};
     struct history_writer *writer;
     unsigned long long limit = 0;
-    struct err err = {0};
-    PyObject *run, *path = NULL, *given, *self;
-    const char *text = "";
+    PyObject *run, *path, *self;
+    const char *text = "", *how = "new";
 
     (void)kwargs;
-    if (!PyArg_ParseTuple(args, "O!O|Ks:HistoryWriter",
-                          ext_state((PyObject *)type)->run_type, &run, &given, &limit,
-                          &text) ||
-        (given != Py_None && !PyUnicode_FSConverter(given, &path)))
+    if (!PyArg_ParseTuple(args, "OO|Kss:HistoryWriter", &run, &path, &limit, &text,
+                          &how))
         return NULL;
     options.limit = limit;
     options.text = str_of(text);
-    writer =
-        history_writer_create(path ? PyBytes_AsString(path) : NULL, answers_of(run),
-                              answers_source(run), &options, &err);
-    Py_XDECREF(path);
+    writer = open_writer(type, run, path, how, &options);
     if (!writer)
-        return ext_raise(&err);
+        return NULL;
     self = alloc(type, 0);
     if (self)
         ((struct writer_object *)self)->writer = writer;
     else
-        history_writer_close(writer, &err);
+        history_writer_close(writer, NULL);
     return self;
+}
+
+static PyObject *get_path(PyObject *self, void *unused)
+{
+    struct history_writer *writer = writer_of(self);
+    const char *path = writer ? history_writer_path(writer) : NULL;
+
+    (void)unused;
+    if (!writer)
+        return NULL;
+    return path ? PyUnicode_DecodeFSDefault(path) : Py_NewRef(Py_None);
 }
 
 /* Without the GIL: it waits for the disk. */
@@ -216,8 +252,14 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static PyGetSetDef getters[] = {
+    {"path", get_path, NULL, "for History() in this process", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 static PyType_Slot slots[] = {
     {Py_tp_new, make},
+    {Py_tp_getset, getters},
     {Py_tp_dealloc, dealloc},
     {Py_tp_methods, methods},
     {0, NULL},

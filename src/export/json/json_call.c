@@ -47,6 +47,8 @@ void document_run_value(struct document *doc, uint32_t number)
         export_list(json, "strides", run->dims + value->strides, value->rank);
     if (value->storage != RUN_NONE)
         json_u64(json, "storage", value->storage);
+    if (value->op_value != RUN_NONE)
+        json_u64(json, "op_value", value->op_value);
     if (value->class_name)
         json_str(json, "class", run_string(run, value->class_name));
     json_bool(json, "requires_grad", value->flags & RUN_REQUIRES_GRAD);

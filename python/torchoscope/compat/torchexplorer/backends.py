@@ -1,0 +1,72 @@
+"""Where the rows of a logged step go."""
+
+import json
+import os
+import tempfile
+
+
+class Nowhere:
+    """backend="none": histograms and structure stay in the process."""
+
+    rows = False
+
+    def update(self, rows):
+        pass
+
+
+class Standalone:
+    """backend="standalone": DIR/data/data.json, replaced as a whole, so that a reader
+    never sees half of it."""
+
+    rows = True
+
+    def __init__(self, folder, verbose):
+        self._path = os.path.join(os.path.abspath(folder), "data", "data.json")
+        self._tell = verbose
+        os.makedirs(os.path.dirname(self._path), exist_ok=True)
+        if os.path.exists(self._path):  # of an earlier run
+            os.remove(self._path)
+
+    def update(self, rows):
+        folder = os.path.dirname(self._path)
+        handle, name = tempfile.mkstemp(dir=folder, suffix=".json")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump(rows, file)
+            os.chmod(name, 0o644)
+            os.replace(name, self._path)
+        except BaseException:
+            os.unlink(name)
+            raise
+        if self._tell:
+            print(f"torchoscope: the data of TorchExplorer's page is in {self._path}")
+            self._tell = False
+
+
+class Wandb:
+    """backend="wandb": a table and TorchExplorer's chart of it in the current run."""
+
+    rows = True
+
+    def __init__(self, number):
+        try:
+            import wandb
+        except ImportError as error:
+            text = "backend='wandb' needs wandb, which is not installed: pip install "
+            text += "wandb, or use backend='standalone' or backend='none'"
+            raise ImportError(text, name="wandb") from error
+        self._wandb, self._name = wandb, f"explorer_chart_{number}"
+
+    def update(self, rows):
+        wandb = self._wandb
+        if wandb.run is None:
+            raise RuntimeError("call wandb.init() before the training")
+        keys = list(rows[0])
+        table = wandb.Table(columns=keys, data=[[row[k] for k in keys] for row in rows])
+        chart = wandb.plot_table(
+            vega_spec_name="spfrom_team/torchexplorer_v4a",
+            data_table=table,
+            fields={key: key for key in keys},
+            string_fields={},
+        )
+        wandb.log({self._name: chart}, commit=False)

@@ -1,0 +1,193 @@
+"""Options of watch() that concern what is recorded and where it goes, and reading a
+training while it runs."""
+
+import contextlib
+import os
+import re
+
+from torchoscope import _core
+from torchoscope.history import History, open_run
+
+SAMPLE = 16384  # SPREAD_SAMPLE of src/measure/spread.h
+
+
+class Models:
+    """Several models that are watched as one: its attributes."""
+
+
+def together(model):
+    """(what to watch, the models in it, a name for it): several models become one."""
+    if isinstance(model, (list, tuple)):
+        named = {}
+        for one in model:
+            name, number = type(one).__name__, 1
+            while name in named:
+                number += 1
+                name = f"{type(one).__name__}_{number}"
+            named[name] = one
+    elif isinstance(model, dict):
+        named = {str(name): one for name, one in model.items()}
+    else:
+        return model, [model], type(model).__name__
+    for name, one in named.items():
+        if not hasattr(one, "named_modules"):
+            raise TypeError(f"{name} is a {type(one).__name__}, not a torch.nn.Module")
+        if "." in name:
+            raise ValueError(f"the name of a model must not contain a dot: {name!r}")
+    found = Models()
+    vars(found).update(named)
+    return found, list(named.values()), "_".join(named)
+
+
+class Options:
+    """What watch() was asked for besides the words of `log`."""
+
+    def __init__(self, sample_n, time_log, ignored, bins, reject):
+        if sample_n not in (None, SAMPLE):
+            text = f"sample_n must be {SAMPLE}, or None for all elements"
+            raise ValueError(f"{text}, not {sample_n!r}")
+        if time_log is not None:
+            unit, time = time_log
+            if not isinstance(unit, str) or not callable(time):
+                raise TypeError("time_log must be (unit, function(model, step))")
+        if type(bins) is not int or bins < 1:
+            raise ValueError(f"bins must be an int of 1 or more, not {bins!r}")
+        if not 0 <= reject < 1:
+            text = "reject_outlier_proportion must be 0 or more, and below 1"
+            raise ValueError(f"{text}, not {reject!r}")
+        self._all, self._time, self._ignored = sample_n is None, time_log, tuple(ignored)
+        self._view = {"bins": bins, "reject_outlier_proportion": reject}
+
+    def begin(self, recorder):
+        """Tell the recorder."""
+        core = recorder._core
+        core.all_elements = self._all
+        for key, value in self._view.items():
+            core.fact(key, value)
+        graded, modules = set(), dict(recorder._modules)
+        for name, module in modules.items():  # a module comes before what is inside it
+            above = name.rpartition(".")[0]
+            if type(module) not in self._ignored and (
+                name == "" or above in graded or above not in modules
+            ):
+                graded.add(name)
+            else:
+                core.ungraded(module)
+
+    def stamp(self, handle):
+        """Add the time of a step that is logged to its scalars."""
+        if self._time is not None:
+            unit, time = self._time
+            value = float(time(handle._recorder._model, handle._number))
+            handle._scalars.setdefault(unit, value)
+
+
+class Target:
+    """Where the history goes: a new file, one that is continued, memory, or to sinks
+    alone."""
+
+    def __init__(self, words, resume, folder, name, new_path):
+        self.first, self._file_run = 0, None
+        if resume and "file" not in words:
+            raise ValueError('resume needs a file: `backend` must name "file"')
+        found = _newest(folder, name) if resume is True else resume or None
+        path = os.fspath(found) if found else new_path(folder, name)
+        self.stem = path.removesuffix(".scope")  # of all that is written
+        self.path = path if "file" in words else None
+        self.how = "memory" if self.path is None and "none" in words else "new"
+        if found and os.path.exists(path):
+            self._continue()
+
+    def _continue(self):
+        self.how, self._file_run = "resume", _core.open_run(self.path)
+        try:
+            history = _core.History(self.path)
+        except KeyError:
+            text = "a recording, not a training: it cannot be resumed"
+            raise ValueError(f"{self.path}: {text}") from None
+        last = [row["last"] for phase in (0, 1) for row in history.steps(phase)]
+        self.first = max(last, default=-1) + 1
+
+    def check(self, recorder):
+        """A file is continued only by the model that it holds."""
+        if self._file_run is None:
+            return
+        runs = recorder._now(), self._file_run
+        here, there = ([row["name"] for row in run.places()] for run in runs)
+        if here != there:
+            differ = sorted(set(here) ^ set(there))[:1]
+            what = f", for example {differ[0]}" if differ else ""
+            text = f"its model has other modules or parameters{what}; start a new run"
+            raise ValueError(f"{self.path}: {text}")
+
+    def open(self, run, limit, text):
+        """(writer, the Run that goes with it)."""
+        if self.how == "new":
+            if self.path is not None:
+                os.makedirs(os.path.dirname(self.path) or ".", exist_ok=True)
+            return _core.HistoryWriter(run, self.path, limit, text), run
+        writer = _core.HistoryWriter(None, self.path, limit, text, self.how)
+        return writer, self._file_run or run
+
+    def __str__(self):
+        return self.path or ("in memory" if self.how == "memory" else self.stem)
+
+
+def _newest(folder, name):
+    """The newest run of this name in a folder, or None."""
+    stem = re.escape(stem_of(name))
+    pattern = re.compile(rf"(\d{{4}}-\d\d-\d\d_\d\d-\d\d-\d\d)_{stem}(?:_(\d+))?\.scope")
+    found = []
+    with contextlib.suppress(FileNotFoundError):
+        for one in os.listdir(folder):
+            if match := pattern.fullmatch(one):
+                found.append((match[1], int(match[2] or 1), one))
+    return os.path.join(os.fspath(folder), max(found)[2]) if found else None
+
+
+def stem_of(name):
+    """A name as part of a file's name."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "_", name) or "model"
+
+
+class Reading:
+    """What a Watch tells of its training while it runs, and after it."""
+
+    _run = _memory = None
+
+    def history(self):
+        """The History so far, also of a file that is still written. Each question sees
+        what was written meanwhile."""
+        writer = self._writer
+        if writer is not None:
+            self._must_be_mine()
+            writer.flush()
+            if writer.path is None:
+                raise RuntimeError('nothing is kept: `backend` names neither "file" nor "none"')
+            return History(self._run, str(self._target), _core.History(writer.path))
+        if self._memory is not None:
+            return History(self._run, str(self._target), self._memory)
+        if self._run is None:
+            raise RuntimeError("nothing was logged yet")
+        return open_run(self.path)
+
+    def _must_be_mine(self):
+        if not self._is_mine():
+            raise RuntimeError("the process that forked this one writes the history")
+
+    def _keep_memory(self, writer):
+        """A history in memory can be read after the end too."""
+        if self._target.how == "memory" and self._is_mine():
+            self._memory = _core.History(writer.path)
+
+    def series(self, place, kind, call=0, path="", phase="train"):
+        """As History.series(), of what was written so far."""
+        return self.history().series(place, kind, call, path, phase)
+
+    def scalars(self, phase="train"):
+        """As History.scalars(), of what was written so far."""
+        return self.history().scalars(phase)
+
+    def alarms(self):
+        """As History.alarms(), of what was written so far."""
+        return self.history().alarms()
