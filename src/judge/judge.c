@@ -100,7 +100,7 @@ static bool bad_gradients(const struct run *run)
 }
 
 /* Parameters when the step began. */
-static bool bad_params(const struct run *run)
+bool judge_has_bad_params(const struct run *run)
 {
     for (uint32_t i = 0; i < run->n_params; i++)
         if (!run->params[i].gradient && !producer_finite(run, run->params[i].value))
@@ -123,7 +123,7 @@ static bool bad_updates(const struct judge_step *step)
  * model's results count then. */
 static bool is_sick(const struct judge_step *step)
 {
-    if (bad_outputs(step->run) || bad_params(step->run) || bad_updates(step))
+    if (bad_outputs(step->run) || judge_has_bad_params(step->run) || bad_updates(step))
         return true;
     return !step->skipped &&
            ((step->has_loss && !isfinite(step->loss)) || bad_gradients(step->run));
@@ -137,7 +137,7 @@ static void blame(struct judge *judge, const struct judge_step *step)
     /* If it is known that something is not finite, only a producer is news. With bad
      * parameters none can be told. */
     if (judge->sick >= SICK_MODULE ||
-        (judge->sick == SICK_SEEN && bad_params(step->run)))
+        (judge->sick == SICK_SEEN && judge_has_bad_params(step->run)))
         return;
     if (judge_params_bad(judge, step) || judge_forward(judge, step) ||
         judge_bad_loss(judge, step) || judge_backward(judge, step) ||

@@ -225,8 +225,9 @@ uint32_t judge_operation(struct judge *judge, uint64_t number, const struct run 
 
     judge_begin(judge);
     arena_init(&scratch, 0);
-    if (judge->sick != SICK_OPERATION && producer_op(run, &scratch, &op) == 0 &&
-        op != RUN_NONE && bad_result(run, &run->ops->ops[op])) {
+    if (judge->sick != SICK_OPERATION && !judge_has_bad_params(run) &&
+        producer_op(run, &scratch, &op) == 0 && op != RUN_NONE &&
+        bad_result(run, &run->ops->ops[op])) {
         tell_operation(judge, number, run, &run->ops->ops[op]);
         judge->sick = SICK_OPERATION;
     }

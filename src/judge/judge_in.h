@@ -90,6 +90,8 @@ const struct stats *judge_stats(const struct run *run, uint32_t value); /* or NU
 
 /* ---- what is not finite: each gives an alarm and returns true if it is to blame */
 
+/* Were parameters not finite when the step began? Then no producer can be told. */
+bool judge_has_bad_params(const struct run *run);
 bool judge_params_bad(struct judge *judge, const struct judge_step *step);
 bool judge_forward(struct judge *judge, const struct judge_step *step);
 bool judge_bad_loss(struct judge *judge, const struct judge_step *step);

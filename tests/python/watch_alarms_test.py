@@ -312,6 +312,13 @@ class What(Watched):
         logged = torchoscope.open(handle.path).series("0.weight", "param").steps
         self.assertEqual(logged, [0, 4, 5, 6, 7])
 
+    def test_parameters_that_are_spoilt_tell_no_operation(self):
+        model = small()
+        handle = self.watch(model, log_freq=1000)
+        diverge(model, torch.optim.AdamW(model.parameters(), foreach=False))
+        (found,) = self.alarms(handle)
+        self.assertEqual((found["step"], found["line"]), (3, ""))
+
     def test_alarms_of_steps_that_are_dropped_are_kept(self):
         for _ in range(3):
             handle = train(self.watch, *dead(), steps=200)
