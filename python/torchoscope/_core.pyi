@@ -170,7 +170,14 @@ class Budget:  # run/budget.h
 @final
 class HistoryWriter:  # ext/types/history_types.h
     def __new__(
-        cls, run: Run, path: _Path, limit: int = 0, text: str = "", /
+        cls,
+        run: Run,
+        path: _Path,
+        limit: int = 0,
+        text: str = "",
+        rank: int = 0,
+        ranks: int = 0,
+        /,
     ) -> Self: ...
     def scalars(
         self, number: int, phase: int, scalars: list[tuple[str, float]], /
@@ -190,6 +197,7 @@ class History:  # ext/types/history_types.h
     ) -> list[dict[str, Any]]: ...
     def scalars(self, name: int, phase: int, /) -> list[dict[str, Any]]: ...
     def alarms(self) -> list[dict[str, Any]]: ...
+    def ranks(self) -> list[int] | None: ...
 
 @final
 class Hub:  # ext/record/record.h

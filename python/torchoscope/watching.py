@@ -13,7 +13,7 @@ import weakref
 
 import torch
 
-from torchoscope import _core
+from torchoscope import _core, watch_ranks
 from torchoscope.history import KINDS
 from torchoscope.recorder import parse_size
 from torchoscope.restore import modules_of
@@ -43,6 +43,7 @@ def watch(
     name=None,
     budget=0.03,
     limit="256MB",
+    exact=False,
 ):
     """Follow the training of `model`: writes series over its steps to a .scope file.
 
@@ -54,6 +55,7 @@ def watch(
     name      part of the file's name; the model's class if not given
     budget    the share of time that logging may take; ignored with log_freq
     limit     the most that the file may have: old steps are merged to keep it
+    exact     count all elements in histograms and updates, sums in double precision
 
     Returns a Watch. docs/python.md has the details.
     """
@@ -65,9 +67,11 @@ def watch(
     size = parse_size(limit)
     if not list(modules_of(model)):
         raise TypeError(f"{type(model).__name__} contains no torch.nn.Module")
+    model = watch_ranks.unwrapped(model)
     unwatch(model)
-    name = type(model).__name__ if name is None else str(name)
-    handle = Watch(model, name, wanted, Steps(budget, log_freq), _path(dir, name), size)
+    name = watch_ranks.class_name(model) if name is None else str(name)
+    place = watch_ranks.Place(_path(dir, name), name)
+    handle = Watch(model, name, wanted, Steps(budget, log_freq), place, size, exact)
     with _lock:
         _watched[id(model)] = handle
     return handle
@@ -76,7 +80,7 @@ def watch(
 def unwatch(model):
     """End watching a model. Does nothing if it is not watched."""
     with _lock:
-        handle = _watched.get(id(model))
+        handle = _watched.get(id(watch_ranks.unwrapped(model)))
     if handle is not None:
         handle.close()
 
@@ -97,8 +101,8 @@ def _path(folder, name):
     when = time.strftime("%Y-%m-%d_%H-%M-%S")
     stem = f"{when}_{re.sub(r'[^A-Za-z0-9_.-]+', '_', name) or 'model'}"
     path, number = os.path.join(os.fspath(folder), f"{stem}.scope"), 1
-    taken = {handle.path for handle in _watched.values()}
-    while path in taken or os.path.exists(path):
+    taken = {handle._place._own for handle in _watched.values()}
+    while path in taken or os.path.exists(path) or os.path.exists(path[: -len(".scope")]):
         number += 1
         path = os.path.join(os.fspath(folder), f"{stem}_{number}.scope")
     return path
@@ -108,9 +112,10 @@ class Watch:
     """A training that is followed; made by watch(). Use it as a context manager, or call
     close() at the end; the end of the process does so too."""
 
-    def __init__(self, model, name, wanted, steps, path, limit):
+    def __init__(self, model, name, wanted, steps, place, limit, exact):
         self._key, self._name, self._limit = id(model), name, limit
-        self._wanted, self._budget, self._path = wanted, steps, path
+        self._wanted, self._budget, self._place = wanted, steps, place
+        self._exact = bool(exact)
         chosen = {kind for word in wanted for kind in _LOGS[word]}
         self._kinds = sum(1 << KINDS.index(kind) for kind in chosen)
         self._writer = None
@@ -123,7 +128,8 @@ class Watch:
         self._recorder = self._begin(model, steps)
 
     def _begin(self, model, steps):
-        core = {"mode": "full", "gradients": "io_grad" in self._wanted, "keep": None}
+        mode = "exact" if self._exact else "full"
+        core = {"mode": mode, "gradients": "io_grad" in self._wanted, "keep": None}
         core |= {"keep_limit": 0, "calls": 64, "lines": True, "watch": True}
         options = {"inside": False, "eager": False, "ops": False}
         options["parameters"] = bool(self._wanted & {"params", "params_grad"})
@@ -133,7 +139,12 @@ class Watch:
         recorder.watch = steps.watch = weakref.ref(self)
         recorder._optimizers = weakref.WeakKeyDictionary()
         recorder.__enter__()
+        recorder._core.several = self._place.ranks > 1
         return recorder
+
+    @property
+    def _path(self):
+        return str(self._place)
 
     def _forget(self):
         """A step begins."""
@@ -144,8 +155,9 @@ class Watch:
 
     @property
     def path(self):
-        """The .scope file. It exists from the end of the first logged step on."""
-        return self._path
+        """The .scope file, of this rank if there are several. It exists from the end of
+        the first logged step on."""
+        return self._place.path()
 
     @property
     def steps(self):
@@ -241,7 +253,8 @@ class Watch:
         params = [one for group in optimizer.param_groups for one in group["params"]]
         has = self._wanted.__contains__
         core = self._recorder._core
-        core.before_step(params, has("params"), has("params_grad"), has("params"))
+        kept = has("params") or core.several
+        core.before_step(params, has("params"), has("params_grad"), kept)
 
     def _stepped(self, optimizer):
         found = self._recorder.is_ours(optimizer) if self._mine() else None
@@ -334,13 +347,17 @@ class Watch:
     def _create(self, core):
         """The file, with the model and the recording of this first step."""
         try:
-            os.makedirs(os.path.dirname(self._path) or ".", exist_ok=True)
+            path = self._place.path()
+            if self._place.late:
+                self._say("rank 0 did not tell its folder: this rank has one of its own")
+            os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
             kinds = {type(module) for _, module in self._recorder._modules}
             self._recorder._kinds = [weakref.ref(kind) for kind in kinds]
             self._recorder._keep_code()
             run = self._recorder._now()
             text = f"{socket.gethostname()} {os.getpid()}"
-            self._writer = _core.HistoryWriter(run, self._path, self._limit, text)
+            ranks = self._place.rank, self._place.ranks
+            self._writer = _core.HistoryWriter(run, path, self._limit, text, *ranks)
         except Exception as problem:
             self._say(f"training is not watched: {problem}")
             self._closed = True

@@ -9,12 +9,15 @@
 #define MOST_TRAINING_ALARMS 1000u
 
 /* "step 315: layer1.1: first Inf: 3,392 of 32,768 outputs (aten::batch_norm)" */
-static const char *sentence(const struct history_alarm *alarm, struct arena *arena)
+static const char *sentence(const struct session *session,
+                            const struct history_alarm *alarm, struct arena *arena)
 {
     struct buf text = BUF_INIT;
     const char *kept;
 
     buf_printf(&text, "step %" PRIu64 ": ", alarm->step);
+    if (history_ranks_of(session->history))
+        buf_printf(&text, "rank %" PRIu32 ": ", alarm->rank);
     buf_str(&text, alarm->name.len > 0 ? alarm->name : alarm->kind);
     buf_text(&text, ": ");
     buf_str(&text, alarm->text.len > 0 ? alarm->text : alarm->kind);
@@ -28,15 +31,17 @@ static const char *sentence(const struct history_alarm *alarm, struct arena *are
     return kept;
 }
 
-static struct finding finding_of(const struct history_alarm *alarm,
-                                 const struct model *model, struct arena *arena)
+static struct finding finding_of(const struct session *session,
+                                 const struct history_alarm *alarm, struct arena *arena)
 {
+    const struct model *model = session->model;
+
     return (struct finding){.code = FINDING_TRAINING,
                             .severity = (enum severity)alarm->severity,
                             .place = alarm->place < model->n_places ? alarm->place
                                                                     : FINDING_NOWHERE,
                             .named = true,
-                            .text = sentence(alarm, arena)};
+                            .text = sentence(session, alarm, arena)};
 }
 
 /* A loss that is not finite is a finding, even without an alarm in the file. */
@@ -72,7 +77,7 @@ static int append(const struct session *session, const struct history_alarm *ala
     if (ask->n_found > 0)
         memcpy(all, ask->found, ask->n_found * sizeof *all);
     for (uint32_t i = 0; i < n; i++)
-        all[ask->n_found++] = finding_of(&alarms[i], session->model, arena);
+        all[ask->n_found++] = finding_of(session, &alarms[i], arena);
     if (has_bad_loss(training))
         all[ask->n_found++] = (struct finding){.code = FINDING_TRAINING,
                                                .severity = SEVERITY_ALARM,

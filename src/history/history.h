@@ -17,7 +17,7 @@
  *   curves.h         the curves of one place, in as many columns as a screen has
  *     curves_find.c    which series belong to a place
  *     curves_heat.c    its histograms over steps as rows of magnitudes
- *   ranks.h          several files, one of each rank, as one
+ *   ranks.h          several files, one of each rank, as one; a reader opens them too
  *   tables_in.h      THE TABLE of tables; checked rows
  *   point.c          merges points (below);  codec.c  merges packed histograms
  *
@@ -137,6 +137,7 @@ struct history_alarm {
     uint64_t step; /* step number */
     uint64_t wall_ns;
     uint32_t place;
+    uint32_t rank;    /* of its file, if a folder is read; not stored */
     uint8_t severity; /* enum severity */
     struct str kind;  /* "nan" */
     struct str name;  /* of the place */

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/base.h"
+#include "base/folder.h"
 #include "base/live_file.h"
 #include "history/reader_in.h"
 
@@ -245,7 +246,15 @@ static struct history *check_open(struct history *history, struct err *err)
 struct history *history_open(const char *path, const struct history_codec *codec,
                              struct err *err)
 {
-    return check_open(history_new(path, codec, err), err);
+    struct history *history = history_new(path, codec, err);
+
+    if (!history || !path_is_folder(path))
+        return check_open(history, err);
+    history->ranks = history_ranks_open(path, codec, err);
+    if (history->ranks)
+        return history;
+    history_close(history);
+    return NULL;
 }
 
 struct history *history_open_memory(const void *at, size_t size, const char *name,
@@ -264,6 +273,7 @@ void history_close(struct history *history)
 {
     if (!history)
         return;
+    history_ranks_close(history->ranks);
     sqlite3_close(history->db);
     free(history->path);
     free(history);
@@ -271,5 +281,10 @@ void history_close(struct history *history)
 
 uint64_t history_damaged(const struct history *history)
 {
-    return history->damaged;
+    return history->ranks ? history_ranks_damaged(history->ranks) : history->damaged;
+}
+
+struct history_ranks *history_ranks_of(const struct history *history)
+{
+    return history->ranks;
 }

@@ -165,6 +165,9 @@ int history_read_points(struct history *history, const struct history_wanted *wa
         .history = history, .wanted = wanted, .arena = arena};
     int status;
 
+    if (history->ranks)
+        return history_ranks_points(history->ranks, wanted, arena, ret_samples, ret_n,
+                                    err);
     if (wanted->series >= HISTORY_SERIES_MOST)
         return err_set(err, ERR_NOT_FOUND, "no such series");
     if (history_begin(history, err) < 0)
@@ -225,6 +228,9 @@ int history_read_scalars(struct history *history, const struct history_wanted *w
         .history = history, .wanted = wanted, .arena = arena};
     int status;
 
+    if (history->ranks)
+        return history_ranks_scalars(history->ranks, wanted, arena, ret_samples, ret_n,
+                                     err);
     if (wanted->series >= HISTORY_SERIES_MOST)
         return err_set(err, ERR_NOT_FOUND, "no such scalar");
     if (history_begin(history, err) < 0)

@@ -58,7 +58,8 @@ struct session {
     const char **sha256;              /* likewise: 64 digits */
 };
 
-/* Opens a file or folder, or a recording (.scope). NULL: it cannot be opened. */
+/* Opens a file or folder, or a recording (.scope); of a folder with the recordings of
+ * several ranks, the first and the histories of all. NULL: it cannot be opened. */
 struct session *session_open(const char *path, struct work *work, struct err *err);
 /* Opens a model; takes it, even on failure. */
 struct session *session_of(const struct model *model, struct err *err);

@@ -659,6 +659,7 @@ static PyMemberDef members[] = {
     {"hook_ns", T_ULONGLONG, MEMBER(hook_ns), 0, "of torch's hooked path, each call"},
     {"op_ns", T_ULONGLONG, MEMBER(op_ns), 0, "of torch's mode, each operation"},
     {"begin_ns", T_ULONGLONG, MEMBER(begin_ns), 0, "when it began"},
+    {"several", T_BOOL, MEMBER(several), 0, "several ranks train this model"},
     {NULL, 0, 0, 0, NULL},
 };
 

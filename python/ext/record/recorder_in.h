@@ -48,6 +48,7 @@ struct recorder {
     uint64_t hook_ns;    /* its cost per call */
     uint64_t op_ns;      /* what torch's dispatch mode costs for each operation */
     bool armed;          /* false: every hook returns at once */
+    bool several;        /* ranks train this model: log a checksum of its parameters */
     bool force_device;   /* for tests: treat every tensor as one on a device */
     unsigned forks;      /* a forked child disarms: see recorder_forks() */
     uint32_t errors;     /* our own, swallowed; the 100th disarms */

@@ -8,6 +8,7 @@
 #include "ext/torch/torch.h"
 
 #include "base/err.h"
+#include "history/ranks.h"
 #include "history/run_points.h"
 #include "measure/update.h"
 
@@ -28,6 +29,8 @@ struct recorder_watch {
     uint32_t n, room;
     uint8_t *known;     /* by tensor of the model: it is among `params` */
     struct buf spreads; /* of updates */
+    bool checked;       /* the parameters of this step have a checksum: */
+    uint64_t checksum;
 };
 
 struct recorder_watch *recorder_watch_new(void)
@@ -52,6 +55,8 @@ static void clear_params(struct recorder_watch *watch)
         watch->known[watch->params[i].tensor] = 0;
     }
     watch->n = 0;
+    watch->checked = false;
+    watch->checksum = 0;
     buf_clear(&watch->spreads);
 }
 
@@ -69,6 +74,12 @@ void recorder_watch_free(struct recorder_watch *watch)
     free(watch);
 }
 
+/* Which elements to count: in exact mode all. */
+static enum spread_choice choice_of(const struct recorder *recorder)
+{
+    return recorder->mode == MEASURE_EXACT ? SPREAD_ALL : SPREAD_SOME;
+}
+
 /* The GIL is held: threads share the counter. */
 struct str recorder_spread(struct recorder *recorder, const struct live_tensor *look)
 {
@@ -76,7 +87,8 @@ struct str recorder_spread(struct recorder *recorder, const struct live_tensor *
     struct memory memory = tensor_memory(look);
 
     if (recorder->mode == MEASURE_GUARD ||
-        spread_memory(watch->counter, &memory, SPREAD_SOME, &watch->spread, NULL) < 0)
+        spread_memory(watch->counter, &memory, choice_of(recorder), &watch->spread,
+                      NULL) < 0)
         return STR("");
     buf_clear(&watch->packed);
     spread_pack(&watch->spread, &watch->packed);
@@ -84,6 +96,15 @@ struct str recorder_spread(struct recorder *recorder, const struct live_tensor *
 }
 
 /* --- an optimizer's step */
+
+/* The sum of all parameters does not depend on their order. The parts of a parameter that
+ * is sharded are not equal on all ranks and have none. */
+static void add_checksum(struct recorder_watch *watch, uint32_t number, uint64_t one)
+{
+    one = (one + number) * 0x94d049bb133111ebu;
+    watch->checksum += one ^ one >> 32;
+    watch->checked = true;
+}
 
 /* Keeps a sample of a parameter. Of one that steps again in the same logged step the
  * oldest is kept. */
@@ -103,8 +124,11 @@ static void keep_param(struct recorder *recorder, uint32_t number, PyObject *ten
         return;
     memory = tensor_memory(&look);
     watch->params[watch->n] = (struct watched_param){.tensor = number};
-    if (update_keep(&watch->params[watch->n].kept, &memory, NULL) < 0)
+    if (update_keep(&watch->params[watch->n].kept, &memory, choice_of(recorder), NULL) <
+        0)
         return;
+    if (!(look.flags & LIVE_LOCAL))
+        add_checksum(watch, number, update_checksum(&watch->params[watch->n].kept));
     watch->known[number] = 1;
     watch->n++;
 }
@@ -255,8 +279,19 @@ static struct history_update *updates_of(const struct recorder_watch *watch,
     return updates;
 }
 
+/* 52 bits of it: a scalar is a double. */
+static void write_checksum(const struct recorder *recorder,
+                           struct history_writer *writer)
+{
+    if (recorder->several && recorder->watch->checked)
+        history_writer_scalar(writer,
+                              history_writer_name(writer, STR(HISTORY_CHECKSUM)),
+                              (double)(recorder->watch->checksum >> 12));
+}
+
 /* One step of each phase that ran; the first has the scalars. */
-static bool write_steps(const struct run_points *points, uint64_t number,
+static bool write_steps(const struct recorder *recorder,
+                        const struct run_points *points, uint64_t number,
                         struct history_writer *writer, PyObject *scalars)
 {
     double norm = run_points_gradient_norm(points->run);
@@ -270,6 +305,8 @@ static bool write_steps(const struct run_points *points, uint64_t number,
         if (phase == HISTORY_TRAIN && has_gradients)
             history_writer_scalar(writer, history_writer_name(writer, STR("grad_norm")),
                                   norm);
+        if (phase == HISTORY_TRAIN)
+            write_checksum(recorder, writer);
         if (!told && !scalars_add(writer, scalars))
             return false;
         told = true;
@@ -306,7 +343,7 @@ PyObject *recorder_log(struct recorder *recorder, PyObject *args)
     points.run = run;
     points.graded = graded == 0 ? HISTORY_TRAIN : HISTORY_EVAL;
     points.updates = updates;
-    done = write_steps(&points, number, writer, scalars);
+    done = write_steps(recorder, &points, number, writer, scalars);
     clear_params(recorder->watch);
     free(updates);
     run->model = NULL; /* the new trace has it */

@@ -30,9 +30,10 @@ static PyObject *make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     const char *text = "";
 
     (void)kwargs;
-    if (!PyArg_ParseTuple(args, "O!O&|Ks:HistoryWriter",
+    if (!PyArg_ParseTuple(args, "O!O&|KsII:HistoryWriter",
                           ext_state((PyObject *)type)->run_type, &run,
-                          PyUnicode_FSConverter, &path, &limit, &text))
+                          PyUnicode_FSConverter, &path, &limit, &text, &options.rank,
+                          &options.ranks))
         return NULL;
     options.limit = limit;
     options.text = str_of(text);
