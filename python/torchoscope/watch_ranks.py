@@ -2,11 +2,11 @@
 
 All ranks must write to one folder, and none may wait for another. Rank 0 chooses the
 name of the folder and puts it into the store of torch.distributed, which does not wait.
-The others ask for it when their first step ends: a step of training waits for all ranks
-anyway, so rank 0 has long answered. If it has not (it does not watch the model, it hangs
-or it died), they go on after 10 seconds with a folder that is named after the start of
-the process that launched them. A thread asks, so that a store that hangs holds up nobody
-for longer. Without torch.distributed all ranks use that name at once.
+The others ask for it on a thread and need it when their first step ends: a step of
+training waits for all ranks anyway, so rank 0 has long answered. If it has not (it does
+not watch the model, it hangs or it died), they go on after 10 seconds with a folder that
+is named after the start of the process that launched them. Without torch.distributed all
+ranks use that name at once.
 """
 
 import contextlib
@@ -14,7 +14,6 @@ import os
 import queue
 import threading
 import time
-from datetime import timedelta
 
 import torch
 
@@ -63,9 +62,8 @@ class Place:
         attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
         self._key = f"torchoscope/{attempt}/{number}/{name}"
         self.rank, self.ranks = find_rank()
-        self._offered = False
-        with contextlib.suppress(Exception):
-            self._offer()
+        self._offered, self._question = False, None
+        self._begin()
 
     def path(self):
         """The path of the file. May wait for rank 0, once."""
@@ -79,26 +77,27 @@ class Place:
 
     def _in_folder(self):
         folder, stem = os.path.split(self._own[: -len(".scope")])
-        store = _store()
-        if store is None:
+        self._begin()
+        if self._question is not None:
+            told = self._question.answer(_PATIENCE)
+            self.late = told is None
+            stem = stem if self.late else told
+        if self.late or not (self._offered or self._question):
             return self._free(folder, _launched(stem))
-        if self.rank == 0:
-            self._offer()
-        else:
-            stem = _ask(store, self._key, _PATIENCE)
-            if stem is None:
-                self.late = True
-                stem = _launched(os.path.basename(self._own)[: -len(".scope")])
-                return self._free(folder, stem)
         return os.path.join(folder, stem, f"rank{self.rank}.scope")
 
-    def _offer(self):
-        """Tell the other ranks the name of the folder. Does not wait for them."""
-        store = _store()
-        if store is None or self.rank or not self.ranks or self._offered:
+    def _begin(self):
+        """Rank 0 tells the others the name of the folder; they begin to ask."""
+        store = _store() if self.ranks else None
+        if store is None or self._offered or self._question:
             return
-        store.set(self._key, os.path.basename(self._own)[: -len(".scope")])
-        self._offered = True
+        if self.rank:
+            self._question = _Question(store, self._key)
+            return
+        with contextlib.suppress(Exception):  # a store that is gone
+            store.set(self._key, os.path.basename(self._own)[: -len(".scope")])
+            store.add(self._key + "/told", 1)
+            self._offered = True
 
     def _free(self, folder, stem):
         """A path whose file does not exist: every rank counts the runs of its launcher."""
@@ -119,28 +118,34 @@ def _store():
     return None
 
 
-def _ask(store, key, seconds):
-    """The text under `key` in a store, or None after some seconds."""
-    answers = queue.SimpleQueue()
+class _Question:
+    """Asks a store for a text, on a thread: a store that hangs keeps only that waiting."""
 
-    def ask():
-        answer = None
+    def __init__(self, store, key):
+        self._store, self._key = store, key
+        self._answers, self._end = queue.SimpleQueue(), threading.Event()
+        threading.Thread(target=self._ask, daemon=True).start()
+
+    def _ask(self):
+        answer, pause = None, 0.01
         with contextlib.suppress(Exception):
-            end = time.monotonic() + seconds
-            if hasattr(store, "check"):  # wait() would lock the store meanwhile
-                while not store.check([key]) and time.monotonic() < end:
-                    time.sleep(0.02)
+            # add() never waits; wait() and get() lock the store until there is an answer.
+            while not self._store.add(self._key + "/told", 0):
+                if self._end.wait(pause):
+                    break
+                pause = min(2 * pause, 0.5)
             else:
-                store.wait([key], timedelta(seconds=seconds))
-            if time.monotonic() < end:
-                answer = store.get(key).decode()
-        answers.put(answer)
+                answer = self._store.get(self._key).decode()
+        self._answers.put(answer)
 
-    threading.Thread(target=ask, daemon=True).start()
-    try:
-        return answers.get(timeout=seconds + 1)
-    except queue.Empty:
-        return None
+    def answer(self, seconds):
+        """The text, or None after some seconds."""
+        try:
+            return self._answers.get(timeout=seconds)
+        except queue.Empty:
+            return None
+        finally:
+            self._end.set()
 
 
 def _launched(stem):

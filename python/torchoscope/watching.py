@@ -265,7 +265,8 @@ class Watch:
             for i, group in enumerate(optimizer.param_groups):
                 with contextlib.suppress(Exception):
                     name = f"lr/{i}" if len(self._rounds) < 2 else f"lr/{found[0]}/{i}"
-                    self._scalars.setdefault(name, float(group["lr"]))
+                    if not self._recorder.leave(name, [group["lr"]]):
+                        self._scalars.setdefault(name, float(group["lr"]))
         if self._rounds.ends(found[0], optimizer):
             if self._done:  # no pass since the last step
                 self._guard(self._write, _TRAIN)
@@ -301,10 +302,9 @@ class Watch:
             warnings.warn(f"torchoscope: {text} ({self._path})", stacklevel=2)
 
     def _take_scalars(self):
-        losses = [float(one) for one in self._losses]
-        found = {}
-        if losses:
-            found["loss"] = math.fsum(losses) / len(losses)
+        found, losses = {}, self._losses
+        if losses and not self._recorder.leave("loss", losses):
+            found["loss"] = math.fsum(float(one) for one in losses) / len(losses)
         found.update(self._scalars)
         self._scalars, self._losses = {}, []
         return list(found.items())

@@ -79,6 +79,17 @@ static enum history_kind kind_of_io(uint8_t kind)
     return kinds[kind & 3];
 }
 
+/* Did a hook before forward (FSDP has one) put another tensor in the place of this
+ * argument? Then forward got the other one, which is recorded behind it. */
+static bool is_replaced(const struct run *run, const struct run_call *call, uint32_t k)
+{
+    for (uint32_t i = k + 1; i < call->ios + call->n_ios; i++)
+        if (run->ios[k].kind == RUN_IN && run->ios[i].kind == RUN_IN &&
+            run->ios[i].path == run->ios[k].path)
+            return true;
+    return false;
+}
+
 static void add_calls(struct run_filling *f)
 {
     const struct run *run = f->points->run;
@@ -95,6 +106,8 @@ static void add_calls(struct run_filling *f)
         for (uint32_t k = call->ios; k < call->ios + call->n_ios; k++) {
             const struct run_io *io = &run->ios[k];
 
+            if (is_replaced(run, call, k))
+                continue;
             add_value(f, call->place, number, kind_of_io(io->kind),
                       run_string(run, io->path), io->value);
         }

@@ -478,6 +478,7 @@ static PyObject *renew(PyObject *self, PyObject *args)
         return PyErr_Occurred() ? NULL : ext_raise(&err);
     /* Modules and parameters are the same objects, so the old `live` stays valid. */
     live_free(live);
+    recorder_settle(recorder); /* it has the old model */
     if (recorder->trace && trace_renew(recorder->trace, model)) {
         recorder->model = model;
         Py_RETURN_TRUE;
@@ -538,6 +539,7 @@ static PyObject *stop(PyObject *self, PyObject *unused)
     (void)unused;
     if (!recorder->trace)
         return stopped();
+    recorder_settle(recorder);
     wall = recorder_clock() - recorder->begin_ns;
     recorder->armed = false;
     if (torch_find()) {
