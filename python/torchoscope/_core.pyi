@@ -124,7 +124,7 @@ class Recorder:  # ext/record/record.h
     def after_step(self) -> None: ...
     def log(
         self,
-        writer: HistoryWriter,
+        writer: HistoryWriter | Callable[[int, int, bytes, int], None],
         number: int,
         graded: int,
         kinds: int,
@@ -181,6 +181,15 @@ class HistoryWriter:  # ext/types/history_types.h
     ) -> Self: ...
     def scalars(
         self, number: int, phase: int, scalars: list[tuple[str, float]], /
+    ) -> None: ...
+    def parcels(
+        self,
+        number: int,
+        phase: int,
+        parcels: list[bytes],
+        kind: str = ...,
+        text: str = ...,
+        /,
     ) -> None: ...
     def state(self) -> dict[str, Any]: ...
     def flush(self) -> None: ...

@@ -60,7 +60,7 @@ class Place:
         self._own, self._found, self.late = own, None, False
         _asked[name] = number = _asked.get(name, 0) + 1
         attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
-        self._key = f"torchoscope/{attempt}/{number}/{name}"
+        self.key = f"torchoscope/{attempt}/{number}/{name}"
         self.rank, self.ranks = find_rank()
         self._offered, self._question = False, None
         self._begin()
@@ -92,11 +92,11 @@ class Place:
         if store is None or self._offered or self._question:
             return
         if self.rank:
-            self._question = _Question(store, self._key)
+            self._question = _Question(store, self.key)
             return
         with contextlib.suppress(Exception):  # a store that is gone
-            store.set(self._key, os.path.basename(self._own)[: -len(".scope")])
-            store.add(self._key + "/told", 1)
+            store.set(self.key, os.path.basename(self._own)[: -len(".scope")])
+            store.add(self.key + "/told", 1)
             self._offered = True
 
     def _free(self, folder, stem):

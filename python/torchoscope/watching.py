@@ -13,7 +13,7 @@ import weakref
 
 import torch
 
-from torchoscope import _core, watch_ranks
+from torchoscope import _core, watch_group, watch_ranks
 from torchoscope.history import KINDS
 from torchoscope.recorder import parse_size
 from torchoscope.restore import modules_of
@@ -44,6 +44,7 @@ def watch(
     budget=0.03,
     limit="256MB",
     exact=False,
+    group=False,
 ):
     """Follow the training of `model`: writes series over its steps to a .scope file.
 
@@ -56,6 +57,8 @@ def watch(
     budget    the share of time that logging may take; ignored with log_freq
     limit     the most that the file may have: old steps are merged to keep it
     exact     count all elements in histograms and updates, sums in double precision
+    group     True, or a timeout in seconds: rank 0 writes the steps of all ranks into one
+              file; needs log_freq
 
     Returns a Watch. docs/python.md has the details.
     """
@@ -64,6 +67,8 @@ def watch(
         raise ValueError(f"log_freq must be 1 or more, or None, not {log_freq!r}")
     if not 0 < budget < 1:
         raise ValueError(f"budget must be between 0 and 1, not {budget!r}")
+    if group and log_freq is None:
+        raise ValueError("group needs log_freq: all ranks must log the same steps")
     size = parse_size(limit)
     if not list(modules_of(model)):
         raise TypeError(f"{type(model).__name__} contains no torch.nn.Module")
@@ -72,6 +77,7 @@ def watch(
     name = watch_ranks.class_name(model) if name is None else str(name)
     place = watch_ranks.Place(_path(dir, name), name)
     handle = Watch(model, name, wanted, Steps(budget, log_freq), place, size, exact)
+    handle._group = watch_group.make(group, place)
     with _lock:
         _watched[id(model)] = handle
     return handle
@@ -115,7 +121,7 @@ class Watch:
     def __init__(self, model, name, wanted, steps, place, limit, exact):
         self._key, self._name, self._limit = id(model), name, limit
         self._wanted, self._budget, self._place = wanted, steps, place
-        self._exact = bool(exact)
+        self._exact, self._group = bool(exact), None
         chosen = {kind for word in wanted for kind in _LOGS[word]}
         self._kinds = sum(1 << KINDS.index(kind) for kind in chosen)
         self._writer = None
@@ -187,6 +193,7 @@ class Watch:
             if self._closed:
                 return
             self._guard(self._write_rest)
+            self._guard(self._end_group)
             self._closed = True
             if _watched.get(self._key) is self:
                 del _watched[self._key]
@@ -320,16 +327,43 @@ class Watch:
             self._number, self._next = self._next, self._next + 1
         core = self._recorder._core
         try:
-            if self._writer is None:
-                self._create(core)
-            core.log(self._writer, self._number, phase, self._kinds, self._take_scalars())
+            target = self._target(core)
+            core.log(target, self._number, phase, self._kinds, self._take_scalars())
         finally:
             self._forget()
         self._check()
 
+    def _target(self, core):
+        """Where a step goes: to the file, or to rank 0."""
+        group = self._group
+        if group is not None and group.problem is not None:
+            self._say(f"each rank writes a file of its own: {group.problem}")
+            self._create_once(core)
+            for number, phase, parcel in group.left():
+                self._writer.parcels(number, phase, [parcel])
+            group = self._group = None
+        if group is None or self._place.rank == 0:
+            self._create_once(core)
+        if group is None:
+            return self._writer
+        group.writer = self._writer
+        return group.put
+
+    def _create_once(self, core):
+        if self._writer is None:
+            self._create(core)
+
+    def _end_group(self):
+        if self._group is not None and self._mine():
+            self._recorder._core.settle()
+            self._group.close()
+            if self._group.problem is not None:
+                self._target(self._recorder._core)
+
     def _write_scalars(self):
         if self._writer is not None and (scalars := self._take_scalars()):
-            self._writer.scalars(self._number, _TRAIN, scalars)
+            with self._group.lock if self._group else contextlib.nullcontext():
+                self._writer.scalars(self._number, _TRAIN, scalars)
             self._check()
 
     def _write_rest(self):
@@ -367,7 +401,7 @@ class Watch:
             raise
 
     def _check(self):
-        problem = self._writer.state()["problem"]
+        problem = self._writer.state()["problem"] if self._writer else None
         if problem:
             self._say(f"the history is incomplete: {problem}")
 

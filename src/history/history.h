@@ -8,6 +8,7 @@
  *     writer_thread.c  one transaction per step; what happens when it fails
  *     fade.c           merges old steps when the file reaches its limit
  *     journal.c        which journal a file system supports
+ *   parcel.h         points of a step as bytes, for rank 0
  *   run_points.h     the recording of one step becomes its points
  *   reader.h         for everyone else, also while it is written
  *     reader.c         one short transaction per question

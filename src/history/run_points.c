@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "history/parcel.h"
+
 /* What is needed to write the points of one phase. */
 struct run_filling {
     const struct run_points *points;
@@ -12,6 +14,7 @@ struct run_filling {
     uint32_t *calls;  /* by place: calls of this phase so far */
     uint32_t *places; /* by tensor: its first place, or NO_PLACE */
     struct buf name;
+    struct buf *parcel; /* instead of the writer, or NULL */
 };
 
 static enum history_phase phase_of(const struct run_points *points,
@@ -47,6 +50,10 @@ static void add_point(struct run_filling *f, uint32_t place, uint32_t call,
     buf_clear(&f->name);
     place_path(f->points->run->model, place, &f->name);
     series.name = buf_span(&f->name);
+    if (f->parcel) {
+        parcel_point(f->parcel, &series, point);
+        return;
+    }
     point->series = history_writer_series(f->writer, &series);
     history_writer_point(f->writer, point);
 }
@@ -179,13 +186,14 @@ static void find_places(const struct model *model, uint32_t *places)
             places[model->object[p]] = p;
 }
 
-int run_points_write(const struct run_points *points, enum history_phase phase,
-                     struct history_writer *writer)
+static int write_or_pack(const struct run_points *points, enum history_phase phase,
+                         struct history_writer *writer, struct buf *parcel)
 {
     const struct model *model = points->run->model;
     struct run_filling f = {
         .points = points,
         .writer = writer,
+        .parcel = parcel,
         .phase = phase,
         .phases = calloc(points->run->n_calls + 1, sizeof *f.phases),
         .calls = calloc(model->n_places + 1, sizeof *f.calls),
@@ -206,6 +214,18 @@ int run_points_write(const struct run_points *points, enum history_phase phase,
     free(f.calls);
     free(f.places);
     return status;
+}
+
+int run_points_write(const struct run_points *points, enum history_phase phase,
+                     struct history_writer *writer)
+{
+    return write_or_pack(points, phase, writer, NULL);
+}
+
+int run_points_pack(const struct run_points *points, enum history_phase phase,
+                    struct buf *parcel)
+{
+    return write_or_pack(points, phase, NULL, parcel);
 }
 
 double run_points_gradient_norm(const struct run *run)

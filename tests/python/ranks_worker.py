@@ -1,4 +1,6 @@
-"""One rank of a training, for watch_ranks_test.py: python ranks_worker.py JOB FOLDER."""
+"""One rank of a training, for watch_ranks_test.py: ranks_worker.py FOLDER JOB...
+
+A job is a function below with its arguments, in one word: merged,ddp,plain."""
 
 import os
 import signal
@@ -193,6 +195,34 @@ def killed_ddp(folder):
     print("finished", handle.path, flush=True)
 
 
+def group(folder, what):
+    """Rank 0 writes all. `what`: "whole"; "drift"; "late": rank 1 stops after step 1."""
+    warnings.simplefilter("ignore")
+    options = {"group": 3} if what == "late" else {"group": True}
+    net = make()
+    wrapped = net if what == "late" else WRAP["ddp"](net)
+    handle = torchoscope.watch(
+        wrapped, log_freq=1, exact=True, dir=folder, name=what, **options
+    )
+
+    def spoil(step, net):
+        if step == 1 and dist.get_rank() == 1 and what == "drift":
+            with torch.no_grad():
+                net.small.bias[1] += 1e-3
+        if step == 1 and dist.get_rank() == 1 and what == "late":
+            handle._recorder.stop()  # as if it hung
+
+    _, by_hand = train("alone", net, wrapped, handle, spoil)
+    store = dist.distributed_c10d._get_default_store()
+    if what == "late" and dist.get_rank() == 1:
+        store.wait(["done"])
+    else:
+        handle.close()
+        store.set("done", "yes")
+    torch.save(by_hand, os.path.join(folder, f"{what}{dist.get_rank()}.pt"))
+    print("finished", handle.path, flush=True)
+
+
 def silent(folder):
     """Rank 0 does not watch: rank 1 does not wait for its answer for ever."""
     watch_ranks._PATIENCE = 0.5
@@ -217,19 +247,20 @@ def by_environment(folder):
 
 
 WRAP["alone"] = WRAP["plain"]
-JOBS = {one.__name__: one for one in (merged, drift, killed, killed_ddp, silent)}
+JOBS = (merged, drift, killed, killed_ddp, group, silent, by_environment)
+JOBS = {one.__name__: one for one in JOBS}
 
 
 def main():
     torch.set_num_threads(1)
-    job, folder, *rest = sys.argv[1:]
-    if job == "by_environment":
-        by_environment(folder)
-        return
-    dist.init_process_group("gloo")
-    JOBS[job](folder, *rest)
-    if not job.startswith("killed"):
-        dist.destroy_process_group()
+    folder, *jobs = sys.argv[1:]
+    for job in jobs:
+        name, *args = job.split(",")
+        if name != "by_environment" and not dist.is_initialized():
+            dist.init_process_group("gloo")
+        below = os.path.join(folder, job)
+        os.makedirs(below, exist_ok=True)
+        JOBS[name](below, *args)
     os._exit(0)  # a group whose peer died may wait for it
 
 

@@ -72,12 +72,14 @@ class Same(TemporaryFolder):
             which = row["name"], row["kind"], row["call"], row["path"], row["phase"]
             a, b = here.series(*which), there.series(*which)
             self.assertEqual(a.histograms, b.histograms, which)
-            for name in ("count", "nan", "zeros", "min", "max", "sampled"):
+            # torch and C round absolute values of complex numbers differently.
+            close = ("min", "max") if row["name"] in ("", "turn") else ()
+            for name in {"count", "nan", "zeros", "min", "max", "sampled"}.difference(close):
                 self.assertEqual(a[name], b[name], (which, name))
-            for name in ("mean", "std", "l2", "ratio"):
+            for name in ("mean", "std", "l2", "ratio", *close):
                 for one, other in zip(a[name], b[name]):
-                    close = math.isclose(one, other, rel_tol=1e-5, abs_tol=1e-9)
-                    self.assertTrue(close or one != one, (which, name, one, other))
+                    near = math.isclose(one, other, rel_tol=1e-5, abs_tol=1e-9)
+                    self.assertTrue(near or one != one, (which, name, one, other))
         scalars = here.scalars(), there.scalars()
         self.assertEqual(*map(set, scalars))
         for name in scalars[0]:

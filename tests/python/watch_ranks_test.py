@@ -8,10 +8,11 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import unittest
+from unittest import mock
 
 import torch
-from folder import TemporaryFolder
 
 import torchoscope
 
@@ -27,40 +28,60 @@ def free_port():
         return one.getsockname()[1]
 
 
-class Ranks(TemporaryFolder):
-    def launch(self, ranks, job, *args):
-        """Runs a job of ranks_worker.py; [(exit status, what it printed), ...]"""
-        where = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
-        where |= {"WORLD_SIZE": str(ranks), "OMP_NUM_THREADS": "1"}
-        command = [sys.executable, os.path.join(HERE, "ranks_worker.py"), job]
-        command += [str(self.folder), *args]
-        processes = [
-            subprocess.Popen(
-                command,
-                env={**os.environ, **where, "RANK": str(rank)},
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-            )
-            for rank in range(ranks)
-        ]
-        try:
-            printed = [one.communicate(timeout=300)[0] for one in processes]
-        finally:
-            for one in processes:
-                one.kill()
-        return [(one.returncode, text) for one, text in zip(processes, printed)]
+def launch(folder, ranks, *jobs):
+    """Runs jobs of ranks_worker.py, each in a folder below `folder`:
+    [(exit status, what it printed), ...]"""
+    where = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+    where |= {"WORLD_SIZE": str(ranks), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, os.path.join(HERE, "ranks_worker.py"), folder, *jobs]
+    processes = [
+        subprocess.Popen(
+            command,
+            env={**os.environ, **where, "RANK": str(rank)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for rank in range(ranks)
+    ]
+    try:
+        printed = [one.communicate(timeout=300)[0] for one in processes]
+    finally:
+        for one in processes:
+            one.kill()
+    return [(one.returncode, text) for one, text in zip(processes, printed)]
 
-    def run_all(self, ranks, job, *args):
-        for status, text in self.launch(ranks, job, *args):
+
+def runs(folder):
+    """The folders of runs."""
+    return sorted(one for one in glob.glob(f"{folder}/*") if os.path.isdir(one))
+
+
+class Jobs(unittest.TestCase):
+    """Starting a process takes longer than a training: all jobs run in the same."""
+
+    ranks, jobs, env = 2, (), {}
+
+    @classmethod
+    def setUpClass(cls):
+        if cls.jobs:
+            folder = tempfile.TemporaryDirectory()
+            cls.addClassCleanup(folder.cleanup)
+            cls.folder = folder.name
+            with mock.patch.dict(os.environ, cls.env):
+                cls.ended = launch(cls.folder, cls.ranks, *cls.jobs)
+
+    def job(self, name):
+        """The folder of a job."""
+        for status, text in self.ended:
             self.assertEqual(status, 0, text)
+        return os.path.join(self.folder, name)
 
-    def runs(self):
-        """The folders of runs."""
-        return sorted(one for one in glob.glob(f"{self.folder}/*") if os.path.isdir(one))
+    def saved(self, name, ranks):
+        """What ranks saved."""
+        load = {} if not HAS_FSDP else {"weights_only": False}
+        return [torch.load(f"{name}{rank}.pt", **load) for rank in range(ranks)]
 
-
-class Merged(Ranks):
     def same_point(self, series, at, tensors, name):
         x = torch.cat([one.double().reshape(-1) for one in tensors])
         self.assertEqual(series["count"][at], x.numel(), name)
@@ -82,108 +103,144 @@ class Merged(Ranks):
         wanted = torch.bincount(bins, minlength=len(counts)).tolist()
         self.assertEqual(counts, wanted, name)
 
-    def check_run(self, kind, ranks, found):
+    def same_run(self, run, by_hand):
+        """Every series is that of the ranks' tensors together; `by_hand` is by rank."""
+        self.assertEqual(run.steps, list(range(len(by_hand[0]))))
+        for name, what in by_hand[0][0]:
+            series = run.series(name, what)
+            for step in run.steps:
+                tensors = [one[step][name, what] for one in by_hand]
+                self.same_point(series, step, tensors, f"{name} {what} {step}")
+        self.assertEqual(run.alarms(), [])
+
+    def check_merged(self):
+        folder = self.job(self.jobs[0])
+        found = self.saved(os.path.join(folder, "found"), self.ranks)
+        for kind, before in found[0]:
+            with self.subTest(kind, watched_before_wrapping=before):
+                self.check_kind(kind, [one[kind, before] for one in found])
+
+    def check_kind(self, kind, found):
         """One training of all ranks; `found` is by rank."""
         folder = os.path.dirname(found[0]["path"])
         for rank, one in enumerate(found):
-            self.assertEqual(one["differ"], [], f"{kind}: rank {rank} trained differently")
-            self.assertEqual(*one["collectives"], f"{kind}: communication of our own")
+            self.assertEqual(one["differ"], [], f"rank {rank} trained differently")
+            self.assertEqual(*one["collectives"], "communication of our own")
             self.assertEqual(one["path"], os.path.join(folder, f"rank{rank}.scope"))
         run = torchoscope.open(folder)
-        self.assertEqual(run.ranks, list(range(ranks)))
-        self.assertEqual(run.steps, list(range(len(found[0]["by_hand"]))))
-        for name, what in found[0]["by_hand"][0]:
-            series = run.series(name, what)
-            for step in run.steps:
-                tensors = [one["by_hand"][step][name, what] for one in found]
-                self.same_point(series, step, tensors, f"{kind} {name} {what} {step}")
-        self.assertEqual(run.alarms(), [])
-        losses = [run.rank(rank).scalars()["loss"]["value"] for rank in range(ranks)]
-        means = [math.fsum(row) / ranks for row in zip(*losses)]
+        self.assertEqual(run.ranks, list(range(self.ranks)))
+        self.same_run(run, [one["by_hand"] for one in found])
+        self.assertEqual("params/checksum" in run.scalars(), kind != "fsdp")
+        losses = [run.rank(rank).scalars()["loss"]["value"] for rank in run.ranks]
+        means = [math.fsum(row) / self.ranks for row in zip(*losses)]
         for value, mean in zip(run.scalars()["loss"]["value"], means):
             self.assertTrue(math.isclose(value, mean, rel_tol=1e-12))
-        return run
-
-    def check(self, ranks, kinds):
-        self.run_all(ranks, "merged", *kinds)
-        load = {} if not HAS_FSDP else {"weights_only": False}
-        paths = [f"{self.folder}/found{rank}.pt" for rank in range(ranks)]
-        found = [torch.load(path, **load) for path in paths]
-        for key in found[0]:
-            run = self.check_run(key[0], ranks, [one[key] for one in found])
-            has_sums = "params/checksum" in run.scalars()
-            self.assertEqual(has_sums, key[0] != "fsdp")
-
-    def test_two_ranks_are_merged_exactly_and_train_as_if_nobody_watched(self):
-        self.check(2, KINDS)
-
-    @unittest.skipUnless(LONG, "make soak")
-    def test_four_ranks_are_merged_exactly_and_train_as_if_nobody_watched(self):
-        self.check(4, KINDS)
-
-    @unittest.skipUnless(not LONG and HAS_FSDP, "make soak")
-    def test_four_ranks_share_parameters_with_fewer_rows(self):
-        self.check(4, ("fsdp",))
 
 
-class Drift(Ranks):
+class TwoRanks(Jobs):
+    jobs = (f"merged,{','.join(KINDS)}", "drift", "group,whole", "group,drift")
+
+    def test_they_are_merged_exactly_and_train_as_if_nobody_watched(self):
+        self.check_merged()
+
     def test_parameters_that_drift_apart_are_an_alarm(self):
-        self.run_all(2, "drift")
-        (folder,) = self.runs()
+        (folder,) = runs(self.job("drift"))
         (alarm,) = torchoscope.open(folder).alarms()
         self.assertEqual(alarm["kind"], "rank-drift")
         self.assertEqual((alarm["step"], alarm["rank"]), (2, 1))
         self.assertEqual(alarm["name"], "small.bias")
-        program = [os.environ["TORCHOSCOPE"], "check", folder]
-        done = subprocess.run(program, stdout=subprocess.PIPE, text=True)
+        program = os.environ["TORCHOSCOPE"]
+        done = subprocess.run(
+            [program, "check", folder], stdout=subprocess.PIPE, text=True
+        )
         self.assertEqual(done.returncode, 1)
         self.assertIn("step 2: rank 1: small.bias: the parameters", done.stdout)
-        done = subprocess.run(
-            [program[0], "info", folder], stdout=subprocess.PIPE, text=True
-        )
+        done = subprocess.run([program, "info", folder], stdout=subprocess.PIPE, text=True)
         self.assertIn("; 2 ranks", done.stdout)
 
+    def test_rank_0_writes_the_merged_steps_of_a_group(self):
+        folder = self.job("group,whole")
+        (run,) = map(torchoscope.open, runs(folder))
+        self.assertEqual(run.ranks, [0])
+        self.same_run(run, self.saved(os.path.join(folder, "whole"), 2))
 
-class Death(Ranks):
-    def check_death(self, job):
-        (first, text), (second, _) = self.launch(2, job)
-        self.assertEqual((first, second), (0, -9), text)
-        self.assertIn("finished", text)
-        (folder,) = self.runs()
-        run = torchoscope.open(folder)
-        self.assertEqual(run.ranks, [0, 1])
-        # The step in flight is lost, as always.
-        self.assertEqual(run.rank(1).steps[:1], [0])
-        return run, text
+    def test_a_group_sees_drift_while_training(self):
+        (run,) = map(torchoscope.open, runs(self.job("group,drift")))
+        (alarm,) = run.alarms()
+        self.assertEqual((alarm["kind"], alarm["step"]), ("rank-drift", 2))
+
+
+@unittest.skipUnless(LONG, "make soak")
+class FourRanks(Jobs):
+    ranks, jobs = 4, (f"merged,{','.join(KINDS)}",) if LONG else ()
+
+    def test_they_are_merged_exactly_and_train_as_if_nobody_watched(self):
+        self.check_merged()
+
+
+@unittest.skipUnless(LONG and HAS_FSDP, "make soak")
+class Devices(Jobs):
+    """The path of devices, forced: the parts of DTensors are measured, not the whole."""
+
+    jobs, env = ("merged,fsdp,ddp",) if LONG else (), {"TORCHOSCOPE_DEVICE": "ops"}
+
+    def test_the_device_path_gives_the_same(self):
+        self.check_merged()
+
+
+class Killed(Jobs):
+    jobs = ("killed",)
 
     def test_a_rank_that_is_killed_keeps_no_other_waiting(self):
-        run, _ = self.check_death("killed")
+        (first, text), (second, _) = self.ended
+        self.assertEqual((first, second), (0, -9), text)
+        self.assertIn("finished", text)
+        (run,) = map(torchoscope.open, runs(f"{self.folder}/killed"))
+        self.assertEqual(run.ranks, [0, 1])
         self.assertEqual(run.steps, [0, 1, 2, 3])
-        self.assertEqual(run.rank(0).steps, [0, 1, 2, 3])
+        # The step in flight is lost, as always.
+        self.assertEqual(run.rank(1).steps[:1], [0])
         counts = run.series("wide", "output")["count"]
         self.assertEqual((counts[0], counts[3]), (2 * 6 * 140, 6 * 140))
 
-    @unittest.skipUnless(LONG, "make soak")
-    def test_a_rank_of_ddp_that_is_killed(self):
-        run, text = self.check_death("killed_ddp")
+
+@unittest.skipUnless(LONG, "make soak")
+class KilledInStep(Jobs):
+    jobs = ("killed_ddp",) if LONG else ()
+
+    def test_torch_raises_in_the_others_and_their_files_open(self):
+        (first, text), (second, _) = self.ended
+        self.assertEqual((first, second), (0, -9), text)
         self.assertIn("torch raised", text)
+        (run,) = map(torchoscope.open, runs(f"{self.folder}/killed_ddp"))
+        self.assertEqual(run.ranks, [0, 1])
         self.assertLessEqual({0, 1}, set(run.steps))
 
-    def test_a_rank_goes_on_if_rank_0_does_not_answer(self):
-        (first, _), (second, text) = self.launch(2, "silent")
-        self.assertEqual((first, second), (0, 0), text)
-        self.assertIn("rank 0 did not tell its folder", text)
-        (folder,) = self.runs()
-        self.assertEqual(torchoscope.open(folder).ranks, [1])
+
+@unittest.skipUnless(LONG, "make soak")
+class Hanging(Jobs):
+    jobs = ("group,late",) if LONG else ()
+
+    def test_a_rank_that_hangs_ends_the_group_and_not_the_training(self):
+        (run,) = map(torchoscope.open, runs(self.job("group,late")))
+        self.assertEqual(run.steps, [0, 1, 2, 3])
+        counts = run.series("wide", "output")["count"]
+        self.assertEqual(counts, [2 * 6 * 140] + [6 * 140] * 3)
 
 
-class Environment(Ranks):
+class Silent(Jobs):
+    jobs = ("by_environment", "silent")
+
     def test_ranks_without_torch_distributed_agree_on_folders(self):
-        self.run_all(2, "by_environment")
-        runs = self.runs()
-        self.assertEqual(len(runs), 2)
-        for folder in runs:
+        found = runs(self.job("by_environment"))
+        self.assertEqual(len(found), 2)
+        for folder in found:
             self.assertEqual(torchoscope.open(folder).ranks, [0, 1])
+
+    def test_a_rank_goes_on_if_rank_0_does_not_answer(self):
+        (folder,) = runs(self.job("silent"))
+        self.assertIn("rank 0 did not tell its folder", self.ended[1][1])
+        self.assertEqual(torchoscope.open(folder).ranks, [1])
 
 
 if __name__ == "__main__":

@@ -511,6 +511,13 @@ static PyObject *spend(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
+static PyObject *settle(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    recorder_settle(recorder_of(self));
+    Py_RETURN_NONE;
+}
+
 static PyObject *calls(PyObject *self, PyObject *module)
 {
     struct recorder *recorder = recorder_of(self);
@@ -700,6 +707,7 @@ static PyMethodDef methods[] = {
     {"before_step", before_step, METH_VARARGS, "before_step(params, ...): see them"},
     {"after_step", after_step, METH_NOARGS, "An optimizer stepped: what changed?"},
     {"log", log_step, METH_VARARGS, "log(writer, ...): the step as points; begin anew"},
+    {"settle", settle, METH_NOARGS, "Write the step that waits for its device."},
     {"__reduce__", reduce, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

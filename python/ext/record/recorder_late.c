@@ -7,6 +7,7 @@
 #include "ext/torch/torch.h"
 
 #include "base/err.h"
+#include "history/parcel.h"
 #include "history/ranks.h"
 
 void late_step_release(struct late_step *step)
@@ -78,18 +79,24 @@ static void add_update(struct recorder *recorder, struct late_step *step, PyObje
     watched_change(recorder->watch, &step->params, param, &memory, of);
 }
 
+/* Is there a scalar of this name among those that the user logged? */
+static bool is_logged(PyObject *scalars, PyObject *found)
+{
+    for (Py_ssize_t i = 0; i < PyList_Size(scalars); i++) {
+        PyObject *one = PyList_GetItem(scalars, i);
+
+        if (PyTuple_Check(one) && PyTuple_Size(one) == 2 &&
+            PyUnicode_Compare(PyTuple_GetItem(one, 0), PyTuple_GetItem(found, 0)) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void add_scalars(struct late_step *step, PyObject *scalars)
 {
-    PyObject *all = PySequence_List(scalars);
-    Py_ssize_t n = all ? PyList_Size(all) : 0;
-
-    /* What the user logged comes last: it replaces what was found. */
-    if (!all || PyList_SetSlice(all, n, n, step->scalars) < 0) {
-        Py_XDECREF(all);
-        return;
-    }
-    Py_DECREF(step->scalars);
-    step->scalars = all;
+    for (Py_ssize_t i = 0; i < PyList_Size(scalars); i++)
+        if (!is_logged(step->scalars, PyList_GetItem(scalars, i)))
+            PyList_Append(step->scalars, PyList_GetItem(scalars, i));
 }
 
 static void fetch(struct recorder *recorder, struct late_step *step)
@@ -99,7 +106,8 @@ static void fetch(struct recorder *recorder, struct late_step *step)
     uint32_t at = 0;
 
     if (!found || !PyTuple_Check(found) ||
-        !PyArg_ParseTuple(found, "OO!O", &rows, &PyList_Type, &updates, &scalars)) {
+        !PyArg_ParseTuple(found, "OO!O!", &rows, &PyList_Type, &updates, &PyList_Type,
+                          &scalars)) {
         recorder_failed(recorder);
     } else {
         recorder_rows(recorder, step->trace, rows);
@@ -133,45 +141,87 @@ static struct history_update *updates_of(const struct watched_params *params,
     return updates;
 }
 
-/* 52 bits of it: a scalar is a double. */
-static void write_checksum(const struct recorder *recorder,
-                           const struct watched_params *params,
-                           struct history_writer *writer)
+/* Where a step goes: to a writer, or as a parcel to a function. */
+struct step_target {
+    struct history_writer *writer; /* NULL: a parcel */
+    struct buf parcel;
+};
+
+static void put_scalar(struct step_target *to, struct str name, double value)
 {
-    if (recorder->several && params->checked)
-        history_writer_scalar(writer,
-                              history_writer_name(writer, STR(HISTORY_CHECKSUM)),
-                              (double)(params->checksum >> 12));
+    if (to->writer)
+        history_writer_scalar(to->writer, history_writer_name(to->writer, name), value);
+    else
+        parcel_scalar(&to->parcel, name, value);
+}
+
+static bool put_scalars(struct step_target *to, PyObject *list)
+{
+    if (to->writer)
+        return scalars_add(to->writer, list);
+    for (Py_ssize_t i = 0; i < PyList_Size(list); i++) {
+        const char *name;
+        double value;
+
+        if (!PyArg_ParseTuple(PyList_GetItem(list, i), "sd", &name, &value))
+            return false;
+        parcel_scalar(&to->parcel, str_of(name), value);
+    }
+    return true;
+}
+
+/* Ends the step, or calls the function with (number, phase, parcel, checksum). */
+static void send_parcel(const struct late_step *step, int phase, struct step_target *to)
+{
+    struct str parcel = buf_span(&to->parcel);
+    uint64_t sum = step->params.checked ? step->params.checksum >> 12 : 0;
+    PyObject *answer = PyObject_CallFunction(step->writer, "Kiy#K", step->number, phase,
+                                             parcel.at, (Py_ssize_t)parcel.len, sum);
+
+    Py_XDECREF(answer);
 }
 
 /* One step of each phase that ran; the first has the scalars. */
 static void write_steps(const struct recorder *recorder,
                         const struct run_points *points, const struct late_step *step,
-                        struct history_writer *writer)
+                        struct step_target *to)
 {
     double norm = run_points_gradient_norm(points->run);
     bool has_gradients = points->run->n_params > 0 && points->kinds, told = false;
 
-    for (int phase = HISTORY_TRAIN; phase < HISTORY_PHASES; phase++) {
-        if (!run_points_has(points, (enum history_phase)phase))
+    for (int i = HISTORY_TRAIN; i < HISTORY_PHASES; i++) {
+        enum history_phase phase = (enum history_phase)i;
+
+        if (!run_points_has(points, phase))
             continue;
-        history_writer_begin(writer, step->number, (enum history_phase)phase, 0);
-        run_points_write(points, (enum history_phase)phase, writer);
+        buf_clear(&to->parcel);
+        if (to->writer) {
+            history_writer_begin(to->writer, step->number, phase, 0);
+            run_points_write(points, phase, to->writer);
+        } else {
+            run_points_pack(points, phase, &to->parcel);
+        }
         if (phase == HISTORY_TRAIN && has_gradients)
-            history_writer_scalar(writer, history_writer_name(writer, STR("grad_norm")),
-                                  norm);
-        if (phase == HISTORY_TRAIN)
-            write_checksum(recorder, &step->params, writer);
-        if (!told && !scalars_add(writer, step->scalars))
+            put_scalar(to, STR("grad_norm"), norm);
+        /* 52 bits of it: a scalar is a double. Those of several ranks are compared. */
+        if (phase == HISTORY_TRAIN && to->writer && recorder->several &&
+            step->params.checked)
+            put_scalar(to, STR(HISTORY_CHECKSUM),
+                       (double)(step->params.checksum >> 12));
+        if (!told && !put_scalars(to, step->scalars))
             return;
         told = true;
-        history_writer_end(writer, 0);
+        if (to->writer)
+            history_writer_end(to->writer, 0);
+        else
+            send_parcel(step, phase, to);
     }
 }
 
 static void write_step(struct recorder *recorder, struct late_step *step,
                        struct history_writer *writer)
 {
+    struct step_target to = {.writer = writer, .parcel = BUF_INIT};
     struct run_points points = {.kinds = step->kinds, .graded = step->graded};
     struct run *run = trace_finish(step->trace, step->wall_ns, 0);
     struct history_update *updates;
@@ -184,7 +234,8 @@ static void write_step(struct recorder *recorder, struct late_step *step,
     updates = updates_of(&step->params, &points.n_updates);
     points.run = run;
     points.updates = updates;
-    write_steps(recorder, &points, step, writer);
+    write_steps(recorder, &points, step, &to);
+    buf_release(&to.parcel);
     free(updates);
     run->model = NULL; /* the recorder's trace has it */
     run_free(run);
@@ -194,15 +245,18 @@ void late_step_write(struct recorder *recorder)
 {
     struct recorder_watch *watch = recorder->watch;
     struct late_step *step = watch ? watch->late : NULL;
-    struct history_writer *writer;
+    struct history_writer *writer = NULL;
+    bool packs;
 
     if (!step)
         return;
     watch->late = NULL;
-    writer = ext_writer((PyObject *)Py_TYPE(recorder->self), step->writer);
-    if (writer && step->sent)
+    packs = PyCallable_Check(step->writer);
+    if (!packs)
+        writer = ext_writer((PyObject *)Py_TYPE(recorder->self), step->writer);
+    if ((writer || packs) && step->sent)
         fetch(recorder, step);
-    if (writer)
+    if (writer || packs)
         write_step(recorder, step, writer);
     late_step_release(step);
 }

@@ -329,7 +329,8 @@ PyObject *recorder_log(struct recorder *recorder, PyObject *args)
     if (!PyArg_ParseTuple(args, "OKiIO!:log", &object, &number, &graded, &kinds,
                           &PyList_Type, &scalars))
         return NULL;
-    if (!ext_writer((PyObject *)Py_TYPE(recorder->self), object))
+    if (!PyCallable_Check(object) &&
+        !ext_writer((PyObject *)Py_TYPE(recorder->self), object))
         return NULL;
     if (!recorder->watch || !recorder->trace || !is_idle(recorder))
         Py_RETURN_FALSE;

@@ -10,6 +10,8 @@
  * with this _core.Run and an empty history; `text` says who writes it. A thread writes
  * what it gets.
  *   scalars(number, phase, list)  a step that has only scalars: (name, float)
+ *   parcels(number, phase, list[, kind, text])  a step of the points and scalars in
+ *                                 parcels (bytes); perhaps with an alarm
  *   state() -> dict               written, dropped, bytes, step_bytes, problem
  *   flush()                       wait for the thread
  *   close()                       the file is whole; raises if something is missing */
