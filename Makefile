@@ -55,6 +55,7 @@ soak: ## press random keys in the explorer under ASan, SECONDS=60 for each kind 
 	@tools/setup.sh test
 	@tools/run_tests.py gcc
 	@KEYS_SECONDS=$(SECONDS) tools/run_tests.py random_keys
+	@WATCH_RANKS=4 tools/run_tests.py watch_ranks
 	@HISTORY_ROUNDS=$$(($(SECONDS) * 10)) build/asan/src/test_history a_killed_writer
 
 format: ## format all C files with clang-format

@@ -563,6 +563,9 @@ class History(Recording):
     @property
     def steps(self) -> list[int]: ...
     def eval_steps(self) -> list[int]: ...
+    @property
+    def ranks(self) -> list[int] | None: ...
+    def rank(self, number: int) -> History: ...
     def all_series(self) -> list[dict[str, Any]]: ...
     def series(
         self,
@@ -577,7 +580,14 @@ class History(Recording):
 
 class Watch:
     def __init__(
-        self, model: Any, name: str, wanted: Any, steps: Any, path: str, limit: int
+        self,
+        model: Any,
+        name: str,
+        wanted: Any,
+        steps: Any,
+        place: Any,
+        limit: int,
+        exact: bool,
     ) -> None: ...
     @property
     def path(self) -> str: ...
@@ -596,6 +606,8 @@ def watch(
     name: str | None = None,
     budget: float = 0.03,
     limit: int | str = "256MB",
+    exact: bool = False,
+    group: bool | float = False,
 ) -> Watch: ...
 def unwatch(model: object) -> None: ...
 def record(

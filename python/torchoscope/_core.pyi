@@ -122,9 +122,11 @@ class Recorder:  # ext/record/record.h
         self, params: list[Any], parameters: bool, gradients: bool, updates: bool, /
     ) -> None: ...
     def after_step(self) -> None: ...
+    def settle(self) -> None: ...
+    several: bool
     def log(
         self,
-        writer: HistoryWriter,
+        writer: HistoryWriter | Callable[[int, int, bytes, int], None],
         number: int,
         graded: int,
         kinds: int,
@@ -170,10 +172,26 @@ class Budget:  # run/budget.h
 @final
 class HistoryWriter:  # ext/types/history_types.h
     def __new__(
-        cls, run: Run, path: _Path, limit: int = 0, text: str = "", /
+        cls,
+        run: Run,
+        path: _Path,
+        limit: int = 0,
+        text: str = "",
+        rank: int = 0,
+        ranks: int = 0,
+        /,
     ) -> Self: ...
     def scalars(
         self, number: int, phase: int, scalars: list[tuple[str, float]], /
+    ) -> None: ...
+    def parcels(
+        self,
+        number: int,
+        phase: int,
+        parcels: list[bytes],
+        kind: str = ...,
+        text: str = ...,
+        /,
     ) -> None: ...
     def state(self) -> dict[str, Any]: ...
     def flush(self) -> None: ...
@@ -190,6 +208,7 @@ class History:  # ext/types/history_types.h
     ) -> list[dict[str, Any]]: ...
     def scalars(self, name: int, phase: int, /) -> list[dict[str, Any]]: ...
     def alarms(self) -> list[dict[str, Any]]: ...
+    def ranks(self) -> list[int] | None: ...
 
 @final
 class Hub:  # ext/record/record.h

@@ -1,5 +1,6 @@
 """History: the series of a watched training, read from its .scope file."""
 
+import os
 import warnings
 
 from torchoscope import _core
@@ -11,7 +12,8 @@ PHASES = ("train", "eval")
 
 
 def open_run(path):
-    """A Recording from a .scope file, or a History if the file has one."""
+    """A Recording from a .scope file, or a History if the file has one. A folder with
+    the files of ranks is one History: the recording of the first, the series of all."""
     run = _core.open_run(path)
     try:
         history = _core.History(path)
@@ -141,8 +143,20 @@ class History(Recording):
         return {name: Series(name, rows) for name, rows in found.items() if rows}
 
     def alarms(self):
-        """What went wrong in the training, a list of dicts: step, kind, name, text, ..."""
+        """What went wrong in the training, a list of dicts: step, kind, name, text, ...
+        In a folder of ranks each has its `rank`."""
         return self._history.alarms()
+
+    @property
+    def ranks(self):
+        """The ranks whose files are in the folder, a list; None if it is one file."""
+        return self._history.ranks()
+
+    def rank(self, number):
+        """The History of one rank of a folder."""
+        if number not in (self.ranks or ()):
+            raise KeyError(f"no rank {number!r}; there are {self.ranks}")
+        return open_run(os.path.join(self._source, f"rank{number}.scope"))
 
     def __repr__(self):
         return f"<torchoscope.History of {self._source}: {len(self.steps)} steps>"

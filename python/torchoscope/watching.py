@@ -13,7 +13,7 @@ import weakref
 
 import torch
 
-from torchoscope import _core
+from torchoscope import _core, watch_group, watch_ranks
 from torchoscope.history import KINDS
 from torchoscope.recorder import parse_size
 from torchoscope.restore import modules_of
@@ -43,6 +43,8 @@ def watch(
     name=None,
     budget=0.03,
     limit="256MB",
+    exact=False,
+    group=False,
 ):
     """Follow the training of `model`: writes series over its steps to a .scope file.
 
@@ -54,6 +56,9 @@ def watch(
     name      part of the file's name; the model's class if not given
     budget    the share of time that logging may take; ignored with log_freq
     limit     the most that the file may have: old steps are merged to keep it
+    exact     count all elements in histograms and updates, sums in double precision
+    group     True, or a timeout in seconds: rank 0 writes the steps of all ranks into one
+              file; needs log_freq
 
     Returns a Watch. docs/python.md has the details.
     """
@@ -62,12 +67,17 @@ def watch(
         raise ValueError(f"log_freq must be 1 or more, or None, not {log_freq!r}")
     if not 0 < budget < 1:
         raise ValueError(f"budget must be between 0 and 1, not {budget!r}")
+    if group and log_freq is None:
+        raise ValueError("group needs log_freq: all ranks must log the same steps")
     size = parse_size(limit)
     if not list(modules_of(model)):
         raise TypeError(f"{type(model).__name__} contains no torch.nn.Module")
+    model = watch_ranks.unwrapped(model)
     unwatch(model)
-    name = type(model).__name__ if name is None else str(name)
-    handle = Watch(model, name, wanted, Steps(budget, log_freq), _path(dir, name), size)
+    name = watch_ranks.class_name(model) if name is None else str(name)
+    place = watch_ranks.Place(_path(dir, name), name)
+    handle = Watch(model, name, wanted, Steps(budget, log_freq), place, size, exact)
+    handle._group = watch_group.make(group, place)
     with _lock:
         _watched[id(model)] = handle
     return handle
@@ -76,7 +86,7 @@ def watch(
 def unwatch(model):
     """End watching a model. Does nothing if it is not watched."""
     with _lock:
-        handle = _watched.get(id(model))
+        handle = _watched.get(id(watch_ranks.unwrapped(model)))
     if handle is not None:
         handle.close()
 
@@ -97,8 +107,8 @@ def _path(folder, name):
     when = time.strftime("%Y-%m-%d_%H-%M-%S")
     stem = f"{when}_{re.sub(r'[^A-Za-z0-9_.-]+', '_', name) or 'model'}"
     path, number = os.path.join(os.fspath(folder), f"{stem}.scope"), 1
-    taken = {handle.path for handle in _watched.values()}
-    while path in taken or os.path.exists(path):
+    taken = {handle._place._own for handle in _watched.values()}
+    while path in taken or os.path.exists(path) or os.path.exists(path[: -len(".scope")]):
         number += 1
         path = os.path.join(os.fspath(folder), f"{stem}_{number}.scope")
     return path
@@ -108,9 +118,10 @@ class Watch:
     """A training that is followed; made by watch(). Use it as a context manager, or call
     close() at the end; the end of the process does so too."""
 
-    def __init__(self, model, name, wanted, steps, path, limit):
+    def __init__(self, model, name, wanted, steps, place, limit, exact):
         self._key, self._name, self._limit = id(model), name, limit
-        self._wanted, self._budget, self._path = wanted, steps, path
+        self._wanted, self._budget, self._place = wanted, steps, place
+        self._exact, self._group = bool(exact), None
         chosen = {kind for word in wanted for kind in _LOGS[word]}
         self._kinds = sum(1 << KINDS.index(kind) for kind in chosen)
         self._writer = None
@@ -123,7 +134,8 @@ class Watch:
         self._recorder = self._begin(model, steps)
 
     def _begin(self, model, steps):
-        core = {"mode": "full", "gradients": "io_grad" in self._wanted, "keep": None}
+        mode = "exact" if self._exact else "full"
+        core = {"mode": mode, "gradients": "io_grad" in self._wanted, "keep": None}
         core |= {"keep_limit": 0, "calls": 64, "lines": True, "watch": True}
         options = {"inside": False, "eager": False, "ops": False}
         options["parameters"] = bool(self._wanted & {"params", "params_grad"})
@@ -133,7 +145,12 @@ class Watch:
         recorder.watch = steps.watch = weakref.ref(self)
         recorder._optimizers = weakref.WeakKeyDictionary()
         recorder.__enter__()
+        recorder._core.several = self._place.ranks > 1
         return recorder
+
+    @property
+    def _path(self):
+        return str(self._place)
 
     def _forget(self):
         """A step begins."""
@@ -144,8 +161,9 @@ class Watch:
 
     @property
     def path(self):
-        """The .scope file. It exists from the end of the first logged step on."""
-        return self._path
+        """The .scope file, of this rank if there are several. It exists from the end of
+        the first logged step on."""
+        return self._place.path()
 
     @property
     def steps(self):
@@ -175,6 +193,7 @@ class Watch:
             if self._closed:
                 return
             self._guard(self._write_rest)
+            self._guard(self._end_group)
             self._closed = True
             if _watched.get(self._key) is self:
                 del _watched[self._key]
@@ -241,7 +260,8 @@ class Watch:
         params = [one for group in optimizer.param_groups for one in group["params"]]
         has = self._wanted.__contains__
         core = self._recorder._core
-        core.before_step(params, has("params"), has("params_grad"), has("params"))
+        kept = has("params") or core.several
+        core.before_step(params, has("params"), has("params_grad"), kept)
 
     def _stepped(self, optimizer):
         found = self._recorder.is_ours(optimizer) if self._mine() else None
@@ -252,7 +272,8 @@ class Watch:
             for i, group in enumerate(optimizer.param_groups):
                 with contextlib.suppress(Exception):
                     name = f"lr/{i}" if len(self._rounds) < 2 else f"lr/{found[0]}/{i}"
-                    self._scalars.setdefault(name, float(group["lr"]))
+                    if not self._recorder.leave(name, [group["lr"]]):
+                        self._scalars.setdefault(name, float(group["lr"]))
         if self._rounds.ends(found[0], optimizer):
             if self._done:  # no pass since the last step
                 self._guard(self._write, _TRAIN)
@@ -288,10 +309,9 @@ class Watch:
             warnings.warn(f"torchoscope: {text} ({self._path})", stacklevel=2)
 
     def _take_scalars(self):
-        losses = [float(one) for one in self._losses]
-        found = {}
-        if losses:
-            found["loss"] = math.fsum(losses) / len(losses)
+        found, losses = {}, self._losses
+        if losses and not self._recorder.leave("loss", losses):
+            found["loss"] = math.fsum(float(one) for one in losses) / len(losses)
         found.update(self._scalars)
         self._scalars, self._losses = {}, []
         return list(found.items())
@@ -307,16 +327,43 @@ class Watch:
             self._number, self._next = self._next, self._next + 1
         core = self._recorder._core
         try:
-            if self._writer is None:
-                self._create(core)
-            core.log(self._writer, self._number, phase, self._kinds, self._take_scalars())
+            target = self._target(core)
+            core.log(target, self._number, phase, self._kinds, self._take_scalars())
         finally:
             self._forget()
         self._check()
 
+    def _target(self, core):
+        """Where a step goes: to the file, or to rank 0."""
+        group = self._group
+        if group is not None and group.problem is not None:
+            self._say(f"each rank writes a file of its own: {group.problem}")
+            self._create_once(core)
+            for number, phase, parcel in group.left():
+                self._writer.parcels(number, phase, [parcel])
+            group = self._group = None
+        if group is None or self._place.rank == 0:
+            self._create_once(core)
+        if group is None:
+            return self._writer
+        group.writer = self._writer
+        return group.put
+
+    def _create_once(self, core):
+        if self._writer is None:
+            self._create(core)
+
+    def _end_group(self):
+        if self._group is not None and self._mine():
+            self._recorder._core.settle()
+            self._group.close()
+            if self._group.problem is not None:
+                self._target(self._recorder._core)
+
     def _write_scalars(self):
         if self._writer is not None and (scalars := self._take_scalars()):
-            self._writer.scalars(self._number, _TRAIN, scalars)
+            with self._group.lock if self._group else contextlib.nullcontext():
+                self._writer.scalars(self._number, _TRAIN, scalars)
             self._check()
 
     def _write_rest(self):
@@ -334,13 +381,17 @@ class Watch:
     def _create(self, core):
         """The file, with the model and the recording of this first step."""
         try:
-            os.makedirs(os.path.dirname(self._path) or ".", exist_ok=True)
+            path = self._place.path()
+            if self._place.late:
+                self._say("rank 0 did not tell its folder: this rank has one of its own")
+            os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
             kinds = {type(module) for _, module in self._recorder._modules}
             self._recorder._kinds = [weakref.ref(kind) for kind in kinds]
             self._recorder._keep_code()
             run = self._recorder._now()
             text = f"{socket.gethostname()} {os.getpid()}"
-            self._writer = _core.HistoryWriter(run, self._path, self._limit, text)
+            ranks = self._place.rank, self._place.ranks
+            self._writer = _core.HistoryWriter(run, path, self._limit, text, *ranks)
         except Exception as problem:
             self._say(f"training is not watched: {problem}")
             self._closed = True
@@ -350,7 +401,7 @@ class Watch:
             raise
 
     def _check(self):
-        problem = self._writer.state()["problem"]
+        problem = self._writer.state()["problem"] if self._writer else None
         if problem:
             self._say(f"the history is incomplete: {problem}")
 

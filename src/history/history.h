@@ -8,6 +8,7 @@
  *     writer_thread.c  one transaction per step; what happens when it fails
  *     fade.c           merges old steps when the file reaches its limit
  *     journal.c        which journal a file system supports
+ *   parcel.h         points of a step as bytes, for rank 0
  *   run_points.h     the recording of one step becomes its points
  *   reader.h         for everyone else, also while it is written
  *     reader.c         one short transaction per question
@@ -18,7 +19,7 @@
  *   curves.h         the curves of one place, in as many columns as a screen has
  *     curves_find.c    which series belong to a place
  *     curves_heat.c    its histograms over steps as rows of magnitudes
- *   ranks.h          several files, one of each rank, as one; ranks_moment.c: a step
+ *   ranks.h          several files, one of each rank, as one; a reader opens them too
  *   tables_in.h      THE TABLE of tables; checked rows
  *   point.c          merges points (below);  codec.c  merges packed histograms
  *
@@ -144,6 +145,7 @@ struct history_alarm {
     uint64_t step; /* step number */
     uint64_t wall_ns;
     uint32_t place;
+    uint32_t rank;    /* of its file, if a folder is read; not stored */
     uint8_t severity; /* enum severity */
     struct str kind;  /* "nan" */
     struct str name;  /* of the place */

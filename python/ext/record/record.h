@@ -73,7 +73,11 @@ PyObject *record_empty_mode(PyObject *module, PyObject *unused);
  *                           evaluation), `kinds` has a bit for each kind of series,
  *                           `scalars` is a list of (name, float). Adds the
  *                           scalar grad_norm. The trace begins anew. False: a call is
- *                           under way, and nothing was done
+ *                           under way, and nothing was done. What a device measured is
+ *                           written with the next step. `writer` may be a function: it
+ *                           is called with (number, phase, parcel, checksum of the
+ *                           parameters) instead (src/history/parcel.h)
+ *   settle()                write the step that waits for its device
  *
  * Members: cost_ns, bytes (measured), errors, armed, hook_calls, n_ops, roots (a list);
  * and these can be set: hook_ns (cost of torch's hooked path per call), op_ns (of its

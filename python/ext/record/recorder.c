@@ -478,6 +478,7 @@ static PyObject *renew(PyObject *self, PyObject *args)
         return PyErr_Occurred() ? NULL : ext_raise(&err);
     /* Modules and parameters are the same objects, so the old `live` stays valid. */
     live_free(live);
+    recorder_settle(recorder); /* it has the old model */
     if (recorder->trace && trace_renew(recorder->trace, model)) {
         recorder->model = model;
         Py_RETURN_TRUE;
@@ -510,6 +511,13 @@ static PyObject *spend(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
+static PyObject *settle(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    recorder_settle(recorder_of(self));
+    Py_RETURN_NONE;
+}
+
 static PyObject *calls(PyObject *self, PyObject *module)
 {
     struct recorder *recorder = recorder_of(self);
@@ -538,6 +546,7 @@ static PyObject *stop(PyObject *self, PyObject *unused)
     (void)unused;
     if (!recorder->trace)
         return stopped();
+    recorder_settle(recorder);
     wall = recorder_clock() - recorder->begin_ns;
     recorder->armed = false;
     if (torch_find()) {
@@ -659,6 +668,7 @@ static PyMemberDef members[] = {
     {"hook_ns", T_ULONGLONG, MEMBER(hook_ns), 0, "of torch's hooked path, each call"},
     {"op_ns", T_ULONGLONG, MEMBER(op_ns), 0, "of torch's mode, each operation"},
     {"begin_ns", T_ULONGLONG, MEMBER(begin_ns), 0, "when it began"},
+    {"several", T_BOOL, MEMBER(several), 0, "several ranks train this model"},
     {NULL, 0, 0, 0, NULL},
 };
 
@@ -697,6 +707,7 @@ static PyMethodDef methods[] = {
     {"before_step", before_step, METH_VARARGS, "before_step(params, ...): see them"},
     {"after_step", after_step, METH_NOARGS, "An optimizer stepped: what changed?"},
     {"log", log_step, METH_VARARGS, "log(writer, ...): the step as points; begin anew"},
+    {"settle", settle, METH_NOARGS, "Write the step that waits for its device."},
     {"__reduce__", reduce, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -48,6 +48,7 @@ struct recorder {
     uint64_t hook_ns;    /* its cost per call */
     uint64_t op_ns;      /* what torch's dispatch mode costs for each operation */
     bool armed;          /* false: every hook returns at once */
+    bool several;        /* ranks train this model: log a checksum of its parameters */
     bool force_device;   /* for tests: treat every tensor as one on a device */
     unsigned forks;      /* a forked child disarms: see recorder_forks() */
     uint32_t errors;     /* our own, swallowed; the 100th disarms */
@@ -68,11 +69,18 @@ struct recorder {
      * is called just before forward, device.end(call, serial) just after it,
      * device.rest() when a hook after forward has started our own work, and
      * device.times(), which may wait, when the outermost call ends. It returns a list
-     * of (call, serial, ns, bytes or None). */
+     * of (call, serial, ns, bytes or None).
+     * With `watch`, rows end with dtype, of, address and n: the sample of a tensor of
+     * `of` elements. finish() is only called for a snapshot; device.send() when a step
+     * ends, which starts the copy to the host; device.fetch(sent) a step later
+     * (recorder_late.c). device.keep(number, tensor) and device.changed(number, tensor)
+     * get parameters before and after an optimizer's step. */
     PyObject *device;
 };
 
 /* ---- values */
+
+#define RECORDER_HELD 65536 /* pending values of a watched step, at most */
 
 enum recorder_wants {
     RECORDER_WANTS_ELEMENTS = 1, /* keep the elements too */
@@ -96,6 +104,10 @@ struct recorder_measured recorder_measure(struct recorder *recorder, PyObject *t
 uint32_t recorder_value(struct recorder *recorder, PyObject *tensor, unsigned wants);
 /* Collects what the device measured. */
 void recorder_flush(struct recorder *recorder);
+/* Adds a list of its rows to a trace. */
+void recorder_rows(struct recorder *recorder, struct trace *trace, PyObject *rows);
+/* Is a tensor left to the device? */
+bool recorder_leaves(const struct recorder *recorder, const struct live_tensor *look);
 /* The device's clock: a call begins or ends (NAME_start, NAME_end); our own work ends;
  * collect the times. */
 void recorder_mark(struct recorder *recorder, enum torch_attribute what, uint32_t call);
@@ -118,6 +130,11 @@ void recorder_watch_free(struct recorder_watch *watch);
 /* The packed spread of a tensor that was just measured, valid until the next; empty:
  * none. */
 struct str recorder_spread(struct recorder *recorder, const struct live_tensor *look);
+/* The same of n elements that were sampled from `of`. */
+struct str recorder_spread_of(struct recorder *recorder, enum dtype dtype,
+                              const void *at, uint64_t n, uint64_t of);
+/* Writes the step that waits for its device, if there is one. */
+void recorder_settle(struct recorder *recorder);
 /* The methods before_step(), after_step() and log() of the type. */
 PyObject *recorder_before_step(struct recorder *recorder, PyObject *args);
 PyObject *recorder_after_step(struct recorder *recorder);

@@ -3,32 +3,10 @@
 #include <stdlib.h>
 
 #include "ext/record/grads.h"
-#include "ext/record/recorder_in.h"
-#include "ext/scalars.h"
+#include "ext/record/recorder_watch_in.h"
 #include "ext/torch/torch.h"
 
 #include "base/err.h"
-#include "history/run_points.h"
-#include "measure/update.h"
-
-/* A parameter in an optimizer's step. */
-struct watched_param {
-    uint32_t tensor; /* of the model */
-    struct update kept;
-    bool measured;
-    struct update_change change;
-    size_t at, n; /* its packed spread in `spreads` */
-};
-
-struct recorder_watch {
-    struct spread_counter *counter;
-    struct spread spread;
-    struct buf packed;
-    struct watched_param *params;
-    uint32_t n, room;
-    uint8_t *known;     /* by tensor of the model: it is among `params` */
-    struct buf spreads; /* of updates */
-};
 
 struct recorder_watch *recorder_watch_new(void)
 {
@@ -44,29 +22,43 @@ struct recorder_watch *recorder_watch_new(void)
     return NULL;
 }
 
-/* Forgets the parameters of the last step. */
-static void clear_params(struct recorder_watch *watch)
+void watched_params_release(struct watched_params *params)
 {
-    for (uint32_t i = 0; i < watch->n; i++) {
-        update_release(&watch->params[i].kept);
-        watch->known[watch->params[i].tensor] = 0;
-    }
-    watch->n = 0;
-    buf_clear(&watch->spreads);
+    for (uint32_t i = 0; i < params->n; i++)
+        update_release(&params->at[i].kept);
+    buf_release(&params->spreads);
+    free(params->at);
+    *params = (struct watched_params){0};
+}
+
+/* The parameters of this step; those of the next begin anew. */
+static struct watched_params take_params(struct recorder_watch *watch)
+{
+    struct watched_params params = watch->params;
+
+    for (uint32_t i = 0; i < params.n; i++)
+        watch->known[params.at[i].tensor] = 0;
+    watch->params = (struct watched_params){0};
+    return params;
 }
 
 void recorder_watch_free(struct recorder_watch *watch)
 {
     if (!watch)
         return;
-    clear_params(watch);
+    late_step_release(watch->late);
+    watched_params_release(&watch->params);
     spread_counter_free(watch->counter);
     spread_release(&watch->spread);
     buf_release(&watch->packed);
-    buf_release(&watch->spreads);
-    free(watch->params);
     free(watch->known);
     free(watch);
+}
+
+/* Which elements to count: in exact mode all. */
+static enum spread_choice choice_of(const struct recorder *recorder)
+{
+    return recorder->mode == MEASURE_EXACT ? SPREAD_ALL : SPREAD_SOME;
 }
 
 /* The GIL is held: threads share the counter. */
@@ -76,8 +68,22 @@ struct str recorder_spread(struct recorder *recorder, const struct live_tensor *
     struct memory memory = tensor_memory(look);
 
     if (recorder->mode == MEASURE_GUARD ||
-        spread_memory(watch->counter, &memory, SPREAD_SOME, &watch->spread, NULL) < 0)
+        spread_memory(watch->counter, &memory, choice_of(recorder), &watch->spread,
+                      NULL) < 0)
         return STR("");
+    buf_clear(&watch->packed);
+    spread_pack(&watch->spread, &watch->packed);
+    return buf_span(&watch->packed);
+}
+
+struct str recorder_spread_of(struct recorder *recorder, enum dtype dtype,
+                              const void *at, uint64_t n, uint64_t of)
+{
+    struct recorder_watch *watch = recorder->watch;
+
+    if (spread_of(watch->counter, dtype, at, n, SPREAD_ALL, &watch->spread, NULL) < 0)
+        return STR("");
+    watch->spread.of = of;
     buf_clear(&watch->packed);
     spread_pack(&watch->spread, &watch->packed);
     return buf_span(&watch->packed);
@@ -85,28 +91,61 @@ struct str recorder_spread(struct recorder *recorder, const struct live_tensor *
 
 /* --- an optimizer's step */
 
+void watched_checksum(struct watched_params *params, uint32_t number, uint64_t one)
+{
+    one = (one + number) * 0x94d049bb133111ebu;
+    params->checksum += one ^ one >> 32;
+    params->checked = true;
+}
+
+/* Keeps a sample of a parameter in the host's memory. */
+static bool keep_here(struct recorder *recorder, uint32_t number,
+                      const struct live_tensor *look, struct watched_param *param)
+{
+    struct memory memory = tensor_memory(look);
+
+    if (!(look->flags & LIVE_READABLE) ||
+        update_keep(&param->kept, &memory, choice_of(recorder), NULL) < 0)
+        return false;
+    if (!(look->flags & LIVE_LOCAL))
+        watched_checksum(&recorder->watch->params, number,
+                         update_checksum(&param->kept));
+    return true;
+}
+
+/* device.keep() or device.changed(). */
+static bool tell_device(struct recorder *recorder, const char *what, uint32_t number,
+                        PyObject *tensor)
+{
+    PyObject *answer =
+        PyObject_CallMethod(recorder->device, what, "IO", number, tensor);
+
+    if (!answer)
+        recorder_failed(recorder);
+    Py_XDECREF(answer);
+    return answer;
+}
+
 /* Keeps a sample of a parameter. Of one that steps again in the same logged step the
  * oldest is kept. */
 static void keep_param(struct recorder *recorder, uint32_t number, PyObject *tensor)
 {
     struct recorder_watch *watch = recorder->watch;
+    struct watched_params *params = &watch->params;
+    struct watched_param param = {.tensor = number};
     struct live_tensor look;
-    struct memory memory;
 
     if (!watch->known)
         watch->known = calloc(recorder->model->n_tensors + 1, 1);
-    if (!watch->known || watch->known[number])
+    if (!watch->known || watch->known[number] || !tensor_look(tensor, &look) ||
+        !buf_grow_array(&params->at, params->n, &params->room, sizeof *params->at))
         return;
-    if (!tensor_look(tensor, &look) || !(look.flags & LIVE_READABLE) ||
-        recorder->force_device ||
-        !buf_grow_array(&watch->params, watch->n, &watch->room, sizeof *watch->params))
+    param.on_device = recorder_leaves(recorder, &look);
+    if (!(param.on_device ? tell_device(recorder, "keep", number, tensor)
+                          : keep_here(recorder, number, &look, &param)))
         return;
-    memory = tensor_memory(&look);
-    watch->params[watch->n] = (struct watched_param){.tensor = number};
-    if (update_keep(&watch->params[watch->n].kept, &memory, NULL) < 0)
-        return;
+    params->at[params->n++] = param;
     watch->known[number] = 1;
-    watch->n++;
 }
 
 /* The time since `began` is our own. */
@@ -149,23 +188,37 @@ PyObject *recorder_before_step(struct recorder *recorder, PyObject *args)
     return spent(recorder, began);
 }
 
-static void measure_change(struct recorder_watch *watch, struct watched_param *param,
-                           PyObject *tensor)
+void watched_change(struct recorder_watch *watch, struct watched_params *params,
+                    struct watched_param *param, const struct memory *now, uint64_t of)
+{
+    if (update_measure(&param->kept, now, watch->counter, &watch->spread,
+                       &param->change, NULL) < 0)
+        return;
+    if (of > param->kept.of) { /* what was kept and measured is a sample itself */
+        param->change.stats.sampled = true;
+        watch->spread.of = of;
+    }
+    param->spread = buf_span(&params->spreads).len;
+    spread_pack(&watch->spread, &params->spreads);
+    param->n_spread = buf_span(&params->spreads).len - param->spread;
+    param->measured = true;
+    update_release(&param->kept);
+}
+
+static void see_change(struct recorder *recorder, struct watched_param *param,
+                       PyObject *tensor)
 {
     struct live_tensor look;
     struct memory memory;
 
+    if (param->on_device) {
+        tell_device(recorder, "changed", param->tensor, tensor);
+        return;
+    }
     if (!tensor_look(tensor, &look) || !(look.flags & LIVE_READABLE))
         return;
     memory = tensor_memory(&look);
-    if (update_measure(&param->kept, &memory, watch->counter, &watch->spread,
-                       &param->change, NULL) < 0)
-        return;
-    param->at = buf_span(&watch->spreads).len;
-    spread_pack(&watch->spread, &watch->spreads);
-    param->n = buf_span(&watch->spreads).len - param->at;
-    param->measured = true;
-    update_release(&param->kept);
+    watched_change(recorder->watch, &recorder->watch->params, param, &memory, 0);
 }
 
 PyObject *recorder_after_step(struct recorder *recorder)
@@ -175,14 +228,13 @@ PyObject *recorder_after_step(struct recorder *recorder)
 
     if (!watch || !recorder_ready(recorder))
         Py_RETURN_NONE;
-    for (uint32_t i = 0; i < watch->n; i++) {
-        PyObject *tensor;
+    for (uint32_t i = 0; i < watch->params.n; i++) {
+        struct watched_param *param = &watch->params.at[i];
+        PyObject *tensor =
+            param->measured ? NULL : live_tensor_of(recorder->live, param->tensor);
 
-        if (watch->params[i].measured)
-            continue;
-        tensor = live_tensor_of(recorder->live, watch->params[i].tensor);
         if (tensor)
-            measure_change(watch, &watch->params[i], tensor);
+            see_change(recorder, param, tensor);
         Py_XDECREF(tensor);
     }
     return spent(recorder, began);
@@ -199,118 +251,99 @@ static bool is_idle(const struct recorder *recorder)
     return true;
 }
 
-/* Ends the trace and begins another of the same model; the run that ended, without the
- * model's ownership. NULL: an exception is set. */
-static struct run *begin_anew(struct recorder *recorder)
+/* Begins another trace of the same model and returns the old one; both have the model
+ * then. NULL: an exception is set, and recording ends. */
+static struct trace *begin_anew(struct recorder *recorder)
 {
     struct trace *trace = recorder->trace;
-    const struct model *model = recorder->model;
     struct grads *grads = recorder->grads;
     struct run *run;
 
     recorder->trace = NULL;
     recorder->grads = NULL;
     grads_free(grads);
-    run = trace_finish(trace, recorder_clock() - recorder->begin_ns, 0);
-    if (!run) {
-        PyErr_NoMemory();
-        return NULL;
-    }
     /* What refers to numbers and texts of the trace. */
     seen_clear(recorder->seen);
     if (recorder->lines) {
         code_lines_free(recorder->lines);
         recorder->lines = code_lines_new();
     }
-    recorder->trace = trace_new(model, &recorder->wanted);
+    recorder->trace = trace_new(recorder->model, &recorder->wanted);
     if (grads && recorder->trace)
         recorder->grads = grads_new(recorder);
-    if (!recorder->trace || (grads && !recorder->grads)) {
-        PyErr_NoMemory();
-        run->model = NULL; /* the trace has it, or freed it */
-        run_free(run);
+    if (recorder->trace && (recorder->grads || !grads)) {
+        recorder->epoch = trace_epoch(recorder->trace);
+        return trace;
+    }
+    run = trace_finish(trace, 0, 0);
+    if (run)
+        run->model = NULL; /* the new trace has it, or freed it */
+    run_free(run);
+    PyErr_NoMemory();
+    return NULL;
+}
+
+/* device.send(): what the device has is on its way; NULL: it has nothing. */
+static PyObject *send(struct recorder *recorder)
+{
+    PyObject *sent;
+
+    recorder->pending = 0;
+    if (!recorder->device || !PyObject_HasAttrString(recorder->device, "send"))
         return NULL;
-    }
-    recorder->epoch = trace_epoch(recorder->trace);
-    return run;
+    sent = PyObject_CallMethod(recorder->device, "send", NULL);
+    if (!sent)
+        recorder_failed(recorder);
+    if (sent == Py_None)
+        Py_CLEAR(sent);
+    return sent;
 }
 
-static struct history_update *updates_of(const struct recorder_watch *watch,
-                                         uint32_t *ret_n)
+/* Takes the step. */
+static void log_step(struct recorder *recorder, struct late_step *step)
 {
-    struct history_update *updates = calloc(watch->n + 1, sizeof *updates);
+    struct recorder_watch *watch = recorder->watch;
 
-    *ret_n = 0;
-    for (uint32_t i = 0; updates && i < watch->n; i++) {
-        const struct watched_param *param = &watch->params[i];
-
-        if (param->measured)
-            updates[(*ret_n)++] = (struct history_update){
-                .tensor = param->tensor,
-                .stats = param->change.stats,
-                .ratio = param->change.ratio,
-                .histogram =
-                    str_head(str_from(buf_span(&watch->spreads), param->at), param->n)};
+    recorder_settle(recorder);
+    step->sent = send(recorder);
+    step->trace = begin_anew(recorder);
+    if (!step->trace) {
+        late_step_release(step);
+        return;
     }
-    return updates;
-}
-
-/* One step of each phase that ran; the first has the scalars. */
-static bool write_steps(const struct run_points *points, uint64_t number,
-                        struct history_writer *writer, PyObject *scalars)
-{
-    double norm = run_points_gradient_norm(points->run);
-    bool has_gradients = points->run->n_params > 0 && points->kinds, told = false;
-
-    for (int phase = HISTORY_TRAIN; phase < HISTORY_PHASES; phase++) {
-        if (!run_points_has(points, (enum history_phase)phase))
-            continue;
-        history_writer_begin(writer, number, (enum history_phase)phase, 0);
-        run_points_write(points, (enum history_phase)phase, writer);
-        if (phase == HISTORY_TRAIN && has_gradients)
-            history_writer_scalar(writer, history_writer_name(writer, STR("grad_norm")),
-                                  norm);
-        if (!told && !scalars_add(writer, scalars))
-            return false;
-        told = true;
-        history_writer_end(writer, 0);
-    }
-    return true;
+    step->params = take_params(watch);
+    watch->late = step;
+    if (!step->sent)
+        late_step_write(recorder);
 }
 
 PyObject *recorder_log(struct recorder *recorder, PyObject *args)
 {
-    struct run_points points = {0};
     uint64_t began = recorder_clock();
-    struct history_update *updates;
-    struct history_writer *writer;
+    struct late_step *step;
     PyObject *object, *scalars;
     unsigned long long number;
-    struct run *run;
+    unsigned kinds;
     int graded;
-    bool done;
 
-    if (!PyArg_ParseTuple(args, "OKiIO!:log", &object, &number, &graded, &points.kinds,
+    if (!PyArg_ParseTuple(args, "OKiIO!:log", &object, &number, &graded, &kinds,
                           &PyList_Type, &scalars))
         return NULL;
-    writer = ext_writer((PyObject *)Py_TYPE(recorder->self), object);
-    if (!writer)
+    if (!PyCallable_Check(object) &&
+        !ext_writer((PyObject *)Py_TYPE(recorder->self), object))
         return NULL;
     if (!recorder->watch || !recorder->trace || !is_idle(recorder))
         Py_RETURN_FALSE;
-    recorder_flush(recorder);
-    run = recorder->trace ? begin_anew(recorder) : NULL;
-    if (!run)
-        return PyErr_Occurred() ? NULL : PyErr_NoMemory();
-    updates = updates_of(recorder->watch, &points.n_updates);
-    points.run = run;
-    points.graded = graded == 0 ? HISTORY_TRAIN : HISTORY_EVAL;
-    points.updates = updates;
-    done = write_steps(&points, number, writer, scalars);
-    clear_params(recorder->watch);
-    free(updates);
-    run->model = NULL; /* the new trace has it */
-    run_free(run);
+    step = calloc(1, sizeof *step);
+    if (!step)
+        return PyErr_NoMemory();
+    *step = (struct late_step){.writer = Py_NewRef(object),
+                               .scalars = Py_NewRef(scalars),
+                               .number = number,
+                               .kinds = kinds,
+                               .graded = graded == 0 ? HISTORY_TRAIN : HISTORY_EVAL,
+                               .wall_ns = began - recorder->begin_ns};
+    log_step(recorder, step);
     recorder->own_ns += recorder_clock() - began;
-    return done ? Py_NewRef(Py_True) : NULL;
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_True);
 }

@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 #include "ext/types/answers_in.h"
-#include "history/reader.h"
+#include "history/ranks.h"
 #include "measure/spread.h"
 
 struct history_object {
@@ -166,6 +166,13 @@ static bool fill_alarm(PyObject *dict, const void *row)
            dict_text(dict, "line", alarm->line) && dict_text(dict, "text", alarm->text);
 }
 
+static bool fill_rank_alarm(PyObject *dict, const void *row)
+{
+    const struct history_alarm *alarm = row;
+
+    return fill_alarm(dict, row) && dict_number(dict, "rank", alarm->rank);
+}
+
 /* A list of a dict for each of n rows; releases the arena that they are in. */
 static PyObject *rows_object(const void *rows, uint32_t n, size_t size,
                              bool (*fill)(PyObject *dict, const void *row),
@@ -294,7 +301,24 @@ static PyObject *alarms(PyObject *self, PyObject *unused)
     if (history_read_alarms(history_of(self), 0, UINT32_MAX, &arena, &rows, &n, &err) <
         0)
         return failed(&arena, &err);
-    return rows_object(rows, n, sizeof *rows, fill_alarm, &arena);
+    return rows_object(
+        rows, n, sizeof *rows,
+        history_ranks_of(history_of(self)) ? fill_rank_alarm : fill_alarm, &arena);
+}
+
+static PyObject *ranks(PyObject *self, PyObject *unused)
+{
+    const struct history_ranks *all = history_ranks_of(history_of(self));
+    PyObject *list;
+
+    (void)unused;
+    if (!all)
+        Py_RETURN_NONE;
+    list = PyList_New(0);
+    for (uint32_t i = 0; list && i < history_ranks_count(all); i++)
+        if (!list_add(list, PyLong_FromUnsignedLongLong(history_ranks_number(all, i))))
+            Py_CLEAR(list);
+    return list;
 }
 
 static PyMethodDef methods[] = {
@@ -304,6 +328,7 @@ static PyMethodDef methods[] = {
     {"points", points, METH_VARARGS, "points(series, phase, histograms=False, most=0)"},
     {"scalars", scalars, METH_VARARGS, "scalars(name, phase): a scalar over steps"},
     {"alarms", alarms, METH_NOARGS, "All alarms."},
+    {"ranks", ranks, METH_NOARGS, "The ranks in a folder, or None."},
     {NULL, NULL, 0, NULL},
 };
 

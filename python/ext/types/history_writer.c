@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "ext/scalars.h"
 #include "ext/types/answers_in.h"
+#include "history/parcel.h"
 #include "history/writer.h"
 
 struct writer_object {
@@ -30,9 +31,10 @@ static PyObject *make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     const char *text = "";
 
     (void)kwargs;
-    if (!PyArg_ParseTuple(args, "O!O&|Ks:HistoryWriter",
+    if (!PyArg_ParseTuple(args, "O!O&|KsII:HistoryWriter",
                           ext_state((PyObject *)type)->run_type, &run,
-                          PyUnicode_FSConverter, &path, &limit, &text))
+                          PyUnicode_FSConverter, &path, &limit, &text, &options.rank,
+                          &options.ranks))
         return NULL;
     options.limit = limit;
     options.text = str_of(text);
@@ -93,6 +95,46 @@ static PyObject *scalars(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* An alarm about the current step as a whole. */
+static void add_alarm(struct history_writer *writer, const char *kind, const char *text)
+{
+    struct history_alarm alarm = {.place = HISTORY_NONE,
+                                  .severity = SEVERITY_ALARM,
+                                  .kind = str_of(kind),
+                                  .text = str_of(text)};
+
+    stats_init(&alarm.stats, DTYPE_FLOAT32);
+    history_writer_alarm(writer, &alarm);
+}
+
+static PyObject *parcels(PyObject *self, PyObject *args)
+{
+    struct history_writer *writer = writer_of(self);
+    const char *kind = NULL, *text = NULL;
+    unsigned long long number;
+    struct err err = {0};
+    PyObject *list;
+    int phase;
+
+    if (!writer || !PyArg_ParseTuple(args, "KiO!|ss:parcels", &number, &phase,
+                                     &PyList_Type, &list, &kind, &text))
+        return NULL;
+    history_writer_begin(writer, number, phase ? HISTORY_EVAL : HISTORY_TRAIN, 0);
+    for (Py_ssize_t i = 0; i < PyList_Size(list); i++) {
+        char *at = NULL;
+        Py_ssize_t len = 0;
+
+        if (PyBytes_AsStringAndSize(PyList_GetItem(list, i), &at, &len) < 0)
+            return NULL;
+        if (parcel_write(str_span(at, (size_t)len), writer, &err) < 0)
+            return ext_raise(&err);
+    }
+    if (kind && text)
+        add_alarm(writer, kind, text);
+    history_writer_end(writer, 0);
+    Py_RETURN_NONE;
+}
+
 static PyObject *state(PyObject *self, PyObject *unused)
 {
     struct history_writer *writer = writer_of(self);
@@ -140,6 +182,7 @@ static PyObject *close_file(PyObject *self, PyObject *unused)
 
 static PyMethodDef methods[] = {
     {"scalars", scalars, METH_VARARGS, "scalars(number, phase, list): a step of them"},
+    {"parcels", parcels, METH_VARARGS, "parcels(number, phase, list): a merged step"},
     {"state", state, METH_NOARGS, "What was written, and what went wrong, as a dict."},
     {"flush", flush, METH_NOARGS, "Wait until everything is written."},
     {"close", close_file, METH_NOARGS, "Write the rest and close the file."},
