@@ -56,6 +56,7 @@ soak: ## press random keys in the explorer under ASan, SECONDS=60 for each kind 
 	@tools/run_tests.py gcc
 	@KEYS_SECONDS=$(SECONDS) tools/run_tests.py random_keys
 	@ALARMS_SOAK=1 tools/run_tests.py watch_alarms
+	@WATCH_RANKS=4 tools/run_tests.py watch_ranks
 	@HISTORY_ROUNDS=$$(($(SECONDS) * 10)) build/asan/src/test_history a_killed_writer
 	@WATCH_KILLS=200 tools/run_tests.py watch_process
 	@WATCH_STEPS=100000 tools/run_tests.py watch_promises

@@ -194,7 +194,7 @@ static PyMethodDef functions[] = {
     {"picture_diff", KEYWORDS(views_picture_diff),
      "picture_diff(old, new, form, path, ...): what differs, as a picture"},
     {"explore", KEYWORDS(explore), "explore(thing, ...): on the terminal"},
-    {"is_run", answers_is_run, METH_O, "is_run(path): is it a .scope file?"},
+    {"is_run", answers_is_run, METH_O, "is_run(path): is it a .scope file, or a folder of ranks?"},
     {"live", program_live, METH_VARARGS, "live(*words): what they ask of a live model"},
     {"op_family", ops_family, METH_VARARGS, "op_family(name): what kind of operation"},
     {"op_flops", ops_flops, METH_VARARGS, "op_flops(name, ...): the FLOPs of one"},

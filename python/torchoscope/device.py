@@ -39,7 +39,7 @@ class Device:
             if is_capturing(tensor.device) or self.marks.is_capturing():
                 return
             self.marks.ours()
-            x = plain(tensor.detach()).reshape(-1)
+            x = plain(local(tensor).detach()).reshape(-1)
             sampled = self.mode == "sampled" and x.numel() >= SMALL
             row = _row(_some(x) if sampled else x, self.mode == "guard")
             values, rows = self._pending.setdefault(row.device, ([], []))
@@ -71,6 +71,11 @@ def hidden():
 
             stack.enter_context(dispatch._disable_current_modes())
         yield
+
+
+def local(tensor):
+    """The part of a DTensor on this rank: operations on the whole are collective."""
+    return getattr(tensor, "_local_tensor", tensor)
 
 
 def plain(x):

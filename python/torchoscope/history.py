@@ -214,11 +214,26 @@ class History(Recording):
         return {name: Series(name, rows) for name, rows in found.items() if rows}
 
     def alarms(self):
-        """What went wrong in the training, a list of dicts: step, kind, name, text, ..."""
+        """What went wrong in the training, a list of dicts: step, kind, name, text, ...
+        In a folder of ranks each has its `rank`."""
         return self._history.alarms()
 
+    @property
+    def ranks(self):
+        """The ranks whose files are in the folder, a list; None if it is one file."""
+        return self._history.ranks()
+
+    def rank(self, number):
+        """The History of one rank of a folder."""
+        if number not in (self.ranks or ()):
+            raise KeyError(f"no rank {number!r}; there are {self.ranks}")
+        return open_run(os.path.join(self._source, f"rank{number}.scope"))
+
     def save(self, path, *, code=True):
-        """Copy the file, with the history; `code` has no effect."""
+        """Copy the file, with the history; `code` has no effect. Of a folder of ranks each
+        file is copied on its own: run.rank(0).save(path)."""
+        if self.ranks is not None:
+            raise ValueError(f"{self._source}: a folder of ranks; save each: rank(0).save()")
         # A reader of its own: copying does not hold the GIL.
         _core.History(self._source).save(os.fspath(path))
 

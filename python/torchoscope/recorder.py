@@ -100,6 +100,11 @@ def parse_size(text):
     return int(float(found[1]) * _UNITS[found[2]])
 
 
+def forces_device():
+    """For tests: are all tensors treated as those of a device?"""
+    return os.environ.get("TORCHOSCOPE_DEVICE") == "ops"
+
+
 def _chooser(keep):
     """A function that takes a module's name, or None."""
     if keep is None or callable(keep):
@@ -149,9 +154,8 @@ class LiveRecording(Recording):
         if self._core is not None or self._run is not None:
             raise RuntimeError("a recording can be entered only once")
         began = self._began = _core.clock_ns() - self._made_in
-        clock = clock_of(self._modules)
-        device = self._device = Device(self._wanted["mode"], clock)
-        force = os.environ.get("TORCHOSCOPE_DEVICE") == "ops"  # for tests
+        device = self._device = self._make_device()
+        force = forces_device()
         ops = self._operations()
         core = _core.Recorder(
             *(self._model, self._name),
@@ -176,6 +180,9 @@ class LiveRecording(Recording):
         if self._budget:
             self._budget.owe(core.cost_ns)
         return self
+
+    def _make_device(self):
+        return Device(self._wanted["mode"], clock_of(self._modules))
 
     def __exit__(self, kind, error, trace):
         if error is not None and not hooks.SEES_EXCEPTIONS and self._ending:

@@ -10,7 +10,7 @@ import weakref
 import torch
 
 from torchoscope import hooks, op_kinds
-from torchoscope.recorder import LiveRecording
+from torchoscope.recorder import LiveRecording, forces_device
 
 _AFTER_HIT = 4  # steps that are logged in full after a hit
 _CALM = 8  # steps without a hit, after which the next one is another
@@ -83,6 +83,7 @@ class Alarms:
         self._last = None  # when gradients were scanned last
         self._looked = False  # for a final ReLU
         self._stepping = None  # id of the optimizer that stepped last
+        self._forced = forces_device()
 
     # --- beginning and end
 
@@ -157,7 +158,7 @@ class Alarms:
         tensors = _tensors(result)
         loss = _loss_of(result)
         if loss is not None:
-            self.model_losses.append(loss.item() if loss.is_cpu else loss.detach())
+            self.model_losses.append(self._read(loss))
         found = watch._recorder._core.guard(tensors, False, 64 << 20, self._turn)
         if found is not None:
             at, *counts = found
@@ -180,19 +181,22 @@ class Alarms:
     def loss(self, loss):
         """A backward of this number begins; returns it, as a float if that does not make
         the host wait. A GradScaler's loss may overflow: the scaler skips the step."""
-        if not loss.is_cpu:
-            return loss.detach()
-        value = loss.item()
+        value = self._read(loss)
+        if type(value) is not float:
+            return value
         if not math.isfinite(value) and not _scalers.is_used(self):
             self._hit_once("forward", "loss", f"the loss is {_number(value)}")
             self._backwards = -1  # one is about to begin
         return value
 
+    def _read(self, loss):
+        """A tensor of one element as a float; as it is if its device has it."""
+        return float(loss.item()) if loss.is_cpu and not self._forced else loss.detach()
+
     def _criterion(self, module, result):
         with contextlib.suppress(Exception):
             if result.numel() == 1 and result.requires_grad:
-                here = result.is_cpu
-                self.criterion_losses.append(result.item() if here else result.detach())
+                self.criterion_losses.append(self._read(result))
 
     def before_step(self, optimizer, params):
         """Scan the gradients, before they change the parameters."""
@@ -235,10 +239,12 @@ class Alarms:
 
     def take_loss(self, losses):
         """The loss of a step, or None: the model's own, else what backward() was called
-        on, else that of a criterion. The mean of several."""
+        on, else that of a criterion. The mean of several. Also None if a device has it:
+        then it comes with the rest of the step."""
         losses = self.model_losses or losses or self.criterion_losses
         self.model_losses, self.criterion_losses = [], []
-        numbers = [float(one) for one in losses]
+        left = self._watch()._recorder.leave("loss", losses)
+        numbers = [] if left else [float(one) for one in losses]
         self._loss = sum(numbers) / len(numbers) if numbers else None
         return self._loss
 
@@ -253,9 +259,11 @@ class Alarms:
         if not all(type(one) is float for one in (*self.model_losses, *losses)):
             losses = self.model_losses = self.criterion_losses = []
         loss, watch = self.take_loss(losses), self._watch()
-        if training and loss is not None and not self.skipped and watch._writer:
+        if training and loss is not None and not self.skipped and watch._filed:
             core = watch._recorder._core
-            self.tell(core.judge_loss(watch._writer, number, loss))
+            with watch._writing():
+                found = core.judge_loss(watch._writer, number, loss)
+            self.tell(found)
 
     def step_ended(self, number, logged):
         """The step is over, and judged if it was logged."""
@@ -265,7 +273,9 @@ class Alarms:
             _, what, text = pending
             text += "; the step was not logged: the next ones are"
             core = watch._recorder._core
-            self.tell(core.judge_guard(watch._writer, number, what, text))
+            with watch._writing():
+                found = core.judge_guard(watch._writer, number, what, text)
+            self.tell(found)
         if self._recording is not None:
             self._recording.leave()
 
@@ -336,9 +346,11 @@ class Alarms:
     def judge_operations(self, number):
         """Before the step is judged by its modules: an operation says more."""
         watch = self._watch()
-        if self._recording is not None and watch._writer is not None:
+        if self._recording is not None and watch._filed:
             core, run = watch._recorder._core, self._recording._now()
-            self.tell(core.judge_run(watch._writer, number, run))
+            with watch._writing():
+                found = core.judge_run(watch._writer, number, run)
+            self.tell(found)
 
     def _end_ops(self):
         """The recording ends when the next step begins: an optimizer's hook must not

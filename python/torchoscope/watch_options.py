@@ -7,6 +7,7 @@ import re
 
 from torchoscope import _core
 from torchoscope.history import History, open_run
+from torchoscope.watch_ranks import Place, class_name, find_rank, unwrapped
 
 SAMPLE = 16384  # SPREAD_SAMPLE of src/measure/spread.h
 
@@ -19,16 +20,17 @@ def together(model):
     """(what to watch, the models in it, a name for it): several models become one."""
     if isinstance(model, (list, tuple)):
         named = {}
-        for one in model:
-            name, number = type(one).__name__, 1
+        for one in map(unwrapped, model):
+            name, number = class_name(one), 1
             while name in named:
                 number += 1
-                name = f"{type(one).__name__}_{number}"
+                name = f"{class_name(one)}_{number}"
             named[name] = one
     elif isinstance(model, dict):
-        named = {str(name): one for name, one in model.items()}
+        named = {str(name): unwrapped(one) for name, one in model.items()}
     else:
-        return model, [model], type(model).__name__
+        model = unwrapped(model)
+        return model, [model], class_name(model)
     for name, one in named.items():
         if not hasattr(one, "named_modules"):
             raise TypeError(f"{name} is a {type(one).__name__}, not a torch.nn.Module")
@@ -42,7 +44,7 @@ def together(model):
 class Options:
     """What watch() was asked for besides the words of `log`."""
 
-    def __init__(self, sample_n, time_log, ignored, bins, reject):
+    def __init__(self, sample_n, exact, time_log, ignored, bins, reject):
         if sample_n not in (None, SAMPLE):
             text = f"sample_n must be {SAMPLE}, or None for all elements"
             raise ValueError(f"{text}, not {sample_n!r}")
@@ -55,13 +57,14 @@ class Options:
         if not 0 <= reject < 1:
             text = "reject_outlier_proportion must be 0 or more, and below 1"
             raise ValueError(f"{text}, not {reject!r}")
+        self.mode = "exact" if exact else "full"
         self._all, self._time, self._ignored = sample_n is None, time_log, tuple(ignored)
         self._view = {"bins": bins, "reject_outlier_proportion": reject}
 
     def begin(self, recorder):
         """Tell the recorder."""
         core = recorder._core
-        core.all_elements = self._all
+        core.all_elements = recorder._device.all_elements = self._all
         for key, value in self._view.items():
             core.fact(key, value)
         graded, modules = set(), dict(recorder._modules)
@@ -83,25 +86,65 @@ class Options:
 
 
 class Target:
-    """Where the history goes: a new file, one that is continued, memory, or to sinks
-    alone."""
+    """Where the history goes: a new file (`place`, of each rank), one that is continued
+    (then `place` is None), memory, or to sinks alone."""
 
     def __init__(self, words, resume, folder, name, new_path):
-        self.first, self._file_run = 0, None
+        self.first, self._file_run, self.place = 0, None, None
         if resume and "file" not in words:
             raise ValueError('resume needs a file: `backend` must name "file"')
+        if resume and find_rank()[1]:
+            raise ValueError("resume: a training with several ranks begins a new folder")
         found = _newest(folder, name) if resume is True else resume or None
-        path = os.fspath(found) if found else new_path(folder, name)
-        self.stem = path.removesuffix(".scope")  # of all that is written
-        self.path = path if "file" in words else None
-        self.how = "memory" if self.path is None and "none" in words else "new"
-        if found and os.path.exists(path):
+        self._path = os.fspath(found) if found else new_path(folder, name)
+        self._has_file = "file" in words
+        self.how = "memory" if not self._has_file and "none" in words else "new"
+        if found and os.path.exists(self._path):
             self._continue()
+        elif not found:
+            self.place = Place(self._path, name)
+
+    @property
+    def own(self):
+        """The path of the file, if there is one, and this process trains alone."""
+        return self._path
+
+    @property
+    def path(self):
+        """The path of the file, or None. May wait for rank 0, once."""
+        return self._where() if self._has_file else None
+
+    @property
+    def stem(self):
+        """The path of all that is written, without its ending. Likewise."""
+        return self._where().removesuffix(".scope")
+
+    @property
+    def title(self):
+        """A name of the run for other programs."""
+        title = os.path.basename(self._path).removesuffix(".scope")
+        return f"{title}_rank{self.rank}" if self.ranks else title
+
+    @property
+    def rank(self):
+        return self.place.rank if self.place else 0
+
+    @property
+    def ranks(self):
+        return self.place.ranks if self.place else 0
+
+    @property
+    def is_late(self):
+        """Did rank 0 not tell its folder?"""
+        return self.how != "memory" and bool(self._where() and self.place and self.place.late)
+
+    def _where(self):
+        return self.place.path() if self.place else self._path
 
     def _continue(self):
-        self.how, self._file_run = "resume", _core.open_run(self.path)
+        self.how, self._file_run = "resume", _core.open_run(self._path)
         try:
-            history = _core.History(self.path)
+            history = _core.History(self._path)
         except KeyError:
             text = "a recording, not a training: it cannot be resumed"
             raise ValueError(f"{self.path}: {text}") from None
@@ -122,15 +165,20 @@ class Target:
 
     def open(self, run, limit, text):
         """(writer, the Run that goes with it)."""
+        path = self.path
         if self.how == "new":
-            if self.path is not None:
-                os.makedirs(os.path.dirname(self.path) or ".", exist_ok=True)
-            return _core.HistoryWriter(run, self.path, limit, text), run
-        writer = _core.HistoryWriter(None, self.path, limit, text, self.how)
+            if path is not None:
+                os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+            who = self.rank, self.ranks
+            return _core.HistoryWriter(run, path, limit, text, "new", *who), run
+        writer = _core.HistoryWriter(None, path, limit, text, self.how)
         return writer, self._file_run or run
 
     def __str__(self):
-        return self.path or ("in memory" if self.how == "memory" else self.stem)
+        if self.how == "memory":
+            return "in memory"
+        found = str(self.place) if self.place else self._path
+        return found if self._has_file else found.removesuffix(".scope")
 
 
 def _newest(folder, name):
@@ -161,6 +209,7 @@ class Reading:
         writer = self._writer
         if writer is not None:
             self._must_be_mine()
+            self._guard(self._settle)
             writer.flush()
             if writer.path is None:
                 raise RuntimeError('nothing is kept: `backend` names neither "file" nor "none"')

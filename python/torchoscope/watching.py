@@ -13,7 +13,7 @@ import weakref
 
 import torch
 
-from torchoscope import _core, capsule_file, watch_alarms
+from torchoscope import _core, capsule_file, watch_alarms, watch_group
 from torchoscope.capsule import Capsule
 from torchoscope.history import KINDS
 from torchoscope.recorder import parse_size
@@ -68,6 +68,8 @@ def watch(
     reject_outlier_proportion=0.0,
     disable_inplace=False,
     delay_log_multi_backward=False,
+    exact=False,
+    group=False,
 ):
     """Follow the training of `model`: writes series over its steps to a .scope file.
 
@@ -93,17 +95,23 @@ def watch(
     ignore_io_grad_classes    no "io_grad" of these classes and of what is inside them
     bins, reject_outlier_proportion    how Series.grid() shows histograms
     disable_inplace, delay_log_multi_backward    not needed; they change nothing
+    exact     count all elements in histograms and updates, sums in double precision
+    group     True, or a timeout in seconds: rank 0 writes the steps of all ranks into one
+              file; needs log_freq
 
     Returns a Watch. docs/python.md has the details.
     """
     wanted = _wanted(log)
     options = Options(
-        sample_n, time_log, ignore_io_grad_classes, bins, reject_outlier_proportion
+        *(sample_n, exact, time_log),
+        *(ignore_io_grad_classes, bins, reject_outlier_proportion),
     )
     if log_freq is not None and (type(log_freq) is not int or log_freq < 1):
         raise ValueError(f"log_freq must be 1 or more, or None, not {log_freq!r}")
     if not 0 < budget < 1:
         raise ValueError(f"budget must be between 0 and 1, not {budget!r}")
+    if group and log_freq is None:
+        raise ValueError("group needs log_freq: all ranks must log the same steps")
     size, sinks = parse_size(limit), Sinks(backend)
     on_alarm = watch_alarms.checked(on_alarm)
     model, members, default = together(model)
@@ -113,8 +121,9 @@ def watch(
         unwatch(one)
     name = default if name is None else str(name)
     steps, target = Steps(budget, log_freq), Target(sinks.words, resume, dir, name, _path)
-    sinks.open(os.path.basename(target.stem))
+    sinks.open(target.title)
     handle = Watch(model, name, wanted, steps, target, size, options, sinks, on_alarm)
+    handle._group = watch_group.make(group, target.place)
     if capsule:
         share = budget / 3 if log_freq is None else None
         handle._capsule = Capsule(handle._recorder._modules, share)
@@ -153,7 +162,7 @@ def _path(folder, name):
     when = time.strftime("%Y-%m-%d_%H-%M-%S")
     stem = f"{when}_{stem_of(name)}"
     path, number = os.path.join(os.fspath(folder), f"{stem}.scope"), 1
-    taken = {f"{handle.folder}.scope" for handle in watches()}
+    taken = {handle._target.own for handle in watches()}
     while path in taken or os.path.exists(path) or os.path.exists(path[:-6]):
         number += 1
         path = os.path.join(os.fspath(folder), f"{stem}_{number}.scope")
@@ -169,12 +178,13 @@ class Watch(Reading):
     ):
         self._name, self._limit, self._sinks = name, limit, sinks
         self._wanted, self._budget = wanted, steps
-        self._target, self._options = target, options
+        self._target, self._options, self._group = target, options, None
         chosen = {kind for word in wanted for kind in _LOGS[word]}
         self._kinds = sum(1 << KINDS.index(kind) for kind in chosen)
         self._writer = self._capsule = None
         self._forks = _forks[0]
         self._closed = self._told = self._rooted = False
+        self._filed = False  # a step was logged
         self._kept = None  # steps; told once
         self._count, self._next, self._number = 0, target.first, target.first
         self._scalars, self._losses = {}, []
@@ -184,7 +194,8 @@ class Watch(Reading):
         self._recorder = self._begin(model, steps)
 
     def _begin(self, model, steps):
-        core = {"mode": "full", "gradients": "io_grad" in self._wanted, "keep": None}
+        gradients = "io_grad" in self._wanted
+        core = {"mode": self._options.mode, "gradients": gradients, "keep": None}
         core |= {"keep_limit": 0, "calls": 64, "lines": True, "watch": True}
         options = {"inside": False, "eager": False, "ops": False, "parameters": True}
         modules = list(modules_of(model))
@@ -193,6 +204,7 @@ class Watch(Reading):
         recorder.watch = steps.watch = weakref.ref(self)
         recorder._optimizers = weakref.WeakKeyDictionary()
         recorder.__enter__()
+        recorder._core.several = self._target.ranks > 1
         try:
             self._options.begin(recorder)
             self._target.check(recorder)
@@ -212,8 +224,8 @@ class Watch(Reading):
 
     @property
     def path(self):
-        """The .scope file. It exists from the end of the first logged step on. None if
-        `backend` names no file."""
+        """The .scope file, of this rank if there are several. It exists from the end of
+        the first logged step on. None if `backend` names no file."""
         return self._target.path
 
     @property
@@ -256,6 +268,8 @@ class Watch(Reading):
             if self._closed:
                 return
             self._guard(self._write_rest)
+            self._guard(self._settle)
+            self._guard(self._end_group)
             self._guard(self._alarms.close)
             self._kept = self.keeps
             self._closed, self._capsule = True, None
@@ -312,7 +326,7 @@ class Watch(Reading):
             self._written = False
             self._budget.decide(self._alarms.wants_full)
             if self._budget.on:
-                self._guard(self._recorder.look_again, self._writer is not None)
+                self._guard(self._recorder.look_again, self._filed)
             self._guard(self._alarms.step_begins)
             if self._capsule is not None:
                 self._timed(self._capsule.step)
@@ -361,7 +375,8 @@ class Watch(Reading):
             return
         has, hit = self._wanted.__contains__, self._alarms.is_hit
         core = self._recorder._core
-        core.before_step(params, has("params") or hit, has("params_grad"), has("params"))
+        kept = has("params") or core.several
+        core.before_step(params, has("params") or hit, has("params_grad"), kept)
 
     def _stepped(self, optimizer):
         found = self._recorder.is_ours(optimizer) if self._mine() else None
@@ -373,7 +388,8 @@ class Watch(Reading):
             for i, group in enumerate(optimizer.param_groups):
                 with contextlib.suppress(Exception):
                     name = f"lr/{i}" if len(self._rounds) < 2 else f"lr/{found[0]}/{i}"
-                    self._scalars.setdefault(name, float(group["lr"]))
+                    if not self._recorder.leave(name, [group["lr"]]):
+                        self._scalars.setdefault(name, float(group["lr"]))
         if self._rounds.ends(found[0], optimizer):
             if self._done:  # no pass since the last step
                 self._guard(self._write, _TRAIN)
@@ -485,19 +501,63 @@ class Watch(Reading):
             self._number, self._next = self._next, self._next + 1
         core, alarms = self._recorder._core, self._alarms
         self._guard(self._options.stamp, self)
-        if self._writer is None:
-            self._create(core)
+        receiver = self._receiver(core)
         alarms.judge_operations(self._number)
         args = self._number, phase, self._kinds, self._take_scalars()
-        alarms.tell(core.log(self._writer, *args, *alarms.about_step()))
-        self._check()
-        self._sinks.give(self, self._writer)
+        alarms.tell(core.log(receiver, *args, *alarms.about_step()))
+        if alarms.is_hit:
+            alarms.tell(core.settle())
+        self._give()
+
+    def _give(self):
+        """What a file got goes to the other backends."""
+        if self._writer is not None:
+            self._check()
+            self._sinks.give(self, self._writer)
+
+    def _settle(self):
+        """Write what still waits for its device."""
+        if self._mine() and self._filed:
+            self._alarms.tell(self._recorder._core.settle())
+            self._give()
+
+    def _receiver(self, core):
+        """Where a step goes: to the writer, or to rank 0."""
+        group = self._group
+        if group is not None and group.problem is not None:
+            self._say(f"each rank writes a file of its own: {group.problem}")
+            self._create_once(core)
+            for number, phase, parcel in group.left():
+                self._writer.parcels(number, phase, [parcel])
+            group = self._group = None
+        if group is None or self._target.rank == 0:
+            self._create_once(core)
+        self._filed = True
+        if group is None:
+            return self._writer
+        group.writer = self._writer
+        return group.put
+
+    def _create_once(self, core):
+        if self._writer is None:
+            self._create(core)
+
+    def _end_group(self):
+        if self._group is not None and self._mine():
+            self._group.close()
+            if self._group.problem is not None:
+                self._receiver(self._recorder._core)
+            self._give()
+
+    def _writing(self):
+        """While something is written that is not a logged step."""
+        return self._group.lock if self._group else contextlib.nullcontext()
 
     def _write_scalars(self):
         if self._writer is not None and (scalars := self._take_scalars()):
-            self._writer.scalars(self._number, _TRAIN, scalars)
-            self._check()
-            self._sinks.give(self, self._writer)
+            with self._writing():
+                self._writer.scalars(self._number, _TRAIN, scalars)
+            self._give()
 
     def _write_rest(self):
         if not self._mine():
@@ -522,6 +582,8 @@ class Watch(Reading):
             self._recorder._keep_code()
             run = self._recorder._now()
             text = f"{socket.gethostname()} {os.getpid()}"
+            if self._target.is_late:
+                self._say("rank 0 did not tell its folder: this rank has one of its own")
             self._writer, self._run = self._target.open(run, self._limit, text)
             self._sinks.begin(self, self._writer, run)
             self._budget.created(self._writer, _core.clock_ns() - began)

@@ -9,26 +9,29 @@
 
 #define MOST_TRAINING_ALARMS 1000u
 
-static const char *sentence(const struct history_alarm *alarm, struct arena *arena)
+static const char *sentence(const struct session *session,
+                            const struct history_alarm *alarm, struct arena *arena)
 {
     struct buf text = BUF_INIT;
     const char *kept;
 
-    training_alarm_text(&text, alarm);
+    training_alarm_text(&text, alarm, history_ranks_of(session->history) != NULL);
     kept = arena_str(arena, buf_span(&text)).at;
     buf_release(&text);
     return kept;
 }
 
-static struct finding finding_of(const struct history_alarm *alarm,
-                                 const struct model *model, struct arena *arena)
+static struct finding finding_of(const struct session *session,
+                                 const struct history_alarm *alarm, struct arena *arena)
 {
+    const struct model *model = session->model;
+
     return (struct finding){.code = FINDING_TRAINING,
                             .severity = (enum severity)alarm->severity,
                             .place = alarm->place < model->n_places ? alarm->place
                                                                     : FINDING_NOWHERE,
                             .named = true,
-                            .text = sentence(alarm, arena)};
+                            .text = sentence(session, alarm, arena)};
 }
 
 /* A loss that is not finite is a finding, even without an alarm in the file. */
@@ -64,7 +67,7 @@ static int append(const struct session *session, const struct history_alarm *ala
     if (ask->n_found > 0)
         memcpy(all, ask->found, ask->n_found * sizeof *all);
     for (uint32_t i = 0; i < n; i++)
-        all[ask->n_found++] = finding_of(&alarms[i], session->model, arena);
+        all[ask->n_found++] = finding_of(session, &alarms[i], arena);
     if (has_bad_loss(training))
         all[ask->n_found++] = (struct finding){.code = FINDING_TRAINING,
                                                .severity = SEVERITY_ALARM,

@@ -1,12 +1,14 @@
 /* torchoscope check: which files of a folder to check.
  * An index, or a folder of shards without one, is checked before its files, which
- * are then not checked again. Links to files are followed, because download caches
+ * are then not checked again; so is a folder with the files of a training run's ranks.
+ * Links to files are followed, because download caches
  * consist of them; links to folders are not, so that the walk ends. */
 #include <errno.h>
 
 #include "base/base.h"
 #include "base/folder.h"
 #include "cli/check_in.h"
+#include "history/ranks.h"
 #include "session/file_list.h"
 
 static bool is_hidden_folder(const struct folder_entry *entry)
@@ -54,6 +56,23 @@ static int add_file(struct check_walk *walk, const char *folder,
     return target.path ? check_add_target(walk->run, target, walk->err) : -1;
 }
 
+/* Is it covered by the folder: the file of a rank in a training run? */
+static bool is_rank(const struct folder_entry *entry)
+{
+    return entry->is_file && history_ranks_names_file(entry->name);
+}
+
+static int add_run(struct check_walk *walk, const char *path,
+                   const struct folder *folder)
+{
+    struct check_target target = {.path = path};
+
+    for (uint32_t i = 0; i < folder->n; i++)
+        if (is_rank(&folder->entries[i]))
+            return check_add_target(walk->run, target, walk->err);
+    return 0;
+}
+
 /* Indexes first, then possible sets of shards, then all other files. */
 static int add_files(struct check_walk *walk, const char *path,
                      const struct folder *folder)
@@ -78,7 +97,7 @@ static int add_files(struct check_walk *walk, const char *path,
     for (uint32_t i = 0; i < folder->n; i++) {
         const struct folder_entry *entry = &folder->entries[i];
 
-        if (!entry->is_folder && !file_is_index(entry->name) &&
+        if (!entry->is_folder && !file_is_index(entry->name) && !is_rank(entry) &&
             add_file(walk, path, entry) < 0)
             return -1;
     }
@@ -127,7 +146,9 @@ static int look_into(struct check_walk *walk, const char *path)
         /* Opening it again reports the error. */
         return check_add_target(walk->run, target, walk->err);
     }
-    status = add_files(walk, path, &folder);
+    status = add_run(walk, path, &folder);
+    if (status == 0)
+        status = add_files(walk, path, &folder);
     if (status == 0)
         status = add_folders(walk, path, &folder);
     folder_close(&folder);

@@ -395,7 +395,8 @@ static void alarm_fact(struct facts *to, const struct explorer *explorer,
         note_no_gradient(to, show, alarm->subject);
         break;
     case ALARM_TRAINING:
-        note_training(to, &explorer->alarms.of_history[alarm->subject]);
+        note_training(to, &explorer->alarms.of_history[alarm->subject],
+                      history_ranks_of(explorer->session->history) != NULL);
         break;
     }
 }

@@ -33,7 +33,14 @@ static void add_steps(struct facts *to, const struct history_summary *sum)
         buf_text(&to->text, ", in ");
         fact_time(to, "duration", sum->wall_ns);
     }
-    if (sum->ranks > 0) {
+    if (sum->files > 0) {
+        buf_text(&to->text, "; ");
+        fact_plural(to, "files", sum->files, "rank", "ranks");
+        if (sum->files < sum->ranks) {
+            buf_text(&to->text, " of ");
+            fact_count(to, "ranks", sum->ranks);
+        }
+    } else if (sum->ranks > 0) {
         buf_text(&to->text, "; rank ");
         fact_count(to, "rank", sum->rank);
         buf_text(&to->text, " of ");

@@ -84,9 +84,11 @@ void note_tensor(struct facts *to, const struct show *show, uint32_t tensor)
     fact_end_as(to, "not_finite", "✗ values", COLOUR_ALARM);
 }
 
-void training_alarm_text(struct buf *to, const struct history_alarm *alarm)
+void training_alarm_text(struct buf *to, const struct history_alarm *alarm, bool ranked)
 {
     buf_printf(to, "step %" PRIu64 ": ", alarm->step);
+    if (ranked)
+        buf_printf(to, "rank %" PRIu32 ": ", alarm->rank);
     buf_str(to, alarm->name.len > 0 ? alarm->name : alarm->kind);
     buf_text(to, ": ");
     buf_str(to, alarm->text.len > 0 ? alarm->text : alarm->kind);
@@ -97,11 +99,11 @@ void training_alarm_text(struct buf *to, const struct history_alarm *alarm)
     }
 }
 
-void note_training(struct facts *to, const struct history_alarm *alarm)
+void note_training(struct facts *to, const struct history_alarm *alarm, bool ranked)
 {
     struct buf text = BUF_INIT;
 
-    training_alarm_text(&text, alarm);
+    training_alarm_text(&text, alarm, ranked);
     escape_terminal(&to->text, buf_span(&text));
     fact_end(to, "training", note_role((enum severity)alarm->severity));
     buf_release(&text);

@@ -30,9 +30,10 @@ void note_global(struct facts *to, const struct model *model, uint32_t global,
 void note_tensor(struct facts *to, const struct show *show, uint32_t tensor);
 
 /* An alarm of a training run: "step 315: layer1.1: first Inf: 3,392 of 32,768 outputs
- * (aten::batch_norm)". note_training() escapes it. */
-void training_alarm_text(struct buf *to, const struct history_alarm *alarm);
-void note_training(struct facts *to, const struct history_alarm *alarm);
+ * (aten::batch_norm)"; if `ranked`, with its rank. note_training() escapes it. */
+void training_alarm_text(struct buf *to, const struct history_alarm *alarm,
+                         bool ranked);
+void note_training(struct facts *to, const struct history_alarm *alarm, bool ranked);
 
 /* The rest is for sessions with a run. All notes: the alarms, then the gaps. */
 int notes_run(struct facts *to, const struct show *show, struct err *err);

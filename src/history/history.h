@@ -10,6 +10,7 @@
  *     memory.c         a history without a file
  *     journal.c        which journal a file system supports
  *   sink.h           who else gets each step (sinks/: event files, CSV)
+ *   parcel.h         points of a step as bytes, for rank 0
  *   run_points.h     the recording of one step becomes its points
  *   reader.h         for everyone else, also while it is written
  *     reader.c         one short transaction per question
@@ -24,7 +25,7 @@
  *     curves_heat.c    its histograms over steps as rows of magnitudes
  *   grid.h           every series and scalar in the same few columns
  *   modules.h        gradients and updates of each module, in these columns
- *   ranks.h          several files, one of each rank, as one; ranks_moment.c: a step
+ *   ranks.h          several files, one of each rank, as one; a reader opens them too
  *   tables_in.h      THE TABLE of tables; checked rows
  *   point.c          merges points (below);  codec.c  merges packed histograms
  *
@@ -152,6 +153,7 @@ struct history_alarm {
     uint64_t step; /* step number */
     uint64_t wall_ns;
     uint32_t place;
+    uint32_t rank;    /* of its file, if a folder is read; not stored */
     uint8_t severity; /* enum severity */
     struct str kind;  /* "nan" */
     struct str name;  /* of the place */

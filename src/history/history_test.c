@@ -372,7 +372,7 @@ TEST(a_recording_without_a_history_says_so)
     CHECK(!history_open(folder.file, NULL, &err) && err.code == ERR_NOT_FOUND);
     CHECK(!history_writer_resume(folder.file, NULL, &err) && err.code == ERR_NOT_FOUND);
     CHECK_INT(sample_folder_count(&folder), 1);
-    CHECK(!history_open(folder.path, NULL, &err) && err.code == ERR_IO);
+    CHECK(!history_open(folder.path, NULL, &err) && err.code == ERR_NOT_FOUND);
     unlink(folder.file);
     CHECK(!history_open(folder.file, NULL, &err) && err.code == ERR_IO);
     CHECK(!history_writer_resume(folder.file, NULL, &err) && err.code == ERR_IO);

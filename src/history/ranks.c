@@ -1,126 +1,38 @@
 /* Several histories as one. Each file is asked for all its rows of a series; rows that
  * overlap are merged, then neighbours, to as many as wanted. */
-#include "history/ranks.h"
-
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/folder.h"
 #include "base/map.h"
-
-#define RANKS_MOST 4096u
-
-/* The numbers of a series (a name) in each file; HISTORY_NONE: it has none. */
-struct rank_table {
-    uint32_t *of; /* (n, ranks) */
-    uint32_t n, room;
-};
-
-struct history_ranks {
-    const struct history_codec *codec;
-    struct history **files;
-    uint32_t n, room;
-    struct arena arena; /* of both tables */
-    struct rank_table series, names;
-};
-
-/* ---- opening ---- */
-
-static int open_all(struct history_ranks *ranks, const char *path, struct arena *arena,
-                    struct err *err)
-{
-    struct folder folder;
-
-    if (folder_open(&folder, path, arena, err) < 0)
-        return -1;
-    for (uint32_t i = 0; i < folder.n && ranks->n < RANKS_MOST; i++) {
-        const struct folder_entry *entry = &folder.entries[i];
-        struct history *history;
-        char *file;
-
-        if (!entry->is_file || !str_ends(entry->name, STR(".scope")))
-            continue;
-        file = arena_printf(arena, "%s/%.*s", path, STR_ARG(entry->name));
-        history = file ? history_open(file, ranks->codec, NULL) : NULL;
-        if (!history)
-            continue;
-        if (!buf_grow_array(&ranks->files, ranks->n, &ranks->room,
-                            sizeof *ranks->files)) {
-            history_close(history);
-            break;
-        }
-        ranks->files[ranks->n++] = history;
-    }
-    folder_close(&folder);
-    if (ranks->n > 0)
-        return 0;
-    return err_set_about(err, ERR_NOT_FOUND, path,
-                         ": holds no history of a training run");
-}
-
-struct history_ranks *history_ranks_open(const char *folder,
-                                         const struct history_codec *codec,
-                                         struct err *err)
-{
-    struct history_ranks *ranks = calloc(1, sizeof *ranks);
-    struct arena arena;
-    int status;
-
-    if (!ranks) {
-        err_set_about(err, ERR_LIMIT, folder, ": no memory left");
-        return NULL;
-    }
-    ranks->codec = codec ? codec : &history_spreads;
-    arena_init(&ranks->arena, 0);
-    arena_init(&arena, 0);
-    status = open_all(ranks, folder, &arena, err);
-    arena_release(&arena);
-    if (status == 0)
-        return ranks;
-    history_ranks_close(ranks);
-    return NULL;
-}
-
-void history_ranks_close(struct history_ranks *ranks)
-{
-    if (!ranks)
-        return;
-    for (uint32_t i = 0; i < ranks->n; i++)
-        history_close(ranks->files[i]);
-    free(ranks->files);
-    arena_release(&ranks->arena);
-    free(ranks);
-}
-
-uint32_t history_ranks_count(const struct history_ranks *ranks)
-{
-    return ranks->n;
-}
-
-struct history *history_ranks_at(struct history_ranks *ranks, uint32_t i)
-{
-    return i < ranks->n ? ranks->files[i] : NULL;
-}
+#include "history/ranks_in.h"
 
 /* ---- series and names of all ---- */
 
-/* Adds a key of file `rank`. Returns whether it is new, or -1. */
-static int add_key(struct history_ranks *ranks, struct rank_table *table,
-                   struct name_map *keys, struct str key, uint32_t rank,
-                   uint32_t number)
+/* Begins a table of all files that there are now. */
+static void begin_table(struct history_ranks *ranks, struct rank_table *table)
 {
+    history_ranks_find(ranks, NULL);
+    arena_release(&table->arena);
+    *table = (struct rank_table){.files = ranks->n};
+    arena_init(&table->arena, 0);
+}
+
+/* Adds a key of file `rank`. Returns whether it is new, or -1. */
+static int add_key(struct rank_table *table, struct name_map *keys, struct str key,
+                   uint32_t rank, uint32_t number)
+{
+    size_t width = table->files * sizeof *table->of;
     uint32_t at;
     int added = name_map_add(keys, key, &at);
 
-    if (added < 0 ||
-        (added && arena_room(&ranks->arena, &table->of, table->n, &table->room,
-                             ranks->n * sizeof *table->of) < 0))
+    if (added < 0 || (added && arena_room(&table->arena, &table->of, table->n,
+                                          &table->room, width) < 0))
         return -1;
     if (added) {
-        memset(table->of + (size_t)at * ranks->n, 0xff, ranks->n * sizeof *table->of);
+        memset(table->of + (size_t)at * table->files, 0xff, width);
         table->n++;
     }
-    table->of[(size_t)at * ranks->n + rank] = number;
+    table->of[(size_t)at * table->files + rank] = number;
     return added;
 }
 
@@ -142,14 +54,13 @@ int history_ranks_series(struct history_ranks *ranks, struct arena *arena,
     uint32_t n = 0, room = 0, n_some;
 
     name_map_init(&keys, arena);
-    ranks->series = (struct rank_table){0};
+    begin_table(ranks, &ranks->series);
     for (uint32_t rank = 0; rank < ranks->n; rank++) {
         if (history_read_series(ranks->files[rank], arena, &some, &n_some, err) < 0)
             return -1;
         for (uint32_t i = 0; i < n_some; i++) {
             struct str key = series_key(&some[i], arena);
-            int added =
-                key.at ? add_key(ranks, &ranks->series, &keys, key, rank, i) : -1;
+            int added = key.at ? add_key(&ranks->series, &keys, key, rank, i) : -1;
 
             if (added < 0 ||
                 (added && arena_room(arena, &all, n, &room, sizeof *all) < 0))
@@ -171,17 +82,46 @@ int history_ranks_names(struct history_ranks *ranks, struct arena *arena,
     uint32_t n_some;
 
     name_map_init(&keys, arena);
-    ranks->names = (struct rank_table){0};
+    begin_table(ranks, &ranks->names);
     for (uint32_t rank = 0; rank < ranks->n; rank++) {
         if (history_read_names(ranks->files[rank], arena, &some, &n_some, err) < 0)
             return -1;
         for (uint32_t i = 0; i < n_some; i++)
-            if (add_key(ranks, &ranks->names, &keys, some[i], rank, i) < 0)
+            if (add_key(&ranks->names, &keys, some[i], rank, i) < 0)
                 return arena_err(arena, "the list of scalars", err);
     }
     *ret_names = keys.names;
     *ret_n = keys.n;
     return 0;
+}
+
+/* Numbers the series (names), if that was not done since this one exists. */
+static int know_series(struct history_ranks *ranks, uint32_t number, struct err *err)
+{
+    struct history_series *series;
+    struct arena arena;
+    uint32_t n;
+    int status = 0;
+
+    arena_init(&arena, 0);
+    if (number >= ranks->series.n)
+        status = history_ranks_series(ranks, &arena, &series, &n, err);
+    arena_release(&arena);
+    return status;
+}
+
+static int know_names(struct history_ranks *ranks, uint32_t number, struct err *err)
+{
+    struct arena arena;
+    struct str *names;
+    uint32_t n;
+    int status = 0;
+
+    arena_init(&arena, 0);
+    if (number >= ranks->names.n)
+        status = history_ranks_names(ranks, &arena, &names, &n, err);
+    arena_release(&arena);
+    return status;
 }
 
 /* ---- points of all ---- */
@@ -191,6 +131,7 @@ struct rank_row {
     struct history_sample sample;
     struct history_scalar scalar;
     uint32_t rank;
+    uint32_t values; /* whose mean is scalar.last */
 };
 
 struct rank_rows {
@@ -215,7 +156,7 @@ static int read_rank(struct rank_rows *rows, uint32_t rank,
             : history_read_points(history, wanted, rows->arena, &samples, &n, err);
 
     for (uint32_t i = 0; status == 0 && i < n; i++) {
-        struct rank_row row = {.rank = rank};
+        struct rank_row row = {.rank = rank, .values = 1};
 
         if (arena_room(rows->arena, &rows->at, rows->n, &rows->room, sizeof row) < 0)
             return arena_err(rows->arena, "the history", err);
@@ -248,8 +189,8 @@ static int read_ranks(struct rank_rows *rows, const struct rank_table *table,
     if (wanted.series >= table->n)
         return err_set(err, ERR_NOT_FOUND, "no such series");
     wanted.most = 0;
-    for (uint32_t rank = 0; rank < rows->ranks->n; rank++) {
-        wanted.series = table->of[(size_t)rows->wanted->series * rows->ranks->n + rank];
+    for (uint32_t rank = 0; rank < table->files; rank++) {
+        wanted.series = table->of[(size_t)rows->wanted->series * table->files + rank];
         if (wanted.series != HISTORY_NONE && read_rank(rows, rank, &wanted, err) < 0)
             return -1;
     }
@@ -258,19 +199,38 @@ static int read_ranks(struct rank_rows *rows, const struct rank_table *table,
     return 0;
 }
 
+void history_ranks_join(struct history_step *to, const struct history_step *from,
+                        bool same)
+{
+    uint32_t merged = to->merged, skipped = to->skipped;
+
+    history_step_merge(to, from);
+    if (!same)
+        return;
+    to->merged = merged > from->merged ? merged : from->merged;
+    to->skipped = skipped > from->skipped ? skipped : from->skipped;
+}
+
+/* The newest value of a step is the mean of those of its ranks. */
+static void join_last(struct rank_row *to, const struct rank_row *from, bool same)
+{
+    to->values = same ? to->values + 1 : 1;
+    if (!same)
+        to->scalar.last = from->scalar.last;
+    else if (to->scalar.last != from->scalar.last)
+        to->scalar.last += (from->scalar.last - to->scalar.last) / to->values;
+}
+
 static int join(struct rank_rows *rows, struct rank_row *to,
                 const struct rank_row *from, struct buf *scratch, struct err *err)
 {
     /* Steps of several ranks are the same steps, not more of them. */
     bool same = to->rank != from->rank;
-    uint32_t merged = to->sample.step.merged, other = from->sample.step.merged;
 
-    history_step_merge(&to->sample.step, &from->sample.step);
-    if (same)
-        to->sample.step.merged = merged > other ? merged : other;
+    history_ranks_join(&to->sample.step, &from->sample.step, same);
     if (rows->scalars) {
         history_number_merge(&to->scalar.number, &from->scalar.number);
-        to->scalar.last = from->scalar.last;
+        join_last(to, from, same);
         return 0;
     }
     history_point_merge(&to->sample.point, &from->sample.point, rows->ranks->codec,
@@ -343,7 +303,8 @@ int history_ranks_points(struct history_ranks *ranks,
     struct rank_rows rows = {.ranks = ranks, .wanted = wanted, .arena = arena};
     struct history_sample *samples;
 
-    if (read_rows(&rows, &ranks->series, err) < 0)
+    if (know_series(ranks, wanted->series, err) < 0 ||
+        read_rows(&rows, &ranks->series, err) < 0)
         return -1;
     samples = arena_array(arena, (size_t)rows.n + 1, sizeof *samples);
     if (!samples)
@@ -366,7 +327,8 @@ int history_ranks_scalars(struct history_ranks *ranks,
         .ranks = ranks, .wanted = wanted, .arena = arena, .scalars = true};
     struct history_scalar_sample *samples;
 
-    if (read_rows(&rows, &ranks->names, err) < 0)
+    if (know_names(ranks, wanted->series, err) < 0 ||
+        read_rows(&rows, &ranks->names, err) < 0)
         return -1;
     samples = arena_array(arena, (size_t)rows.n + 1, sizeof *samples);
     if (!samples)

@@ -5,6 +5,7 @@
 #include "base/test.h"
 #include "history/ranks.h"
 #include "history/sample_history_in.h"
+#include "history/summary.h"
 
 #define STEPS 300
 
@@ -159,4 +160,141 @@ TEST(all_points_of_a_step_are_merged_over_ranks)
     arena_release(&arena);
     history_ranks_close(ranks);
     sample_folder_remove(&folder);
+}
+
+/* ---- a folder as one history ---- */
+
+/* Writes the checksum of a rank's parameters in each step; from step `drifts` on it is the
+ * rank's own, and so is the parameter "w". */
+static void write_sums(const struct sample_folder *folder, uint32_t rank,
+                       uint64_t drifts)
+{
+    const struct history_series series = {
+        .place = 7, .kind = HISTORY_PARAM, .name = STR("w")};
+    struct history_alarm alarm = {
+        .severity = SEVERITY_WARNING, .kind = STR("dead"), .text = STR("dead")};
+    struct history_writer *writer;
+    uint32_t counts[SAMPLE_BINS], sum, w;
+    struct history_point point;
+    char path[120];
+
+    snprintf(path, sizeof path, "%s/rank%u.scope", folder->path, rank);
+    writer = history_writer_create(
+        path, NULL, NULL,
+        &(struct history_options){.codec = &sample_codec, .rank = rank, .ranks = 12},
+        NULL);
+    CHECK(writer != NULL);
+    sum = history_writer_name(writer, STR(HISTORY_CHECKSUM));
+    w = history_writer_series(writer, &series);
+    for (uint64_t i = 0; i < 6; i++) {
+        uint64_t own = i < drifts ? i : 100 * rank + i;
+
+        history_writer_begin(writer, i, HISTORY_TRAIN, (i + 1) * 1000000000u);
+        sample_point(0, own, own, &point, counts);
+        point.series = w;
+        history_writer_point(writer, &point);
+        history_writer_scalar(writer, sum, (double)own);
+        if (i == 3)
+            history_writer_alarm(writer, &alarm);
+        history_writer_end(writer, 0);
+        history_writer_flush(writer);
+    }
+    CHECK(history_writer_close(writer, NULL) == 0);
+}
+
+static uint32_t count_alarms(const struct sample_folder *folder,
+                             struct history_alarm ret_alarms[8])
+{
+    struct history *history = history_open(folder->path, &sample_codec, NULL);
+    struct history_alarm *alarms;
+    struct arena arena;
+    uint32_t n = 0;
+
+    CHECK(history != NULL);
+    arena_init(&arena, 0);
+    CHECK(history_read_alarms(history, 0, 8, &arena, &alarms, &n, NULL) == 0);
+    for (uint32_t i = 0; i < n; i++) {
+        ret_alarms[i] = alarms[i];
+        CHECK(str_is(alarms[i].kind,
+                     alarms[i].severity == SEVERITY_ALARM ? HISTORY_DRIFT : "dead"));
+        if (alarms[i].severity == SEVERITY_ALARM)
+            CHECK(str_is(alarms[i].name, "w"));
+        ret_alarms[i].kind = ret_alarms[i].name = ret_alarms[i].text = STR("");
+    }
+    arena_release(&arena);
+    history_close(history);
+    return n;
+}
+
+TEST(a_folder_opens_as_one_history_and_finds_files_that_appear_later)
+{
+    struct history_summary sum;
+    struct history_segment *segments;
+    struct history_step *steps, newest;
+    struct sample_folder folder;
+    struct history *history;
+    struct arena arena;
+    uint32_t n;
+
+    sample_folder_make(&folder);
+    write_sums(&folder, 10, 6);
+    history = history_open(folder.path, &sample_codec, NULL);
+    CHECK(history && history_ranks_of(history));
+    CHECK_INT(history_ranks_count(history_ranks_of(history)), 1);
+    write_sums(&folder, 9, 6); /* before rank10 by number, behind it by name */
+    arena_init(&arena, 0);
+    CHECK(history_read_steps(history, &(struct history_range){0}, &arena, &steps, &n,
+                             NULL) == 0);
+    CHECK(n == 6 && steps[5].merged == 1 && steps[5].first == 5);
+    CHECK_INT(history_ranks_number(history_ranks_of(history), 0), 9);
+    CHECK(history_newest(history, &newest, NULL) == 0 && newest.last == 5);
+    CHECK(history_read_segments(history, &arena, &segments, &n, NULL) == 0);
+    CHECK(n == 1 && segments[0].rank == 9 && segments[0].ranks == 12);
+    CHECK(history_summarise(history, &sum, NULL) == 0);
+    CHECK(sum.files == 2 && sum.ranks == 12 && sum.phases[HISTORY_TRAIN].steps == 6);
+    CHECK_INT(history_summary_alarms(&sum), 2);
+    arena_release(&arena);
+    history_close(history);
+    sample_folder_remove(&folder);
+}
+
+TEST(parameters_that_drift_apart_are_an_alarm_with_step_rank_and_name)
+{
+    struct history_alarm alarms[8];
+    struct sample_folder folder;
+
+    sample_folder_make(&folder);
+    write_sums(&folder, 0, 6);
+    write_sums(&folder, 1, 6);
+    CHECK_INT(count_alarms(&folder, alarms), 2);
+    CHECK(alarms[0].rank == 0 && alarms[1].rank == 1 && alarms[1].step == 3);
+    write_sums(&folder, 2, 4);
+    CHECK_INT(count_alarms(&folder, alarms), 4);
+    CHECK(alarms[3].severity == SEVERITY_ALARM && alarms[3].rank == 2);
+    CHECK(alarms[3].step == 4 && alarms[3].place == 7);
+    sample_folder_remove(&folder);
+}
+
+TEST(parameters_that_never_were_equal_are_no_alarm)
+{
+    struct history_alarm alarms[8];
+    struct sample_folder folder;
+
+    sample_folder_make(&folder);
+    write_sums(&folder, 0, 6);
+    write_sums(&folder, 1, 0);
+    CHECK_INT(count_alarms(&folder, alarms), 2);
+    sample_folder_remove(&folder);
+}
+
+TEST(only_files_of_ranks_belong_to_a_run)
+{
+    CHECK(history_ranks_names_file(STR("rank0.scope")));
+    CHECK(history_ranks_names_file(STR("rank4095.scope")));
+    CHECK(!history_ranks_names_file(STR("rank.scope")));
+    CHECK(!history_ranks_names_file(STR("rank1.scope-wal")));
+    CHECK(!history_ranks_names_file(STR("rank-1.scope")));
+    CHECK(!history_ranks_names_file(STR("rank12345678901234567890.scope")));
+    CHECK(!history_ranks_names_file(STR("nan.scope")));
+    CHECK(!history_ranks_is("/nowhere"));
 }

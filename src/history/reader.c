@@ -194,7 +194,7 @@ int history_end(struct history *history, int status)
 /* A folder has several files: each question is a transaction of its own. */
 int history_hold(struct history *history, struct err *err)
 {
-    if (path_is_folder(history->path))
+    if (history->ranks)
         return 0;
     if (history_begin(history, err) < 0)
         return -1;
@@ -279,7 +279,15 @@ static struct history *check_open(struct history *history, struct err *err)
 struct history *history_open(const char *path, const struct history_codec *codec,
                              struct err *err)
 {
-    return check_open(history_new(path, codec, err), err);
+    struct history *history = history_new(path, codec, err);
+
+    if (!history || !path_is_folder(path))
+        return check_open(history, err);
+    history->ranks = history_ranks_open(path, codec, err);
+    if (history->ranks)
+        return history;
+    history_close(history);
+    return NULL;
 }
 
 struct history *history_open_memory(const void *at, size_t size, const char *name,
@@ -298,6 +306,7 @@ void history_close(struct history *history)
 {
     if (!history)
         return;
+    history_ranks_close(history->ranks);
     sqlite3_close(history->db);
     free(history->path);
     free(history);
@@ -315,5 +324,10 @@ uint32_t history_place(const struct history *history, uint32_t place)
 
 uint64_t history_damaged(const struct history *history)
 {
-    return history->damaged;
+    return history->ranks ? history_ranks_damaged(history->ranks) : history->damaged;
+}
+
+struct history_ranks *history_ranks_of(const struct history *history)
+{
+    return history->ranks;
 }

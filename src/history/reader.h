@@ -13,15 +13,19 @@
 #include "history/history.h"
 
 struct history;
+struct history_ranks;
 
-/* ERR_NOT_FOUND: a recording without a history. `codec` merges histograms;
- * NULL: history_spreads. */
+/* The history in a file, or those in a folder of ranks as one (ranks.h).
+ * ERR_NOT_FOUND: there is none. `codec` merges histograms; NULL: history_spreads. */
 struct history *history_open(const char *path, const struct history_codec *codec,
                              struct err *err);
 /* The same from bytes in memory, which must outlive the reader. */
 struct history *history_open_memory(const void *at, size_t size, const char *name,
                                     const struct history_codec *codec, struct err *err);
 void history_close(struct history *history);
+
+/* The files of a folder; NULL: it is a single file. */
+struct history_ranks *history_ranks_of(const struct history *history);
 
 /* Makes the questions until history_let_go() one transaction, for several that belong
  * together: they see the same steps, and the file is opened once. Keep it short: the
@@ -40,7 +44,8 @@ int history_copy(struct history *history, const char *path, struct err *err);
 /* Rows that were skipped because they cannot be. */
 uint64_t history_damaged(const struct history *history);
 
-/* All series (names of scalars, segments), by number. */
+/* All series (names of scalars, segments), by number. Segments are those of the first
+ * rank. */
 int history_read_series(struct history *history, struct arena *arena,
                         struct history_series **ret_series, uint32_t *ret_n,
                         struct err *err);

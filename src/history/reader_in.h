@@ -3,10 +3,12 @@
 #define HISTORY_READER_IN_H
 
 #include "base/live_file.h"
+#include "history/ranks.h"
 #include "history/reader.h"
 #include "history/tables_in.h"
 
 struct history {
+    struct history_ranks *ranks; /* a folder: they answer; or NULL */
     char *path;
     const struct history_codec *codec;
     const void *memory; /* instead of a file; or NULL */

@@ -84,6 +84,8 @@ int history_read_series(struct history *history, struct arena *arena,
 {
     struct list list = {.item = sizeof **ret_series, .dense = true};
 
+    if (history->ranks)
+        return history_ranks_series(history->ranks, arena, ret_series, ret_n, err);
     if (read_list(history, HISTORY_TABLE_SERIES, "ORDER BY id", 0, 0, arena, &list,
                   err) < 0)
         return -1;
@@ -97,6 +99,8 @@ int history_read_names(struct history *history, struct arena *arena,
 {
     struct list list = {.item = sizeof(struct history_name_row), .dense = true};
 
+    if (history->ranks)
+        return history_ranks_names(history->ranks, arena, ret_names, ret_n, err);
     if (read_list(history, HISTORY_TABLE_NAME, "ORDER BY id", 0, 0, arena, &list, err) <
         0)
         return -1;
@@ -111,6 +115,9 @@ int history_read_segments(struct history *history, struct arena *arena,
 {
     struct list list = {.item = sizeof **ret_segments, .dense = true};
 
+    if (history->ranks)
+        return history_read_segments(history_ranks_at(history->ranks, 0), arena,
+                                     ret_segments, ret_n, err);
     if (read_list(history, HISTORY_TABLE_SEGMENT, "ORDER BY id", 0, 0, arena, &list,
                   err) < 0)
         return -1;
@@ -127,6 +134,9 @@ int history_read_alarms(struct history *history, uint32_t from, uint32_t most,
 {
     struct list list = {.item = sizeof **ret_alarms};
 
+    if (history->ranks)
+        return history_ranks_alarms(history->ranks, from, most, arena, ret_alarms,
+                                    ret_n, err);
     if (read_list(history, HISTORY_TABLE_ALARM, FROM_MOST, from, most, arena, &list,
                   err) < 0)
         return -1;
@@ -141,6 +151,9 @@ int history_read_notes(struct history *history, uint32_t from, uint32_t most,
 {
     struct list list = {.item = sizeof **ret_notes};
 
+    if (history->ranks)
+        return history_ranks_notes(history->ranks, from, most, arena, ret_notes, ret_n,
+                                   err);
     if (read_list(history, HISTORY_TABLE_NOTE, FROM_MOST, from, most, arena, &list,
                   err) < 0)
         return -1;
@@ -273,6 +286,8 @@ int history_read_steps(struct history *history, const struct history_range *rang
                        struct arena *arena, struct history_step **ret_steps,
                        uint32_t *ret_n, struct err *err)
 {
+    if (history->ranks)
+        return history_ranks_steps(history->ranks, range, arena, ret_steps, ret_n, err);
     if (history_begin(history, err) < 0)
         return -1;
     return history_end(
@@ -294,6 +309,8 @@ int history_newest(struct history *history, struct history_step *ret_step,
         .history = history, .table = HISTORY_TABLE_STEP, .user = &newest, .err = err};
     int status;
 
+    if (history->ranks)
+        return history_ranks_newest(history->ranks, ret_step, err);
     if (history_begin(history, err) < 0)
         return -1;
     status = history_scan(&scan,

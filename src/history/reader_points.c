@@ -3,8 +3,6 @@
  * it writes. */
 #include <string.h>
 
-#include "base/folder.h"
-#include "history/ranks.h"
 #include "history/reader_in.h"
 
 /* What is wanted, and its steps. */
@@ -167,6 +165,9 @@ int history_read_points(struct history *history, const struct history_wanted *wa
         .history = history, .wanted = wanted, .arena = arena};
     int status;
 
+    if (history->ranks)
+        return history_ranks_points(history->ranks, wanted, arena, ret_samples, ret_n,
+                                    err);
     if (wanted->series >= HISTORY_SERIES_MOST)
         return err_set(err, ERR_NOT_FOUND, "no such series");
     if (history_begin(history, err) < 0)
@@ -282,22 +283,6 @@ static int read_moment(struct history *history, uint64_t number, uint8_t phase,
     return scan_block(&scan, step, take_point);
 }
 
-/* Of a folder with the files of several ranks. */
-static int read_ranks_moment(struct history *history, uint64_t number, uint8_t phase,
-                             struct arena *arena, struct history_moment *ret_moment,
-                             struct err *err)
-{
-    struct history_ranks *ranks =
-        history_ranks_open(history->path, history->codec, err);
-    int status;
-
-    if (!ranks)
-        return -1;
-    status = history_ranks_moment(ranks, number, phase, arena, ret_moment, err);
-    history_ranks_close(ranks);
-    return status;
-}
-
 int history_read_moment(struct history *history, uint64_t number, uint8_t phase,
                         struct arena *arena, struct history_moment *ret_moment,
                         struct err *err)
@@ -305,8 +290,9 @@ int history_read_moment(struct history *history, uint64_t number, uint8_t phase,
     struct history_moment moment = {0};
     int status;
 
-    if (path_is_folder(history->path))
-        return read_ranks_moment(history, number, phase, arena, ret_moment, err);
+    if (history->ranks)
+        return history_ranks_moment(history->ranks, number, phase, arena, ret_moment,
+                                    err);
     if (history_begin(history, err) < 0)
         return -1;
     status = read_moment(history, number, phase, arena, &moment, err);
@@ -364,6 +350,9 @@ int history_read_scalars(struct history *history, const struct history_wanted *w
         .history = history, .wanted = wanted, .arena = arena};
     int status;
 
+    if (history->ranks)
+        return history_ranks_scalars(history->ranks, wanted, arena, ret_samples, ret_n,
+                                     err);
     if (wanted->series >= HISTORY_SERIES_MOST)
         return err_set(err, ERR_NOT_FOUND, "no such scalar");
     if (history_begin(history, err) < 0)

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "history/parcel.h"
+
 /* What is needed to write the points of one phase. */
 struct run_filling {
     const struct run_points *points;
@@ -12,6 +14,7 @@ struct run_filling {
     uint32_t *calls;  /* by place: calls of this phase so far */
     uint32_t *places; /* by tensor: its first place, or NO_PLACE */
     struct buf name;
+    struct buf *parcel; /* instead of the writer, or NULL */
 };
 
 static enum history_phase phase_of(const struct run_points *points,
@@ -48,6 +51,10 @@ static void add_point(struct run_filling *f, uint32_t place, uint32_t call,
     buf_clear(&f->name);
     place_path(f->points->run->model, place, &f->name);
     series.name = buf_span(&f->name);
+    if (f->parcel) {
+        parcel_point(f->parcel, &series, point);
+        return;
+    }
     point->series = history_writer_series(f->writer, &series);
     history_writer_point(f->writer, point);
 }
@@ -112,6 +119,17 @@ static enum history_kind kind_of_io(uint8_t kind)
     return kinds[kind & 3];
 }
 
+/* Did a hook before forward (FSDP has one) put another tensor in the place of this
+ * argument? Then forward got the other one, which is recorded behind it. */
+static bool is_replaced(const struct run *run, const struct run_call *call, uint32_t k)
+{
+    for (uint32_t i = k + 1; i < call->ios + call->n_ios; i++)
+        if (run->ios[k].kind == RUN_IN && run->ios[i].kind == RUN_IN &&
+            run->ios[i].path == run->ios[k].path)
+            return true;
+    return false;
+}
+
 static void add_calls(struct run_filling *f)
 {
     const struct run *run = f->points->run;
@@ -128,6 +146,8 @@ static void add_calls(struct run_filling *f)
         for (uint32_t k = call->ios; k < call->ios + call->n_ios; k++) {
             const struct run_io *io = &run->ios[k];
 
+            if (is_replaced(run, call, k))
+                continue;
             add_value(f, call->place, number, kind_of_io(io->kind),
                       run_string(run, io->path), io->value);
         }
@@ -213,13 +233,14 @@ static void find_places(const struct model *model, uint32_t *places)
             places[model->object[p]] = p;
 }
 
-int run_points_write(const struct run_points *points, enum history_phase phase,
-                     struct history_writer *writer)
+static int write_or_pack(const struct run_points *points, enum history_phase phase,
+                         struct history_writer *writer, struct buf *parcel)
 {
     const struct model *model = points->run->model;
     struct run_filling f = {
         .points = points,
         .writer = writer,
+        .parcel = parcel,
         .phase = phase,
         .phases = calloc(points->run->n_calls + 1, sizeof *f.phases),
         .calls = calloc(model->n_places + 1, sizeof *f.calls),
@@ -241,6 +262,18 @@ int run_points_write(const struct run_points *points, enum history_phase phase,
     free(f.calls);
     free(f.places);
     return status;
+}
+
+int run_points_write(const struct run_points *points, enum history_phase phase,
+                     struct history_writer *writer)
+{
+    return write_or_pack(points, phase, writer, NULL);
+}
+
+int run_points_pack(const struct run_points *points, enum history_phase phase,
+                    struct buf *parcel)
+{
+    return write_or_pack(points, phase, NULL, parcel);
 }
 
 double run_points_gradient_norm(const struct run *run)

@@ -44,6 +44,9 @@ bool run_points_has(const struct run_points *points, enum history_phase phase);
  * are missing. */
 int run_points_write(const struct run_points *points, enum history_phase phase,
                      struct history_writer *writer);
+/* The same into a parcel (parcel.h). */
+int run_points_pack(const struct run_points *points, enum history_phase phase,
+                    struct buf *parcel);
 /* The L2 norm of all parameters' gradients together, as the newest of each was; NaN or
  * infinite if an element is; NaN if there is none. Gradients that were measured by
  * sampling make it an estimate. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "history/ranks.h"
 
 #define SUMMARY_LIMIT (256 * MIB) /* of the lists while they are read */
 #define ALARMS_MOST   65536u      /* that are counted */
@@ -202,6 +203,8 @@ int history_summarise(struct history *history, struct history_summary *ret_summa
         sum_segments(history, &sum, &arena, err) == 0 &&
         sum_series(history, &sum, &arena, err) == 0) {
         sum.damaged = history_damaged(history);
+        if (history_ranks_of(history))
+            sum.files = history_ranks_count(history_ranks_of(history));
         *ret_summary = sum;
         status = 0;
     }

@@ -35,6 +35,7 @@ struct history_summary {
     uint64_t repeated_steps; /* logged again by a later segment */
     uint64_t paused_ns;
     uint32_t rank, ranks; /* ranks 0: not distributed */
+    uint32_t files;       /* of ranks, in a folder; 0: a single file */
 };
 
 int history_summarise(struct history *history, struct history_summary *ret_summary,

@@ -64,8 +64,10 @@ out:
     return status;
 }
 
-/* The sample of a tensor on the heap; *ret_of are its elements. NULL: failed. */
-static double *pick(const struct memory *memory, uint64_t *ret_of, struct err *err)
+/* At most `most` elements of a tensor on the heap; *ret_of are its elements. NULL:
+ * failed. */
+static double *pick(const struct memory *memory, uint64_t most, uint64_t *ret_of,
+                    struct err *err)
 {
     const struct dtype_info *info = dtype_info(memory->dtype);
     struct memory_model wrapped;
@@ -83,7 +85,7 @@ static double *pick(const struct memory *memory, uint64_t *ret_of, struct err *e
             return NULL;
         *ret_of = wrapped.tensor.numel;
     }
-    n = *ret_of < SPREAD_SAMPLE ? *ret_of : SPREAD_SAMPLE;
+    n = *ret_of < most ? *ret_of : most;
     to = malloc((size_t)n * sizeof *to + 1);
     if (!to) {
         err_set(err, ERR_LIMIT, "no memory to keep a parameter");
@@ -98,18 +100,33 @@ static double *pick(const struct memory *memory, uint64_t *ret_of, struct err *e
     return to;
 }
 
-int update_keep(struct update *update, const struct memory *memory, struct err *err)
+int update_keep(struct update *update, const struct memory *memory,
+                enum spread_choice choice, struct err *err)
 {
-    uint64_t of = 0;
-    double *values = pick(memory, &of, err);
+    uint64_t most = choice == SPREAD_ALL ? UINT64_MAX : SPREAD_SAMPLE, of = 0;
+    double *values = pick(memory, most, &of, err);
 
     if (!values)
         return -1;
     update_release(update);
     update->values = values;
     update->of = of;
-    update->n = of < SPREAD_SAMPLE ? of : SPREAD_SAMPLE;
+    update->n = of < most ? of : most;
     return 0;
+}
+
+/* Each element counts with an odd factor of its own: a change of one always changes the
+ * sum. */
+uint64_t update_checksum(const struct update *update)
+{
+    uint64_t sum = update->of, bits;
+
+    for (uint64_t i = 0; i < update->n; i++) {
+        memcpy(&bits, &update->values[i], sizeof bits);
+        sum += bits * (i * 0x9e3779b97f4a7c16u | 1);
+    }
+    sum = (sum ^ sum >> 30) * 0xbf58476d1ce4e5b9u;
+    return sum ^ sum >> 31;
 }
 
 /* The differences replace the values; returns the ratio of the norms. */
@@ -133,7 +150,7 @@ int update_measure(struct update *update, const struct memory *memory,
 {
     struct update_change change;
     uint64_t of = 0;
-    double *now = pick(memory, &of, err);
+    double *now = pick(memory, update->n, &of, err);
 
     if (!now)
         return -1;

@@ -1,6 +1,6 @@
 /* update.h - what an optimizer added to a parameter.
  * The elements that a spread would count (measure/spread.h: at most SPREAD_SAMPLE, evenly
- * spaced) are kept before the step and compared after it, so a copy of the whole
+ * spaced, unless all are wanted) are kept before the step and compared after it, so a copy of the whole
  * parameter is never needed. What is measured is a sample unless the tensor is small. */
 #ifndef MEASURE_UPDATE_H
 #define MEASURE_UPDATE_H
@@ -17,7 +17,10 @@ struct update {
 void update_release(struct update *update); /* it holds none again */
 /* Keep the elements of now. Fails with ERR_UNSUPPORTED for types that are not real
  * numbers, and with ERR_LIMIT without memory. */
-int update_keep(struct update *update, const struct memory *memory, struct err *err);
+int update_keep(struct update *update, const struct memory *memory,
+                enum spread_choice choice, struct err *err);
+/* A checksum of the kept elements and their order. */
+uint64_t update_checksum(const struct update *update);
 
 struct update_change {
     struct stats stats; /* of the differences: after less before */

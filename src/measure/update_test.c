@@ -25,7 +25,7 @@ static struct update_change change(const struct memory *memory, float *at, uint3
     struct err err = {0};
 
     counter = spread_counter_new(&err);
-    CHECK(update_keep(&update, memory, &err) == 0);
+    CHECK(update_keep(&update, memory, SPREAD_SOME, &err) == 0);
     for (uint32_t i = 0; i < n; i++)
         at[i] += i % 2 ? 0.5f : -0.5f;
     CHECK(update_measure(&update, memory, counter, spread, &found, &err) == 0);
@@ -83,6 +83,36 @@ TEST(nothing_is_kept_of_integers_and_a_parameter_of_zeros_has_no_ratio)
     CHECK(isnan(change(&memory, at, 4, &spread).ratio));
     spread_release(&spread);
     memory.dtype = DTYPE_INT32;
-    CHECK(update_keep(&update, &memory, &err) < 0);
+    CHECK(update_keep(&update, &memory, SPREAD_SOME, &err) < 0);
     CHECK(err.code == ERR_UNSUPPORTED && !update.values);
+}
+
+TEST(all_elements_are_kept_if_wanted_and_have_a_checksum)
+{
+    static float at[N];
+    const int64_t shape[] = {200, 200}, strides[] = {200, 1};
+    struct memory memory = dense(at, shape, strides);
+    struct spread_counter *counter = spread_counter_new(NULL);
+    struct update_change found;
+    struct update update = {0};
+    struct spread spread = {0};
+    uint64_t before;
+
+    for (uint32_t i = 0; i < N; i++)
+        at[i] = (float)i;
+    CHECK(update_keep(&update, &memory, SPREAD_ALL, NULL) == 0);
+    CHECK(update.n == N && update.of == N);
+    before = update_checksum(&update);
+    at[N - 2] += 1;
+    CHECK(update_measure(&update, &memory, counter, &spread, &found, NULL) == 0);
+    CHECK(found.stats.max == 1 && found.stats.zeros == N - 1 && !found.stats.sampled);
+    CHECK_INT(spread.counted, N);
+    CHECK(update_keep(&update, &memory, SPREAD_ALL, NULL) == 0);
+    CHECK(update_checksum(&update) != before);
+    at[N - 2] -= 1;
+    CHECK(update_keep(&update, &memory, SPREAD_ALL, NULL) == 0);
+    CHECK(update_checksum(&update) == before);
+    update_release(&update);
+    spread_release(&spread);
+    spread_counter_free(counter);
 }

@@ -98,6 +98,9 @@ void trace_value_units(struct trace *trace, uint32_t value, struct units units);
 /* Merges the values of light calls that were not measured when seen. Call it after
  * trace_value_stats() and before the outermost call ends. */
 void trace_settle(struct trace *trace);
+/* Keeps all values, and their numbers, until it is called with false: some are not
+ * measured yet, and will be after the outermost call. */
+void trace_hold(struct trace *trace, bool on);
 /* Copies n dense bytes of a value; false: over the limit, which becomes one gap. A
  * value of light calls only is kept too, but no call refers to it. */
 bool trace_keep(struct trace *trace, uint32_t value, const void *at, size_t n);

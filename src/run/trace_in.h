@@ -163,6 +163,7 @@ struct trace {
     uint64_t forward_ns; /* of all passes, without recomputations */
     uint64_t latest_ns;  /* the latest time seen */
     uint32_t epoch;
+    bool held; /* values are not swept */
 
     struct run_call *calls;
     uint64_t *serials;        /* of calls */

@@ -84,6 +84,11 @@ void trace_value_stats(struct trace *trace, uint32_t value, const struct stats *
         trace->values[value].flags |= RUN_SAMPLED;
 }
 
+void trace_hold(struct trace *trace, bool on)
+{
+    trace->held = on;
+}
+
 void trace_value_spread(struct trace *trace, uint32_t value, struct str packed)
 {
     if (value < trace->n_values)
@@ -312,7 +317,7 @@ void trace_sweep(struct trace *trace)
     uint32_t *moved = NULL;
     int64_t *dims = NULL;
 
-    if (trace->keep_calls == TRACE_ALL_CALLS || trace->n_values < enough)
+    if (trace->held || trace->keep_calls == TRACE_ALL_CALLS || trace->n_values < enough)
         return;
     moved = calloc(trace->n_values, sizeof *moved);
     dims = malloc(dims_size + 1);

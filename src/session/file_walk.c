@@ -4,6 +4,7 @@
 #include "base/base.h"
 #include "base/folder.h"
 #include "read/read.h"
+#include "history/ranks.h"
 #include "run/run_file.h"
 #include "session/file_list_in.h"
 
@@ -103,6 +104,28 @@ static bool add_set(struct file_walk *walk, const char *path,
     return true;
 }
 
+/* Adds the files of all ranks of a training run as one row. False: none. */
+static bool add_ranks(struct file_walk *walk, const char *path,
+                      const struct folder *folder)
+{
+    struct file_row row = {.format = "training"};
+    bool any = false;
+
+    for (uint32_t i = 0; i < folder->n; i++) {
+        const struct folder_entry *entry = &folder->entries[i];
+
+        if (!entry->is_file || !history_ranks_names_file(entry->name))
+            continue;
+        any = true;
+        row.size += entry->size;
+        if (entry->mtime_ns > row.mtime_ns)
+            row.mtime_ns = entry->mtime_ns;
+    }
+    if (any)
+        file_list_found(walk->list, path, &row);
+    return any;
+}
+
 static void add_file(struct file_walk *walk, const char *path,
                      const struct folder_entry *entry, struct arena *scratch)
 {
@@ -132,7 +155,7 @@ static void look_into(struct file_walk *walk, struct waiting at)
 {
     struct arena scratch;
     struct folder folder;
-    bool set, opened;
+    bool set, ranks, opened;
 
     arena_init(&scratch, GIB);
     opened = folder_open(&folder, at.path, &scratch, NULL) == 0;
@@ -143,13 +166,15 @@ static void look_into(struct file_walk *walk, struct waiting at)
     if (!opened)
         goto out;
     set = add_set(walk, at.path, &folder);
+    ranks = add_ranks(walk, at.path, &folder);
     for (uint32_t i = 0; i < folder.n && !work_cancelled(&walk->list->work); i++) {
         const struct folder_entry *entry = &folder.entries[i];
 
         if (entry->is_folder && !entry->is_link && entry->name.at[0] != '.')
             add_folder(walk, at.path, entry->name, at.depth + 1);
         else if (entry->is_file &&
-                 !(set && (file_is_shard(entry->name) || file_is_index(entry->name))))
+                 !(set && (file_is_shard(entry->name) || file_is_index(entry->name))) &&
+                 !(ranks && history_ranks_names_file(entry->name)))
             add_file(walk, at.path, entry, &scratch);
     }
     folder_close(&folder);
@@ -177,6 +202,8 @@ bool file_list_is_model(const char *path)
     uint32_t shards = 0, others = 0;
     bool index = false;
 
+    if (history_ranks_is(path))
+        return true;
     arena_init(&scratch, GIB);
     if (folder_open(&folder, path, &scratch, NULL) == 0) {
         for (uint32_t i = 0; i < folder.n; i++) {

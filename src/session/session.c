@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/base.h"
+#include "history/ranks.h"
 #include "read/read.h"
 #include "run/run_file.h"
 #include "session/series_tree_in.h"
@@ -161,8 +162,9 @@ int session_take_step(struct session *session, const char *step, struct err *err
     return 0;
 }
 
-static struct session *open_recording(const char *path, struct work *work,
-                                      struct err *err)
+/* `history`: the same file, or the folder of ranks that it is in. */
+static struct session *open_recording(const char *path, const char *history,
+                                      struct work *work, struct err *err)
 {
     struct err why = {0};
     struct run *run = run_file_read(path, work, &why);
@@ -176,7 +178,27 @@ static struct session *open_recording(const char *path, struct work *work,
     else if (err)
         *err = why;
     if (session)
-        take_history(session, path);
+        take_history(session, history);
+    return session;
+}
+
+/* The recording of the first rank, and the histories of all as one. */
+static struct session *open_ranks(const char *folder, struct work *work,
+                                  struct err *err)
+{
+    struct session *session;
+    struct arena arena;
+    const char *first;
+
+    arena_init(&arena, 0);
+    first = history_ranks_first(folder, &arena, err);
+    session = first ? open_recording(first, folder, work, err) : NULL;
+    arena_release(&arena);
+    if (session && session->history_path) {
+        session->view = *session->model;
+        session->view.path = session->history_path;
+        session->model = &session->view;
+    }
     return session;
 }
 
@@ -185,7 +207,9 @@ struct session *session_open(const char *path, struct work *work, struct err *er
     const struct model *model;
 
     if (run_file_is(path))
-        return open_recording(path, work, err);
+        return open_recording(path, path, work, err);
+    if (history_ranks_is(path))
+        return open_ranks(path, work, err);
     model = read_model(path, work, err);
     return model ? session_of(model, err) : NULL;
 }

@@ -61,8 +61,9 @@ struct session {
     const char **sha256;              /* likewise: 64 digits */
 };
 
-/* Opens a file or folder, or a recording (.scope); of a history without a model, the tree
- * of its names. NULL: it cannot be opened. */
+/* Opens a file or folder, or a recording (.scope); of a folder with the recordings of
+ * several ranks, the first and the histories of all; of a history without a model, the
+ * tree of its names. NULL: it cannot be opened. */
 struct session *session_open(const char *path, struct work *work, struct err *err);
 /* Opens a model; takes it, even on failure. */
 struct session *session_of(const struct model *model, struct err *err);

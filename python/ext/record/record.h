@@ -11,6 +11,7 @@
  *     recorder_names.c   the names of forward's arguments
  *     recorder_params.c  parameters and their gradients
  *     recorder_watch.c   histograms, updates; a step becomes points of a history
+ *     recorder_late.c    ... at once, or when its device is done (recorder_watch_in.h)
  *     recorder_judge.c   alarms; the guard that scans tensors on every step
  *   seen.h           recognises values that were measured already
  *   grads.h          gradients, by hooks on autograd's nodes (grads_in.h: its files)
@@ -79,12 +80,19 @@ PyObject *record_empty_mode(PyObject *module, PyObject *unused);
  *                           `scalars` is a list of (name, float). Adds the
  *                           scalar grad_norm. `skipped`: a gradient scaler skipped the
  *                           optimizer's step; `relu_loss` and `loss` (else that of the
- *                           scalars): as in judge/judge.h. The trace begins anew. Returns the alarms as dicts; False: a
- *                           call is under way, and nothing was done
+ *                           scalars): as in judge/judge.h. The trace begins anew.
+ *                           Returns the alarms as dicts; False: a call is under way, and
+ *                           nothing was done. What a device measured is written and
+ *                           judged with the next step. `writer` may be a function: it is
+ *                           called with (number, phase, parcel, checksum of the
+ *                           parameters) instead (src/history/parcel.h)
+ *   settle() -> list        write and judge the step that waits for its device; alarms
+ *                           as dicts
  *   guard(tensors, gradients, bytes, turn) -> (index, nan, inf, -inf, of) or None
  *                           the first tensor (if `gradients`, of their .grad) that is
- *                           not finite; without `gradients` -Inf does not count. Beyond `bytes`, a part of large tensors is
- *                           scanned, another one each `turn`
+ *                           not finite; without `gradients` -Inf does not count. Beyond
+ *                           `bytes`, a part of large tensors is scanned, another one
+ *                           each `turn`
  *   judge_loss(writer or None, number, loss), judge_guard(writer, number, what, text),
  *   judge_run(writer, number, run) -> list
  *                           the functions of judge/judge.h; alarms as dicts

@@ -503,6 +503,7 @@ static PyObject *renew(PyObject *self, PyObject *args)
         return PyErr_Occurred() ? NULL : ext_raise(&err);
     /* Modules and parameters are the same objects, so the old `live` stays valid. */
     live_free(live);
+    recorder_settle(recorder); /* it has the old model */
     if (recorder->trace && trace_renew(recorder->trace, model)) {
         recorder->model = model;
         Py_RETURN_TRUE;
@@ -535,6 +536,13 @@ static PyObject *spend(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
+static PyObject *settle(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    recorder_settle(recorder_of(self));
+    return recorder_take_alarms(recorder_of(self));
+}
+
 static PyObject *calls(PyObject *self, PyObject *module)
 {
     struct recorder *recorder = recorder_of(self);
@@ -563,6 +571,7 @@ static PyObject *stop(PyObject *self, PyObject *unused)
     (void)unused;
     if (!recorder->trace)
         return stopped();
+    recorder_settle(recorder);
     wall = recorder_clock() - recorder->begin_ns;
     recorder->armed = false;
     if (torch_find()) {
@@ -724,6 +733,7 @@ static PyMemberDef members[] = {
     {"op_ns", T_ULONGLONG, MEMBER(op_ns), 0, "of torch's mode, each operation"},
     {"begin_ns", T_ULONGLONG, MEMBER(begin_ns), 0, "when it began"},
     {"all_elements", T_BOOL, MEMBER(all_elements), 0, "histograms are no samples"},
+    {"several", T_BOOL, MEMBER(several), 0, "several ranks train this model"},
     {NULL, 0, 0, 0, NULL},
 };
 
@@ -776,6 +786,7 @@ static PyMethodDef methods[] = {
     {"judge_loss", say_loss, METH_VARARGS, "judge_loss(writer, number, loss)"},
     {"judge_guard", say_guard, METH_VARARGS, "judge_guard(writer, number, what, text)"},
     {"judge_run", say_run, METH_VARARGS, "judge_run(writer, number, run)"},
+    {"settle", settle, METH_NOARGS, "Write the step that waits for its device."},
     {"__reduce__", reduce, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -24,15 +24,6 @@ void recorder_attached_free(struct recorder_attached *attached)
     free(attached);
 }
 
-void recorder_attached_clear(struct recorder_attached *attached)
-{
-    if (!attached)
-        return;
-    attached->n = 0;
-    buf_clear(&attached->paths);
-    buf_clear(&attached->histograms);
-}
-
 /* Lets a text point to its copy, and steps over it. */
 static void place_copy(struct str *text, const char **at)
 {

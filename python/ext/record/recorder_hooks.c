@@ -622,7 +622,8 @@ static void end_call(struct visit *visit, uint16_t flags)
         enter_inputs(recorder, stack, visit->index);
         recorder_rest(recorder);
         if (visit->index == 0) {
-            recorder_flush(recorder);
+            if (!recorder->watch || recorder->pending > RECORDER_HELD)
+                recorder_flush(recorder);
             recorder_times(recorder);
         }
     }

@@ -54,6 +54,7 @@ struct recorder {
     uint64_t hook_ns;    /* its cost per call */
     uint64_t op_ns;      /* what torch's dispatch mode costs for each operation */
     bool armed;          /* false: every hook returns at once */
+    bool several;        /* ranks train this model: log a checksum of its parameters */
     bool force_device;   /* for tests: treat every tensor as one on a device */
     unsigned forks;      /* a forked child disarms: see recorder_forks() */
     uint32_t errors;     /* our own, swallowed; the 100th disarms */
@@ -74,11 +75,18 @@ struct recorder {
      * is called just before forward, device.end(call, serial) just after it,
      * device.rest() when a hook after forward has started our own work, and
      * device.times(), which may wait, when the outermost call ends. It returns a list
-     * of (call, serial, ns, bytes or None). */
+     * of (call, serial, ns, bytes or None).
+     * With `watch`, rows end with dtype, of, address and n: the sample of a tensor of
+     * `of` elements. finish() is only called for a snapshot; device.send() when a step
+     * ends, which starts the copy to the host; device.fetch(sent) a step later
+     * (recorder_late.c). device.keep(number, tensor) and device.changed(number, tensor)
+     * get parameters before and after an optimizer's step. */
     PyObject *device;
 };
 
 /* ---- values */
+
+#define RECORDER_HELD 65536 /* pending values of a watched step, at most */
 
 enum recorder_wants {
     RECORDER_WANTS_ELEMENTS = 1, /* keep the elements too */
@@ -102,6 +110,10 @@ struct recorder_measured recorder_measure(struct recorder *recorder, PyObject *t
 uint32_t recorder_value(struct recorder *recorder, PyObject *tensor, unsigned wants);
 /* Collects what the device measured. */
 void recorder_flush(struct recorder *recorder);
+/* Adds a list of its rows to a trace. */
+void recorder_rows(struct recorder *recorder, struct trace *trace, PyObject *rows);
+/* Is a tensor left to the device? */
+bool recorder_leaves(const struct recorder *recorder, const struct live_tensor *look);
 /* The device's clock: a call begins or ends (NAME_start, NAME_end); our own work ends;
  * collect the times. */
 void recorder_mark(struct recorder *recorder, enum torch_attribute what, uint32_t call);
@@ -130,6 +142,14 @@ struct str recorder_spread(struct recorder *recorder, const struct live_tensor *
 /* Its dead and saturated units. */
 struct units recorder_units(struct recorder *recorder, const struct live_tensor *look,
                             const struct stats *stats);
+/* The same of n elements that were sampled from `of`. */
+struct str recorder_spread_of(struct recorder *recorder, enum dtype dtype,
+                              const void *at, uint64_t n, uint64_t of);
+/* Writes and judges the step that waits for its device, if there is one. */
+void recorder_settle(struct recorder *recorder);
+/* The alarms of the steps that were written since the last call, a list; NULL: an
+ * exception is set. */
+PyObject *recorder_take_alarms(struct recorder *recorder);
 /* The methods before_step(), after_step() and log() of the type. */
 PyObject *recorder_before_step(struct recorder *recorder, PyObject *args);
 PyObject *recorder_after_step(struct recorder *recorder);
@@ -158,11 +178,10 @@ PyObject *recorder_judge_run(struct recorder *recorder, PyObject *args);
 /* The method attach(module, tensor, path, call, gradient, graded): True if it was
  * measured. */
 PyObject *recorder_attach(struct recorder *recorder, PyObject *args);
-/* What was attached since the last clear(), valid until the next attach(). */
+/* What was attached, valid until the next attach(). */
 struct history_attached;
 const struct history_attached *recorder_attached(struct recorder_attached *attached,
                                                  uint32_t *ret_n);
-void recorder_attached_clear(struct recorder_attached *attached);
 void recorder_attached_free(struct recorder_attached *attached);
 
 /* ---- calls under way */

@@ -110,6 +110,7 @@ PyObject *recorder_look_again(struct recorder *recorder, PyObject *args)
     if (!recorder->watch || !recorder->trace || !recorder_is_idle(recorder) ||
         !live_has_new(recorder->live))
         Py_RETURN_FALSE;
+    recorder_settle(recorder); /* it has the old model */
     model = live_model(object, name, &live, &err);
     if (!model)
         return PyErr_Occurred() ? NULL : ext_raise(&err);

@@ -41,15 +41,24 @@ bool recorder_keeps(struct recorder *recorder, uint32_t object, uint32_t call)
 
 /* --- devices */
 
-static bool row_of(PyObject *row, uint32_t *ret_value, struct stats *to)
+/* The sample in a row. */
+struct row_sample {
+    PyObject *dtype; /* borrowed; NULL: there is none */
+    unsigned long long of, at, n;
+};
+
+static bool row_of(PyObject *row, uint32_t *ret_value, struct stats *to,
+                   struct row_sample *ret_sample)
 {
     unsigned long long value, n[5], min_at, max_at;
     double min, max, mean, m2;
     int sampled = 0;
 
     if (!PyTuple_Check(row) ||
-        !PyArg_ParseTuple(row, "KKKKKKddddKK|p", &value, &n[0], &n[1], &n[2], &n[3],
-                          &n[4], &min, &max, &mean, &m2, &min_at, &max_at, &sampled))
+        !PyArg_ParseTuple(row, "KKKKKKddddKK|pOKKK", &value, &n[0], &n[1], &n[2], &n[3],
+                          &n[4], &min, &max, &mean, &m2, &min_at, &max_at, &sampled,
+                          &ret_sample->dtype, &ret_sample->of, &ret_sample->at,
+                          &ret_sample->n))
         return false;
     stats_init(to, DTYPE_FLOAT32);
     to->count = n[0];
@@ -68,32 +77,53 @@ static bool row_of(PyObject *row, uint32_t *ret_value, struct stats *to)
     return true;
 }
 
+static void add_row(struct recorder *recorder, struct trace *trace, PyObject *row)
+{
+    struct row_sample sample = {0};
+    struct stats stats;
+    uint32_t value;
+
+    if (!row || !row_of(row, &value, &stats, &sample)) {
+        recorder_failed(recorder);
+        return;
+    }
+    trace_value_stats(trace, value, &stats);
+    if (sample.dtype && recorder->watch)
+        trace_value_spread(trace, value,
+                           recorder_spread_of(recorder,
+                                              torch_dtype(torch_find(), sample.dtype),
+                                              (const void *)(uintptr_t)sample.at,
+                                              sample.n, sample.of));
+}
+
+void recorder_rows(struct recorder *recorder, struct trace *trace, PyObject *rows)
+{
+    Py_ssize_t n = rows ? PySequence_Size(rows) : -1;
+
+    if (n < 0)
+        recorder_failed(recorder);
+    for (Py_ssize_t i = 0; trace && i < n; i++) {
+        PyObject *row = PySequence_GetItem(rows, i);
+
+        add_row(recorder, trace, row);
+        Py_XDECREF(row);
+    }
+    if (trace) {
+        trace_settle(trace);
+        trace_hold(trace, false);
+    }
+}
+
 void recorder_flush(struct recorder *recorder)
 {
     PyObject *rows;
-    Py_ssize_t n;
 
     if (recorder->pending == 0 || !recorder->device)
         return;
     recorder->pending = 0;
     rows = PyObject_CallMethodObjArgs(recorder->device,
                                       torch_find()->names[NAME_finish], NULL);
-    n = rows ? PySequence_Size(rows) : -1;
-    if (n < 0)
-        recorder_failed(recorder);
-    for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *row = PySequence_GetItem(rows, i);
-        struct stats stats;
-        uint32_t value;
-
-        if (!row || !row_of(row, &value, &stats))
-            recorder_failed(recorder);
-        else if (recorder->trace)
-            trace_value_stats(recorder->trace, value, &stats);
-        Py_XDECREF(row);
-    }
-    if (recorder->trace)
-        trace_settle(recorder->trace);
+    recorder_rows(recorder, recorder->trace, rows);
     Py_XDECREF(rows);
 }
 
@@ -180,11 +210,18 @@ static void leave_to_device(struct recorder *recorder, uint32_t value, PyObject 
         recorder->pending++;
     else
         recorder_failed(recorder);
+    if (answer && recorder->trace && recorder->watch)
+        trace_hold(recorder->trace, true);
     if (recorder->trace && !recorder->on_device)
         trace_fact_text(recorder->trace, "times", "of the host only");
     recorder->on_device = true;
     Py_XDECREF(answer);
     Py_XDECREF(number);
+}
+
+bool recorder_leaves(const struct recorder *recorder, const struct live_tensor *look)
+{
+    return recorder->device && (recorder->force_device || look->flags & LIVE_DEVICE);
 }
 
 /* --- values */
@@ -317,8 +354,7 @@ static uint32_t new_value(struct recorder *recorder, PyObject *tensor,
     struct stats stats;
     uint32_t value;
 
-    to_device =
-        recorder->device && (recorder->force_device || look->flags & LIVE_DEVICE);
+    to_device = recorder_leaves(recorder, look);
     if (!to_device) {
         /* Other threads may run here; the caller holds the tensor. */
         measured = tensor_stats(look, recorder->mode, &stats);

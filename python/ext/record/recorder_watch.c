@@ -1,38 +1,12 @@
 /* A recorder that watches a training: it counts a histogram of each value, measures what
  * optimizers change, and turns each logged step into points of a history. */
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "ext/record/grads.h"
-#include "ext/record/recorder_in.h"
-#include "ext/scalars.h"
+#include "ext/record/recorder_watch_in.h"
 #include "ext/torch/torch.h"
 
 #include "base/err.h"
-#include "history/run_points.h"
-#include "judge/judge.h"
-#include "measure/update.h"
-
-/* A parameter in an optimizer's step. */
-struct watched_param {
-    uint32_t tensor; /* of the model */
-    struct update kept;
-    bool measured;
-    struct update_change change;
-    size_t at, n; /* its packed spread in `spreads` */
-};
-
-struct recorder_watch {
-    struct spread_counter *counter;
-    struct spread spread;
-    struct buf packed;
-    struct watched_param *params;
-    uint32_t n, room;
-    uint8_t *known;     /* by tensor of the model: it is among `params` */
-    struct buf spreads; /* of updates */
-    uint32_t *places;   /* in the file, by place of the model; NULL: the same */
-};
 
 struct recorder_watch *recorder_watch_new(void)
 {
@@ -48,29 +22,38 @@ struct recorder_watch *recorder_watch_new(void)
     return NULL;
 }
 
-/* Forgets the parameters of the last step. */
-static void clear_params(struct recorder_watch *watch)
+void watched_params_release(struct watched_params *params)
 {
-    for (uint32_t i = 0; i < watch->n; i++) {
-        update_release(&watch->params[i].kept);
-        watch->known[watch->params[i].tensor] = 0;
-    }
-    watch->n = 0;
-    buf_clear(&watch->spreads);
+    for (uint32_t i = 0; i < params->n; i++)
+        update_release(&params->at[i].kept);
+    buf_release(&params->spreads);
+    free(params->at);
+    *params = (struct watched_params){0};
+}
+
+/* The parameters of this step; those of the next begin anew. */
+static struct watched_params take_params(struct recorder_watch *watch)
+{
+    struct watched_params params = watch->params;
+
+    for (uint32_t i = 0; i < params.n; i++)
+        watch->known[params.at[i].tensor] = 0;
+    watch->params = (struct watched_params){0};
+    return params;
 }
 
 void recorder_watch_free(struct recorder_watch *watch)
 {
     if (!watch)
         return;
-    clear_params(watch);
+    late_step_release(watch->late);
+    watched_params_release(&watch->params);
     spread_counter_free(watch->counter);
     spread_release(&watch->spread);
     buf_release(&watch->packed);
-    buf_release(&watch->spreads);
-    free(watch->params);
     free(watch->known);
     free(watch->places);
+    Py_XDECREF(watch->alarms);
     free(watch);
 }
 
@@ -81,11 +64,18 @@ const uint32_t *recorder_places(const struct recorder_watch *watch)
 
 void recorder_watch_forget(struct recorder_watch *watch, uint32_t *places)
 {
-    clear_params(watch);
+    watched_params_release(&watch->params);
     free(watch->known);
     watch->known = NULL;
     free(watch->places);
     watch->places = places;
+}
+
+/* Which elements to count: in exact mode all. */
+static enum spread_choice choice_of(const struct recorder *recorder)
+{
+    return recorder->mode == MEASURE_EXACT || recorder->all_elements ? SPREAD_ALL
+                                                                     : SPREAD_SOME;
 }
 
 /* The GIL is held: threads share the counter. */
@@ -95,8 +85,7 @@ struct str recorder_spread(struct recorder *recorder, const struct live_tensor *
     struct memory memory = tensor_memory(look);
 
     if (recorder->mode == MEASURE_GUARD ||
-        spread_memory(watch->counter, &memory,
-                      recorder->all_elements ? SPREAD_ALL : SPREAD_SOME, &watch->spread,
+        spread_memory(watch->counter, &memory, choice_of(recorder), &watch->spread,
                       NULL) < 0)
         return STR("");
     buf_clear(&watch->packed);
@@ -114,30 +103,76 @@ struct units recorder_units(struct recorder *recorder, const struct live_tensor 
     return units_count(&memory, stats);
 }
 
+struct str recorder_spread_of(struct recorder *recorder, enum dtype dtype,
+                              const void *at, uint64_t n, uint64_t of)
+{
+    struct recorder_watch *watch = recorder->watch;
+
+    if (spread_of(watch->counter, dtype, at, n, SPREAD_ALL, &watch->spread, NULL) < 0)
+        return STR("");
+    watch->spread.of = of;
+    buf_clear(&watch->packed);
+    spread_pack(&watch->spread, &watch->packed);
+    return buf_span(&watch->packed);
+}
+
 /* --- an optimizer's step */
+
+void watched_checksum(struct watched_params *params, uint32_t number, uint64_t one)
+{
+    one = (one + number) * 0x94d049bb133111ebu;
+    params->checksum += one ^ one >> 32;
+    params->checked = true;
+}
+
+/* Keeps a sample of a parameter in the host's memory. */
+static bool keep_here(struct recorder *recorder, uint32_t number,
+                      const struct live_tensor *look, struct watched_param *param)
+{
+    struct memory memory = tensor_memory(look);
+
+    if (!(look->flags & LIVE_READABLE) ||
+        update_keep(&param->kept, &memory, choice_of(recorder), NULL) < 0)
+        return false;
+    if (!(look->flags & LIVE_LOCAL))
+        watched_checksum(&recorder->watch->params, number,
+                         update_checksum(&param->kept));
+    return true;
+}
+
+/* device.keep() or device.changed(). */
+static bool tell_device(struct recorder *recorder, const char *what, uint32_t number,
+                        PyObject *tensor)
+{
+    PyObject *answer =
+        PyObject_CallMethod(recorder->device, what, "IO", number, tensor);
+
+    if (!answer)
+        recorder_failed(recorder);
+    Py_XDECREF(answer);
+    return answer;
+}
 
 /* Keeps a sample of a parameter. Of one that steps again in the same logged step the
  * oldest is kept. */
 static void keep_param(struct recorder *recorder, uint32_t number, PyObject *tensor)
 {
     struct recorder_watch *watch = recorder->watch;
+    struct watched_params *params = &watch->params;
+    struct watched_param param = {.tensor = number};
     struct live_tensor look;
-    struct memory memory;
 
     if (!watch->known)
         watch->known = calloc(recorder->model->n_tensors + 1, 1);
-    if (!watch->known || watch->known[number])
+    if (!watch->known || watch->known[number] || !tensor_look(tensor, &look) ||
+        !buf_grow_array(&params->at, params->n, &params->room, sizeof *params->at))
         return;
-    if (!tensor_look(tensor, &look) || !(look.flags & LIVE_READABLE) ||
-        recorder->force_device ||
-        !buf_grow_array(&watch->params, watch->n, &watch->room, sizeof *watch->params))
+    param.on_device = recorder_leaves(recorder, &look);
+    if (!(param.on_device ? tell_device(recorder, "keep", number, tensor)
+                          : keep_here(recorder, number, &look, &param)))
         return;
-    memory = tensor_memory(&look);
-    watch->params[watch->n] = (struct watched_param){.tensor = number};
-    if (update_keep(&watch->params[watch->n].kept, &memory, NULL) < 0)
-        return;
+    params->at[params->n++] = param;
     watch->known[number] = 1;
-    watch->n++;
 }
 
 /* The time since `began` is our own. */
@@ -180,23 +215,37 @@ PyObject *recorder_before_step(struct recorder *recorder, PyObject *args)
     return spent(recorder, began);
 }
 
-static void measure_change(struct recorder_watch *watch, struct watched_param *param,
-                           PyObject *tensor)
+void watched_change(struct recorder_watch *watch, struct watched_params *params,
+                    struct watched_param *param, const struct memory *now, uint64_t of)
+{
+    if (update_measure(&param->kept, now, watch->counter, &watch->spread,
+                       &param->change, NULL) < 0)
+        return;
+    if (of > param->kept.of) { /* what was kept and measured is a sample itself */
+        param->change.stats.sampled = true;
+        watch->spread.of = of;
+    }
+    param->spread = buf_span(&params->spreads).len;
+    spread_pack(&watch->spread, &params->spreads);
+    param->n_spread = buf_span(&params->spreads).len - param->spread;
+    param->measured = true;
+    update_release(&param->kept);
+}
+
+static void see_change(struct recorder *recorder, struct watched_param *param,
+                       PyObject *tensor)
 {
     struct live_tensor look;
     struct memory memory;
 
+    if (param->on_device) {
+        tell_device(recorder, "changed", param->tensor, tensor);
+        return;
+    }
     if (!tensor_look(tensor, &look) || !(look.flags & LIVE_READABLE))
         return;
     memory = tensor_memory(&look);
-    if (update_measure(&param->kept, &memory, watch->counter, &watch->spread,
-                       &param->change, NULL) < 0)
-        return;
-    param->at = buf_span(&watch->spreads).len;
-    spread_pack(&watch->spread, &watch->spreads);
-    param->n = buf_span(&watch->spreads).len - param->at;
-    param->measured = true;
-    update_release(&param->kept);
+    watched_change(recorder->watch, &recorder->watch->params, param, &memory, 0);
 }
 
 PyObject *recorder_after_step(struct recorder *recorder)
@@ -206,14 +255,13 @@ PyObject *recorder_after_step(struct recorder *recorder)
 
     if (!watch || !recorder_ready(recorder))
         Py_RETURN_NONE;
-    for (uint32_t i = 0; i < watch->n; i++) {
-        PyObject *tensor;
+    for (uint32_t i = 0; i < watch->params.n; i++) {
+        struct watched_param *param = &watch->params.at[i];
+        PyObject *tensor =
+            param->measured ? NULL : live_tensor_of(recorder->live, param->tensor);
 
-        if (watch->params[i].measured)
-            continue;
-        tensor = live_tensor_of(recorder->live, watch->params[i].tensor);
         if (tensor)
-            measure_change(watch, &watch->params[i], tensor);
+            see_change(recorder, param, tensor);
         Py_XDECREF(tensor);
     }
     return spent(recorder, began);
@@ -239,186 +287,98 @@ void recorder_forget_trace(struct recorder *recorder)
     }
 }
 
-/* Ends the trace and begins another of the same model; the run that ended, without the
- * model's ownership. NULL: an exception is set. */
-static struct run *begin_anew(struct recorder *recorder)
+/* Begins another trace of the same model and returns the old one; both have the model
+ * then. NULL: an exception is set, and recording ends. */
+static struct trace *begin_anew(struct recorder *recorder)
 {
     struct trace *trace = recorder->trace;
-    const struct model *model = recorder->model;
     struct grads *grads = recorder->grads;
     struct run *run;
 
     recorder->trace = NULL;
     recorder->grads = NULL;
     grads_free(grads);
-    run = trace_finish(trace, recorder_clock() - recorder->begin_ns, 0);
-    if (!run) {
-        PyErr_NoMemory();
-        return NULL;
-    }
     recorder_forget_trace(recorder);
-    recorder->trace = trace_new(model, &recorder->wanted);
+    recorder->trace = trace_new(recorder->model, &recorder->wanted);
     if (grads && recorder->trace)
         recorder->grads = grads_new(recorder);
-    if (!recorder->trace || (grads && !recorder->grads)) {
-        PyErr_NoMemory();
-        run->model = NULL; /* the trace has it, or freed it */
-        run_free(run);
+    if (recorder->trace && (recorder->grads || !grads)) {
+        recorder->epoch = trace_epoch(recorder->trace);
+        return trace;
+    }
+    run = trace_finish(trace, 0, 0);
+    if (run)
+        run->model = NULL; /* the new trace has it, or freed it */
+    run_free(run);
+    PyErr_NoMemory();
+    return NULL;
+}
+
+/* device.send(): what the device has is on its way; NULL: it has nothing. */
+static PyObject *send(struct recorder *recorder)
+{
+    PyObject *sent;
+
+    recorder->pending = 0;
+    if (!recorder->device || !PyObject_HasAttrString(recorder->device, "send"))
         return NULL;
+    sent = PyObject_CallMethod(recorder->device, "send", NULL);
+    if (!sent)
+        recorder_failed(recorder);
+    if (sent == Py_None)
+        Py_CLEAR(sent);
+    return sent;
+}
+
+/* Takes the step. */
+static void log_step(struct recorder *recorder, struct late_step *step)
+{
+    struct recorder_watch *watch = recorder->watch;
+
+    recorder_settle(recorder);
+    step->sent = send(recorder);
+    step->trace = begin_anew(recorder);
+    if (!step->trace) {
+        late_step_release(step);
+        return;
     }
-    recorder->epoch = trace_epoch(recorder->trace);
-    return run;
-}
-
-static struct history_update *updates_of(const struct recorder_watch *watch,
-                                         uint32_t *ret_n)
-{
-    struct history_update *updates = calloc(watch->n + 1, sizeof *updates);
-
-    *ret_n = 0;
-    for (uint32_t i = 0; updates && i < watch->n; i++) {
-        const struct watched_param *param = &watch->params[i];
-
-        if (param->measured)
-            updates[(*ret_n)++] = (struct history_update){
-                .tensor = param->tensor,
-                .stats = param->change.stats,
-                .ratio = param->change.ratio,
-                .histogram =
-                    str_head(str_from(buf_span(&watch->spreads), param->at), param->n)};
-    }
-    return updates;
-}
-
-/* What is written with the first phase of a step. */
-struct with_step {
-    uint64_t number;
-    PyObject *writer; /* of Python */
-    PyObject *scalars;
-    const struct history_alarm *alarms;
-    uint32_t n_alarms;
-    bool skipped;
-    bool relu_loss;
-    PyObject *loss; /* a float, or None */
-};
-
-/* One step of each phase that ran. */
-static bool write_steps(const struct run_points *points, const struct with_step *with,
-                        struct history_writer *writer)
-{
-    double norm = run_points_gradient_norm(points->run);
-    bool has_gradients = points->run->n_params > 0 && points->kinds, told = false;
-
-    for (int phase = HISTORY_TRAIN; phase < HISTORY_PHASES; phase++) {
-        if (!run_points_has(points, (enum history_phase)phase))
-            continue;
-        history_writer_begin(writer, with->number, (enum history_phase)phase, 0);
-        run_points_write(points, (enum history_phase)phase, writer);
-        if (phase == HISTORY_TRAIN && has_gradients)
-            history_writer_scalar(writer, history_writer_name(writer, STR("grad_norm")),
-                                  norm);
-        if (!told && !scalars_add(writer, with->scalars))
-            return false;
-        for (uint32_t i = 0; !told && i < with->n_alarms; i++)
-            history_writer_alarm(writer, &with->alarms[i]);
-        told = true;
-        if (!ext_writer_keep_step(with->writer))
-            return false;
-        history_writer_end(
-            writer, with->skipped && phase == HISTORY_TRAIN ? HISTORY_SKIPPED : 0);
-    }
-    return true;
-}
-
-/* A number among the scalars; NaN: it is not there. Sets whether it is. */
-static double scalar_of(PyObject *scalars, const char *wanted, bool *ret_has)
-{
-    for (Py_ssize_t i = 0; i < PyList_Size(scalars); i++) {
-        const char *name;
-        double value;
-
-        if (PyArg_ParseTuple(PyList_GetItem(scalars, i), "sd", &name, &value) &&
-            strcmp(name, wanted) == 0) {
-            *ret_has = true;
-            return value;
-        }
-        ext_swallow();
-    }
-    return (double)NAN;
-}
-
-static void judge(struct recorder *recorder, const struct run_points *points,
-                  struct with_step *with)
-{
-    struct judge_step step = {.run = points->run,
-                              .updates = points->updates,
-                              .n_updates = points->n_updates,
-                              .number = with->number,
-                              .training = points->graded == HISTORY_TRAIN,
-                              .skipped = with->skipped,
-                              .has_loss = with->loss != Py_None,
-                              .relu_loss = with->relu_loss};
-    bool has_lr = false;
-
-    step.loss = step.has_loss ? PyFloat_AsDouble(with->loss)
-                              : scalar_of(with->scalars, "loss", &step.has_loss);
-    ext_swallow();
-    step.lr = scalar_of(with->scalars, "lr/0", &has_lr);
-    if (recorder->judge)
-        with->n_alarms = judge_step(recorder->judge, &step, &with->alarms);
-}
-
-/* The points of a run, and its alarms as a list; NULL: an exception is set. */
-static PyObject *write_run(struct recorder *recorder, struct run_points *points,
-                           struct with_step *with, struct history_writer *writer)
-{
-    struct history_update *updates = updates_of(recorder->watch, &points->n_updates);
-    bool done;
-
-    points->updates = updates;
-    judge(recorder, points, with);
-    done = write_steps(points, with, writer);
-    clear_params(recorder->watch);
-    free(updates);
-    return done ? recorder_alarms(with->alarms, with->n_alarms) : NULL;
+    step->params = take_params(watch);
+    step->attached = recorder->attached;
+    recorder->attached = NULL;
+    watch->late = step;
+    if (!step->sent)
+        late_step_write(recorder);
 }
 
 PyObject *recorder_log(struct recorder *recorder, PyObject *args)
 {
-    struct run_points points = {0};
-    struct with_step with = {.loss = Py_None};
+    struct late_step *step, found = {.loss = Py_None};
     uint64_t began = recorder_clock();
-    struct history_writer *writer;
-    PyObject *object, *alarms;
-    unsigned long long number;
     int graded, skipped = 0, relu_loss = 0;
-    struct run *run;
+    unsigned long long number;
 
-    if (!PyArg_ParseTuple(args, "OKiIO!|ppO:log", &object, &number, &graded,
-                          &points.kinds, &PyList_Type, &with.scalars, &skipped,
-                          &relu_loss, &with.loss))
+    if (!PyArg_ParseTuple(args, "OKiIO!|ppO:log", &found.writer, &number, &graded,
+                          &found.kinds, &PyList_Type, &found.scalars, &skipped,
+                          &relu_loss, &found.loss))
         return NULL;
-    writer = ext_writer((PyObject *)Py_TYPE(recorder->self), object);
-    if (!writer)
+    if (!PyCallable_Check(found.writer) &&
+        !ext_writer((PyObject *)Py_TYPE(recorder->self), found.writer))
         return NULL;
     if (!recorder->watch || !recorder->trace || !recorder_is_idle(recorder))
         Py_RETURN_FALSE;
-    recorder_flush(recorder);
-    run = recorder->trace ? begin_anew(recorder) : NULL;
-    if (!run)
-        return PyErr_Occurred() ? NULL : PyErr_NoMemory();
-    points.run = run;
-    points.graded = graded == 0 ? HISTORY_TRAIN : HISTORY_EVAL;
-    points.places = recorder->watch->places;
-    points.attached = recorder_attached(recorder->attached, &points.n_attached);
-    with.number = number;
-    with.writer = object;
-    with.skipped = skipped;
-    with.relu_loss = relu_loss;
-    alarms = write_run(recorder, &points, &with, writer);
-    recorder_attached_clear(recorder->attached);
-    run->model = NULL; /* the new trace has it */
-    run_free(run);
+    step = malloc(sizeof *step);
+    if (!step)
+        return PyErr_NoMemory();
+    *step = found;
+    Py_INCREF(step->writer);
+    Py_INCREF(step->scalars);
+    Py_INCREF(step->loss);
+    step->number = number;
+    step->graded = graded == 0 ? HISTORY_TRAIN : HISTORY_EVAL;
+    step->wall_ns = began - recorder->begin_ns;
+    step->skipped = skipped;
+    step->relu_loss = relu_loss;
+    log_step(recorder, step);
     recorder->own_ns += recorder_clock() - began;
-    return alarms;
+    return PyErr_Occurred() ? NULL : recorder_take_alarms(recorder);
 }

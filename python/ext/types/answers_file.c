@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "ext/long_work.h"
 #include "ext/types/views.h"
+#include "history/ranks.h"
 #include "run/run_file.h"
 
 PyObject *answers_save(PyObject *self, PyObject *path)
@@ -30,14 +31,25 @@ PyObject *answers_is_run(PyObject *module, PyObject *path)
     (void)module;
     if (!PyUnicode_FSConverter(path, &bytes))
         return NULL;
-    is = run_file_is(PyBytes_AsString(bytes));
+    is = run_file_is(PyBytes_AsString(bytes)) ||
+         history_ranks_is(PyBytes_AsString(bytes));
     Py_DECREF(bytes);
     return PyBool_FromLong(is);
 }
 
+/* A folder of ranks opens as the recording of the first. */
 static void *read_run(const char *path, struct work *work, struct err *err)
 {
-    return run_file_read(path, work, err);
+    struct run *run = NULL;
+    struct arena arena;
+
+    arena_init(&arena, 0);
+    if (history_ranks_is(path))
+        path = history_ranks_first(path, &arena, err);
+    if (path)
+        run = run_file_read(path, work, err);
+    arena_release(&arena);
+    return run;
 }
 
 static void free_run(void *run)

@@ -4,7 +4,7 @@
 #include "base/err.h"
 #include "ext/types/answers_in.h"
 #include "ext/types/history_rows_in.h"
-#include "history/reader.h"
+#include "history/ranks.h"
 #include "measure/spread.h"
 
 struct history_object {
@@ -119,6 +119,13 @@ static bool fill_scalar(PyObject *dict, const void *row)
            dict_real(dict, "value", sample->scalar.last) &&
            dict_real(dict, "mean", history_number_mean(number)) &&
            dict_real(dict, "min", number->min) && dict_real(dict, "max", number->max);
+}
+
+static bool fill_rank_alarm(PyObject *dict, const void *row)
+{
+    const struct history_alarm *alarm = row;
+
+    return dict_alarm(dict, row) && dict_number(dict, "rank", alarm->rank);
 }
 
 /* A list of a dict for each of n rows; releases the arena that they are in. */
@@ -249,7 +256,9 @@ static PyObject *alarms(PyObject *self, PyObject *unused)
     if (history_read_alarms(history_of(self), 0, UINT32_MAX, &arena, &rows, &n, &err) <
         0)
         return failed(&arena, &err);
-    return rows_object(rows, n, sizeof *rows, dict_alarm, &arena);
+    return rows_object(
+        rows, n, sizeof *rows,
+        history_ranks_of(history_of(self)) ? fill_rank_alarm : dict_alarm, &arena);
 }
 
 static PyObject *save(PyObject *self, PyObject *path)
@@ -268,6 +277,21 @@ static PyObject *save(PyObject *self, PyObject *path)
     return failed ? ext_raise(&err) : Py_NewRef(Py_None);
 }
 
+static PyObject *ranks(PyObject *self, PyObject *unused)
+{
+    const struct history_ranks *all = history_ranks_of(history_of(self));
+    PyObject *list;
+
+    (void)unused;
+    if (!all)
+        Py_RETURN_NONE;
+    list = PyList_New(0);
+    for (uint32_t i = 0; list && i < history_ranks_count(all); i++)
+        if (!list_add(list, PyLong_FromUnsignedLongLong(history_ranks_number(all, i))))
+            Py_CLEAR(list);
+    return list;
+}
+
 static PyMethodDef methods[] = {
     {"series", series, METH_NOARGS, "All series."},
     {"names", names, METH_NOARGS, "The names of scalars."},
@@ -276,6 +300,7 @@ static PyMethodDef methods[] = {
     {"scalars", scalars, METH_VARARGS, "scalars(name, phase): a scalar over steps"},
     {"alarms", alarms, METH_NOARGS, "All alarms."},
     {"save", save, METH_O, "save(path): copies the file"},
+    {"ranks", ranks, METH_NOARGS, "The ranks in a folder, or None."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -10,15 +10,18 @@
 
 #include <stdbool.h>
 
-/* _core.HistoryWriter(run, path, limit=0, text="", how="new"): a new .scope file with this
- * _core.Run and an empty history, or with path None no file, for sinks alone.
- * how="resume" continues that of a file, how="memory" begins one in memory: then `run` is
- * None, and in memory `path` too. `text` says who writes it. A thread writes what it gets.
+/* _core.HistoryWriter(run, path, limit=0, text="", how="new", rank=0, ranks=0): a new
+ * .scope file with this _core.Run and an empty history, or with path None no file, for
+ * sinks alone. how="resume" continues that of a file, how="memory" begins one in memory:
+ * then `run` is None, and in memory `path` too. `text` says who writes it. A thread writes
+ * what it gets.
  *   path                          for _core.History() in this process
  *   add_sink(name, folder, run)   also write there: "tensorboard", "csv"
  *   keep_steps()                  from now on keep each step for take_steps()
  *   take_steps() -> list          the kept ones as dicts; they are forgotten
  *   scalars(number, phase, list)  a step that has only scalars: (name, float)
+ *   parcels(number, phase, list[, kind, text])  a step of the points and scalars in
+ *                                 parcels (bytes); perhaps with an alarm
  *   state() -> dict               written, dropped, merged, bytes, step_bytes, keeps,
  *                                 disk_bytes, cpu_ns, problem
  *   flush()                       wait for the thread
@@ -39,14 +42,15 @@ bool writer_keep_step(PyObject *self);
  * if there is no histogram. */
 PyObject *history_bins(PyObject *module, PyObject *args);
 
-/* _core.History(path): raises KeyError if the recording has no history. All answers are
- * lists of dicts.
+/* _core.History(path): of a file, or of a folder of ranks. Raises KeyError if there is no
+ * history. All answers are lists of dicts.
  *   series()             name, path, call, kind, phase
  *   names()              of scalars: a list of str
  *   steps(phase)         first, last, merged, wall_ns, dropped
  *   points(series, phase, histograms=False, most=0)
  *   scalars(name, phase) step, last, n, mean, min, max
- *   alarms()             step, kind, severity, name, line, text */
+ *   alarms()             step, kind, severity, name, line, text; in a folder also rank
+ *   ranks()              the ranks in a folder, a list of int; None: a single file */
 extern PyType_Spec history_spec;
 
 #endif

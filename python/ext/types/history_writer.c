@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "ext/scalars.h"
 #include "ext/types/answers_in.h"
+#include "history/parcel.h"
 #include "history/sinks/sinks.h"
 #include "history/writer.h"
 
@@ -40,9 +41,9 @@ static struct history_writer *open_writer(PyTypeObject *type, PyObject *run,
         writer = history_writer_resume(PyBytes_AsString(bytes), options, &err);
     } else if (PyObject_TypeCheck(
                    run, (PyTypeObject *)ext_state((PyObject *)type)->run_type)) {
-        writer = history_writer_create(bytes ? PyBytes_AsString(bytes) : NULL,
-                                       answers_of(run), answers_source(run), options,
-                                       &err);
+        writer =
+            history_writer_create(bytes ? PyBytes_AsString(bytes) : NULL,
+                                  answers_of(run), answers_source(run), options, &err);
     } else {
         PyErr_SetString(PyExc_TypeError, "a new history needs a Run");
     }
@@ -62,8 +63,8 @@ static PyObject *make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     const char *text = "", *how = "new";
 
     (void)kwargs;
-    if (!PyArg_ParseTuple(args, "OO|Kss:HistoryWriter", &run, &path, &limit, &text,
-                          &how))
+    if (!PyArg_ParseTuple(args, "OO|KssII:HistoryWriter", &run, &path, &limit, &text,
+                          &how, &options.rank, &options.ranks))
         return NULL;
     options.limit = limit;
     options.text = str_of(text);
@@ -192,6 +193,49 @@ static PyObject *scalars(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* An alarm about the current step as a whole. */
+static void add_alarm(struct history_writer *writer, const char *kind, const char *text)
+{
+    struct history_alarm alarm = {.place = HISTORY_NONE,
+                                  .severity = SEVERITY_ALARM,
+                                  .kind = str_of(kind),
+                                  .text = str_of(text)};
+
+    stats_init(&alarm.stats, DTYPE_FLOAT32);
+    history_writer_alarm(writer, &alarm);
+}
+
+static PyObject *parcels(PyObject *self, PyObject *args)
+{
+    struct history_writer *writer = writer_of(self);
+    const char *kind = NULL, *text = NULL;
+    unsigned long long number;
+    struct err err = {0};
+    unsigned flags = 0;
+    PyObject *list;
+    int phase;
+
+    if (!writer || !PyArg_ParseTuple(args, "KiO!|ss:parcels", &number, &phase,
+                                     &PyList_Type, &list, &kind, &text))
+        return NULL;
+    history_writer_begin(writer, number, phase ? HISTORY_EVAL : HISTORY_TRAIN, 0);
+    for (Py_ssize_t i = 0; i < PyList_Size(list); i++) {
+        char *at = NULL;
+        Py_ssize_t len = 0;
+
+        if (PyBytes_AsStringAndSize(PyList_GetItem(list, i), &at, &len) < 0)
+            return NULL;
+        if (parcel_write(str_span(at, (size_t)len), writer, &flags, &err) < 0)
+            return ext_raise(&err);
+    }
+    if (kind && text)
+        add_alarm(writer, kind, text);
+    if (!writer_keep_step(self))
+        return NULL;
+    history_writer_end(writer, flags);
+    Py_RETURN_NONE;
+}
+
 static PyObject *state(PyObject *self, PyObject *unused)
 {
     struct history_writer *writer = writer_of(self);
@@ -246,6 +290,7 @@ static PyMethodDef methods[] = {
     {"keep_steps", keep_steps, METH_NOARGS, "Keep steps for take_steps()."},
     {"take_steps", take_steps, METH_NOARGS, "The steps that were kept, as dicts."},
     {"scalars", scalars, METH_VARARGS, "scalars(number, phase, list): a step of them"},
+    {"parcels", parcels, METH_VARARGS, "parcels(number, phase, list): a merged step"},
     {"state", state, METH_NOARGS, "What was written, and what went wrong, as a dict."},
     {"flush", flush, METH_NOARGS, "Wait until everything is written."},
     {"close", close_file, METH_NOARGS, "Write the rest and close the file."},

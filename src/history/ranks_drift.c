@@ -1,0 +1,203 @@
+/* Ranks whose parameters drift apart. Each rank logs a checksum of its parameters in each
+ * step. Under data parallelism they are equal; if the parts of one model are on several
+ * ranks they never are. So it is an alarm if they differ after they were equal. The
+ * parameter is named by its statistics: the first whose points differ. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "history/ranks_in.h"
+
+struct rank_sums {
+    struct history_scalar_sample *at;
+    uint32_t n;
+};
+
+static int read_sums(struct history *history, struct arena *arena, struct rank_sums *to,
+                     struct err *err)
+{
+    struct history_wanted wanted = {0};
+    struct str *names;
+    uint32_t n;
+
+    *to = (struct rank_sums){0};
+    if (history_read_names(history, arena, &names, &n, err) < 0)
+        return -1;
+    for (uint32_t i = 0; i < n; i++) {
+        wanted.series = i;
+        if (str_is(names[i], HISTORY_CHECKSUM))
+            return history_read_scalars(history, &wanted, arena, &to->at, &to->n, err);
+    }
+    return 0;
+}
+
+/* Are both of the same steps? Rows that were merged differently cannot be compared. */
+static bool of_same_steps(const struct history_step *a, const struct history_step *b)
+{
+    return a->first == b->first && a->last == b->last && a->merged == b->merged;
+}
+
+static bool are_equal(const struct history_number *a, const struct history_number *b)
+{
+    return a->n == b->n && a->min == b->min && a->max == b->max;
+}
+
+/* The first row of `a` that differs in `b` after an equal one; or NULL.
+ * *ret_equal: the last step at which they were equal. */
+static const struct history_step *
+first_drift(const struct rank_sums *a, const struct rank_sums *b, uint64_t *ret_equal)
+{
+    bool once = false;
+
+    for (uint32_t i = 0, k = 0; i < a->n && k < b->n;) {
+        const struct history_scalar_sample *x = &a->at[i], *y = &b->at[k];
+
+        if (of_same_steps(&x->step, &y->step)) {
+            if (are_equal(&x->scalar.number, &y->scalar.number)) {
+                once = true;
+                *ret_equal = x->step.last;
+            } else if (once) {
+                return &x->step;
+            }
+        }
+        if (x->step.last <= y->step.last)
+            i++;
+        if (y->step.last <= x->step.last)
+            k++;
+    }
+    return NULL;
+}
+
+/* ---- which parameter ---- */
+
+static bool points_differ(const struct history_sample *a,
+                          const struct history_sample *b)
+{
+    const struct stats *x = &a->point.stats, *y = &b->point.stats;
+
+    return x->min != y->min || x->max != y->max || x->zeros != y->zeros ||
+           x->mean != y->mean || !str_eq(a->point.histogram, b->point.histogram);
+}
+
+static int read_point(struct history *history, uint32_t series, uint64_t step,
+                      struct arena *arena, struct history_sample **ret_sample,
+                      struct err *err)
+{
+    const struct history_wanted wanted = {
+        .series = series, .range = {.from = step, .to = step}, .histograms = true};
+    uint32_t n;
+
+    if (history_read_points(history, &wanted, arena, ret_sample, &n, err) < 0)
+        return -1;
+    if (n == 0)
+        *ret_sample = NULL;
+    return 0;
+}
+
+static bool is_param(const struct history_series *series)
+{
+    return series->kind == HISTORY_PARAM && series->phase == HISTORY_TRAIN;
+}
+
+/* The numbers of the parameters of `history` by name. */
+static int map_params(struct history *history, struct arena *arena,
+                      struct name_map *map, uint32_t **ret_numbers, struct err *err)
+{
+    struct history_series *series;
+    uint32_t n, at, *numbers;
+
+    name_map_init(map, arena);
+    if (history_read_series(history, arena, &series, &n, err) < 0)
+        return -1;
+    numbers = arena_array(arena, (size_t)n + 1, sizeof *numbers);
+    if (!numbers)
+        return arena_err(arena, "the series", err);
+    for (uint32_t i = 0; i < n; i++) {
+        if (!is_param(&series[i]))
+            continue;
+        if (name_map_add(map, series[i].name, &at) < 0)
+            return arena_err(arena, "the series", err);
+        numbers[at] = i;
+    }
+    *ret_numbers = numbers;
+    return 0;
+}
+
+/* Fills place, name and statistics of the first parameter that differs. */
+static int name_param(struct history *a, struct history *b, uint64_t step,
+                      struct arena *arena, struct history_alarm *to, struct err *err)
+{
+    struct history_sample *x, *y;
+    struct history_series *series;
+    uint32_t n, at, *numbers = NULL;
+    struct name_map map;
+
+    if (map_params(b, arena, &map, &numbers, err) < 0 ||
+        history_read_series(a, arena, &series, &n, err) < 0)
+        return -1;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!is_param(&series[i]) || !name_map_find(&map, series[i].name, &at))
+            continue;
+        if (read_point(a, i, step, arena, &x, err) < 0 ||
+            read_point(b, numbers[at], step, arena, &y, err) < 0)
+            return -1;
+        if (!x || !y || !points_differ(x, y))
+            continue;
+        to->place = series[i].place;
+        to->name = series[i].name;
+        to->stats = y->point.stats;
+        return 0;
+    }
+    return 0;
+}
+
+/* ---- the alarm ---- */
+
+static int add_alarm(struct history_ranks *ranks, uint32_t other,
+                     const struct history_step *step, uint64_t equal,
+                     struct arena *arena, struct rank_alarms *alarms, struct err *err)
+{
+    struct history_alarm alarm = {.step = step->first,
+                                  .wall_ns = step->wall_ns,
+                                  .place = HISTORY_NONE,
+                                  .severity = SEVERITY_ALARM,
+                                  .kind = STR(HISTORY_DRIFT),
+                                  .rank = (uint32_t)ranks->numbers[other]};
+
+    stats_init(&alarm.stats, DTYPE_FLOAT32);
+    if (step->first > 0 && name_param(ranks->files[0], ranks->files[other], step->first,
+                                      arena, &alarm, err) < 0)
+        return -1;
+    alarm.text = str_of(
+        arena_printf(arena,
+                     "the parameters of rank %" PRIu64 " and rank %" PRIu64
+                     " drifted apart: they differ, and were equal at step %" PRIu64,
+                     ranks->numbers[0], ranks->numbers[other], equal));
+    if (!alarm.text.at ||
+        arena_room(arena, &alarms->at, alarms->n, &alarms->room, sizeof alarm) < 0)
+        return arena_err(arena, "the alarms", err);
+    alarms->at[alarms->n++] = alarm;
+    return 0;
+}
+
+int history_ranks_drift(struct history_ranks *ranks, struct arena *arena,
+                        struct rank_alarms *alarms, struct err *err)
+{
+    struct rank_sums first, other;
+
+    if (ranks->n < 2)
+        return 0;
+    if (read_sums(ranks->files[0], arena, &first, err) < 0)
+        return -1;
+    for (uint32_t rank = 1; first.n > 0 && rank < ranks->n; rank++) {
+        const struct history_step *step;
+        uint64_t equal = 0;
+
+        if (read_sums(ranks->files[rank], arena, &other, err) < 0)
+            return -1;
+        step = first_drift(&first, &other, &equal);
+        if (step && add_alarm(ranks, rank, step, equal, arena, alarms, err) < 0)
+            return -1;
+    }
+    return 0;
+}
