@@ -179,12 +179,12 @@ class WatchDevice(Device):
         """Start one copy of each device to the host; None if nothing is pending."""
         batches = [one for one in self._batches.values() if one]
         self._batches = {}
-        if self.marks.is_capturing():
+        if not batches or self.marks.is_capturing():
             return None
         with hidden():
             for one in batches:
                 one.send()
-        return batches or None
+        return batches
 
     def fetch(self, sent):
         """([row, ...], [(number, is_local, dtype, of, address, n, address after), ...],

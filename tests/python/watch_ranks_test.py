@@ -3,6 +3,8 @@ WATCH_RANKS=4 adds the long form (make soak)."""
 # flavours: both
 
 import glob
+import importlib
+import importlib.util
 import math
 import os
 import socket
@@ -20,6 +22,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 HAS_FSDP = hasattr(torch, "compiler")  # fully_shard(); 1.13 has only FSDP1
 LONG = os.environ.get("WATCH_RANKS") == "4"
 KINDS = ("ddp", "plain") + (("fsdp",) if HAS_FSDP else ())
+
+
+def setUpModule():
+    optimizer = importlib.import_module("torch.optim.optimizer")
+    new = hasattr(optimizer, "register_optimizer_step_post_hook")
+    if not new and importlib.util.find_spec("torchoscope.step_hooks") is None:
+        raise unittest.SkipTest("this torch tells of no optimizer's step")
 
 
 def free_port():
