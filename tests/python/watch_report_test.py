@@ -53,7 +53,7 @@ def train(folder):
             loss.backward()
             optimizer.step()
             w.log(loss=loss.item(), **{HOSTILE[0]: float(step)})
-    (path,) = folder.glob("*.scope")
+    path = Path(w.path)
     path = path.rename(folder / "run.scope")
     with sqlite3.connect(path) as db:
         db.execute(
@@ -61,6 +61,7 @@ def train(folder):
             "WHERE first >= 30"
         )
         db.execute("INSERT INTO history_segment VALUES(1, 50, 1, 9, 20, 0, 0, 'b')")
+        db.execute("DELETE FROM history_alarm")
         db.execute(ALARM, (0, 12, 1, "dead", "act", "12 of 16 units"))
         db.execute(ALARM, (1, NAN + 20, 2, "nan", "head", HOSTILE[1]))
     db.close()

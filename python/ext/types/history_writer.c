@@ -40,9 +40,9 @@ static struct history_writer *open_writer(PyTypeObject *type, PyObject *run,
         writer = history_writer_resume(PyBytes_AsString(bytes), options, &err);
     } else if (PyObject_TypeCheck(
                    run, (PyTypeObject *)ext_state((PyObject *)type)->run_type)) {
-        writer = history_writer_create(bytes ? PyBytes_AsString(bytes) : NULL,
-                                       answers_of(run), answers_source(run), options,
-                                       &err);
+        writer =
+            history_writer_create(bytes ? PyBytes_AsString(bytes) : NULL,
+                                  answers_of(run), answers_source(run), options, &err);
     } else {
         PyErr_SetString(PyExc_TypeError, "a new history needs a Run");
     }
