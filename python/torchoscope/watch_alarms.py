@@ -135,6 +135,11 @@ class Alarms:
         return self._pending is not None
 
     @property
+    def raises(self):
+        """Must a step that was hit be judged before its optimizer returns?"""
+        return self._on_alarm == "raise"
+
+    @property
     def waits(self):
         """Is there something of this step that is not judged yet?"""
         return self.is_hit or self.model_losses or self.criterion_losses

@@ -384,7 +384,7 @@ class Watch(Reading):
                     self._guard(self._write, _TRAIN)
                 if not self._closed:
                     self._budget.decide(self._alarms.wants_full)
-            elif self._alarms.is_hit:
+            elif self._alarms.is_hit and self._alarms.raises:
                 self._guard(self._write, _TRAIN)
                 self._written = True
         return self._alarms.take_raising()

@@ -141,7 +141,7 @@ class Report(browser.BrowserTest):
     def test_the_heat_map_has_the_numbers_of_the_cursor(self):
         names = self.js("heatRows.map(row => row.module.name)")
         shown = [*HOSTILE[:2], "\\u202egnp"]
-        self.assertEqual(names, ["stem", *shown, "head"])
+        self.assertEqual(names, ["stem", "act", *shown, "head"])
         self.browser.run("setCursor(10)")
         square = 0
         for name in ("stem.weight", "stem.bias"):
@@ -153,7 +153,7 @@ class Report(browser.BrowserTest):
         self.assertAlmostEqual(float(cells[1].split()[-1]), ratio, delta=1e-3 * ratio)
         self.browser.run("setCursor(arguments[0])", STEPS + 19)
         cells = self.js("heatRows[0].numbers.map(cell => cell.textContent)")
-        self.assertEqual(cells, ["NaN", "NaN"])
+        self.assertEqual(cells, ["NaN", "NaN", "–"])
 
     def test_a_row_opens_its_histograms(self):
         self.browser.run("heatRows[0].line.focus()")
