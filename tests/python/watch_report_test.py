@@ -147,7 +147,12 @@ class Report(browser.BrowserTest):
         for name in ("stem.weight", "stem.bias"):
             series = self.run_of.series(name, "grad_param")
             square += series["l2"][10] ** 2
-        ratio = self.run_of.series("stem.weight", "update")["ratio"][10]
+        moved = change = 0
+        for name in ("stem.weight", "stem.bias"):
+            norm = self.run_of.series(name, "param")["l2"][10]
+            moved += norm**2
+            change += (norm * self.run_of.series(name, "update")["ratio"][10]) ** 2
+        ratio = (change / moved) ** 0.5
         cells = self.js("heatRows[0].numbers.map(cell => cell.textContent)")
         self.assertAlmostEqual(float(cells[0]), square**0.5, delta=1e-3 * square**0.5)
         self.assertAlmostEqual(float(cells[1].split()[-1]), ratio, delta=1e-3 * ratio)
