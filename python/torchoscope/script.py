@@ -198,6 +198,7 @@ class Finder:
                 self._why = "the script calls watch() itself"
             elif os.getpid() == self._pid:
                 self._watch = watching.watch(_unwrapped(module), **self._options)
+                self._watch._alarms.quiet = True
                 self._watch.log(step=self._steps)
         except Exception as error:
             self._why = f"{type(error).__name__}: {error}"
@@ -215,8 +216,7 @@ class Finder:
         handle = self._watch
         if handle is None or not os.path.exists(handle.path):
             return f"nothing was watched: {self._why}"
-        text = f"wrote {handle.path}, {handle.steps} steps of {handle._name}; "
-        text += f"look at it: torchoscope {shlex.quote(handle.path)}"
+        text = f"{handle._alarms.verdict()}; look at it: torchoscope {shlex.quote(handle.path)}"
         if self._others:
             names = ", ".join(dict.fromkeys(type(one).__name__ for one in self._others))
             text += f" (also trained, not watched: {names})"

@@ -66,6 +66,7 @@ class Alarms:
         self._watch, self._on_alarm = weakref.ref(watch), on_alarm
         self.found = []  # all alarms so far, at most those that the judge gives
         self.raising = None  # an Alarm, to be raised when the step has ended
+        self.quiet = False  # another one tells the verdict
         self.skipped = False  # a GradScaler skipped this step
         self.relu_loss = False  # the loss needs negative values, the model has none
         self.skips = 0  # steps skipped so far
@@ -74,7 +75,6 @@ class Alarms:
         self._loss = None  # of the newest step
         self._pending = None  # (where, name, text): a hit in this step
         self._backwards = 0  # of this step, when it was hit
-        self._ever = False  # a hit was reported
         self._left = 0  # steps to log in full
         self._calm = _CALM  # steps since the last hit
         self._ops = 0  # steps to record with operations
@@ -120,7 +120,9 @@ class Alarms:
 
     def say_verdict(self):
         if self._on_alarm is not None and (self.found or not _is_other_rank()):
-            _print(self.verdict())
+            self._watch()._say_again()
+            if not self.quiet:
+                _print(self.verdict())
 
     # --- a step
 
@@ -132,6 +134,11 @@ class Alarms:
     @property
     def is_hit(self):
         return self._pending is not None
+
+    @property
+    def raises(self):
+        """Must a step that was hit be judged before its optimizer returns?"""
+        return self._on_alarm == "raise"
 
     @property
     def waits(self):
@@ -303,21 +310,16 @@ class Alarms:
             return
         self._pending, self._backwards = (where, name, text), watch._backwards
         if not _scalers.is_used(self):
-            self._report(where, f"{name}: {text}")
+            watch._hit(where, f"{name}: {text}")
         if self._calm >= _CALM:  # else it is about the same NaN
             self._left, self._ops = _AFTER_HIT, 1
         self._calm = 0
-
-    def _report(self, where, text):
-        if not self._ever:
-            self._ever = True
-            self._watch()._hit(where, text)
 
     def tell(self, alarms):
         for alarm in alarms or ():
             self.found.append(alarm)
             if alarm["severity"] == "alarm":
-                self._report("optimizer", alarm["text"])
+                self._watch()._hit("optimizer", alarm["text"])
             if callable(self._on_alarm):
                 with contextlib.suppress(Exception):
                     self._on_alarm(alarm)
@@ -325,6 +327,8 @@ class Alarms:
                 self.raising = self.raising or Alarm(alarm)
             elif self._on_alarm is not None:
                 _print(_SIGNS[alarm["severity"]] + text_of(alarm))
+                if alarm["severity"] == "alarm":
+                    self._watch()._say_again()
 
     def take_raising(self):
         raising, self.raising = self.raising, None

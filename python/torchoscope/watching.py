@@ -189,7 +189,8 @@ class Watch(Reading):
         self._count, self._next, self._number = 0, target.first, target.first
         self._scalars, self._losses = {}, []
         self._rounds = Rounds()
-        self._alarms, self._first_hit = watch_alarms.Alarms(self, on_alarm), None
+        self._alarms = watch_alarms.Alarms(self, on_alarm)
+        self._first_hit = self._again = None
         self._forget()
         self._recorder = self._begin(model, steps)
 
@@ -282,7 +283,7 @@ class Watch(Reading):
             return
         if writer is not None:
             dropped = writer.state()["dropped"]
-            if dropped:  # the alarms of such steps wait for another one
+            if dropped and self._alarms.found:  # alarms of such steps wait for another
                 self._guard(writer.flush)
                 self._guard(writer.scalars, self._number, _TRAIN, [])
             self._guard(writer.close)
@@ -399,7 +400,7 @@ class Watch(Reading):
                     self._guard(self._write, _TRAIN)
                 if not self._closed:
                     self._budget.decide(self._alarms.wants_full)
-            elif self._alarms.is_hit:
+            elif self._alarms.is_hit and self._alarms.raises:
                 self._guard(self._write, _TRAIN)
                 self._written = True
         return self._alarms.take_raising()
@@ -420,7 +421,7 @@ class Watch(Reading):
         """A value is not finite: save what the step began with, for replay(). `where`
         is "forward", "backward" or "optimizer". Returns the path, or None; only the
         first hit has a capsule."""
-        self._first_hit = where, text
+        self._first_hit = self._first_hit or (where, text)
         capsule, self._capsule = self._capsule, None
         if capsule is None or not self._mine():
             return None
@@ -441,8 +442,14 @@ class Watch(Reading):
             self._say(f"the step could not be saved for replay: {problem}")
             return None
         how = f"torchoscope replay {shlex.quote(path)} FILE.py::FUNCTION"
-        _print(f"step {step} can run again: {how}")
+        self._again = f"step {step} can run again: {how}"
         return path
+
+    def _say_again(self):
+        """How to run the step again that was saved; once, after its alarm."""
+        text, self._again = self._again, None
+        if text is not None:
+            _print(text)
 
     # --- writing
 

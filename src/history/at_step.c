@@ -151,12 +151,10 @@ struct at_step_making {
     struct at_step *to;
 };
 
-/* The place of a series: a tensor's for parameters, by name if it has none. */
-static uint32_t place_of(const struct at_step_making *self,
-                         const struct history_series *series)
+uint32_t at_step_place(const struct history *history, const struct model *model,
+                       const struct history_series *series)
 {
-    const struct model *model = self->model;
-    uint32_t place = history_place(self->history, series->place);
+    uint32_t place = history_place(history, series->place);
     bool param = series->kind >= HISTORY_PARAM;
 
     if (place < model->n_places && (model->kind[place] == PLACE_TENSOR) == param)
@@ -175,7 +173,7 @@ static void take_points(struct at_step_making *self,
         if (point->series >= self->n_series)
             continue;
         series = &self->series[point->series];
-        place = place_of(self, series);
+        place = at_step_place(self->history, self->model, series);
         if (place != NO_PLACE)
             step_numbers_take(&self->to->at[place], (enum history_kind)series->kind,
                               point);

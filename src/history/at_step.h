@@ -34,6 +34,11 @@ struct step_numbers {
     double update, moved;
 };
 
+/* The place that a series is about: of a parameter, the tensor; by name if its number
+ * does not fit; or NO_PLACE. */
+uint32_t at_step_place(const struct history *history, const struct model *model,
+                       const struct history_series *series);
+
 /* Takes the numbers of a point of this kind. */
 void step_numbers_take(struct step_numbers *to, enum history_kind kind,
                        const struct history_point *point);

@@ -31,7 +31,6 @@ struct history_sink {
     struct history_sink *next; /* of the writer */
 };
 
-
 /* What other programs call a series: kind, name of the place, path, call if not the
  * first. "output/layer1.0.conv1", "output/lstm/[1]/call_2"; of evaluation with "eval/" in
  * front. The root is "(root)". */

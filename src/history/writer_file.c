@@ -73,7 +73,8 @@ writer_new(const char *path, const struct history_options *options, struct err *
     if (writer) {
         writer->path = strdup(path ? path : "");
         if (path)
-            writer->file = history_is_memory(path) ? strdup(path) : realpath(path, NULL);
+            writer->file =
+                history_is_memory(path) ? strdup(path) : realpath(path, NULL);
         writer->wal_path = writer->file ? joined(writer->file, "-wal") : NULL;
         writer->chunk = history_chunk_new();
     }

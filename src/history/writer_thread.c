@@ -358,6 +358,8 @@ static uint64_t disk_bytes(const struct history_writer *writer)
 {
     int pages = 0, most = 0;
 
+    if (!writer->db)
+        return 0;
     sqlite3_db_status(writer->db, SQLITE_DBSTATUS_CACHE_WRITE, &pages, &most, 0);
     return 2 * (uint64_t)pages * (uint64_t)writer->page;
 }

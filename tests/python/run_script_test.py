@@ -152,8 +152,7 @@ class Same(Runs):
         name = os.path.relpath(path, self.folder)
         self.assertEqual(
             watched.stderr,
-            f"torchoscope: wrote {name}, 5 steps of Linear; "
-            f"look at it: torchoscope {name}\n",
+            f"torchoscope: {name}: 5 steps, healthy; look at it: torchoscope {name}\n",
         )
         self.assertEqual(list(torchoscope.open(path).steps), [1, 2, 3, 4, 5])
 
@@ -170,7 +169,7 @@ class Same(Runs):
         *trace, last = watched.stderr.splitlines()
         own = [line for line in plain.stderr.splitlines() if "runpy" not in line]
         self.assertEqual(trace, own)
-        self.assertRegex(last, r"^torchoscope: wrote here/\S+_gan.scope, 4 steps of g")
+        self.assertRegex(last, r"^torchoscope: here/\S+_gan.scope: 4 steps, healthy; look at it: ")
         self.assertTrue(last.endswith("(also trained, not watched: Small)"), last)
         (path,) = self.files("here")
         names = {place["name"] for place in torchoscope.open(path).modules()}
@@ -187,7 +186,7 @@ class Same(Runs):
         file = trace[1].strip().partition(",")[0]
         self.assertEqual(file, f'File "{self.folder}/stop.py"')
         self.assertEqual(trace[-1], "KeyboardInterrupt")
-        self.assertIn("2 steps of Linear", last)
+        self.assertIn("_Linear.scope: 2 steps, healthy", last)
 
 
 class Told(Runs):

@@ -256,10 +256,11 @@ class What(Watched):
             found = self.alarms(handle)
         lines = printed.getvalue().splitlines()
         self.assertEqual(len(found), 1)
-        self.assertEqual(len(lines), 2, lines)
+        self.assertEqual(len(lines), 3, lines)
         self.assertEqual(lines[0], f"torchoscope: step 3: loss: {found[0]['text']}")
         wanted = f"torchoscope: {handle.path}: 6 steps, 1 alarm: loss at step 3"
-        self.assertEqual(lines[1], wanted)
+        self.assertIn("step 3 can run again: torchoscope replay ", lines[1])
+        self.assertEqual(lines[2], wanted)
         self.assertEqual(handle._first_hit, ("forward", "loss: the loss is Inf"))
 
     def test_the_verdict_of_a_healthy_training(self):

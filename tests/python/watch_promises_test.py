@@ -137,12 +137,12 @@ class Limits(Files):
                 keeps = handle.keeps
         self.assertTrue(50 < keeps < 1000)
         self.assertIn(f"keeps about {keeps} logged steps", repr(handle))
-        self.assertEqual(text.getvalue().count("\n"), 1)
+        self.assertEqual(text.getvalue().count(" keeps about "), 1)
         self.assertIn(f"{handle.path} keeps about", text.getvalue())
         with contextlib.redirect_stderr(io.StringIO()) as text:
             with self.watch(model) as handle:
                 train(model, 3)
-        self.assertEqual(text.getvalue(), "")
+        self.assertNotIn(" keeps about ", text.getvalue())
 
     def test_the_estimate_is_honest(self):
         model, state = small(), {"merged": 0}

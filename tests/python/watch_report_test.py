@@ -53,7 +53,7 @@ def train(folder):
             loss.backward()
             optimizer.step()
             w.log(loss=loss.item(), **{HOSTILE[0]: float(step)})
-    (path,) = folder.glob("*.scope")
+    path = Path(w.path)
     path = path.rename(folder / "run.scope")
     with sqlite3.connect(path) as db:
         db.execute(
@@ -61,6 +61,7 @@ def train(folder):
             "WHERE first >= 30"
         )
         db.execute("INSERT INTO history_segment VALUES(1, 50, 1, 9, 20, 0, 0, 'b')")
+        db.execute("DELETE FROM history_alarm")
         db.execute(ALARM, (0, 12, 1, "dead", "act", "12 of 16 units"))
         db.execute(ALARM, (1, NAN + 20, 2, "nan", "head", HOSTILE[1]))
     db.close()
@@ -140,19 +141,24 @@ class Report(browser.BrowserTest):
     def test_the_heat_map_has_the_numbers_of_the_cursor(self):
         names = self.js("heatRows.map(row => row.module.name)")
         shown = [*HOSTILE[:2], "\\u202egnp"]
-        self.assertEqual(names, ["stem", *shown, "head"])
+        self.assertEqual(names, ["stem", "act", *shown, "head"])
         self.browser.run("setCursor(10)")
         square = 0
         for name in ("stem.weight", "stem.bias"):
             series = self.run_of.series(name, "grad_param")
             square += series["l2"][10] ** 2
-        ratio = self.run_of.series("stem.weight", "update")["ratio"][10]
+        moved = change = 0
+        for name in ("stem.weight", "stem.bias"):
+            norm = self.run_of.series(name, "param")["l2"][10]
+            moved += norm**2
+            change += (norm * self.run_of.series(name, "update")["ratio"][10]) ** 2
+        ratio = (change / moved) ** 0.5
         cells = self.js("heatRows[0].numbers.map(cell => cell.textContent)")
         self.assertAlmostEqual(float(cells[0]), square**0.5, delta=1e-3 * square**0.5)
         self.assertAlmostEqual(float(cells[1].split()[-1]), ratio, delta=1e-3 * ratio)
         self.browser.run("setCursor(arguments[0])", STEPS + 19)
         cells = self.js("heatRows[0].numbers.map(cell => cell.textContent)")
-        self.assertEqual(cells, ["NaN", "NaN"])
+        self.assertEqual(cells, ["NaN", "NaN", "–"])
 
     def test_a_row_opens_its_histograms(self):
         self.browser.run("heatRows[0].line.focus()")

@@ -269,14 +269,21 @@ static int put_scalars(struct history_writing *self)
 
 /* ---- modules ---- */
 
-static void put_row(struct json *json, const char *key, const double *row, uint32_t n)
+static void put_row(struct json *json, const char *key,
+                    const struct history_module *module, enum step_number which,
+                    uint32_t n)
 {
+    if (!(module->known >> which & 1))
+        return;
     json_array(json, key);
-    for (uint32_t i = 0; i < n; i++)
-        if (isnan(row[i]))
-            json_null(json, NULL);
+    for (uint32_t i = 0; i < n; i++) {
+        double value;
+
+        if (step_number(&module->now[i], which, &value) && isfinite(value))
+            history_writing_short(json, value);
         else
-            history_writing_short(json, row[i]);
+            json_null(json, NULL);
+    }
     json_array_end(json);
 }
 
@@ -293,12 +300,9 @@ static void put_module_row(struct history_writing *self,
     json_u64(json, "place", module->place);
     history_writing_text(self, "class",
                          class_short(place_class(self->model, module->place)));
-    if (module->has_gradient)
-        put_row(json, "gradient", module->gradient, n);
-    if (module->has_ratio)
-        put_row(json, "ratio", module->ratio, n);
-    if (module->has_dead)
-        put_row(json, "dead", module->dead, n);
+    put_row(json, "gradient", module, STEP_GRADIENT, n);
+    put_row(json, "ratio", module, STEP_RATIO, n);
+    put_row(json, "dead", module, STEP_DEAD, n);
     json_array(json, "bad");
     for (uint32_t i = 0; i < n; i++)
         if (module->bad[i])
@@ -308,14 +312,16 @@ static void put_module_row(struct history_writing *self,
     buf_release(&path);
 }
 
-static void put_modules(struct history_writing *self)
+static int put_modules(struct history_writing *self)
 {
-    history_modules_finish(&self->modules);
+    if (history_modules_finish(&self->modules, self->err) < 0)
+        return -1;
     json_text(self->json, "modules_phase", history_writing_phase(self->phase));
     json_array(self->json, "modules");
     for (uint32_t i = 0; i < self->modules.n; i++)
         put_module_row(self, &self->modules.at[i]);
     json_array_end(self->json);
+    return 0;
 }
 
 /* ---- all of it ---- */
@@ -338,7 +344,7 @@ static int put_document(struct history_writing *self, const struct session *sess
     if (status == 0)
         status = history_writing_series(self);
     if (status == 0)
-        put_modules(self);
+        status = put_modules(self);
     json_object_end(json);
     return status;
 }
@@ -364,8 +370,8 @@ int export_history_json(struct json *json, const struct session *session,
     if (history_read_series(self.history, &arena, &self.series, &self.n_series, err) ==
             0 &&
         make_grids(&self) == 0 &&
-        history_modules_init(&self.modules, self.model, self.points[self.phase].columns,
-                             &arena, err) == 0)
+        history_modules_init(&self.modules, self.history, self.model,
+                             self.points[self.phase].columns, &arena, err) == 0)
         status = put_document(&self, session);
     buf_release(&self.name);
     arena_release(&arena);

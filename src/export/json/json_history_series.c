@@ -116,12 +116,14 @@ static int put_shades(struct history_writing *self,
 static void put_module(struct history_writing *self,
                        const struct history_series *series)
 {
-    uint32_t place = history_series_module(series, self->model);
+    uint32_t place = at_step_place(self->history, self->model, series);
     struct buf path = BUF_INIT;
 
     if (place != NO_PLACE) {
+        json_u64(self->json, "place", place);
+        if (self->model->kind[place] == PLACE_TENSOR && place > 0)
+            place = self->model->parent[place];
         place_path(self->model, place, &path);
-        json_u64(self->json, "place", series->place);
     } else {
         buf_str(&path, series->name);
     }

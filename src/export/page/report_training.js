@@ -44,7 +44,7 @@ function cellCanvas(module, scale) {
         return columnOf(columns, first + share * (last - first + 1));
     };
     canvas.onpointermove = (event) => {
-        const at = under(event), value = bad.has(at) ? 'NaN' : values && values[at];
+        const at = under(event), value = values && bad.has(at) ? 'NaN' : values && values[at];
         canvas.title = `${module.name || '(root)'}, ${stepsText(columns, at)}: ` +
             `${scale.name} ${numberText(value)}`;
     };
@@ -88,7 +88,7 @@ function showNumbers({module, line, numbers, scales}) {
     const at = cursor === null ? columns.columns - 1 : columnOf(columns, cursor);
     for (const mark of line.querySelectorAll('.cells u')) placeCursor(mark, columns, at);
     scales.forEach((scale, i) => {
-        const values = module[scale.key], bad = module.bad.includes(at);
+        const values = module[scale.key], bad = values && module.bad.includes(at);
         const value = bad ? 'NaN' : values ? values[at] : null;
         const word = scale.word && !bad && value !== null ? scale.word(value) : '';
         numbers[i].className = `num map-${i}${bad ? ' bad' : ''}`;
