@@ -268,11 +268,12 @@ class Watch(Reading):
         with _lock:
             if self._closed:
                 return
+            kept = self.keeps
             self._guard(self._write_rest)
             self._guard(self._settle)
             self._guard(self._end_group)
             self._guard(self._alarms.close)
-            self._kept = self.keeps
+            self._kept = kept or self.keeps
             self._closed, self._capsule = True, None
             self._forget_watch()
             if self._writer is not None:

@@ -3,8 +3,8 @@
 
 #include "base/base.h"
 #include "base/folder.h"
-#include "read/read.h"
 #include "history/ranks.h"
+#include "read/read.h"
 #include "run/run_file.h"
 #include "session/file_list_in.h"
 

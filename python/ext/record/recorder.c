@@ -23,7 +23,7 @@ struct recorder_object {
     PyObject_HEAD struct recorder recorder;
 };
 
-static struct recorder *recorder_of(PyObject *self)
+struct recorder *recorder_of(PyObject *self)
 {
     return &((struct recorder_object *)self)->recorder;
 }
@@ -308,26 +308,6 @@ static PyObject *after_step(PyObject *self, PyObject *unused)
 static PyObject *log_step(PyObject *self, PyObject *args)
 {
     return recorder_log(recorder_of(self), args);
-}
-
-static PyObject *guard(PyObject *self, PyObject *args)
-{
-    return recorder_guard(recorder_of(self), args);
-}
-
-static PyObject *say_loss(PyObject *self, PyObject *args)
-{
-    return recorder_judge_loss(recorder_of(self), args);
-}
-
-static PyObject *say_guard(PyObject *self, PyObject *args)
-{
-    return recorder_judge_guard(recorder_of(self), args);
-}
-
-static PyObject *say_run(PyObject *self, PyObject *args)
-{
-    return recorder_judge_run(recorder_of(self), args);
 }
 
 /* Parses an optimizer's number; false: an exception is set, or nothing is recorded. */
@@ -782,10 +762,12 @@ static PyMethodDef methods[] = {
     {"after_step", after_step, METH_NOARGS, "An optimizer stepped: what changed?"},
     {"look_again", look_again, METH_VARARGS, "look_again(...): did the model change?"},
     {"log", log_step, METH_VARARGS, "log(writer, ...): the step as points; begin anew"},
-    {"guard", guard, METH_VARARGS, "guard(tensors, ...): is one not finite?"},
-    {"judge_loss", say_loss, METH_VARARGS, "judge_loss(writer, number, loss)"},
-    {"judge_guard", say_guard, METH_VARARGS, "judge_guard(writer, number, what, text)"},
-    {"judge_run", say_run, METH_VARARGS, "judge_run(writer, number, run)"},
+    {"guard", recorder_guard, METH_VARARGS, "guard(tensors, ...): is one not finite?"},
+    {"judge_loss", recorder_judge_loss, METH_VARARGS,
+     "judge_loss(writer, number, loss)"},
+    {"judge_guard", recorder_judge_guard, METH_VARARGS,
+     "judge_guard(writer, number, what, text)"},
+    {"judge_run", recorder_judge_run, METH_VARARGS, "judge_run(writer, number, run)"},
     {"settle", settle, METH_NOARGS, "Write the step that waits for its device."},
     {"__reduce__", reduce, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},

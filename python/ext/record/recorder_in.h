@@ -84,6 +84,8 @@ struct recorder {
     PyObject *device;
 };
 
+struct recorder *recorder_of(PyObject *self); /* that of a Recorder */
+
 /* ---- values */
 
 #define RECORDER_HELD 65536 /* pending values of a watched step, at most */
@@ -170,10 +172,10 @@ bool recorder_is_idle(const struct recorder *recorder);
 struct history_alarm;
 PyObject *recorder_alarms(const struct history_alarm *alarms, uint32_t n);
 /* The methods guard(), judge_loss(), judge_guard() and judge_run() of the type. */
-PyObject *recorder_guard(struct recorder *recorder, PyObject *args);
-PyObject *recorder_judge_loss(struct recorder *recorder, PyObject *args);
-PyObject *recorder_judge_guard(struct recorder *recorder, PyObject *args);
-PyObject *recorder_judge_run(struct recorder *recorder, PyObject *args);
+PyObject *recorder_guard(PyObject *self, PyObject *args);
+PyObject *recorder_judge_loss(PyObject *self, PyObject *args);
+PyObject *recorder_judge_guard(PyObject *self, PyObject *args);
+PyObject *recorder_judge_run(PyObject *self, PyObject *args);
 
 /* The method attach(module, tensor, path, call, gradient, graded): True if it was
  * measured. */

@@ -56,8 +56,9 @@ static PyObject *write_alarms(struct recorder *recorder, PyObject *writer,
     return recorder_alarms(alarms, n);
 }
 
-PyObject *recorder_judge_loss(struct recorder *recorder, PyObject *args)
+PyObject *recorder_judge_loss(PyObject *self, PyObject *args)
 {
+    struct recorder *recorder = recorder_of(self);
     const struct history_alarm *alarms;
     unsigned long long number;
     PyObject *writer;
@@ -72,8 +73,9 @@ PyObject *recorder_judge_loss(struct recorder *recorder, PyObject *args)
     return write_alarms(recorder, writer, number, alarms, n);
 }
 
-PyObject *recorder_judge_guard(struct recorder *recorder, PyObject *args)
+PyObject *recorder_judge_guard(PyObject *self, PyObject *args)
 {
+    struct recorder *recorder = recorder_of(self);
     const struct history_alarm *alarms;
     const char *what, *text;
     unsigned long long number;
@@ -88,8 +90,9 @@ PyObject *recorder_judge_guard(struct recorder *recorder, PyObject *args)
     return write_alarms(recorder, writer, number, alarms, n);
 }
 
-PyObject *recorder_judge_run(struct recorder *recorder, PyObject *args)
+PyObject *recorder_judge_run(PyObject *self, PyObject *args)
 {
+    struct recorder *recorder = recorder_of(self);
     const struct history_alarm *alarms;
     unsigned long long number;
     PyObject *writer, *object;
@@ -158,8 +161,9 @@ static bool scan(PyObject *tensor, struct guard_scan *guard, struct stats *ret_s
                     (guard->gradients && ret_stats->neg_inf > 0));
 }
 
-PyObject *recorder_guard(struct recorder *recorder, PyObject *args)
+PyObject *recorder_guard(PyObject *self, PyObject *args)
 {
+    struct recorder *recorder = recorder_of(self);
     struct guard_scan guard = {0};
     uint64_t began = recorder_clock();
     PyObject *tensors, *found = NULL;
