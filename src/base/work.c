@@ -16,6 +16,14 @@ void work_init(struct work *work)
     atomic_init(&work->told_ns, 0);
 }
 
+void work_again(struct work *work)
+{
+    atomic_store(&work->cancel, 0);
+    atomic_store(&work->done, 0);
+    atomic_store(&work->total, 0);
+    atomic_store(&work->told_ns, 0);
+}
+
 /* Is progress due? Only one of several concurrent callers gets true. The first call
  * only starts the interval: work shorter than 50 ms shows no progress. */
 static bool time_to_tell(struct work *work)

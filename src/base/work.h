@@ -19,6 +19,8 @@ struct work {
 };
 
 void work_init(struct work *work);
+/* Begins again, also while another thread uses it; the listener stays. */
+void work_again(struct work *work);
 /* Add to `done`; false: stop. */
 bool work_step(struct work *work, uint64_t more);
 bool work_cancelled(struct work *work);

@@ -7,7 +7,6 @@
 struct history_row {
     struct step_numbers *now;
     uint8_t *bad;
-    bool trouble; /* in any column */
 };
 
 int history_modules_init(struct history_modules *modules, const struct history *history,
@@ -34,7 +33,6 @@ static struct history_row *row_at(struct history_modules *modules, uint32_t plac
         return NULL;
     row->now = arena_array(modules->arena, n, sizeof *row->now);
     row->bad = arena_array(modules->arena, n, 1);
-    row->trouble = false;
     if (!row->now || !row->bad)
         return NULL;
     modules->rows[place] = row;
@@ -57,15 +55,12 @@ int history_modules_add(struct history_modules *modules,
         if (!points[i])
             continue;
         step_numbers_take(&row->now[i], (enum history_kind)series->kind, points[i]);
-        if (!isfinite(history_point_norm(points[i]))) {
-            row->bad[i] = 1;
-            row->trouble = true;
-        }
+        row->bad[i] |= !isfinite(history_point_norm(points[i]));
     }
     return 0;
 }
 
-/* Adds what a place has to its parent: numbers of parameters, and trouble of tensors. */
+/* Adds what a place has to its parent: numbers of parameters, and where they are bad. */
 static void add_up(struct history_modules *modules, uint32_t place,
                    struct history_row *to)
 {
@@ -76,7 +71,6 @@ static void add_up(struct history_modules *modules, uint32_t place,
         step_numbers_add(&to->now[i], &from->now[i]);
         to->bad[i] |= tensor && from->bad[i];
     }
-    to->trouble |= tensor && from->trouble;
 }
 
 static bool has_params(const struct model *model, uint32_t place)
@@ -95,8 +89,7 @@ static void take_module(struct history_modules *modules, uint32_t place)
 
     for (uint32_t i = 0; i < modules->columns; i++)
         module.known |= row->now[i].known;
-    if (module.known >> STEP_DEAD & 1 || row->trouble ||
-        has_params(modules->model, place))
+    if (module.known >> STEP_DEAD & 1 || has_params(modules->model, place))
         modules->at[modules->n++] = module;
 }
 

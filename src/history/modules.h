@@ -30,8 +30,8 @@ int history_modules_init(struct history_modules *modules, const struct history *
 int history_modules_add(struct history_modules *modules,
                         const struct history_series *series,
                         const struct history_point *const *points, struct err *err);
-/* Leaves out modules that were not logged, and those without parameters of their own,
- * dead units and trouble. */
+/* Leaves out modules that were not logged, and those with neither parameters of their own
+ * nor dead units. */
 int history_modules_finish(struct history_modules *modules, struct err *err);
 
 #endif

@@ -359,7 +359,7 @@ void jobs_want_all(struct jobs *jobs, enum jobs_voice voice)
     jobs->long_on = n > 0;
     jobs->quiet = voice == JOBS_QUIET;
     jobs->long_began_ns = jobs->long_told_ns = clock_ns();
-    work_init(&jobs->long_work);
+    work_again(&jobs->long_work);
     atomic_store(&jobs->long_work.total, total);
     jobs_start(jobs);
     jobs->long_on &= jobs->n_workers > 0;
