@@ -165,6 +165,31 @@ def drift(folder):
     handle.close()
 
 
+def spoilt(folder, *words):
+    """The input of step 2 is NaN on rank 1, and ranks share nothing. Words: group."""
+    net, told = make(), []
+    handle = torchoscope.watch(
+        *(net,),
+        **{"log_freq": 1, "dir": folder, "backend": ["file", "csv"]},
+        **{"on_alarm": told.append, "group": "group" in words},
+    )
+    net.register_forward_pre_hook(
+        lambda _, args: (args[0] * float("nan"),)
+        if dist.get_rank() == 1 and handle.steps == 2
+        else None
+    )
+    train("alone", net, net, handle)
+    handle.close()
+    refused = []
+    for option in ({"resume": True}, {"on_alarm": "raise"}):
+        try:
+            torchoscope.watch(net, dir=folder, **option)
+        except ValueError as error:
+            refused.append(str(error))
+    found = {"told": told, "refused": refused, "stem": handle.folder}
+    torch.save(found, os.path.join(folder, f"spoilt{dist.get_rank()}.pt"))
+
+
 def killed(folder):
     """Rank 1 dies after step 1. The others go on: nothing of ours waits for it."""
     net = make()
@@ -249,7 +274,7 @@ def by_environment(folder):
 
 
 WRAP["alone"] = WRAP["plain"]
-JOBS = (merged, drift, killed, killed_ddp, group, silent, by_environment)
+JOBS = (merged, drift, spoilt, killed, killed_ddp, group, silent, by_environment)
 JOBS = {one.__name__: one for one in JOBS}
 
 

@@ -101,6 +101,47 @@ class Same(TemporaryFolder):
     def test_exact(self):
         self.agree(exact=True)
 
+    def test_all_elements(self):
+        self.agree(sample_n=None)
+
+
+def train_badly(folder, force):
+    """The loss jumps in step 30 and is NaN in the last; ([alarm, ...], its History, when
+    the spike was told: the number of steps seen)."""
+    torch.manual_seed(1)
+    model, told, when = nn.Linear(4, 2), [], []
+
+    def tell(alarm):
+        told.append((alarm["kind"], alarm["step"], alarm["name"], alarm["severity"]))
+        when.append(handle.steps)
+
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
+    with mock.patch.dict(os.environ, {"TORCHOSCOPE_DEVICE": "ops"} if force else {}):
+        handle = torchoscope.watch(model, dir=folder, log_freq=1, on_alarm=tell)
+        for step in range(40):
+            optimizer.zero_grad()
+            x = torch.randn(8, 4) * (1e4 if step == 30 else 1)
+            scale = math.nan if step == 39 else 1
+            (model(x).square().mean() * scale).backward()
+            optimizer.step()
+            if handle._writer is not None:
+                handle._writer.flush()
+        handle.close()
+    return told, torchoscope.open(handle.path), when
+
+
+class Judged(TemporaryFolder):
+    def test_a_step_is_judged_when_its_device_is_done(self):
+        here, run, when = train_badly(str(self.folder), False)
+        there, other, later = train_badly(str(self.folder), True)
+        self.assertIn("nan", [kind for kind, *_ in here])
+        self.assertGreater(len(here), 1)
+        self.assertEqual(here, there)
+        self.assertEqual(later[0], when[0] + 1)  # with the next step
+        for one, told in ((run, here), (other, there)):
+            kinds = [(row["kind"], row["step"]) for row in one.alarms()]
+            self.assertEqual(kinds, [row[:2] for row in told])
+
 
 class Waiting(TemporaryFolder):
     def test_a_step_is_copied_once_and_read_when_the_next_is_logged(self):

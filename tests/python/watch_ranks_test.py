@@ -2,6 +2,7 @@
 WATCH_RANKS=4 adds the long form (make soak)."""
 # flavours: both
 
+import csv
 import glob
 import importlib
 import importlib.util
@@ -148,6 +149,7 @@ class Jobs(unittest.TestCase):
 
 class TwoRanks(Jobs):
     jobs = (f"merged,{','.join(KINDS)}", "drift", "group,whole", "group,drift")
+    jobs += ("spoilt", "spoilt,group")
 
     def test_they_are_merged_exactly_and_train_as_if_nobody_watched(self):
         self.check_merged()
@@ -177,6 +179,43 @@ class TwoRanks(Jobs):
         (run,) = map(torchoscope.open, runs(self.job("group,drift")))
         (alarm,) = run.alarms()
         self.assertEqual((alarm["kind"], alarm["step"]), ("rank-drift", 2))
+
+
+    def test_an_alarm_of_one_rank_and_what_it_saves(self):
+        (folder,) = runs(self.job("spoilt"))
+        run = torchoscope.open(folder)
+        found = self.saved(os.path.join(self.job("spoilt"), "spoilt"), 2)
+        self.assertEqual(found[0]["told"], [])
+        (told,) = found[1]["told"]
+        (alarm,) = [one for one in run.alarms() if one["kind"] != "rank-drift"]
+        self.assertEqual((alarm["kind"], alarm["step"], alarm["rank"]), ("nan", 2, 1))
+        self.assertEqual((told["kind"], told["text"]), ("nan", alarm["text"]))
+        stems = [os.path.join(folder, f"rank{rank}") for rank in (0, 1)]
+        self.assertEqual([one["stem"] for one in found], stems)
+        files = ["rank0", "rank0.scope", "rank1", "rank1.nan.scope", "rank1.scope"]
+        self.assertEqual(sorted(os.listdir(folder)), files)
+        for stem in stems:
+            self.assertEqual(sorted(os.listdir(stem)), ["scalars.csv", "series.csv"])
+        self.assertEqual(run.ranks, [0, 1])
+        for one in found:
+            resume, raises = one["refused"]
+            self.assertIn("several ranks", resume)
+            self.assertIn("on_alarm='raise'", raises)
+        with self.assertRaisesRegex(ValueError, "a folder of ranks"):
+            run.save(os.path.join(self.folder, "copy.scope"))
+
+    def test_rank_0_of_a_group_writes_the_alarms_of_all(self):
+        (folder,) = runs(self.job("spoilt,group"))
+        run = torchoscope.open(folder)
+        found = self.saved(os.path.join(self.job("spoilt,group"), "spoilt"), 2)
+        self.assertEqual([len(one["told"]) for one in found], [0, 1])
+        kinds = [(alarm["kind"], alarm["step"]) for alarm in run.alarms()]
+        self.assertIn(("nan", 2), kinds)
+        self.assertEqual(run.ranks, [0])
+        with open(os.path.join(folder, "rank0", "series.csv")) as file:
+            rows = [row for row in csv.DictReader(file) if row["name"] == "wide"]
+        counts = {row["step"]: row["count"] for row in rows if row["kind"] == "output"}
+        self.assertEqual(counts, dict.fromkeys("0123", str(2 * 6 * 140)))
 
 
 @unittest.skipUnless(LONG, "make soak")
