@@ -255,14 +255,15 @@ class Alarms:
         return self.skipped, self.relu_loss, self._loss
 
     def judge_losses(self, number, losses, training):
-        """The losses of a step that is not logged. Those on a device would make the host
-        wait for it."""
+        """The losses of a step that is not logged; returns its loss, or None. Those on a
+        device would make the host wait for it."""
         if not all(type(one) is float for one in (*self.model_losses, *losses)):
             losses = self.model_losses = self.criterion_losses = []
         loss, watch = self.take_loss(losses), self._watch()
         if training and loss is not None and not self.skipped and watch._writer:
             core = watch._recorder._core
             self.tell(core.judge_loss(watch._writer, number, loss))
+        return loss if training else None
 
     def step_ended(self, number, logged):
         """The step is over, and judged if it was logged."""

@@ -481,7 +481,10 @@ class Watch(Reading):
                 self._write_points(phase)
             else:
                 losses, self._losses = self._losses, []
-                self._alarms.judge_losses(self._number, losses, phase == _TRAIN)
+                training = phase == _TRAIN
+                loss = self._alarms.judge_losses(self._number, losses, training)
+                if loss is not None and self._budget.may_tell():
+                    self._scalars.setdefault("loss", loss)
                 self._write_scalars()
         finally:
             self._forget()

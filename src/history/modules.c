@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* A place, by column. */
-struct history_row {
+struct module_row {
     struct step_numbers *now;
     uint8_t *bad;
 };
@@ -21,10 +21,10 @@ int history_modules_init(struct history_modules *modules, const struct history *
 }
 
 /* The row of a place, made if there is none; NULL: no memory. */
-static struct history_row *row_at(struct history_modules *modules, uint32_t place)
+static struct module_row *row_at(struct history_modules *modules, uint32_t place)
 {
     size_t n = (size_t)modules->columns + 1;
-    struct history_row *row = modules->rows[place];
+    struct module_row *row = modules->rows[place];
 
     if (row)
         return row;
@@ -44,7 +44,7 @@ int history_modules_add(struct history_modules *modules,
                         const struct history_point *const *points, struct err *err)
 {
     uint32_t place = at_step_place(modules->history, modules->model, series);
-    struct history_row *row;
+    struct module_row *row;
 
     if (place == NO_PLACE)
         return 0;
@@ -62,9 +62,9 @@ int history_modules_add(struct history_modules *modules,
 
 /* Adds what a place has to its parent: numbers of parameters, and where they are bad. */
 static void add_up(struct history_modules *modules, uint32_t place,
-                   struct history_row *to)
+                   struct module_row *to)
 {
-    const struct history_row *from = modules->rows[place];
+    const struct module_row *from = modules->rows[place];
     bool tensor = modules->model->kind[place] == PLACE_TENSOR;
 
     for (uint32_t i = 0; i < modules->columns; i++) {
@@ -84,7 +84,7 @@ static bool has_params(const struct model *model, uint32_t place)
 
 static void take_module(struct history_modules *modules, uint32_t place)
 {
-    const struct history_row *row = modules->rows[place];
+    const struct module_row *row = modules->rows[place];
     struct history_module module = {.place = place, .now = row->now, .bad = row->bad};
 
     for (uint32_t i = 0; i < modules->columns; i++)
@@ -100,7 +100,7 @@ int history_modules_finish(struct history_modules *modules, struct err *err)
 
     /* Children follow their parents. */
     for (uint32_t p = model->n_places; p-- > 0;) {
-        struct history_row *row = modules->rows[p], *to;
+        struct module_row *row = modules->rows[p], *to;
 
         if (!row)
             continue;

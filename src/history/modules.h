@@ -21,7 +21,7 @@ struct history_modules {
     uint32_t columns;
     struct history_module *at; /* in the order of the model, once finished */
     uint32_t n;
-    struct history_row **rows; /* private: by place */
+    struct module_row **rows; /* private: by place */
 };
 
 int history_modules_init(struct history_modules *modules, const struct history *history,
