@@ -271,7 +271,7 @@ class Alarms:
         watch = self._watch()
         if pending is not None and not logged:
             _, what, text = pending
-            text += "; the step was not logged: the next ones are"
+            text += f"; the step was not logged: {watch._how_to_find()}"
             core = watch._recorder._core
             self.tell(core.judge_guard(watch._writer, number, what, text))
         if self._recording is not None:
