@@ -5,6 +5,7 @@ import json
 import os
 
 import torch
+from torch.nn.modules.batchnorm import _NormBase
 
 from torchoscope import _core
 from torchoscope.capsule import dotted, outputs, tensors_of
@@ -116,6 +117,7 @@ class _Opened:
                 raise Unreadable(f"the capsule {text}")
             self.about = {key: found[key] for key in ("step", "where", "text")}
             self.passes, self._state = list(found["passes"]), dict(found["state"])
+            self._unread = set()  # running statistics in training: only written
             self._frozen, self._eval = set(found["frozen"]), set(found["eval"])
             self.lost = [str(one) for one in found["lost"]]
             for one in self.passes:
@@ -150,6 +152,8 @@ class _Opened:
                 self._load_one(name, own[name], number)
         for name, module in modules:
             module.training = name not in self._eval
+            if module.training and isinstance(module, _NormBase):
+                self._unread |= {dotted(name, key) for key in module._buffers}
             for key, one in module._parameters.items():
                 if one is not None and one.is_leaf:
                     one.requires_grad_(dotted(name, key) not in self._frozen)
@@ -212,7 +216,7 @@ class _Opened:
     def bad_before(self):
         """A sentence about a tensor that was not finite to begin with, or None."""
         for name, number in self._state.items():
-            if is_bad(self.kept(number)):
+            if name not in self._unread and is_bad(self.kept(number)):
                 return f"{name} was not finite when the step began"
         for one in self.passes:
             for about in one["inputs"]:

@@ -261,9 +261,10 @@ class Alarms:
         return self.skipped, self.relu_loss, self._loss
 
     def judge_losses(self, number, losses, training):
-        """The losses of a step that is not logged. Those on a device would make the host
-        wait for it."""
-        if not all(type(one) is float for one in (*self.model_losses, *losses)):
+        """The losses of a step that is not logged; returns its loss, or None. Those on a
+        device would make the host wait for it."""
+        found = *self.model_losses, *losses, *self.criterion_losses
+        if not all(type(one) is float for one in found):
             losses = self.model_losses = self.criterion_losses = []
         loss, watch = self.take_loss(losses), self._watch()
         if training and loss is not None and not self.skipped and watch._filed:
@@ -271,6 +272,7 @@ class Alarms:
             with watch._writing():
                 found = core.judge_loss(watch._writer, number, loss)
             self.tell(found)
+        return loss if training else None
 
     def step_ended(self, number, logged):
         """The step is over, and judged if it was logged."""
@@ -278,7 +280,7 @@ class Alarms:
         watch = self._watch()
         if pending is not None and not logged:
             _, what, text = pending
-            text += "; the step was not logged: the next ones are"
+            text += f"; the step was not logged: {watch._how_to_find()}"
             core = watch._recorder._core
             with watch._writing():
                 found = core.judge_guard(watch._writer, number, what, text)

@@ -190,7 +190,7 @@ class Watch(Reading):
         self._scalars, self._losses = {}, []
         self._rounds = Rounds()
         self._alarms = watch_alarms.Alarms(self, on_alarm)
-        self._first_hit = self._again = None
+        self._first_hit = self._again = self._saved = None
         self._forget()
         self._recorder = self._begin(model, steps)
 
@@ -444,7 +444,14 @@ class Watch(Reading):
             return None
         how = f"torchoscope replay {shlex.quote(path)} FILE.py::FUNCTION"
         self._again = f"step {step} can run again: {how}"
+        self._saved = os.path.basename(path)
         return path
+
+    def _how_to_find(self):
+        """... who made a value that is not finite, in a step that was not logged."""
+        if self._saved is None:
+            return "the next ones are"
+        return f"torchoscope replay {self._saved} finds the operation"
 
     def _say_again(self):
         """How to run the step again that was saved; once, after its alarm."""
@@ -498,7 +505,10 @@ class Watch(Reading):
                 self._write_points(phase)
             else:
                 losses, self._losses = self._losses, []
-                self._alarms.judge_losses(self._number, losses, phase == _TRAIN)
+                training = phase == _TRAIN
+                loss = self._alarms.judge_losses(self._number, losses, training)
+                if loss is not None and self._budget.may_tell():
+                    self._scalars.setdefault("loss", loss)
                 self._write_scalars()
         finally:
             self._forget()

@@ -29,15 +29,18 @@ uint32_t history_find_name(const struct str *names, uint32_t n, const char *name
 
 /* ---- steps ---- */
 
+/* Scalars and alarms that came after their step are a row of their own. */
 static void add_step(struct history_summary *to, const struct history_step *step,
                      struct history_phase_sum *phase)
 {
+    bool again = phase->rows > 0 && step->first == phase->last;
+
     if (phase->rows == 0 || step->first < phase->first)
         phase->first = step->first;
     if (phase->rows == 0 || step->last > phase->last)
         phase->last = step->last;
-    phase->rows++;
-    phase->steps += step->merged;
+    phase->rows += !again;
+    phase->steps += step->merged - again;
     to->dropped += step->dropped;
     to->skipped += step->skipped;
 }

@@ -164,7 +164,7 @@ bool judge_params_bad(struct judge *judge, const struct judge_step *step)
     judge_share(judge, stats);
     judge_add(judge, " values");
     if (judge->has_healthy && judge->healthy_to + 1 == step->number)
-        judge_add(judge, ", made by the optimizer in step %llu",
+        judge_add(judge, "; all was finite in step %llu",
                   (unsigned long long)judge->healthy_to);
     else if (judge->has_healthy)
         judge_add(judge, ", made after step %llu in steps that were not logged",

@@ -227,6 +227,14 @@ class Replays(Capsules):
         self.assertIn("the gradient that reached the model was not finite", str(found))
         self.assertTrue(found.reproduced)
 
+    def test_running_statistics_are_not_blamed_in_training(self):
+        model = Net()
+        model.norm.running_var[0] = float("inf")
+        handle = self.watch(model)
+        model(torch.zeros(5, 4))
+        found = torchoscope.replay(handle._hit("forward", "NaN"), Net())
+        self.assertEqual(found.op.name, "aten::div")
+
 
 class Honest(Capsules):
     def test_a_small_input_is_copied_a_large_one_that_was_overwritten_is_said(self):

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import unittest
+import unittest.mock
 import warnings
 
 import torch
@@ -18,6 +19,7 @@ from torch.utils.checkpoint import checkpoint
 
 import torchoscope
 from identity_test import left_behind, seed
+from torchoscope import watch_steps
 
 torch.set_num_threads(1)
 
@@ -208,9 +210,25 @@ class Which(Watched):
 
     def test_without_a_budget_for_it_the_first_step_is_logged(self):
         model = small()
-        with torchoscope.watch(model, dir=self.folder, budget=1e-9) as handle:
-            train(model, 6)
+        with unittest.mock.patch.object(watch_steps, "TELL_NS", 1 << 60):
+            with torchoscope.watch(model, dir=self.folder, budget=1e-9) as handle:
+                train(model, 6)
         self.assertEqual(torchoscope.open(handle.path).steps, [0])
+
+    def test_the_loss_of_steps_that_are_not_logged(self):
+        model, losses = small(), []
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        with unittest.mock.patch.object(watch_steps, "TELL_NS", 0):
+            with torchoscope.watch(model, dir=self.folder, budget=1e-9) as handle:
+                for _ in range(6):
+                    optimizer.zero_grad()
+                    loss = model(torch.randn(3, 4)).square().mean()
+                    loss.backward()
+                    optimizer.step()
+                    losses.append(loss.item())
+        history = torchoscope.open(handle.path)
+        self.assertEqual(history.scalars()["loss"]["value"], losses)
+        self.assertEqual(history.series("0.weight", "param").steps, [0])
 
     def test_two_optimizers_make_one_step(self):
         model = small()

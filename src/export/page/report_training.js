@@ -18,7 +18,7 @@ function seriesColumns(phase) {
 function heatHead(scales) {
     const head = make('thead'), line = make('tr'), name = make('th', 'w-name');
     const n = training.modules.length;
-    name.append(make('b', '', 'module'), ` ${n} with parameters`);
+    name.append(make('b', '', 'module'), ` ${n} with parameters or dead units`);
     line.append(name);
     scales.forEach((scale, i) => {
         const cell = make('th', `map-${i}`);
