@@ -395,6 +395,7 @@ SANITIZED = {
     "flops": ["Asking"],
     "identity": ["Identity.test_resnet", "Gradients.test_moe", "Gradients.test_lstm"],
     "watch_options": ["Attach", "Memory", "Resumed"],
+    "watch_device": ["Judged", "Same.test_exact"],
 }
 OUR_SOURCE = re.compile(
     r" (?:\S*\.\./|%s/)(?:src/(?!libsan)|python/)\S+\.[ch]:\d+" % ROOT
