@@ -69,6 +69,7 @@ class _Lightning(_Watching):
     def on_train_start(self, trainer, module):
         """Not before: the sanity check is no part of the training."""
         self._names = {"batch": set(), "validation": set(), "epoch": set()}
+        self._options["capsule"] = False  # replay() would call forward, not a step
         self._begin(module, trainer.global_step)
 
     def _metrics(self, when, found):
@@ -82,11 +83,11 @@ class _Lightning(_Watching):
 
     def on_train_batch_start(self, trainer, module, batch, batch_idx):
         """A pass begins."""
-        self._pass("_begins", module)
+        self._pass("_begins", module, (), {})
 
     def on_train_batch_end(self, trainer, module, outputs, batch, batch_idx):
         """A step ended, unless gradients are being accumulated."""
-        self._pass("_ends", module)
+        self._pass("_ends", module, None)
         step = trainer.global_step
         often = max(1, int(trainer.log_every_n_steps or 1))
         logs = trainer.logged_metrics if step % often == 0 else {}
@@ -94,15 +95,15 @@ class _Lightning(_Watching):
 
     def on_validation_batch_start(self, trainer, module, *_):
         """A pass of evaluation begins."""
-        self._pass("_begins", module)
+        self._pass("_begins", module, (), {})
 
     def on_validation_batch_end(self, trainer, module, *_):
         """It ended."""
-        self._pass("_ends", module)
+        self._pass("_ends", module, None)
 
-    def _pass(self, what, module):
+    def _pass(self, what, *args):
         if self.handle is not None:
-            self.handle._guard(getattr(self.handle._budget, what), module)
+            self.handle._guard(getattr(self.handle._budget, what), *args)
 
     def on_validation_epoch_end(self, trainer, module):
         """The metrics of validation are known."""
