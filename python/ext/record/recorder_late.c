@@ -1,5 +1,5 @@
-/* Judges a logged step and writes it to the history: at once, or when the next one ends if a device has
- * its numbers. Then nothing waits for the device. */
+/* Judges a logged step and writes it to the history: at once, or when the next one ends
+ * if a device has its numbers. Then nothing waits for the device. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
