@@ -220,5 +220,17 @@ class BrowserTest(unittest.TestCase):
         self.browser.size(1280)
         self.browser.prefer("light")
 
+    def check_kept(self, choose, load, is_kept):
+        """A choice is kept when the page is loaded again. Another process stores it: what
+        is stored may get lost if its page goes away too soon, then it is chosen again."""
+        end = time.monotonic() + SECONDS
+        load()
+        while not is_kept() and time.monotonic() < end:
+            choose()
+            self.browser.wait("return localStorage.length > 0")
+            time.sleep(0.5)
+            load()
+        self.assertTrue(is_kept(), "the choice is kept")
+
     def tearDown(self):
         self.assertEqual(self.browser.log(), [])

@@ -4,7 +4,6 @@ import base64
 import json
 import re
 import tempfile
-import time
 import unittest
 from pathlib import Path
 
@@ -314,17 +313,14 @@ class Report(browser.BrowserTest):
         self.browser.prefer("dark")
         self.assertEqual(self.ground(), dark)
         self.browser.prefer("light")
-        self.browser.run("document.getElementById('theme').click()")
+        click = "document.getElementById('theme').click()"
+        self.browser.run(click)
         self.assertEqual(self.ground(), dark)
-        end = time.monotonic() + browser.SECONDS  # another process keeps it
-        self.browser.open(path)
-        while self.ground() != dark and time.monotonic() < end:
-            # What was stored may get lost if its page goes away too soon: choose again.
-            self.browser.run("document.getElementById('theme').click()")
-            self.browser.wait("return localStorage.length > 0")
-            time.sleep(0.5)
-            self.browser.open(path)
-        self.assertEqual(self.ground(), dark, "the choice is kept")
+        self.check_kept(
+            lambda: self.browser.run(click),
+            lambda: self.browser.open(path),
+            lambda: self.ground() == dark,
+        )
         self.browser.run("document.getElementById('theme').click()")
         self.assertEqual(self.ground(), light)
         self.browser.run("localStorage.clear()")
