@@ -81,6 +81,16 @@ static bool same_view(const struct training_question *a,
     return a->path == b->path && memcmp(&a->wanted, &b->wanted, sizeof a->wanted) == 0;
 }
 
+/* Is the room the same, but for the column of a scroll bar? If the curves vanished for
+ * that, the bar would vanish with them, and come back with them. */
+static bool is_near(const struct training_question *a,
+                    const struct training_question *b)
+{
+    uint32_t more = a->wanted.columns, less = b->wanted.columns;
+
+    return more > less ? more - less <= 1 : less - more <= 1;
+}
+
 /* Curves of the same row stay in view while newer ones are read. A file that changes
  * faster than it is read does not cancel the reading. */
 static const struct curves *curves_of(struct explorer *explorer,
@@ -94,8 +104,7 @@ static const struct curves *curves_of(struct explorer *explorer,
     *ret_why = NULL;
     if (own->has && memcmp(&own->of, q, sizeof *q) == 0)
         return &own->shown;
-    if (own->of.wanted.place != q->wanted.place ||
-        own->of.wanted.columns != q->wanted.columns)
+    if (own->of.wanted.place != q->wanted.place || !is_near(&own->of, q))
         own->has = false;
     if (own->waiting && same_view(&own->asked, q))
         q = &own->asked;

@@ -132,7 +132,8 @@ static void make_content(struct tui *tui, const struct panel *panel)
 }
 
 /* The panel's lines, rebuilt after a change. Whether they need a scroll bar is known
- * only afterwards, so assume it is as before and rebuild if not. */
+ * only afterwards, so assume it is as before and rebuild if not; once more if what they
+ * wait for came meanwhile. */
 static struct lines *panel_content(struct tui *tui, const struct panel *panel,
                                    struct panel_room room)
 {
@@ -145,8 +146,10 @@ static struct lines *panel_content(struct tui *tui, const struct panel *panel,
     kept->room = room;
     kept->made = tui->changes;
     make_content(tui, panel);
-    scrolls = kept->lines.n > room.height && room.width > 8;
-    if (scrolls != kept->scrolls) {
+    for (int i = 0; i < 2; i++) {
+        scrolls = kept->lines.n > room.height && room.width > 8;
+        if (scrolls == kept->scrolls)
+            break;
         kept->scrolls = scrolls;
         make_content(tui, panel);
     }
