@@ -10,7 +10,7 @@ from torch.nn.modules.batchnorm import _NormBase
 from torchoscope import _core
 from torchoscope.capsule import dotted, outputs, tensors_of
 from torchoscope.capsule_file import VERSION
-from torchoscope.first_bad import first_bad, is_bad
+from torchoscope.bad_values import about_op, is_bad
 from torchoscope.plain_tree import Lost, Unreadable, read
 from torchoscope.recorder import record
 from torchoscope.recording import tensor_of
@@ -258,13 +258,12 @@ class Replayed:
     def _found(self, recording, capsule):
         self.recording = recording
         self._why = capsule.bad_before()
-        self.op, self.reproduced = first_bad(recording)
+        number, self.reproduced = recording._now().producer()
+        self.op = None if number is None else recording.ops()[number]
         if self._why is not None:
             self.op, self.reproduced = None, True
 
     def __str__(self):
-        from torchoscope.first_bad import about_op
-
         lines = [f"{self.path}: step {self.step}, {self.where}: {self.text}"]
         if self.op is not None:
             lines += about_op(self.op, self.recording)

@@ -221,14 +221,14 @@ uint32_t judge_operation(struct judge *judge, uint64_t number, const struct run 
                          const struct history_alarm **ret_alarms)
 {
     struct arena scratch;
-    uint32_t op = RUN_NONE;
+    struct producer_op found;
 
     judge_begin(judge);
     arena_init(&scratch, 0);
     if (judge->sick != SICK_OPERATION && !judge_has_bad_params(run) &&
-        producer_op(run, &scratch, &op) == 0 && op != RUN_NONE &&
-        bad_result(run, &run->ops->ops[op])) {
-        tell_operation(judge, number, run, &run->ops->ops[op]);
+        producer_op(run, &scratch, &found) == 0 && found.op != RUN_NONE &&
+        bad_result(run, &run->ops->ops[found.op])) {
+        tell_operation(judge, number, run, &run->ops->ops[found.op]);
         judge->sick = SICK_OPERATION;
     }
     arena_release(&scratch);

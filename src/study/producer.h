@@ -54,8 +54,14 @@ struct producer_backward {
 int producer_backward(const struct run *run, struct arena *arena,
                       struct producer_backward *ret_found);
 
-/* The first operation whose results are not finite although its inputs are (or hold
- * masks): an index in run->ops->ops, or RUN_NONE. Needs statistics of operations. */
-int producer_op(const struct run *run, struct arena *arena, uint32_t *ret_op);
+/* The first operation that turned finite values (or masks) into others that are not, and
+ * of which something was left: an infinity that vanishes again (1 / Inf) does no harm.
+ * Needs statistics of operations. Linear in them. */
+struct producer_op {
+    uint32_t op; /* index in run->ops->ops, or RUN_NONE */
+    bool bad;    /* something was left, perhaps of a value from outside */
+};
+int producer_op(const struct run *run, struct arena *arena,
+                struct producer_op *ret_found);
 
 #endif

@@ -1,5 +1,6 @@
 /* Follows values from operation to operation: clean, a mask (-Inf put there on purpose,
- * or derived from such), or bad. */
+ * or derived from such), or bad. Then back from the last operation: a bad value that only
+ * gave good ones (1 / Inf) did no harm. */
 #include "study/producer.h"
 
 enum value_state { VALUE_CLEAN, VALUE_MASK, VALUE_BAD };
@@ -72,23 +73,109 @@ static enum value_state result_state(const struct run *run, const struct run_op 
     return state == VALUE_MASK && given == VALUE_BAD ? VALUE_BAD : state;
 }
 
-/* Returns whether it made a bad value from others. */
-static bool visit_op(const struct run *run, const struct run_op *op, uint8_t *states)
+/* What an operation did. */
+enum op_deed {
+    OP_SPOILT = 1,   /* a result is bad */
+    OP_PRODUCED = 2, /* and its inputs are not */
+};
+
+static uint8_t visit_op(const struct run *run, const struct run_op *op, uint8_t *states)
 {
     static const enum op_io_kind kinds[] = {OP_OUT, OP_WRITTEN};
     enum value_state given = inputs_state(run, op, states);
     const struct run_op_io *io;
-    bool made = false;
+    bool bad = false;
 
     for (int k = 0; k < 2; k++)
         for (uint32_t at = 0; (io = op_next(run, op, kinds[k], &at));) {
             enum value_state state = result_state(run, op, io->value, given);
 
-            made |= state == VALUE_BAD && given != VALUE_BAD;
+            bad |= state == VALUE_BAD;
             states[io->value] = (uint8_t)state;
         }
-    return made;
+    if (!bad)
+        return 0;
+    return given == VALUE_BAD ? OP_SPOILT : OP_SPOILT | OP_PRODUCED;
 }
+
+/* ---- back from the last operation ---- */
+
+/* Who read a value. An operation whose results are not known, or are no real numbers
+ * (isnan), does not count. */
+enum value_use {
+    VALUE_HEALED = 1, /* an operation of which nothing bad was left */
+    VALUE_HARMED = 2, /* one of which something was */
+};
+
+/* Is a bad result still there at the end, or did it spoil what came of it? */
+static bool does_harm(const struct run *run, const struct run_op *op,
+                      const uint8_t *states, const uint8_t *uses)
+{
+    static const enum op_io_kind kinds[] = {OP_OUT, OP_WRITTEN};
+    const struct run_op_io *io;
+
+    for (int k = 0; k < 2; k++)
+        for (uint32_t at = 0; (io = op_next(run, op, kinds[k], &at));)
+            if (states[io->value] == VALUE_BAD && uses[io->value] != VALUE_HEALED)
+                return true;
+    return false;
+}
+
+/* Its results are real numbers, and all were measured. */
+static bool is_known(const struct run *run, const struct run_op *op)
+{
+    static const enum op_io_kind kinds[] = {OP_OUT, OP_WRITTEN};
+    const struct run_op_io *io;
+    enum dtype_kind kind;
+    enum dtype dtype;
+    bool real = false;
+
+    for (int k = 0; k < 2; k++)
+        for (uint32_t at = 0; (io = op_next(run, op, kinds[k], &at));) {
+            const struct run_op_value *value = &run->ops->values[io->value];
+
+            if (value->stats == RUN_NONE)
+                return false;
+            dtype = (enum dtype)run->ops->types[value->type].dtype;
+            kind = dtype_info(dtype)->kind;
+            real |= kind == DTYPE_KIND_FLOAT || kind == DTYPE_KIND_COMPLEX;
+        }
+    return real;
+}
+
+static void use_inputs(const struct run *run, const struct run_op *op, uint8_t use,
+                       uint8_t *uses)
+{
+    const struct run_op_io *io;
+
+    for (uint32_t at = 0; (io = op_next(run, op, OP_IN, &at));) {
+        const struct run_op_value *value = &run->ops->values[io->value];
+
+        uses[io->value] |= use;
+        for (uint32_t i = 0; i < value->n_sources; i++)
+            uses[run->ops->sources[value->sources + i]] |= use;
+    }
+}
+
+static void find_first(const struct run *run, const uint8_t *deeds,
+                       const uint8_t *states, uint8_t *uses,
+                       struct producer_op *ret_found)
+{
+    for (uint32_t i = run->ops->n_ops; i-- > 0;) {
+        const struct run_op *op = &run->ops->ops[i];
+        bool harm = deeds[i] && does_harm(run, op, states, uses);
+
+        if (harm)
+            use_inputs(run, op, VALUE_HARMED, uses);
+        else if (deeds[i] || is_known(run, op))
+            use_inputs(run, op, VALUE_HEALED, uses);
+        ret_found->bad |= harm;
+        if (harm && deeds[i] & OP_PRODUCED)
+            ret_found->op = i;
+    }
+}
+
+/* ---- the start ---- */
 
 /* What is known of values that came from outside: inputs of calls, parameters. */
 static int first_states(const struct run *run, struct arena *arena, uint8_t *states)
@@ -118,21 +205,22 @@ static int first_states(const struct run *run, struct arena *arena, uint8_t *sta
     return 0;
 }
 
-int producer_op(const struct run *run, struct arena *arena, uint32_t *ret_op)
+int producer_op(const struct run *run, struct arena *arena,
+                struct producer_op *ret_found)
 {
     const struct run_ops *ops = run->ops;
-    uint8_t *states;
+    uint8_t *states, *uses, *deeds;
 
-    *ret_op = RUN_NONE;
+    *ret_found = (struct producer_op){.op = RUN_NONE};
     if (!ops)
         return 0;
     states = arena_array(arena, (size_t)ops->n_values + 1, 1);
-    if (!states || first_states(run, arena, states) < 0)
+    uses = arena_array(arena, (size_t)ops->n_values + 1, 1);
+    deeds = arena_array(arena, (size_t)ops->n_ops + 1, 1);
+    if (!states || !uses || !deeds || first_states(run, arena, states) < 0)
         return -1;
     for (uint32_t i = 0; i < ops->n_ops; i++)
-        if (visit_op(run, &ops->ops[i], states)) {
-            *ret_op = i;
-            return 0;
-        }
+        deeds[i] = visit_op(run, &ops->ops[i], states);
+    find_first(run, deeds, states, uses, ret_found);
     return 0;
 }

@@ -259,11 +259,12 @@ static uint32_t op(struct made *m, const char *name, uint32_t from, uint64_t nan
 
 static uint32_t first_op(struct made *m)
 {
-    uint32_t found;
+    struct producer_op found;
 
     made_end(m);
     CHECK(producer_op(m->run, &m->arena, &found) == 0);
-    return found;
+    CHECK(found.bad || found.op == RUN_NONE);
+    return found.op;
 }
 
 TEST(the_first_operation_with_a_bad_result_of_good_values)
@@ -277,6 +278,26 @@ TEST(the_first_operation_with_a_bad_result_of_good_values)
     at = op(&m, "aten::log", at, 0, 2); /* op 1 */
     op(&m, "aten::mul", at, 2, 0);
     CHECK_INT(first_op(&m), 1);
+    made_free(&m);
+}
+
+TEST(an_infinity_that_vanishes_is_not_blamed)
+{
+    struct made m;
+    uint32_t at;
+
+    made_begin(&m);
+    at = trace_op_storage(m.trace, 24, 0, RUN_NONE, OP_STORAGE_OTHER);
+    op(&m, "aten::reciprocal", op(&m, "aten::exp", at, 6, 0), 0, 0);
+    at = op(&m, "aten::log", at, 2, 0); /* op 2 */
+    op(&m, "aten::mul", at, 2, 0);
+    CHECK_INT(first_op(&m), 2);
+    made_free(&m);
+
+    made_begin(&m);
+    at = trace_op_storage(m.trace, 24, 0, RUN_NONE, OP_STORAGE_OTHER);
+    op(&m, "aten::reciprocal", op(&m, "aten::exp", at, 6, 0), 0, 0);
+    CHECK_INT(first_op(&m), RUN_NONE);
     made_free(&m);
 }
 

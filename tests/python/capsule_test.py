@@ -32,7 +32,6 @@ if op_kinds.why_not():
 from folder import TemporaryFolder
 
 from torchoscope import capsule, capsule_file, replaying, shell, targets
-from torchoscope.first_bad import first_bad
 
 torch.set_num_threads(1)
 
@@ -505,8 +504,8 @@ class FirstBad(unittest.TestCase):
         model = Model()
         with torchoscope.record(model, ops="stats") as recording:
             model(torch.linspace(0, 200, 6))
-        op, is_bad = first_bad(recording)
-        return op.name if op else is_bad
+        number, is_bad = recording._now().producer()
+        return is_bad if number is None else recording.ops()[number].name
 
     def test_the_producer_and_not_masks_or_infinities_that_vanish(self):
         inf = float("inf")

@@ -375,6 +375,10 @@ static PyMethodDef methods[] = {
     {"write", KEYWORDS(answers_write), "write(path, **wanted): to a file"},
     {"op", answers_op, METH_O, "op(number): an operation, without its tensors"},
     {"op_value", answers_op_value, METH_O, "op_value(number): a value"},
+    {"producer", answers_producer, METH_NOARGS,
+     "producer(): (the operation that made the first value that is not finite, or "
+     "None; "
+     "is one left?)"},
     {"op_values", answers_op_values, METH_O, "op_values(number): its tensors"},
     {"op_kinds", answers_op_kinds, METH_NOARGS, "The name of each kind of operation."},
     {"find_ops", answers_find_ops, METH_VARARGS,

@@ -17,6 +17,7 @@
  *   keep_code(list)     sets the source of classes, as (class, file, line, text); call
  *                       it once
  *   op(number), op_values(number)   dicts: an operation, its tensors
+ *   producer()   which operation made the first value that is not finite
  *   op_kinds()          the name of each kind of operation, a list
  *   find_ops(module=None, kinds=None, phase=None)   the numbers of operations of a
  *                       module and below, of kinds whose byte in `kinds` is not 0, and

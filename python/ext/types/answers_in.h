@@ -56,6 +56,7 @@ PyObject *answers_save_picture(PyObject *self, PyObject *args, PyObject *kwargs)
 PyObject *answers_op(PyObject *self, PyObject *number);
 PyObject *answers_op_value(PyObject *self, PyObject *number);
 PyObject *answers_memory(PyObject *self, PyObject *unused);
+PyObject *answers_producer(PyObject *self, PyObject *unused);
 PyObject *answers_op_values(PyObject *self, PyObject *number);
 PyObject *answers_op_kinds(PyObject *self, PyObject *unused);
 PyObject *answers_find_ops(PyObject *self, PyObject *args);

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "export/export.h"
 #include "study/op_graph.h"
+#include "study/producer.h"
 
 PyObject *answers_n_ops(PyObject *self, void *unused)
 {
@@ -78,6 +79,25 @@ PyObject *answers_memory(PyObject *self, PyObject *unused)
     PyErr_Clear();
     ext_raise(&err);
     return NULL;
+}
+
+PyObject *answers_producer(PyObject *self, PyObject *unused)
+{
+    struct producer_op found;
+    struct arena arena;
+    int status;
+
+    (void)unused;
+    if (!ops_of(self))
+        return NULL;
+    arena_init(&arena, 0);
+    status = producer_op(answers_of(self), &arena, &found);
+    arena_release(&arena);
+    if (status < 0)
+        return PyErr_NoMemory();
+    if (found.op == RUN_NONE)
+        return Py_BuildValue("OO", Py_None, found.bad ? Py_True : Py_False);
+    return Py_BuildValue("IO", found.op, Py_True);
 }
 
 PyObject *answers_op(PyObject *self, PyObject *number)

@@ -1,14 +1,7 @@
-"""Finds the operation of a recording that produced the first value that is not finite,
-and describes it. Needs ops="stats"."""
+"""The operation of a replayed step that produced the first value that is not finite, as
+text; and whether a tensor has such values."""
 
 import torch
-
-_CLEAN, _MASK, _BAD = range(3)
-# Operations that write a given value: -Inf from them is a mask.
-_FILLS = frozenset(
-    "fill_ fill full full_like new_full masked_fill masked_fill_ where scalar_tensor "
-    "_to_copy copy_ lift_fresh index_put_ index_fill index_fill_ triu tril".split()
-)
 
 
 def is_bad(tensor):
@@ -18,57 +11,6 @@ def is_bad(tensor):
     values = torch.view_as_real(tensor) if tensor.is_complex() else tensor
     values = values.double() if values.element_size() == 1 else values
     return bool((values.isnan() | values.isposinf()).any())
-
-
-def first_bad(recording):
-    """(the Op that turned finite inputs into a value that is not, or None; is any value
-    not finite?)
-
-    Goes back from the last operation with such a result, so that an infinity that
-    disappears again (1 / inf) is not blamed."""
-    states, makers, blame, last = {}, {}, {}, None
-    ops = recording.ops()
-    for op in ops:
-        values = op._run.op_values(op.id)
-        inputs = [one["value"] for one in values["inputs"]]
-        worst = max((states.get(one, _CLEAN) for one in inputs), default=_CLEAN)
-        made = _CLEAN
-        for one in (*values["outputs"], *values.get("written", ())):
-            state = _state(one.get("stats"), worst, op)
-            if state > states.get(one["value"], _CLEAN):
-                states[one["value"]] = state
-                makers[one["value"]] = op.id
-            made = max(made, state)
-        if made == _BAD:
-            bad = [one for one in inputs if states.get(one) == _BAD]
-            blame[op.id] = [makers[one] for one in bad if makers[one] != op.id]
-            last = op.id
-    return (None, False) if last is None else (_origin(ops, blame, last), True)
-
-
-def _state(stats, worst, op):
-    """Of a result; `worst` is the state of the inputs. Views are not measured."""
-    if stats is None:
-        return worst if op.view else _CLEAN
-    if stats["nan"] or stats["pos_inf"]:
-        return _BAD
-    if not stats["neg_inf"]:
-        return _CLEAN
-    is_mask = worst == _MASK or op.name.partition("::")[2] in _FILLS
-    return _MASK if is_mask and worst != _BAD else _BAD
-
-
-def _origin(ops, blame, last):
-    seen, waiting, found = {last}, [last], []
-    while waiting:
-        number = waiting.pop()
-        if not blame[number]:
-            found.append(number)
-        for one in blame[number]:
-            if one not in seen:
-                seen.add(one)
-                waiting.append(one)
-    return ops[min(found)] if found else None
 
 
 # --- as text
