@@ -6,6 +6,7 @@
 #include "base/base.h"
 #include "history/at_step.h"
 #include "history/curves_in.h"
+#include "history/grid.h"
 
 #define CURVES_LIMIT (64 * MIB) /* of points while they are read */
 
@@ -66,17 +67,7 @@ static int make_columns(struct curves_making *self)
 
 uint32_t curves_column(const struct curves *curves, uint64_t step)
 {
-    uint32_t low = 0, high = curves->columns;
-
-    while (low + 1 < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (curves->first[middle] <= step)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return history_column(curves->first, curves->columns, step);
 }
 
 static struct history_wanted wanted_of(const struct curves_making *self,

@@ -47,14 +47,14 @@ int history_grid_make(struct history_grid *grid, struct history *history,
     return 0;
 }
 
-uint32_t history_grid_column(const struct history_grid *grid, uint64_t step)
+uint32_t history_column(const uint64_t *first, uint32_t n, uint64_t step)
 {
-    uint32_t low = 0, high = grid->columns;
+    uint32_t low = 0, high = n;
 
     while (low + 1 < high) {
         uint32_t middle = low + (high - low) / 2;
 
-        if (grid->first[middle] <= step)
+        if (first[middle] <= step)
             low = middle;
         else
             high = middle;
@@ -102,7 +102,8 @@ int history_grid_points(const struct history_grid *grid, struct history *history
             return -1;
     }
     for (uint32_t i = 0; i < n; i++)
-        row[history_grid_column(grid, samples[i].step.first)] = &samples[i].point;
+        row[history_column(grid->first, grid->columns, samples[i].step.first)] =
+            &samples[i].point;
     *ret_points = row;
     return 0;
 }
@@ -124,7 +125,8 @@ int history_grid_scalars(const struct history_grid *grid, struct history *histor
             return -1;
     }
     for (uint32_t i = 0; i < n; i++)
-        row[history_grid_column(grid, samples[i].step.first)] = &samples[i].scalar;
+        row[history_column(grid->first, grid->columns, samples[i].step.first)] =
+            &samples[i].scalar;
     *ret_scalars = row;
     return 0;
 }

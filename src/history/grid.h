@@ -21,8 +21,9 @@ struct history_grid {
 int history_grid_make(struct history_grid *grid, struct history *history,
                       enum history_phase phase, uint32_t most, struct arena *arena,
                       struct err *err);
-/* The column that holds a step, or the nearest; 0 if there is none. */
-uint32_t history_grid_column(const struct history_grid *grid, uint64_t step);
+/* The column that holds a step, or the nearest, of n columns that begin with the steps
+ * `first`; 0 if there is none. */
+uint32_t history_column(const uint64_t *first, uint32_t n, uint64_t step);
 
 /* The points of a series (of a scalar), by column; NULL where it has none. */
 int history_grid_points(const struct history_grid *grid, struct history *history,

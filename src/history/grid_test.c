@@ -46,8 +46,8 @@ TEST(columns_are_the_same_for_all_series_and_scalars)
     CHECK_INT(grid.first[3], 14);
     CHECK_INT(grid.last[3], 18);
     CHECK_INT(grid.merged[0] + grid.merged[1] + grid.merged[2] + grid.merged[3], STEPS);
-    CHECK_INT(history_grid_column(&grid, 0), 0);
-    CHECK_INT(history_grid_column(&grid, 99), 3);
+    CHECK_INT(history_column(grid.first, grid.columns, 0), 0);
+    CHECK_INT(history_column(grid.first, grid.columns, 99), 3);
     CHECK_INT(history_grid_points(&grid, history, 1, &arena, &points, NULL), 0);
     CHECK(points[0] && points[1] && !points[2] && !points[3]);
     CHECK_INT(points[0]->merged, 2);
