@@ -7,7 +7,7 @@ from torchoscope import _core
 from torchoscope.recording import Recording
 
 KINDS = ("input", "output", "grad_input", "grad_output")
-KINDS += ("param", "grad_param", "update")
+KINDS += ("param", "grad_param", "update", "grad_input_norm", "grad_output_norm")
 PHASES = ("train", "eval")
 VIEW = ("bins", "reject_outlier_proportion")
 
@@ -55,7 +55,7 @@ class Series:
         """The histograms in equal bins that all steps share, for a picture: a dict with
         edges (one more than bins), counts (a list for each point), below and above (what
         lies outside). reject_outlier_proportion: the share of all elements that is set
-        aside, farthest from the median. Both are as watch() was told if not given."""
+        aside, farthest from the median. The defaults are the options of watch()."""
         view = {"bins": 30, "reject_outlier_proportion": 0.0, **self._view}
         wanted = {"bins": bins, "reject_outlier_proportion": reject_outlier_proportion}
         view.update((key, value) for key, value in wanted.items() if value is not None)
@@ -172,8 +172,9 @@ class History(Recording):
 
     def series(self, place, kind, call=0, path="", phase="train"):
         """The Series of a tensor. place: the name of a module or parameter; kind: "input",
-        "output", "grad_input", "grad_output" of a module, "param", "grad_param", "update"
-        of a parameter; call: which call of the module in a step; path: which of several
+        "output", "grad_input", "grad_output" of a module, "grad_input_norm",
+        "grad_output_norm" (norms of the samples), "param", "grad_param", "update" of a
+        parameter; call: which call of the module in a step; path: which of several
         tensors, as in Value.path; phase: "train" or "eval"."""
         if kind not in KINDS:
             raise ValueError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")

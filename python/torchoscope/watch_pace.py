@@ -14,8 +14,8 @@ _MOST = 3  # times what was counted
 
 
 class Paced:
-    """The rule of a budget, which is told more: see the functions. `writer` is None until
-    there is a file."""
+    """The rule of a budget (a recording's own), which also learns what the file and plain
+    steps cost. `writer` is None until there is a file."""
 
     def __init__(self, rule):
         self._rule, self.writer = rule, None

@@ -32,8 +32,7 @@ class WatchPoint:
 
     @property
     def kind(self):
-        """One of "input", "output", "grad_input", "grad_output", "param", "grad_param",
-        "update"."""
+        """One of the kinds of History.series()."""
         return self._row["kind"]
 
     @property
@@ -190,7 +189,7 @@ def _arrays(lists):
 
 
 class Sinks:
-    """What `backend` names. A failure of one is told once and stops nothing."""
+    """What `backend` names. A failure of one gives one warning and stops nothing."""
 
     def __init__(self, backend):
         one = isinstance(backend, str) or callable(backend)

@@ -31,6 +31,7 @@ _LOGS = {
 # wandb's words
 _WORDS = {None: (), "gradients": ("params_grad",), "parameters": ("params",)}
 _WORDS["all"] = tuple(_LOGS)
+_LOGS["io_grad_norms"] = ("grad_input_norm", "grad_output_norm")
 _FEW = 1000  # steps: if the file keeps fewer, a line says how many
 _MOST_PASSES = 64  # of one step, if no optimizer ends it
 _TRAIN, _EVAL = 0, 1
@@ -75,7 +76,8 @@ def watch(
 
     model     an nn.Module, or a list or dict of them; a second watch() of it replaces
               the first
-    log       what to log: "io", "io_grad", "params", "params_grad"; also "gradients",
+    log       what to log: "io", "io_grad", "params", "params_grad"; also
+              "io_grad_norms", the norm of each sample's gradient, "gradients",
               "parameters", "all"; [] or None: the structure and the first step only
     log_freq  log every n-th step; None: as often as the budget allows
     dir       the folder of the file
@@ -195,7 +197,8 @@ class Watch(Reading):
         self._recorder = self._begin(model, steps)
 
     def _begin(self, model, steps):
-        gradients = "io_grad" in self._wanted
+        norms = "io_grad_norms" in self._wanted
+        gradients = norms or "io_grad" in self._wanted
         core = {"mode": self._options.mode, "gradients": gradients, "keep": None}
         core |= {"keep_limit": 0, "calls": 64, "lines": True, "watch": True}
         options = {"inside": False, "eager": False, "ops": False, "parameters": True}
@@ -206,6 +209,7 @@ class Watch(Reading):
         recorder._optimizers = weakref.WeakKeyDictionary()
         recorder.__enter__()
         recorder._core.several = self._target.ranks > 1
+        recorder._core.norms = norms
         try:
             self._options.begin(recorder)
             self._target.check(recorder)

@@ -57,6 +57,8 @@ static const char *kind_words(uint8_t kind)
         [HISTORY_PARAM] = "parameter",
         [HISTORY_GRAD_PARAM] = "gradient",
         [HISTORY_UPDATE] = "update",
+        [HISTORY_GRAD_INPUT_NORM] = "norms of the gradient of its input",
+        [HISTORY_GRAD_OUTPUT_NORM] = "norms of the gradient of its output",
     };
 
     return words[kind % HISTORY_KINDS];

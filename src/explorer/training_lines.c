@@ -318,10 +318,15 @@ void training_curves(struct lines *to, const struct training_look *look)
 void training_heat_title(struct buf *to, const struct curves_heat *heat, unsigned cells)
 {
     static const char *const kinds[HISTORY_KINDS] = {
-        [HISTORY_INPUT] = "inputs of ",        [HISTORY_OUTPUT] = "outputs of ",
-        [HISTORY_GRAD_INPUT] = "gradient of ", [HISTORY_GRAD_OUTPUT] = "gradient of ",
-        [HISTORY_PARAM] = "values of ",        [HISTORY_GRAD_PARAM] = "gradient of ",
-        [HISTORY_UPDATE] = "update of "};
+        [HISTORY_INPUT] = "inputs of ",
+        [HISTORY_OUTPUT] = "outputs of ",
+        [HISTORY_GRAD_INPUT] = "gradient of ",
+        [HISTORY_GRAD_OUTPUT] = "gradient of ",
+        [HISTORY_PARAM] = "values of ",
+        [HISTORY_GRAD_PARAM] = "gradient of ",
+        [HISTORY_UPDATE] = "update of ",
+        [HISTORY_GRAD_INPUT_NORM] = "gradient norms of ",
+        [HISTORY_GRAD_OUTPUT_NORM] = "gradient norms of "};
     static const char *const ends[] = {" over steps (rows: magnitude)", " over steps"};
 
     if (heat->kind >= HISTORY_KINDS)

@@ -155,7 +155,7 @@ uint32_t at_step_place(const struct history *history, const struct model *model,
                        const struct history_series *series)
 {
     uint32_t place = history_place(history, series->place);
-    bool param = series->kind >= HISTORY_PARAM;
+    bool param = history_kind_is_param(series->kind);
 
     if (place < model->n_places && (model->kind[place] == PLACE_TENSOR) == param)
         return place;

@@ -258,9 +258,9 @@ static int sum_params(struct curves_making *self, const struct curves_series *fo
 
         if (!param)
             return -1;
-        for (int kind = HISTORY_PARAM; kind < HISTORY_KINDS; kind++)
-            if (take_series(self, param, found->params[k].of[kind - HISTORY_PARAM],
-                            (enum history_kind)kind) < 0)
+        for (int i = 0; i < HISTORY_PARAM_KINDS; i++)
+            if (take_series(self, param, found->params[k].of[i],
+                            (enum history_kind)(HISTORY_PARAM + i)) < 0)
                 return -1;
         for (uint32_t i = 0; i <= self->to->columns; i++) {
             step_numbers_close(&param[i]);

@@ -29,7 +29,7 @@ static bool is_param_of(const struct history_series *series, const struct model 
     struct str name;
 
     *ret_own = false;
-    if (series->kind < HISTORY_PARAM)
+    if (!history_kind_is_param(series->kind))
         return false;
     if (at != HISTORY_NONE && at >= model->n_places)
         return false;
@@ -80,7 +80,7 @@ static void sort_out(struct curves_series *found, uint32_t place, struct str pat
 {
     for (uint32_t i = 0; i < found->n; i++) {
         const struct history_series *series = &found->all[i];
-        bool own = param != HISTORY_NONE && series->kind >= HISTORY_PARAM &&
+        bool own = param != HISTORY_NONE && history_kind_is_param(series->kind) &&
                    str_eq(series->name, found->all[param].name);
 
         if (series->phase != phase || !(own || is_of(series, place, path)))

@@ -8,7 +8,7 @@
 
 /* The series of a parameter, from HISTORY_PARAM on. */
 struct curves_param {
-    uint32_t of[HISTORY_KINDS - HISTORY_PARAM];
+    uint32_t of[HISTORY_PARAM_KINDS];
 };
 
 /* The series of a place: numbers, or HISTORY_NONE. */

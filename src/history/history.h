@@ -55,8 +55,18 @@ enum history_kind { /* of a series; the numbers are in files */
                     HISTORY_PARAM,
                     HISTORY_GRAD_PARAM,
                     HISTORY_UPDATE, /* what the optimizer added to the parameter */
+                    /* The L2 norm of each sample's part of the gradient: one number for
+                     * each index of its first dimension. */
+                    HISTORY_GRAD_INPUT_NORM,
+                    HISTORY_GRAD_OUTPUT_NORM,
                     HISTORY_KINDS
 };
+#define HISTORY_PARAM_KINDS 3 /* from HISTORY_PARAM on */
+
+static inline bool history_kind_is_param(uint8_t kind)
+{
+    return kind >= HISTORY_PARAM && kind < HISTORY_PARAM + HISTORY_PARAM_KINDS;
+}
 
 const char *history_kind_name(uint8_t kind); /* "input", "grad_param", ... */
 

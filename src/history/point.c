@@ -6,8 +6,8 @@
 const char *history_kind_name(uint8_t kind)
 {
     static const char *const names[HISTORY_KINDS] = {
-        "input", "output",     "grad_input", "grad_output",
-        "param", "grad_param", "update"};
+        "input",      "output", "grad_input",      "grad_output",     "param",
+        "grad_param", "update", "grad_input_norm", "grad_output_norm"};
 
     return kind < HISTORY_KINDS ? names[kind] : "unknown";
 }

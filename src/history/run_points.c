@@ -109,6 +109,25 @@ static void add_value(struct run_filling *f, uint32_t place, uint32_t call,
     add_point(f, place, call, kind, path, &point);
 }
 
+/* The norms of a gradient's samples, if they were measured. */
+static void add_norms(struct run_filling *f, uint32_t place, uint32_t call,
+                      uint8_t io_kind, struct str path, uint32_t number)
+{
+    enum history_kind kind =
+        io_kind == RUN_GRAD_IN ? HISTORY_GRAD_INPUT_NORM : HISTORY_GRAD_OUTPUT_NORM;
+    const struct run *run = f->points->run;
+    const struct run_norms *norms =
+        number < run->n_values ? run->values[number].norms : NULL;
+    struct history_point point = {.merged = 1};
+
+    if (!norms || !(f->points->kinds & 1u << kind) ||
+        (io_kind != RUN_GRAD_IN && io_kind != RUN_GRAD_OUT))
+        return;
+    point.stats = norms->stats;
+    point.histogram = norms->spread;
+    add_point(f, place, call, kind, path, &point);
+}
+
 static enum history_kind kind_of_io(uint8_t kind)
 {
     static const enum history_kind kinds[] = {[RUN_IN] = HISTORY_INPUT,
@@ -150,6 +169,8 @@ static void add_calls(struct run_filling *f)
                 continue;
             add_value(f, call->place, number, kind_of_io(io->kind),
                       run_string(run, io->path), io->value);
+            add_norms(f, call->place, number, io->kind, run_string(run, io->path),
+                      io->value);
         }
     }
 }

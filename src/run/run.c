@@ -95,6 +95,18 @@ bool run_same_shape(const struct run *run, uint32_t a, uint32_t b)
                                         x->rank * sizeof *run->dims) == 0;
 }
 
+const struct run_norms *run_norms_copy(struct arena *arena,
+                                       const struct run_norms *norms)
+{
+    struct run_norms *copy = arena_array(arena, 1, sizeof *copy);
+
+    if (!copy)
+        return NULL;
+    *copy = *norms;
+    copy->spread = arena_str(arena, norms->spread);
+    return copy;
+}
+
 uint32_t run_first_call(const struct run *run, uint32_t object)
 {
     return object < run->model->n_objects ? run->by_object[object] : RUN_NONE;

@@ -75,7 +75,18 @@ struct run_value {
     struct str spread;  /* packed (measure/spread.h), if the recorder counted it; not in
                            files */
     struct units units; /* likewise */
+    const struct run_norms *norms; /* likewise; NULL: not measured */
 };
+
+/* The L2 norms of the samples (indices of the first dimension) of a tensor. A sample with
+ * an element that is not finite counts as NaN. */
+struct run_norms {
+    struct stats stats;
+    struct str spread; /* packed */
+};
+/* NULL: the arena is spent. */
+const struct run_norms *run_norms_copy(struct arena *arena,
+                                       const struct run_norms *norms);
 
 enum run_io_kind {
     RUN_IN,       /* an argument, positional or keyword: see `path` */

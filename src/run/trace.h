@@ -93,6 +93,10 @@ uint32_t trace_value(struct trace *trace, const struct run_value *value,
 void trace_value_stats(struct trace *trace, uint32_t value, const struct stats *stats);
 /* Copies the packed histogram of a value (measure/spread.h). */
 void trace_value_spread(struct trace *trace, uint32_t value, struct str packed);
+/* Copies the norms of a value's samples. */
+void trace_value_norms(struct trace *trace, uint32_t value,
+                       const struct run_norms *norms);
+bool trace_has_norms(const struct trace *trace, uint32_t value);
 /* The same for its units (measure/units.h). */
 void trace_value_units(struct trace *trace, uint32_t value, struct units units);
 /* Merges the values of light calls that were not measured when seen. Call it after

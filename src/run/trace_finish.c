@@ -101,6 +101,8 @@ static int copy_values(struct finish *f)
         value->flags &= (uint8_t)~VALUE_SEEN;
         if (value->spread.len > 0)
             value->spread = arena_str(&run->arena, value->spread);
+        if (value->norms)
+            value->norms = run_norms_copy(&run->arena, value->norms);
         if (value->stats == RUN_NONE)
             continue;
         run->stats[run->n_stats] = trace->stats[i];

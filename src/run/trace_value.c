@@ -95,6 +95,18 @@ void trace_value_spread(struct trace *trace, uint32_t value, struct str packed)
         trace->values[value].spread = arena_str(&trace->arena, packed);
 }
 
+void trace_value_norms(struct trace *trace, uint32_t value,
+                       const struct run_norms *norms)
+{
+    if (value < trace->n_values)
+        trace->values[value].norms = run_norms_copy(&trace->arena, norms);
+}
+
+bool trace_has_norms(const struct trace *trace, uint32_t value)
+{
+    return value < trace->n_values && trace->values[value].norms;
+}
+
 void trace_value_units(struct trace *trace, uint32_t value, struct units units)
 {
     if (value < trace->n_values)

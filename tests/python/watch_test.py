@@ -66,6 +66,35 @@ class Values(Watched):
         low, high = histogram["edges"][0], histogram["edges"][-1]
         self.assertTrue(low <= x.min() and x.max() <= high)
 
+    def test_the_norms_of_samples_of_gradients(self):
+        model, expected = torch.nn.Sequential(torch.nn.Linear(4, 2)), []
+        model[0].register_full_backward_hook(
+            lambda module, gave, got: expected.append(
+                got[0].double().flatten(1).norm(dim=1)
+            )
+        )
+        handle = self.watch(model, log=["io_grad_norms"])
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for step in range(4):
+            optimizer.zero_grad()
+            x = torch.randn(3, 4, requires_grad=True)
+            if step == 3:
+                x.data[1] = math.inf
+            model(x).square().mean().backward()
+            optimizer.step()
+        handle.close()
+        run = torchoscope.open(handle.path)
+        series = run.series("0", "grad_output_norm")
+        self.assertEqual(len(expected), 4)
+        for at, norms in enumerate(expected[:3]):
+            self.assertEqual(series["count"][at], 3)
+            for column, value in ("min", norms.min()), ("mean", norms.mean()):
+                self.assertAlmostEqual(series[column][at], value.item(), 9)
+        self.assertEqual(series["nan"][3], int((~expected[3].isfinite()).sum()))
+        self.assertEqual(series.histograms[0]["counted"], 3)
+        kinds = {one["kind"] for one in run.all_series()}
+        self.assertEqual(kinds, {"grad_input_norm", "grad_output_norm"})
+
     def test_parameters_and_clipped_gradients_are_those_of_the_optimizer_step(self):
         model = small()
         optimizer = torch.optim.Adam(model.parameters(), lr=0.01)

@@ -73,6 +73,7 @@ void hook_enter(struct recorder *recorder, const struct passage *passage,
                   "Gradients of a call are entered for its first %d backwards only.",
                   BACKWARDS_MOST);
     value = recorder_value(recorder, gradient, 0);
+    recorder_norms(recorder, gradient, value);
     if (recorder->trace && value != RUN_NONE)
         trace_gradient(recorder->trace, call.call, call.serial,
                        (enum run_io_kind)here.kind, here.path, value, here.flags);

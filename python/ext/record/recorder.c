@@ -713,6 +713,7 @@ static PyMemberDef members[] = {
     {"op_ns", T_ULONGLONG, MEMBER(op_ns), 0, "of torch's mode, each operation"},
     {"begin_ns", T_ULONGLONG, MEMBER(begin_ns), 0, "when it began"},
     {"all_elements", T_BOOL, MEMBER(all_elements), 0, "histograms are no samples"},
+    {"norms", T_BOOL, MEMBER(norms), 0, "the norms of the samples of gradients"},
     {"several", T_BOOL, MEMBER(several), 0, "several ranks train this model"},
     {NULL, 0, 0, 0, NULL},
 };

@@ -44,6 +44,7 @@ struct recorder {
     struct judge *judge;                /* likewise */
     struct recorder_attached *attached; /* NULL: none yet */
     bool all_elements;                  /* histograms count all, not a sample */
+    bool norms;                         /* of each sample's part of gradients */
     struct trace_wanted wanted;
     struct code_lines *lines; /* NULL: lines are not recorded */
     enum measure_mode mode;
@@ -141,6 +142,8 @@ void recorder_watch_free(struct recorder_watch *watch);
 /* The packed spread of a tensor that was just measured, valid until the next; empty:
  * none. */
 struct str recorder_spread(struct recorder *recorder, const struct live_tensor *look);
+/* Measures the norms of the samples of a gradient that is a value already, if wanted. */
+void recorder_norms(struct recorder *recorder, PyObject *tensor, uint32_t value);
 /* Its dead and saturated units. */
 struct units recorder_units(struct recorder *recorder, const struct live_tensor *look,
                             const struct stats *stats);

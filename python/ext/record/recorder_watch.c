@@ -1,5 +1,6 @@
 /* A recorder that watches a training: it counts a histogram of each value, measures what
  * optimizers change, and turns each logged step into points of a history. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "ext/record/grads.h"
@@ -7,6 +8,9 @@
 #include "ext/torch/torch.h"
 
 #include "base/err.h"
+#include "measure/elements.h"
+
+#define SAMPLES_MOST 65536 /* of a gradient whose norms are measured */
 
 struct recorder_watch *recorder_watch_new(void)
 {
@@ -91,6 +95,57 @@ struct str recorder_spread(struct recorder *recorder, const struct live_tensor *
     buf_clear(&watch->packed);
     spread_pack(&watch->spread, &watch->packed);
     return buf_span(&watch->packed);
+}
+
+/* The norm of one sample; NaN if an element is not finite. */
+static double sample_norm(const struct memory *memory, int64_t at)
+{
+    struct memory one = *memory;
+    struct stats stats;
+
+    one.at = (const char *)memory->at +
+             at * memory->strides[0] * (int64_t)elements_size(memory->dtype, 1);
+    one.rank--;
+    one.shape++;
+    one.strides++;
+    if (stats_memory(&one, MEASURE_FULL, NULL, &stats, NULL) < 0 ||
+        stats_finite(&stats) < stats.count)
+        return NAN;
+    return stats.count > 0 ? stats_l2(&stats) : 0;
+}
+
+static bool measure_norms(struct recorder *recorder, const struct live_tensor *look,
+                          struct run_norms *ret_norms)
+{
+    struct memory memory = tensor_memory(look);
+    int64_t n = memory.rank > 0 ? memory.shape[0] : 0, stride = 1;
+    double *norms =
+        n > 0 && n <= SAMPLES_MOST ? malloc((size_t)n * sizeof *norms) : NULL;
+    const struct memory all = {norms, DTYPE_FLOAT64, 1, &n, &stride, false, false};
+    bool measured;
+
+    if (!norms)
+        return false;
+    for (int64_t i = 0; i < n; i++)
+        norms[i] = sample_norm(&memory, i);
+    measured = stats_memory(&all, MEASURE_FULL, NULL, &ret_norms->stats, NULL) == 0;
+    ret_norms->spread =
+        recorder_spread_of(recorder, DTYPE_FLOAT64, norms, (uint64_t)n, (uint64_t)n);
+    free(norms);
+    return measured;
+}
+
+void recorder_norms(struct recorder *recorder, PyObject *tensor, uint32_t value)
+{
+    struct run_norms norms;
+    struct live_tensor look;
+
+    if (!recorder->norms || !recorder->watch || !recorder->trace || value == RUN_NONE ||
+        trace_has_norms(recorder->trace, value) || !tensor_look(tensor, &look) ||
+        !(look.flags & LIVE_READABLE) || recorder_leaves(recorder, &look))
+        return;
+    if (measure_norms(recorder, &look, &norms) && recorder->trace)
+        trace_value_norms(recorder->trace, value, &norms);
 }
 
 struct units recorder_units(struct recorder *recorder, const struct live_tensor *look,

@@ -173,8 +173,11 @@ static int add_series(struct history_writing *self, uint32_t number)
 int history_writing_series(struct history_writing *self)
 {
     static const enum history_kind order[] = {
-        HISTORY_GRAD_PARAM,  HISTORY_PARAM, HISTORY_UPDATE,    HISTORY_OUTPUT,
-        HISTORY_GRAD_OUTPUT, HISTORY_INPUT, HISTORY_GRAD_INPUT};
+        HISTORY_GRAD_PARAM,     HISTORY_PARAM,
+        HISTORY_UPDATE,         HISTORY_OUTPUT,
+        HISTORY_GRAD_OUTPUT,    HISTORY_INPUT,
+        HISTORY_GRAD_INPUT,     HISTORY_GRAD_OUTPUT_NORM,
+        HISTORY_GRAD_INPUT_NORM};
     uint64_t most = self->wanted->bytes / POINT_BYTES / COLUMNS_LEAST;
     uint32_t written = 0;
 

@@ -20,8 +20,8 @@ struct step_ordering {
 
 static bool same_call(const struct history_series *a, const struct history_series *b)
 {
-    return b->kind < HISTORY_PARAM && a->call == b->call && a->phase == b->phase &&
-           str_eq(a->name, b->name);
+    return !history_kind_is_param(b->kind) && a->call == b->call &&
+           a->phase == b->phase && str_eq(a->name, b->name);
 }
 
 /* Is b a module inside a? */
@@ -45,7 +45,8 @@ static void end_call(struct step_ordering *self)
 
     for (uint32_t i = call->first; i < call->end; i++) {
         uint32_t forward = self->series[i].kind == HISTORY_INPUT ||
-                                   self->series[i].kind == HISTORY_GRAD_INPUT
+                                   self->series[i].kind == HISTORY_GRAD_INPUT ||
+                                   self->series[i].kind == HISTORY_GRAD_INPUT_NORM
                                ? call->began
                                : ended;
 
@@ -79,7 +80,7 @@ uint64_t *parting_order(const struct history_series *series, uint32_t n,
     while (i < n) {
         struct open_call call = {.first = i};
 
-        if (series[i].kind >= HISTORY_PARAM) {
+        if (history_kind_is_param(series[i].kind)) {
             order_param(&self, i++);
             continue;
         }

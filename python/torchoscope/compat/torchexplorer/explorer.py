@@ -50,7 +50,7 @@ class Explorer:
 
     @contextlib.contextmanager
     def _guard(self):
-        """An error of ours never reaches the training; the first one is a warning."""
+        """Errors in here never reach the training; the first one gives a warning."""
         try:
             yield
         except Exception as problem:
