@@ -2,6 +2,7 @@
  * texts with their length before them. */
 #include "history/parcel.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -24,6 +25,7 @@ struct parcel_fields {
 
 /* Those of an alarm; its step is that of the parcel. */
 struct alarm_fields {
+    uint64_t step;
     uint32_t place;
     uint8_t severity;
     struct stats stats;
@@ -80,6 +82,7 @@ void parcel_alarm(struct buf *parcel, const struct history_alarm *alarm)
     struct alarm_fields fields;
 
     memset(&fields, 0, sizeof fields);
+    fields.step = alarm->step;
     fields.place = alarm->place;
     fields.severity = alarm->severity;
     fields.stats = alarm->stats;
@@ -137,11 +140,13 @@ static void take_scalar(struct bytes *in, struct history_writer *writer)
     history_writer_scalar(writer, history_writer_name(writer, name), value);
 }
 
-static void take_alarm(struct bytes *in, struct history_writer *writer)
+static void take_alarm(struct bytes *in, uint32_t rank, uint64_t number,
+                       struct history_writer *writer)
 {
     struct history_alarm alarm = {0};
     struct alarm_fields fields;
     struct str raw = bytes_take(in, sizeof fields);
+    struct buf text = BUF_INIT;
 
     alarm.kind = take_text(in);
     alarm.name = take_text(in);
@@ -153,11 +158,19 @@ static void take_alarm(struct bytes *in, struct history_writer *writer)
     alarm.place = fields.place;
     alarm.severity = fields.severity;
     alarm.stats = fields.stats;
+    if (rank > 0)
+        buf_printf(&text, "rank %u: ", rank);
+    if (fields.step != number)
+        buf_printf(&text, "step %" PRIu64 ": ", fields.step);
+    buf_str(&text, alarm.text);
+    if (!text.bad)
+        alarm.text = buf_span(&text);
     history_writer_alarm(writer, &alarm);
+    buf_release(&text);
 }
 
-int parcel_write(struct str parcel, struct history_writer *writer, unsigned *flags,
-                 struct err *err)
+int parcel_write(struct str parcel, uint32_t rank, uint64_t number,
+                 struct history_writer *writer, unsigned *flags, struct err *err)
 {
     struct bytes in = bytes_of(parcel.at, parcel.len);
 
@@ -169,7 +182,7 @@ int parcel_write(struct str parcel, struct history_writer *writer, unsigned *fla
         else if (which == PARCEL_SCALAR)
             take_scalar(&in, writer);
         else if (which == PARCEL_ALARM)
-            take_alarm(&in, writer);
+            take_alarm(&in, rank, number, writer);
         else if (which == PARCEL_FLAGS)
             *flags |= bytes_u8(&in);
         else

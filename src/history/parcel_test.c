@@ -24,7 +24,8 @@ static void fill(struct buf *parcel)
 
 static void fill_more(struct buf *parcel)
 {
-    struct history_alarm alarm = {.place = 3,
+    struct history_alarm alarm = {.step = 5,
+                                  .place = 3,
                                   .severity = SEVERITY_WARNING,
                                   .kind = STR("spike"),
                                   .name = STR("layer.0"),
@@ -32,6 +33,8 @@ static void fill_more(struct buf *parcel)
                                   .text = STR("the loss is high")};
 
     stats_init(&alarm.stats, DTYPE_FLOAT32);
+    parcel_alarm(parcel, &alarm);
+    alarm.step = 4;
     parcel_alarm(parcel, &alarm);
     parcel_flags(parcel, HISTORY_SKIPPED);
 }
@@ -49,7 +52,7 @@ static int write_parcel(const struct sample_folder *folder, struct str parcel,
     CHECK(writer != NULL);
     history_writer_begin(writer, 5, HISTORY_TRAIN, 1000);
     for (int i = 0; i < times; i++)
-        status = parcel_write(parcel, writer, &flags, err);
+        status = parcel_write(parcel, (uint32_t)i, 5, writer, &flags, err);
     history_writer_end(writer, flags);
     CHECK(history_writer_close(writer, NULL) == 0);
     return status;
@@ -105,11 +108,14 @@ TEST(alarms_and_flags_survive_a_parcel)
     CHECK(write_parcel(&folder, buf_span(&parcel), 1, NULL) == 0);
     CHECK(write_parcel(&folder, str_head(buf_span(&parcel), buf_span(&parcel).len - 1),
                        1, NULL) == -1);
-    CHECK(write_parcel(&folder, buf_span(&parcel), 1, NULL) == 0);
+    CHECK(write_parcel(&folder, buf_span(&parcel), 2, NULL) == 0);
     history = history_open(folder.file, &sample_codec, NULL);
     arena_init(&arena, 0);
     CHECK(history_read_alarms(history, 0, UINT32_MAX, &arena, &alarms, &n, NULL) == 0);
-    CHECK(n == 1 && alarms[0].step == 5 && alarms[0].severity == SEVERITY_WARNING);
+    CHECK_INT(n, 4);
+    CHECK(str_is(alarms[1].text, "step 4: the loss is high"));
+    CHECK(str_is(alarms[3].text, "rank 1: step 4: the loss is high"));
+    CHECK(n == 4 && alarms[0].step == 5 && alarms[0].severity == SEVERITY_WARNING);
     CHECK(str_is(alarms[0].kind, "spike") && str_is(alarms[0].line, "net.py:3"));
     CHECK(str_is(alarms[0].name, "layer.0") &&
           str_is(alarms[0].text, "the loss is high"));

@@ -1,8 +1,9 @@
 /* The judge of a watched training: alarms for the history and for Python, and the guard
  * that scans tensors on every step. */
-#include "ext/record/recorder_in.h"
+#include "ext/record/recorder_watch_in.h"
 #include "ext/torch/torch.h"
 
+#include "history/parcel.h"
 #include "judge/judge.h"
 
 /* Elements of a tensor that are scanned when there is no time for all of it. */
@@ -35,7 +36,8 @@ PyObject *recorder_alarms(const struct history_alarm *alarms, uint32_t n)
     return list;
 }
 
-/* Alarms of a step that is not logged: a step without points. */
+/* Alarms of a step that is not logged: a step without points; without a writer, as on
+ * ranks whose steps rank 0 writes, they wait for the next logged one. */
 static PyObject *write_alarms(struct recorder *recorder, PyObject *writer,
                               uint64_t number, const struct history_alarm *alarms,
                               uint32_t n)
@@ -53,6 +55,8 @@ static PyObject *write_alarms(struct recorder *recorder, PyObject *writer,
             history_writer_alarm(to, &alarms[i]);
         history_writer_end(to, 0);
     }
+    for (uint32_t i = 0; !to && recorder->several && recorder->watch && i < n; i++)
+        parcel_alarm(&recorder->watch->owed, &alarms[i]);
     return recorder_alarms(alarms, n);
 }
 

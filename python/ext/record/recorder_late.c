@@ -248,8 +248,16 @@ static bool put_scalars(struct step_target *to, PyObject *list)
     return true;
 }
 
-static void put_alarms(struct step_target *to)
+static void put_alarms(struct recorder_watch *watch, uint64_t number,
+                       struct step_target *to)
 {
+    unsigned flags = 0;
+
+    if (to->writer)
+        parcel_write(buf_span(&watch->owed), 0, number, to->writer, &flags, NULL);
+    else
+        buf_str(&to->parcel, buf_span(&watch->owed));
+    buf_clear(&watch->owed);
     for (uint32_t i = 0; i < to->n_alarms; i++)
         if (to->writer)
             history_writer_alarm(to->writer, &to->alarms[i]);
@@ -316,7 +324,7 @@ static void write_steps(const struct recorder *recorder,
         if (!told && !put_scalars(to, step->scalars))
             return;
         if (!told)
-            put_alarms(to);
+            put_alarms(recorder->watch, step->number, to);
         told = true;
         if (!end_step(step, phase, to))
             return;

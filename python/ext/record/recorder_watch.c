@@ -55,6 +55,7 @@ void recorder_watch_free(struct recorder_watch *watch)
     spread_counter_free(watch->counter);
     spread_release(&watch->spread);
     buf_release(&watch->packed);
+    buf_release(&watch->owed);
     free(watch->known);
     free(watch->places);
     Py_XDECREF(watch->alarms);

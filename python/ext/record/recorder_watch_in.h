@@ -49,6 +49,8 @@ struct recorder_watch {
     uint8_t *known;               /* by tensor of the model: it is among `params` */
     uint32_t *places;       /* in the file, by place of the model; NULL: the same */
     struct late_step *late; /* the step before; NULL: it was written */
+    struct buf owed;  /* alarms of steps that were not logged, as a parcel: they go
+                               to rank 0 with the next one that is */
     PyObject *alarms; /* of steps that were written, for log() or settle(): a list,
                                or NULL */
 };

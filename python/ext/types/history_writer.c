@@ -225,7 +225,8 @@ static PyObject *parcels(PyObject *self, PyObject *args)
 
         if (PyBytes_AsStringAndSize(PyList_GetItem(list, i), &at, &len) < 0)
             return NULL;
-        if (parcel_write(str_span(at, (size_t)len), writer, &flags, &err) < 0)
+        if (parcel_write(str_span(at, (size_t)len), (uint32_t)i, number, writer, &flags,
+                         &err) < 0)
             return ext_raise(&err);
     }
     if (kind && text)
