@@ -46,7 +46,8 @@ const struct run *ext_run_of(PyObject *module_or_type, PyObject *object);
 /* The writer of a _core.HistoryWriter; NULL: an exception is set. */
 struct history_writer;
 struct history_writer *ext_writer(PyObject *module_or_type, PyObject *object);
-/* Keeps its current step for Python, if that was asked for. False: an exception is set. */
+/* Keeps its current step for Python, if that was asked for. False: an exception is set.
+ */
 bool ext_writer_keep_step(PyObject *writer);
 
 /* Raises torchoscope.Error, or a suitable built-in exception, from an err. Returns

@@ -70,8 +70,9 @@ static int find_weight_views(struct from *from, uint32_t *owner)
 
 /* ---- what nothing reads ---- */
 
-/* Can it be left out if no other node reads it? Tensors without content can, and views: a
- * view that changes nothing is the same value as its argument, so its readers read that. */
+/* Can it be left out if no other node reads it? Tensors without content can, and views:
+ * a view that changes nothing is the same value as its argument, so its readers read
+ * that. */
 static bool is_idle(const struct from *from, const struct op_graph_node *node)
 {
     unsigned flags;

@@ -184,9 +184,9 @@ struct diagram {
     struct str old_name, new_name;       /* "net.scope", or the model's class */
 };
 
-/* Makes the diagram of a session with a recording, or with a program in its file; all in the
- * arena. Another session (a state_dict) fails with ERR_UNSUPPORTED and a sentence that
- * says how to get a graph from the model's code. */
+/* Makes the diagram of a session with a recording, or with a program in its file; all
+ * in the arena. Another session (a state_dict) fails with ERR_UNSUPPORTED and a
+ * sentence that says how to get a graph from the model's code. */
 int diagram_make(struct diagram *ret_diagram, const struct session *session,
                  const struct graph_wanted *wanted, struct arena *arena,
                  struct err *err);

@@ -1,8 +1,8 @@
 /* Which groups are open at first. From the outside inwards, small groups first, as long
- * as not too many boxes show. What is built like a group that is open, or of a class that
- * is open elsewhere, is not opened again: one Bottleneck explains the others. The class of
- * a container (Sequential) explains nothing, so that does not count. Chains of views stay
- * closed. Repeats open last, and only their first block. */
+ * as not too many boxes show. What is built like a group that is open, or of a class
+ * that is open elsewhere, is not opened again: one Bottleneck explains the others. The
+ * class of a container (Sequential) explains nothing, so that does not count. Chains of
+ * views stay closed. Repeats open last, and only their first block. */
 #include <stdlib.h>
 
 #include "base/base.h"

@@ -1,7 +1,7 @@
 /* Which groups of a diff are open at first: those with changes inside, from the outside
  * inwards, small ones first, as long as not too many boxes show; then groups that were
- * added, then those that were removed. What is equal stays folded. Of a repeat, only the first block opens:
- * the others have the same changes, and say how many. */
+ * added, then those that were removed. What is equal stays folded. Of a repeat, only
+ * the first block opens: the others have the same changes, and say how many. */
 #include <stdlib.h>
 
 #include "graph/parts_in.h"

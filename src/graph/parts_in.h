@@ -1,10 +1,11 @@
 /* parts_in.h - what the files of graph/ share: a network as *parts* and links, the form
  * between a front end and the diagram.
  *
- * A front end (from_run.c: recordings; from_program.c: the code in files) enters parts in
- * the order in which they ran, outer ones first, each with a box that says everything about it; and a link for each
- * value that one part without parts inside reads of another. It knows nothing of nets,
- * repeats or what is open. The rest works on parts only:
+ * A front end (from_run.c: recordings; from_program.c: the code in files) enters parts
+ * in the order in which they ran, outer ones first, each with a box that says
+ * everything about it; and a link for each value that one part without parts inside
+ * reads of another. It knows nothing of nets, repeats or what is open. The rest works
+ * on parts only:
  *
  *   parts.c          entering parts, links, values, words
  *   from.c           groups, operations, inputs and outputs of a graph of operations

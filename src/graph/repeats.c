@@ -1,7 +1,7 @@
 /* Equal siblings in sequence fold into one group. Equal means: the same classes,
- * arguments, shapes, changes and lines inside, by a hash made from the inside out; and the same
- * lines from outside: each reads the one before it, or what all of them read. Values,
- * names at the top and call numbers may differ.
+ * arguments, shapes, changes and lines inside, by a hash made from the inside out; and
+ * the same lines from outside: each reads the one before it, or what all of them read.
+ * Values, names at the top and call numbers may differ.
  *
  * A repeat of blocks holds its first block and, as a repeat of its own, the others: so
  * one block can be looked into without showing all. */

@@ -1,5 +1,5 @@
-/* A history in memory is a database of SQLite's memdb: connections of one process that open
- * the same name share it, and the last of them frees it. */
+/* A history in memory is a database of SQLite's memdb: connections of one process that
+ * open the same name share it, and the last of them frees it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -164,8 +164,8 @@ TEST(all_points_of_a_step_are_merged_over_ranks)
 
 /* ---- a folder as one history ---- */
 
-/* Writes the checksum of a rank's parameters in each step; from step `drifts` on it is the
- * rank's own, and so is the parameter "w". */
+/* Writes the checksum of a rank's parameters in each step; from step `drifts` on it is
+ * the rank's own, and so is the parameter "w". */
 static void write_sums(const struct sample_folder *folder, uint32_t rank,
                        uint64_t drifts)
 {

@@ -1,5 +1,5 @@
-/* All points and scalars of one row of steps: they are clustered, so this is one scan. And
- * of a moment: of the step that a number stands for. */
+/* All points and scalars of one row of steps: they are clustered, so this is one scan.
+ * And of a moment: of the step that a number stands for. */
 #include <string.h>
 
 #include "history/reader_in.h"

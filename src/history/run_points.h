@@ -1,8 +1,9 @@
 /* run_points.h - the recording of one step becomes points of its history.
  *
  * A call belongs to the phase of its pass: a pass without gradients (torch.no_grad())
- * is evaluation; one with gradients has the phase that the caller says, because only the
- * caller knows whether an optimizer stepped. Parameters and updates belong to training. */
+ * is evaluation; one with gradients has the phase that the caller says, because only
+ * the caller knows whether an optimizer stepped. Parameters and updates belong to
+ * training. */
 #ifndef HISTORY_RUN_POINTS_H
 #define HISTORY_RUN_POINTS_H
 

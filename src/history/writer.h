@@ -49,8 +49,8 @@ struct history_writer *history_writer_create(const char *path, const struct run 
 struct history_writer *history_writer_resume(const char *path,
                                              const struct history_options *options,
                                              struct err *err);
-/* A history in memory, without a model; nothing is written to disk. It lasts as long as the
- * writer or a reader has it open. */
+/* A history in memory, without a model; nothing is written to disk. It lasts as long as
+ * the writer or a reader has it open. */
 struct history_writer *history_writer_memory(const struct history_options *options,
                                              struct err *err);
 /* What history_open() takes, in this process, while the writer is open. */

@@ -65,8 +65,8 @@ struct spread {
 void spread_release(struct spread *spread); /* it is empty and usable again */
 bool spread_sampled(const struct spread *spread);
 bool spread_equal(const struct spread *a, const struct spread *b);
-/* Merge `from`, another spread, into `to`. Fails with ERR_LIMIT without memory, or if the sum of the
- * counts exceeds 64 bits; `to` is then unchanged. */
+/* Merge `from`, another spread, into `to`. Fails with ERR_LIMIT without memory, or if
+ * the sum of the counts exceeds 64 bits; `to` is then unchanged. */
 int spread_merge(struct spread *to, const struct spread *from, struct err *err);
 
 /* Counting ------------------------------------------------------------------------ */

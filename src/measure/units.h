@@ -1,6 +1,7 @@
-/* units.h - dead and saturated units of an activation in memory. A unit is a channel: dim 1
- * of (N, C) and (N, C, ...), the last dim of (N, T, C). Most units are settled by their
- * first elements; those that are dead are read completely, so the counts are exact. */
+/* units.h - dead and saturated units of an activation in memory. A unit is a channel:
+ * dim 1 of (N, C) and (N, C, ...), the last dim of (N, T, C). Most units are settled by
+ * their first elements; those that are dead are read completely, so the counts are
+ * exact. */
 #ifndef MEASURE_UNITS_H
 #define MEASURE_UNITS_H
 

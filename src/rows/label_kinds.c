@@ -224,8 +224,8 @@ static void args_flow(struct buf *to, const struct show *show, const struct row 
 #define TRAIN LABEL_OF_TRAINING
 
 /* The number before the text is the order of dropping if space is short, the lowest
- * first: averages, own values, FLOPs, dtype, device, (bars), shares, calls, in, out, memory,
- * params, (of a training run) update ratio, gradient norm. */
+ * first: averages, own values, FLOPs, dtype, device, (bars), shares, calls, in, out,
+ * memory, params, (of a training run) update ratio, gradient norm. */
 /* clang-format off */
 const struct label_kind label_kinds[] = {
     {"aligned",    "Alignment",             'A', ON,  NULL,         0,  0,  NULL, ANY},

@@ -1,6 +1,6 @@
 /* op_table_in.h - the two tables behind op_table.h: names by family (op_families.c) and
- * formulas by name (op_formulas.c), and what the formulas share (op_flops.c). In both tables names of
- * aten have no namespace. */
+ * formulas by name (op_formulas.c), and what the formulas share (op_flops.c). In both
+ * tables names of aten have no namespace. */
 #ifndef RUN_OP_TABLE_IN_H
 #define RUN_OP_TABLE_IN_H
 
@@ -53,7 +53,8 @@ int64_t op_sizes_before(const struct op_tensor *tensor, int dim);
 int64_t op_numel(const struct op_tensor *tensor);
 bool op_is_rank(const struct op_tensor *tensor, uint32_t rank);
 
-/* Attributes. A missing one is not a default: recordings have all. op_bool() and op_mask() return 0, 1 or -1: missing or of another kind. */
+/* Attributes. A missing one is not a default: recordings have all. op_bool() and
+ * op_mask() return 0, 1 or -1: missing or of another kind. */
 int op_bool(const struct op_seen *seen, const char *key);
 int op_mask(const struct op_seen *seen, const char *key, uint32_t item);
 bool op_int(const struct op_seen *seen, const char *key, int64_t *ret_value);

@@ -17,8 +17,9 @@ bool run_file_is(const char *path);
 int run_file_may_replace(const char *path, struct err *err);
 
 /* Writes a temporary file beside it and renames it: all or nothing. It may be the file
- * that the run was read from, but none that has a history. Kept values in a file are copied part by part. `code`
- * (may be NULL) provides the source code of classes that the model does not hold. */
+ * that the run was read from, but none that has a history. Kept values in a file are
+ * copied part by part. `code` (may be NULL) provides the source code of classes that
+ * the model does not hold. */
 int run_file_write(const struct run *run, struct source *code, const char *path,
                    struct work *work, struct err *err);
 /* The run with its model; free it with run_free(). A file holds the statistics of

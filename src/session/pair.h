@@ -18,8 +18,8 @@ struct pair {
 };
 
 /* Opens and compares both. Of two recordings the results are compared, the values of
- * parameters are not: a recording does not have them. NULL if one cannot be opened. A cancelled comparison returns
- * a pair with an incomplete diff, and sets err->code. */
+ * parameters are not: a recording does not have them. NULL if one cannot be opened. A
+ * cancelled comparison returns a pair with an incomplete diff, and sets err->code. */
 struct pair *pair_open(const char *left, const char *right,
                        const struct diff_wanted *wanted, struct work *work,
                        struct err *err);

@@ -31,8 +31,8 @@ struct producers {
     uint32_t first; /* the one that ended first, or RUN_NONE */
     uint32_t spoilt; /* the earliest call with non-finite results, or RUN_NONE */
 };
-/* `masks` (may be NULL): by place, what is known of its -Inf from earlier runs. Linear in calls
- * and places. -1: the arena is spent. */
+/* `masks` (may be NULL): by place, what is known of its -Inf from earlier runs. Linear
+ * in calls and places. -1: the arena is spent. */
 int producers_find(const struct run *run, const uint8_t *masks, struct arena *arena,
                    struct producers *ret_producers);
 

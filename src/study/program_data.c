@@ -7,7 +7,8 @@
 
 /* ---- operations ---- */
 
-/* Operations of aten that make numbers, booleans and texts, whatever they read. Sorted. */
+/* Operations of aten that make numbers, booleans and texts, whatever they read. Sorted.
+ */
 static const char *const number_ops[] = {
     "Bool",
     "Complex",

@@ -168,7 +168,8 @@ bool tui_go(struct tui *tui, uint32_t place);
 /* --- sort_menu.c */
 
 void sort_menu(struct tui *tui);
-/* Is this order for what is open? Those of pairs and of training runs are for them only. */
+/* Is this order for what is open? Those of pairs and of training runs are for them
+ * only. */
 bool sort_offered(const struct tui *tui, enum rows_sort sort);
 void sort_choose(struct tui *tui, char key);
 /* A click on a column title. */

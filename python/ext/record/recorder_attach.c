@@ -1,6 +1,6 @@
-/* Tensors that the user attaches to a module of a watched model: they become points of its
- * history when the step is logged. They are measured at once, outside the trace, whose
- * values may be dropped or renumbered meanwhile. */
+/* Tensors that the user attaches to a module of a watched model: they become points of
+ * its history when the step is logged. They are measured at once, outside the trace,
+ * whose values may be dropped or renumbered meanwhile. */
 #include <stdlib.h>
 
 #include "ext/record/recorder_in.h"

@@ -12,9 +12,9 @@
 
 /* _core.HistoryWriter(run, path, limit=0, text="", how="new", rank=0, ranks=0): a new
  * .scope file with this _core.Run and an empty history, or with path None no file, for
- * sinks alone. how="resume" continues that of a file, how="memory" begins one in memory:
- * then `run` is None, and in memory `path` too. `text` says who writes it. A thread writes
- * what it gets.
+ * sinks alone. how="resume" continues that of a file, how="memory" begins one in
+ * memory: then `run` is None, and in memory `path` too. `text` says who writes it. A
+ * thread writes what it gets.
  *   path                          for _core.History() in this process
  *   add_sink(name, folder, run)   also write there: "tensorboard", "csv"
  *   keep_steps()                  from now on keep each step for take_steps()

@@ -1,5 +1,5 @@
-/* marks.c - looks at tensors without torch's dispatcher, for capsule.py: dispatch modes of
- * the user see nothing of it. */
+/* marks.c - looks at tensors without torch's dispatcher, for capsule.py: dispatch modes
+ * of the user see nothing of it. */
 #include "ext/types/types.h"
 
 #include <string.h>

@@ -56,9 +56,10 @@ PyObject *ops_family(PyObject *module, PyObject *args);
  * tuples (x, y, w, h), lines are lists of (x, y). */
 PyObject *arrange_graph(PyObject *module, PyObject *args);
 
-/* mark(tensor) -> (version, fingerprint, bytes, readable): the first two tell a write (-1
- * and 0: unknown); None if it is not a tensor. copy(tensor, most) -> bytes, dense and
- * in C order; None if they cannot be read or are more than `most`. versions(list) -> bytes, 64 bits each. */
+/* mark(tensor) -> (version, fingerprint, bytes, readable): the first two tell a write
+ * (-1 and 0: unknown); None if it is not a tensor. copy(tensor, most) -> bytes, dense
+ * and in C order; None if they cannot be read or are more than `most`. versions(list)
+ * -> bytes, 64 bits each. */
 extern PyMethodDef marks_functions[];
 
 /* For tests and benchmarks. _look(tensor, mode="full") -> dict: what tensor_look() and

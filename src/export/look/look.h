@@ -1,5 +1,5 @@
-/* look.h - what pages and pictures have in common: colours, the logo, and how a script and
- * its data go into an HTML file.
+/* look.h - what pages and pictures have in common: colours, the logo, and how a script
+ * and its data go into an HTML file.
  *   tokens.h   THE TABLE of colours
  *   look.c     the rest */
 #ifndef EXPORT_LOOK_LOOK_H

@@ -1,4 +1,5 @@
-/* A picture for Graphviz: boxes, groups as clusters, lines. Graphviz decides the places. */
+/* A picture for Graphviz: boxes, groups as clusters, lines. Graphviz decides the
+ * places. */
 #include "export/picture/picture_in.h"
 #include "text/escape.h"
 

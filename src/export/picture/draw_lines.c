@@ -1,5 +1,6 @@
-/* Lines and their labels on a canvas: look.md, section 5. Lines are drawn after the boxes,
- * which they never touch; where a line runs behind a title band, its path has a gap. */
+/* Lines and their labels on a canvas: look.md, section 5. Lines are drawn after the
+ * boxes, which they never touch; where a line runs behind a title band, its path has a
+ * gap. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,4 +1,5 @@
-/* Labels beside lines: shapes, several tensors, shares of gradients. look.md, section 5. */
+/* Labels beside lines: shapes, several tensors, shares of gradients. look.md, section
+ * 5. */
 #include <math.h>
 
 #include "export/picture/picture_in.h"
@@ -52,7 +53,8 @@ static bool says_shape(const struct diagram *diagram, uint32_t box)
            (at->kind == DIAGRAM_VIEW && at->n_words > 0);
 }
 
-/* Does a net end at a box inside its group? One that only leads out has its label there. */
+/* Does a net end at a box inside its group? One that only leads out has its label
+ * there. */
 static bool ends_inside(const struct diagram *diagram, uint32_t n, bool at_output)
 {
     const struct plan_net *net = &diagram->plan.nets[n];

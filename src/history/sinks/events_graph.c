@@ -1,5 +1,5 @@
-/* The first pass of a model, or of each part that is called by itself, as a GraphDef. Field numbers are those of graph.proto,
- * node_def.proto and attr_value.proto. */
+/* The first pass of a model, or of each part that is called by itself, as a GraphDef.
+ * Field numbers are those of graph.proto, node_def.proto and attr_value.proto. */
 #include "history/sinks/events_in.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* Event files byte by byte. tests/python/watch_sinks_test.py opens them with TensorBoard. */
+/* Event files byte by byte. tests/python/watch_sinks_test.py opens them with
+ * TensorBoard. */
 #include <dirent.h>
 #include <signal.h>
 #include <stdio.h>

@@ -14,8 +14,8 @@
 
 /* Both make `folder` if its parent exists. NULL: `err` says why. */
 
-/* A new file events.out.tfevents.<time>.<host>.<process>.<n> in the folder, with the graph
- * of the first pass in `run` (may be NULL). */
+/* A new file events.out.tfevents.<time>.<host>.<process>.<n> in the folder, with the
+ * graph of the first pass in `run` (may be NULL). */
 struct history_sink *events_sink_open(const char *folder, const struct run *run,
                                       struct err *err);
 /* New tables scalars.csv and series.csv in the folder; existing ones are refused. */

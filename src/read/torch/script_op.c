@@ -15,7 +15,8 @@ static bool is_list(const struct script_machine *m, uint32_t arg)
     return arg < m->n_args && m->args[arg].datum.kind == DATUM_LIST;
 }
 
-/* The name of the next argument: its keyword, from the table (*names), or its position. */
+/* The name of the next argument: its keyword, from the table (*names), or its position.
+ */
 static struct str next_name(const struct script_arg *arg, struct str *names, uint32_t i,
                             char text[16])
 {
