@@ -103,6 +103,7 @@ class Recorder:  # ext/record/record.h
     n_ops: int
     begin_ns: int
     all_elements: bool
+    norms: bool
     mode: str
     def __new__(
         cls,
