@@ -192,7 +192,7 @@ def spoilt(folder, *words):
 
 
 def killed(folder):
-    """Rank 1 dies after step 1. The others go on: nothing of ours waits for it."""
+    """Rank 1 dies after step 1. The others go on: torchoscope does not wait for it."""
     net = make()
     handle = torchoscope.watch(net, log_freq=1, dir=folder)
 

@@ -107,7 +107,7 @@ class Same(TemporaryFolder):
 
 def train_badly(folder, force):
     """The loss jumps in step 30 and is NaN in the last; ([alarm, ...], its History, when
-    the spike was told: the number of steps seen)."""
+    the alarm about the spike came: the number of steps seen)."""
     torch.manual_seed(1)
     model, told, when = nn.Linear(4, 2), [], []
 
