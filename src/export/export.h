@@ -143,6 +143,17 @@ int export_show_page(struct json *json, struct session *session, uint32_t place,
                      const struct export_show_wanted *wanted, struct work *work,
                      struct err *err);
 
+/* The source of the class of a place's module, with the shapes of a call beside its
+ * lines: "code" of docs/json.md. `number`: of the call at this place, or EXPORT_NEWEST.
+ */
+int export_code_json(struct json *json, const struct session *session, uint32_t place,
+                     uint64_t number, struct err *err);
+/* The attributes of an object, one level: of the place, or of the attribute that the
+ * positions in `path` ("3.0"; "": none) lead to: "attributes" of docs/json.md. Runs no
+ * code of the user's. */
+int export_attributes_json(struct json *json, const struct session *session,
+                           uint32_t place, struct str path, struct err *err);
+
 /* The same as text, with the numbers that `torchoscope show --json` writes by default.
  * A tensor larger than `most` bytes, or unreadable, has none. */
 int export_row_json(struct buf *to, struct session *session, uint32_t place,
