@@ -81,6 +81,11 @@ int export_rows_json(struct json *json, const struct session *session,
                      const struct export_rows_wanted *wanted, struct work *work,
                      struct err *err);
 
+/* One pass of a recording as boxes in time, memory, and where the time goes: "timeline"
+ * of docs/json.md. UINT32_MAX: the newest complete pass. */
+int export_timeline_json(struct json *json, const struct session *session,
+                         uint32_t pass, struct work *work, struct err *err);
+
 /* The history of a training run in few columns: "history" of docs/json.md. */
 struct export_history_wanted {
     uint32_t columns; /* most of them */

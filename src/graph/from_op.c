@@ -9,27 +9,6 @@
 
 #define WORD_MOST 40 /* bytes of one argument */
 
-static const uint8_t families[OP_FAMILY_COUNT] = {
-    [OP_FAMILY_OTHER] = FAMILY_OTHER,
-    [OP_FAMILY_MATMUL] = FAMILY_LINEAR,
-    [OP_FAMILY_CONV] = FAMILY_CONV,
-    [OP_FAMILY_ATTENTION] = FAMILY_ATTENTION,
-    [OP_FAMILY_RNN] = FAMILY_LINEAR,
-    [OP_FAMILY_NORM] = FAMILY_NORM,
-    [OP_FAMILY_ACTIVATION] = FAMILY_ACTIVATION,
-    [OP_FAMILY_ELEMENTWISE] = FAMILY_ELEMENTWISE,
-    [OP_FAMILY_REDUCTION] = FAMILY_POOL,
-    [OP_FAMILY_POOL] = FAMILY_POOL,
-    [OP_FAMILY_EMBEDDING] = FAMILY_EMBEDDING,
-    [OP_FAMILY_INDEX] = FAMILY_OTHER,
-    [OP_FAMILY_VIEW] = FAMILY_VIEW,
-    [OP_FAMILY_COPY] = FAMILY_OTHER,
-    [OP_FAMILY_RANDOM] = FAMILY_ELEMENTWISE,
-    [OP_FAMILY_LOSS] = FAMILY_LOSS,
-    [OP_FAMILY_OPTIMIZER] = FAMILY_OTHER,
-    [OP_FAMILY_LINALG] = FAMILY_LINEAR,
-};
-
 /* THE TABLE of main arguments, by name without "aten::" and the underscore of in-place
  * operations. "=" is the shape of the result, "->" how many features become how many,
  * "n" how many results of which shape, "kernel" the window and channels of a
@@ -240,8 +219,7 @@ int from_op_box(struct from *from, uint32_t part, const struct op_look *look)
 {
     struct diagram_box *box = &from->parts->at[part].box;
 
-    box->family =
-        look->family < OP_FAMILY_COUNT ? families[look->family] : FAMILY_OTHER;
+    box->family = family_of_op(look->family);
     if (look->flags & OP_VIEW || look->family == OP_FAMILY_VIEW) {
         box->kind = DIAGRAM_VIEW;
         box->family = FAMILY_VIEW;
