@@ -104,9 +104,12 @@ class Browser:
         self.folder.cleanup()
 
     def open(self, path, fragment="", ready="document.body.dataset.ready"):
-        """A file, anew; waits until its script is ready."""
+        """A file or an http address, anew; waits until its script is ready."""
+        address = str(path)
+        if not address.startswith("http"):
+            address = Path(path).absolute().as_uri()
         self.call("POST", "/url", {"url": "about:blank"})
-        self.call("POST", "/url", {"url": Path(path).absolute().as_uri() + fragment})
+        self.call("POST", "/url", {"url": address + fragment})
         self.wait(f"return {ready}")
 
     def run(self, script, *arguments):
