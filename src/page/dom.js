@@ -115,11 +115,11 @@ function menuItem(item, close) {
 export function menu(anchor, items) {
     anchor.setAttribute('aria-haspopup', 'menu');
     anchor.setAttribute('aria-expanded', 'false');
-    anchor.addEventListener('click', () => {
+    anchor.onmenu = (at) => {
         const list = typeof items === 'function' ? items() : items;
         const box = el('div', {class: 'menu', role: 'menu', aria: {label: anchor.ariaLabel ||
             anchor.textContent}}, list.map((item) => menuItem(item, closeMenu)));
-        if (!popover(anchor, box)) return;
+        if (!popover(at, box)) return;
         const choices = [...box.querySelectorAll('button:not(:disabled)')];
         box.addEventListener('keydown', (event) => {
             const by = {ArrowDown: 1, ArrowUp: -1}[event.key];
@@ -129,7 +129,8 @@ export function menu(anchor, items) {
             choices[(choices.indexOf(document.activeElement) + by + n) % n].focus();
         });
         (box.querySelector('.on') || choices[0] || box).focus();
-    });
+    };
+    anchor.addEventListener('click', () => anchor.onmenu(anchor));
     return anchor;
 }
 

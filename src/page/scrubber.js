@@ -185,8 +185,8 @@ class Scrubber {
         pen.moveTo(0, bottom);
         pen.lineTo(width, bottom);
         pen.stroke();
-        this.paintAlarms(pen, axis, bottom);
         this.paintCursor(pen, axis.x(this.step()), bottom);
+        this.paintAlarms(pen, axis, bottom);
     }
 
     paintAlarms(pen, axis, bottom) {

@@ -148,11 +148,18 @@ export function topbar(views) {
         chooseTheme(isDark() ? 'light' : 'dark');
     }});
     const help = button({icon: 'help', label: 'Keys', class: 'ghost', onclick: showHelp});
+    const more = menu(button({icon: 'more', label: 'More', class: 'ghost more'}), () => [
+        {text: 'Search', icon: 'search', run: () => field.focus()},
+        ...views.filter((one) => files.has(state.file) && one.fits(files.get(state.file)))
+            .map((one) => ({text: one.title, icon: one.icon, current: one.id === state.view,
+                run: () => go({view: one.id})})),
+        ...[copy, out, theme, help].map((one) => ({text: one.ariaLabel, run: () =>
+            setTimeout(() => one.onmenu ? one.onmenu(more) : one.click())}))]);
     search.append(icon('search'), field, el('kbd', null, '/'));
     const bar = el('header', 'top', button({icon: 'table', label: 'Modules', class:
         'ghost drawer', onclick: () => document.body.classList.toggle('treeopen')}),
     el('span', 'brand', logo(), el('span', null, 'torchoscope')), fileButton,
-    status, search, el('span', 'grow'), tabs, alarms, copy, out, theme, help);
+    status, search, el('span', 'grow'), tabs, alarms, copy, out, theme, help, more);
 
     bind({keys: ['/', 'Ctrl+F'], where: 'Page', what: 'search', run: () => field.focus()});
     bind({keys: ['?'], where: 'Page', what: 'these keys', run: showHelp});

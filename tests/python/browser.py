@@ -38,6 +38,7 @@ except OSError:
     AVAILABLE, WHY = False, "needs the host name localhost (/etc/hosts)"
 KEYS = {"Enter": "\ue007", "Escape": "\ue00c", "Tab": "\ue004"}
 KEYS |= {"Backspace": "\ue003", "Shift": "\ue008"}
+KEYS |= {"End": "\ue010", "Home": "\ue011"}
 KEYS |= {"Left": "\ue012", "Up": "\ue013", "Right": "\ue014", "Down": "\ue015"}
 
 

@@ -155,7 +155,7 @@ def training():
     first = [i * 31 for i in range(steps)]
     last = [at + 30 for at in first[:-1]] + [12480]
     loss = [1.2 + 6 * math.exp(-i / 50) + 0.1 * math.sin(i * 7) for i in range(steps)]
-    loss = [value if first[i] < 11940 else "NaN" for i, value in enumerate(loss)]
+    loss = [value if last[i] < 11940 else "NaN" for i, value in enumerate(loss)]
     columns = {"columns": steps, "first": first, "last": last, "steps": [31] * steps}
     texts = [
         (11940, "alarm", "NaN", "layer1.0.conv2", "output, 25% of its values"),
