@@ -250,7 +250,7 @@ class Tree {
             [['o'], 'fold or unfold all of this class', () => fold('o')],
             [['O'], 'all of this class and all below them', () => fold('O')],
         ];
-        return table.reverse().map(([keys, what, run]) =>
+        return table.map(([keys, what, run]) =>
             bind({keys, what, run: () => this.model ? run() : false, where: WHERE,
                 within: this.list}));
     }
