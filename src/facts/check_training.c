@@ -1,10 +1,11 @@
-/* torchoscope check: the alarms in the history of a training run, as findings. */
+/* The alarms in the history of a training run, as findings. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-#include "cli/check_in.h"
+#include "facts/check_text.h"
 #include "facts/notes.h"
+#include "history/ranks.h"
 #include "text/number.h"
 
 #define MOST_TRAINING_ALARMS 1000u
