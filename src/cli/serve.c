@@ -128,7 +128,7 @@ static int serve(struct cli *cli, const struct serve_options *options, int argc,
         return -1;
     }
     server = web_server_new(shelf, &wanted, err);
-    if (server && web_server_start(server, err) == 0) {
+    if (server && web_server_start(server, &wanted, err) == 0) {
         say_address(cli, server, options);
         status = wait_for_end(&cli->work, err);
     }
@@ -161,11 +161,13 @@ const struct command serve_command = {
     .name = "serve",
     .summary = "show files, recordings and training runs in the browser",
     .usage = "FILE|FOLDER... [OPTION]...",
-    .details =
-        "Prints the address of a page, until Ctrl-C. The address has a secret token: only\n"
-        "who knows it can ask. A folder lists the models, recordings and training runs\n"
-        "below it. A training run that is being written is followed.\n"
-        "Behind a proxy (JupyterHub, Colab, VS Code), name its host with --allow-host.\n",
+    .details = "Prints the address of a page, until Ctrl-C. The address has a secret "
+               "token: only\n"
+               "who knows it can ask. A folder lists the models, recordings and "
+               "training runs\n"
+               "below it. A training run that is being written is followed.\n"
+               "Behind a proxy (JupyterHub, Colab, VS Code), name its host with "
+               "--allow-host.\n",
     .options = options_table,
     .n_options = COUNT_OF(options_table),
     .run = serve_run,

@@ -29,20 +29,6 @@ static struct str without_port(struct str host)
     return colon > end ? str_head(host, (size_t)colon) : host;
 }
 
-static bool is_ours(const struct web_server *server, struct str host)
-{
-    static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
-
-    host = without_port(host);
-    for (size_t i = 0; i < COUNT_OF(names); i++)
-        if (str_is_word(host, names[i]))
-            return true;
-    for (unsigned i = 0; i < server->n_allow_hosts; i++)
-        if (str_is_word(host, server->allow_hosts[i]))
-            return true;
-    return false;
-}
-
 static bool is_allowed(const struct web_server *server, struct str host)
 {
     host = without_port(host);
@@ -50,6 +36,17 @@ static bool is_allowed(const struct web_server *server, struct str host)
         if (str_is_word(host, server->allow_hosts[i]))
             return true;
     return false;
+}
+
+static bool is_ours(const struct web_server *server, struct str host)
+{
+    static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
+    struct str name = without_port(host);
+
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (str_is_word(name, names[i]))
+            return true;
+    return str_is_word(name, server->host) || is_allowed(server, host);
 }
 
 /* A proxy may give the host another name than the page has: one of --allow-host. */

@@ -63,7 +63,8 @@ static int bind_to(const struct sockaddr_storage *address, socklen_t len)
  * would tell it the token. */
 static bool is_taken_as_localhost(const struct sockaddr_storage *address, unsigned port)
 {
-    struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    struct sockaddr_in6 six = {.sin6_family = AF_INET6,
+                               .sin6_addr = IN6ADDR_LOOPBACK_INIT};
     struct sockaddr_storage other = {0};
     bool taken;
     int fd;
@@ -82,8 +83,7 @@ static bool is_taken_as_localhost(const struct sockaddr_storage *address, unsign
 static int find_address(const char *host, struct sockaddr_storage *ret_address,
                         socklen_t *ret_len, struct err *err)
 {
-    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
-                                   .ai_flags = AI_PASSIVE};
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
     struct addrinfo *found = NULL;
     int status = getaddrinfo(host, NULL, &hints, &found);
 

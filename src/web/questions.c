@@ -120,13 +120,13 @@ static int check_needs(const struct web_ask *ask, unsigned needs, struct err *er
                        "%s: this is not a recording; torchoscope.record() makes one",
                        session->model->path);
     if ((needs & WEB_HISTORY) && session->history_why)
-        return err_set(err, ERR_UNSUPPORTED,
-                       "%s: the history cannot be read: %s", session->model->path,
-                       session->history_why);
+        return err_set(err, ERR_UNSUPPORTED, "%s: the history cannot be read: %s",
+                       session->model->path, session->history_why);
     if ((needs & WEB_HISTORY) && !session->history)
-        return err_set(err, ERR_UNSUPPORTED,
-                       "%s: this is not a training run; torchoscope.watch() records one",
-                       session->model->path);
+        return err_set(
+            err, ERR_UNSUPPORTED,
+            "%s: this is not a training run; torchoscope.watch() records one",
+            session->model->path);
     return 0;
 }
 
@@ -198,7 +198,7 @@ static int answer_asked(struct web_ask *ask, const struct web_question *question
     out_init_buf(&out, text);
     json_init_text(&json, &out);
     if ((question->needs & WEB_RIGHT ? answer_two : answer_one)(ask, question, &json,
-                                                                 err) < 0)
+                                                                err) < 0)
         return -1;
     return text->bad ? err_set(err, ERR_LIMIT, "no memory is left for the answer") : 0;
 }
@@ -207,8 +207,7 @@ void question_answer(struct web_server *server, struct str name,
                      const struct web_request *request, struct web_answer *answer)
 {
     const struct web_question *question = find_question(name);
-    struct web_ask ask = {
-        .server = server, .request = request, .work = &server->work};
+    struct web_ask ask = {.server = server, .request = request, .work = &server->work};
     struct buf text = BUF_INIT;
     struct err err = {0};
 

@@ -54,9 +54,9 @@ void answer_error(struct web_answer *answer, unsigned status, const char *senten
 void answer_err(struct web_answer *answer, const struct err *err)
 {
     static const unsigned status[] = {
-        [ERR_NONE] = 500,      [ERR_IO] = 404,        [ERR_FORMAT] = 409,
-        [ERR_LIMIT] = 503,     [ERR_UNSUPPORTED] = 409, [ERR_NOT_FOUND] = 404,
-        [ERR_CHANGED] = 409,   [ERR_CANCELLED] = 503, [ERR_USAGE] = 400,
+        [ERR_NONE] = 500,    [ERR_IO] = 404,          [ERR_FORMAT] = 409,
+        [ERR_LIMIT] = 503,   [ERR_UNSUPPORTED] = 409, [ERR_NOT_FOUND] = 404,
+        [ERR_CHANGED] = 409, [ERR_CANCELLED] = 503,   [ERR_USAGE] = 400,
         [ERR_PYTHON] = 409,
     };
 

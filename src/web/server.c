@@ -1,5 +1,4 @@
 /* Starting and stopping. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,15 +22,19 @@ static int make_token(char to[WEB_TOKEN], struct err *err)
 static int copy_hosts(struct web_server *server, const struct web_wanted *wanted,
                       struct err *err)
 {
-    /* The address that was asked for is a name of this host, too. */
-    const char *own = wanted->host && wanted->host[0] ? wanted->host : "localhost";
+    const char *host = wanted->host && wanted->host[0] ? wanted->host : "localhost";
+    struct buf name = BUF_INIT;
 
+    if (strchr(host, ':'))
+        buf_printf(&name, "[%s]", host);
+    else
+        buf_text(&name, host);
+    server->host = name.at;
     server->allow_hosts = calloc(wanted->n_allow_hosts + 1u, sizeof(char *));
-    if (!server->allow_hosts)
+    if (name.bad || !server->allow_hosts)
         return err_set(err, ERR_LIMIT, "no memory left");
-    for (unsigned i = 0; i <= wanted->n_allow_hosts; i++) {
-        server->allow_hosts[i] =
-            strdup(i < wanted->n_allow_hosts ? wanted->allow_hosts[i] : own);
+    for (unsigned i = 0; i < wanted->n_allow_hosts; i++) {
+        server->allow_hosts[i] = strdup(wanted->allow_hosts[i]);
         if (!server->allow_hosts[i])
             return err_set(err, ERR_LIMIT, "no memory left");
         server->n_allow_hosts++;
@@ -54,14 +57,9 @@ struct web_server *web_server_new(struct shelf *shelf, const struct web_wanted *
     work_init(&server->work);
     pthread_mutex_init(&server->lock, NULL);
     pthread_cond_init(&server->more, NULL);
-    if (copy_hosts(server, wanted, err) < 0 ||
-        (!wanted->open && make_token(server->token, err) < 0))
-        goto fail;
-    server->listener = listen_on(wanted, &server->port, &server->local, err);
-    if (server->listener >= 0)
+    if (copy_hosts(server, wanted, err) == 0 &&
+        (wanted->open || make_token(server->token, err) == 0))
         return server;
-
-fail:
     web_server_free(server);
     return NULL;
 }
@@ -72,7 +70,8 @@ static void answer_for_module(void *user, const struct web_request *request,
     web_answer(user, request, ret_answer);
 }
 
-int web_server_start(struct web_server *server, struct err *err)
+int web_server_start(struct web_server *server, const struct web_wanted *wanted,
+                     struct err *err)
 {
     const struct web_host host = {.user = server,
                                   .answer = answer_for_module,
@@ -82,6 +81,9 @@ int web_server_start(struct web_server *server, struct err *err)
 
     server->module = load_http(err);
     if (!server->module)
+        return -1;
+    server->listener = listen_on(wanted, &server->port, &server->local, err);
+    if (server->listener < 0)
         return -1;
     server->http = server->module->start(server->listener, &host, &why);
     if (!server->http)
@@ -104,6 +106,7 @@ void web_server_free(struct web_server *server)
     for (unsigned i = 0; i < server->n_allow_hosts; i++)
         free(server->allow_hosts[i]);
     free(server->allow_hosts);
+    free(server->host);
     pthread_mutex_destroy(&server->lock);
     pthread_cond_destroy(&server->more);
     free(server);
@@ -124,19 +127,13 @@ const char *web_server_token(const struct web_server *server)
     return server->token;
 }
 
-/* The names in the list end with the host that was asked for. */
 void web_server_address(const struct web_server *server, struct buf *to)
 {
-    const char *own = server->allow_hosts[server->n_allow_hosts - 1];
-    bool any = strcmp(own, "0.0.0.0") == 0 || strcmp(own, "::") == 0;
+    bool any =
+        strcmp(server->host, "0.0.0.0") == 0 || strcmp(server->host, "[::]") == 0;
 
-    if (server->local || any)
-        buf_text(to, "http://localhost");
-    else if (strchr(own, ':'))
-        buf_printf(to, "http://[%s]", own);
-    else
-        buf_printf(to, "http://%s", own);
-    buf_printf(to, ":%u/", server->port);
+    buf_printf(to, "http://%s:%u/", server->local || any ? "localhost" : server->host,
+               server->port);
     if (server->token[0])
         buf_printf(to, "?token=%s", server->token);
 }

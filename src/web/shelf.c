@@ -168,7 +168,8 @@ static void learn(struct shelf *shelf, struct shelf_item *item)
 
     pthread_mutex_lock(&shelf->lock);
     /* shelf_look() may have told of this change. */
-    news = !facts->opened || facts->why || facts->has != has || item->seen != item->stamp;
+    news =
+        !facts->opened || facts->why || facts->has != has || item->seen != item->stamp;
     facts->opened = true;
     facts->why = NULL;
     facts->kind = kind_of(session);
@@ -245,7 +246,7 @@ struct shelf_item *shelf_find(struct shelf *shelf, struct str id)
 
 /* The session of the item that was used longest ago, if nobody uses it; the lock is
  * held. */
-static struct session *take_oldest(struct shelf *shelf, const struct shelf_item *not)
+static struct session *take_oldest(struct shelf *shelf, const struct shelf_item * not )
 {
     struct shelf_item *oldest = NULL;
     struct session *session;
@@ -253,7 +254,7 @@ static struct session *take_oldest(struct shelf *shelf, const struct shelf_item 
     for (uint32_t i = 0; i < shelf->n && shelf->n_open > SHELF_OPEN; i++) {
         struct shelf_item *item = shelf->items[i];
 
-        if (item->open && item != not && (!oldest || item->used < oldest->used))
+        if (item->open && item != not &&(!oldest || item->used < oldest->used))
             oldest = item;
     }
     if (!oldest || pthread_mutex_trylock(&oldest->lock) != 0)

@@ -54,7 +54,8 @@ uint64_t shelf_stamp(const char *path);
 
 /* Adds an item with a copy of the texts in `facts`; the id is made unique. The lock is
  * held. NULL: no memory is left. */
-struct shelf_item *shelf_put(struct shelf *shelf, const struct export_shelf_file *facts);
+struct shelf_item *shelf_put(struct shelf *shelf,
+                             const struct export_shelf_file *facts);
 /* Its answers changed. The lock is held. */
 void shelf_changed(struct shelf *shelf, struct shelf_item *item);
 /* What a summary says of a run. The lock is held. */

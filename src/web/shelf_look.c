@@ -109,7 +109,8 @@ int shelf_writer(struct history *history)
     return (int)number;
 }
 
-void shelf_learn_training(struct shelf_item *item, const struct history_summary *summary)
+void shelf_learn_training(struct shelf_item *item,
+                          const struct history_summary *summary)
 {
     struct export_shelf_file *facts = &item->facts;
 
@@ -223,9 +224,9 @@ static struct export_shelf_file facts_of(const struct file_row *row)
         .name = row->name,
         .path = row->path,
         .format = row->format,
-        .kind = row->trained                    ? "run"
-                : row->has & SESSION_CALLS      ? "recording"
-                                                : "file",
+        .kind = row->trained               ? "run"
+                : row->has & SESSION_CALLS ? "recording"
+                                           : "file",
         .why = row->state == FILE_TROUBLE ? row->why : NULL,
         .opened = row->state != FILE_PENDING,
         .judged = row->state == FILE_JUDGED,

@@ -7,7 +7,10 @@
 
 #define FILE_OF(path, type, text)                                                      \
     {                                                                                  \
-        path, type, {text, sizeof text - 1}                                            \
+        path, type,                                                                    \
+        {                                                                              \
+            text, sizeof text - 1                                                      \
+        }                                                                              \
     }
 
 static const struct {

@@ -23,9 +23,9 @@
 #include "web/shelf.h"
 
 struct web_wanted {
-    const char *host; /* to listen on; NULL: 127.0.0.1 */
-    unsigned port;    /* 0: any */
-    unsigned tries;   /* further ports, if this one is taken */
+    const char *host;               /* to listen on; NULL: 127.0.0.1 */
+    unsigned port;                  /* 0: any */
+    unsigned tries;                 /* further ports, if this one is taken */
     const char *const *allow_hosts; /* further names of this host, of proxies */
     unsigned n_allow_hosts;
     bool open; /* no token: only for pages that promise their bare address */
@@ -34,8 +34,9 @@ struct web_wanted {
 /* A server that is not started: web_answer() works. Takes the shelf. */
 struct web_server *web_server_new(struct shelf *shelf, const struct web_wanted *wanted,
                                   struct err *err);
-/* Starts its threads. ERR_UNSUPPORTED: this build has no server. */
-int web_server_start(struct web_server *server, struct err *err);
+/* Listens, and starts its threads. ERR_UNSUPPORTED: this build has no server. */
+int web_server_start(struct web_server *server, const struct web_wanted *wanted,
+                     struct err *err);
 /* Cancels questions, ends all connections and frees everything; NULL is allowed. */
 void web_server_free(struct web_server *server);
 

@@ -13,6 +13,7 @@
 
 struct web_server {
     struct shelf *shelf;
+    char *host;         /* as Host names the address that was asked for */
     char **allow_hosts; /* owned */
     unsigned n_allow_hosts;
     char token[WEB_TOKEN]; /* "": none */

@@ -19,9 +19,9 @@ static void write_has(struct json *json, unsigned has)
     static const struct {
         unsigned flag;
         const char *name;
-    } names[] = {{SESSION_GRAPH, "graph"},     {SESSION_OPS, "ops"},
-                 {SESSION_CALLS, "calls"},     {SESSION_HISTORY, "history"},
-                 {SESSION_VALUES, "values"},   {SESSION_RANKS, "ranks"}};
+    } names[] = {{SESSION_GRAPH, "graph"},   {SESSION_OPS, "ops"},
+                 {SESSION_CALLS, "calls"},   {SESSION_HISTORY, "history"},
+                 {SESSION_VALUES, "values"}, {SESSION_RANKS, "ranks"}};
 
     json_array(json, "has");
     for (size_t i = 0; i < COUNT_OF(names); i++)

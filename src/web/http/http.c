@@ -194,8 +194,8 @@ static void completed(void *user, struct MHD_Connection *connection, void **at,
 
 static struct MHD_Daemon *start_daemon(struct web_http *http, int listener)
 {
-    const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME |
-                           MHD_USE_ITC;
+    const unsigned flags =
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC;
     sigset_t all, before;
     struct MHD_Daemon *daemon;
 
@@ -256,8 +256,10 @@ const struct web_http_module *torchoscope_http(void);
 __attribute__((visibility("default"))) const struct web_http_module *
 torchoscope_http(void)
 {
-    static const struct web_http_module module = {
-        .version = WEB_HTTP_VERSION, .start = start, .wake = streams_wake, .stop = stop};
+    static const struct web_http_module module = {.version = WEB_HTTP_VERSION,
+                                                  .start = start,
+                                                  .wake = streams_wake,
+                                                  .stop = stop};
 
     return &module;
 }

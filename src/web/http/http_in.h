@@ -70,12 +70,12 @@ bool http_thread(pthread_t *thread, void *(*run)(void *), void *user);
 int pool_start(struct web_http *http);
 /* Suspends the connection until the job is done. False: the server ends. */
 bool pool_add(struct web_http *http, struct http_job *job);
-void pool_stop(struct web_http *http); /* sets `ending`; answers in progress are waited for */
+void pool_stop(
+    struct web_http *http); /* sets `ending`; answers in progress are waited for */
 
 /* The response of a stream; NULL: there are too many. */
 struct MHD_Response *stream_response(struct web_http *http,
-                                     struct MHD_Connection *connection,
-                                     uint64_t since);
+                                     struct MHD_Connection *connection, uint64_t since);
 void streams_wake(struct web_http *http);
 
 /* For MHD_OPTION_NOTIFY_CONNECTION. */
