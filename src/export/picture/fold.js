@@ -145,7 +145,7 @@ const changed = () => options.onChange?.();
 
 /** What callbacks are told of a box. */
 const about = (b) => (b === NONE ? null : {id: idOf(b), name: nameOf(b),
-    text: textOf(box.full, b), group: isGroup(b), call: box.number[b]});
+    around: nameAround(b), group: isGroup(b), call: box.number[b]});
 
 /* --- Current, selected, lit */
 
@@ -154,7 +154,7 @@ function setCurrent(b, key) {
     current = b;
     byKey = Boolean(key) && b !== NONE;
     if (b !== NONE) selected = b;
-    if (selected !== before) options.onSelect?.(about(selected));
+    if (selected !== before) options.onSelect?.(about(selected), byKey);
     announce();
     relight();
     paintLater();

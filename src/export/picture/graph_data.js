@@ -151,6 +151,13 @@ function inside(i) {
     return list;
 }
 
+/** The full name of the innermost module around a box, or its own. */
+function nameAround(b) {
+    let at = b;
+    while (at > 0 && !nameOf(at)) at = box.parent[at];
+    return at > 0 ? nameOf(at) : '';
+}
+
 /** The boxes of a module: one for each of its calls. */
 function boxesOf(name) {
     if (!names) {

@@ -7,7 +7,9 @@
        colour, root, select, zoom: how it begins; all may be left out
        inputs: 'Input',      inputs are "Input 0" and "Input 1", not forward's names
        notes(name),          further lines of a tooltip
-       onSelect(box), onHover(box), onDrag(name): {id, name, text, group, call} or null
+       onSelect(box, byKey), onHover(box): {id, name, around, group, call} or null; name:
+       the full name of its module, or that of the module around it
+     onDrag(name),         boxes can be dragged elsewhere, as text
        onIn(box), onUp(),    true: someone else shows what is inside
        onMore(ids),          the data has not what is inside these groups: ask, update()
        onRoot(), onScene(), onPress(), onChange(): something else is shown
@@ -198,7 +200,7 @@ function update(given, more = []) {
 
 /** Selects a module by its full name and brings it into view; null: nothing. */
 function select(name) {
-    if (selected !== NONE && nameOf(selected) === name) return;
+    if (selected !== NONE && nameAround(selected) === (name || '')) return;
     const b = name === null ? NONE : boxNamed(name), at = b === NONE ? b : shownFor(b);
     current = selected = at;
     byKey = false;

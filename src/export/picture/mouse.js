@@ -39,7 +39,8 @@ function makeHandle() {
         pointers.clear();
         hideTip();
         event.dataTransfer.effectAllowed = 'copy';
-        event.dataTransfer.setData('text/plain', handle.dataset.name);
+        for (const type of ['text/plain', 'application/x-torchoscope-place'])
+            event.dataTransfer.setData(type, handle.dataset.name);
         options.onDrag?.(handle.dataset.name);
     };
     handle.hidden = true;
