@@ -4,6 +4,7 @@ import {isStatic, onStatus} from './api.js';
 import {closeMenu, el, failure, icon} from './dom.js';
 import {details} from './details.js';
 import {onTheme, setTheme} from './draw.js';
+import {graphView} from './graph_view.js';
 import {bind} from './keys.js';
 import {connection, files, onConnection, onNews, startLive} from './live.js';
 import {connectionBanner, nothingOpen, tokenMissing, waiting} from './notices.js';
@@ -15,6 +16,7 @@ import {tree} from './tree.js';
 /* THE TABLE of views, in the order of the bar. The first one that fits a file opens.
    wide: without the tree at the left; hidden: not in the bar. */
 const views = [
+    graphView,
     details,
 ];
 
