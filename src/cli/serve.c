@@ -1,6 +1,5 @@
 /* torchoscope serve: files, recordings and training runs on a page in the browser. */
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,22 +40,28 @@ static void on_signal(int number)
     (void)!write(wake_fd, "!", 1);
 }
 
-/* Until Ctrl-C or SIGTERM; a second one ends the program at once. */
-static int wait_for_end(struct work *work, struct err *err)
+/* From now on Ctrl-C and SIGTERM end the wait; a second one ends the program at once.
+ * *ret_fd is readable then. */
+static int catch_end(int *ret_fd, struct err *err)
 {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
-    struct pollfd ready = {.events = POLLIN};
     int fds[2];
 
     if (background_pipe(fds, err) < 0)
         return -1;
+    *ret_fd = fds[0];
     wake_fd = fds[1];
-    ready.fd = fds[0];
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    while (!work_cancelled(work) && poll(&ready, 1, -1) <= 0)
-        ;
     return 0;
+}
+
+static void wait_for_end(int fd)
+{
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+
+    while (poll(&ready, 1, -1) <= 0)
+        ;
 }
 
 static int fill(struct shelf *shelf, int argc, char **argv, struct work *work,
@@ -119,7 +124,7 @@ static int serve(struct cli *cli, const struct serve_options *options, int argc,
                                       .n_allow_hosts = options->allow_hosts.n};
     struct shelf *shelf = shelf_new(err);
     struct web_server *server = NULL;
-    int status = -1;
+    int status = -1, end = -1;
 
     if (!shelf)
         return -1;
@@ -128,9 +133,11 @@ static int serve(struct cli *cli, const struct serve_options *options, int argc,
         return -1;
     }
     server = web_server_new(shelf, &wanted, err);
-    if (server && web_server_start(server, &wanted, err) == 0) {
+    if (server && catch_end(&end, err) == 0 &&
+        web_server_start(server, &wanted, err) == 0) {
         say_address(cli, server, options);
-        status = wait_for_end(&cli->work, err);
+        wait_for_end(end);
+        status = 0;
     }
     web_server_free(server);
     return status;
