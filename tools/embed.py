@@ -13,8 +13,10 @@ import bundle
 
 def literal(text):
     """One C string for each line; JSON quotes ASCII as C does, and C knows the escapes
-    of other characters (an emoji would be two)."""
-    lines = [json.dumps(line) for line in text.splitlines(keepends=True)]
+    of other characters (an emoji would be two). ?? could begin a trigraph."""
+    lines = [
+        json.dumps(line).replace("??", "?\\?") for line in text.splitlines(keepends=True)
+    ]
     return "\n    ".join(lines)
 
 

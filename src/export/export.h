@@ -69,6 +69,18 @@ void export_numbers(struct json *json, const struct stats *stats, enum dtype dty
                     const int64_t *shape, int rank);
 void export_info_json(struct json *json, const struct session *session);
 
+/* Every place of the model in columns, for a tree on a page: "rows" of docs/json.md.
+ * Errors about what is wanted come before anything is written. */
+struct export_rows_wanted {
+    const char *columns; /* ids, separated by commas: only the cells of these, without
+                            the places; NULL: the places and the usual columns */
+    const char *step;    /* of a training run: a number or "newest"; NULL: the session's,
+                            or the newest */
+};
+int export_rows_json(struct json *json, const struct session *session,
+                     const struct export_rows_wanted *wanted, struct work *work,
+                     struct err *err);
+
 /* The history of a training run in few columns: "history" of docs/json.md. */
 struct export_history_wanted {
     uint32_t columns; /* most of them */

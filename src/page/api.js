@@ -95,7 +95,8 @@ export function ask(name, params = {}) {
     const key = `${name}?${query(params)}`;
     if (isStatic) return answered(name, key);
     const now = versions.get(params.file), kept = cache.get(key);
-    const version = now && now[LASTING.has(name) ? 'model' : 'version'];
+    const version = now && (LASTING.has(name) && now.model !== undefined ? now.model :
+        now.version);
     cache.delete(key);
     if (kept && kept.version === version) {
         cache.set(key, kept);

@@ -18,7 +18,7 @@ export const details = {
                 if (closed) return;
                 stage.replaceChildren(el('div', 'viewbar', breadcrumb(model, at, (name) =>
                     go({at: name}))), el('dl', 'facts', model.columns.flatMap((column) =>
-                    column.text[at] < 0 ? [] : [el('dt', null, column.head || column.id),
+                    !model.cell(column, at) ? [] : [el('dt', null, column.title),
                         el('dd', null, model.cell(column, at))])));
             } catch (error) {
                 if (!closed) stage.replaceChildren(failure(error, draw));

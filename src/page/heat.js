@@ -1,91 +1,70 @@
-/* heat.js - cells over steps: where columns of steps lie, and shades as pixels. */
+/* heat.js - the scales of the heat maps of modules: which colour a number has. A scale is
+   {ramp, at(value) -> place on the ramp, ticks: [[place in the legend, text]], of(place in
+   the legend) -> value, cut: 'low', 'high' ...}. */
 
-import {el} from './dom.js';
-import {onTheme, rampAt} from './draw.js';
+import {ramp} from './draw.js';
+import {MINUS} from './text.js';
 
-/** Of columns that begin with the steps `first`: the one that holds a step, or the nearest
-    before it. */
-export function columnAt(first, step) {
-    let low = 0, high = first.length;
-    while (high - low > 1) {
-        const middle = (low + high) >> 1;
-        if (first[middle] <= step) low = middle;
-        else high = middle;
+const DECADES = 5;
+export const HEALTHY = [1e-4, 1e-2]; // of update / weight
+
+/** 0.01, 1, 1e+06 */
+const decade = (power) => power < -4 || power > 4 ?
+    `1e${power < 0 ? MINUS : ''}${Math.abs(power)}` : String(+(10 ** power).toFixed(4));
+
+/** Logarithmic, from the smallest to the largest value in half decades; of more than five
+    those around the median. values: finite; they are sorted. */
+export function gradientScale(values) {
+    const list = values.filter((one) => one > 0).sort((a, b) => a - b);
+    const half = (value, round) => round(Math.log10(value) * 2) / 2;
+    let low = half(list[0] ?? .1, Math.floor), high = half(list.at(-1) ?? 1, Math.ceil);
+    const least = low, most = Math.max(high, low + .5);
+    high = most;
+    if (high - low > DECADES) {
+        const middle = half(list[list.length >> 1], Math.round);
+        high = Math.min(high, Math.max(low + DECADES, middle + DECADES / 2));
+        low = high - DECADES;
     }
-    return low;
+    const ticks = [], place = (power) => (power - low) / (high - low);
+    for (let power = Math.ceil(low + .2); power <= high - .2; power++)
+        ticks.push([place(power), decade(power)]);
+    if (low > least && ticks.length) ticks[0][1] = `\u2264 ${ticks[0][1]}`;
+    if (high < most && ticks.length) ticks.at(-1)[1] = `\u2265 ${ticks.at(-1)[1]}`;
+    return {ramp: 'heat', ticks, at: (value) => place(Math.log10(value)),
+        of: (at) => 10 ** (low + at * (high - low))};
 }
 
-/** The steps of an axis: {first, end}, without `end`. Of a live run it ends a little behind
-    the newest step: new columns have room, and the others stay where they are. */
-export function stepRange(first, newest, live) {
-    const span = newest - first + 1, unit = live ? 2 ** (Math.floor(Math.log2(span)) - 4) : 1;
-    return {first, end: first + (unit > 1 ? Math.ceil(span / unit) * unit : span)};
-}
+/** Always the same: neutral where it is healthy, a jump at the edges. */
+export const ratioScale = {
+    ramp: 'div',
+    at(value) {
+        const x = Math.log10(value) + 3, far = Math.abs(x);
+        const side = far <= 1 ? x * .035 :
+            Math.sign(x) * (.2 + .8 * Math.min(1, (far - 1) / 2));
+        return .5 + side / 2;
+    },
+    of: (at) => 10 ** (6 * at - 6),
+    ticks: [[0, `1e${MINUS}6`], [1 / 3, `1e${MINUS}4`], [.5, 'healthy'], [2 / 3, `1e${MINUS}2`],
+        [1, '1']],
+};
 
-/** x of a step, in px; and the step at x. */
-export const stepX = ({first, end}, step, width) => (step - first) / (end - first) * width;
-export const stepAt = ({first, end}, x, width) => Math.max(first, Math.min(end - 1,
-    Math.floor(first + x / width * (end - first))));
+/** A share, up to 20%. */
+export const deadScale = {
+    ramp: 'density',
+    at: (value) => .04 + .96 * Math.min(1, value / .2) ** .7,
+    of: (at) => at * .2,
+    ticks: [[0, '0'], [.25, '5%'], [.5, '10%'], [1, '\u2265 20%']],
+};
 
-/** Where columns {first, last, steps} lie, as [left, width] in whole pixels of the screen: up
-    to the next one, because not every step is logged. */
-export function columnSpans({first, last, steps}, range, width) {
-    const scale = devicePixelRatio || 1, n = first.length;
-    const at = (step) => Math.round(stepX(range, step, width) * scale) / scale;
-    return first.map((from, i) => {
-        const each = i > 0 && i === n - 1 && !(steps && steps[i] > 1) ? from - first[i - 1] : 1;
-        const to = i + 1 < n ? first[i + 1] :
-            Math.max(last[i] + 1, Math.min(range.end, from + each));
-        const left = at(from);
-        return [left, Math.max(1 / scale, at(to) - left)];
-    });
-}
+/** 'low', 'high' or '': outside of what is healthy. */
+export const ratioWord = (value) => value < HEALTHY[0] ? 'low' : value > HEALTHY[1] ? 'high' : '';
 
-/** Bytes of base64. */
-export const bytesOf = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+export const colour = (scale, value) => ramp(scale.ramp, scale.at(value));
 
-let shades = null; // colours of the codes
-onTheme(() => { shades = null; });
-
-function shadeTable() {
-    if (shades) return shades;
-    shades = new Uint32Array(256);
-    const bytes = new Uint8Array(shades.buffer);
-    for (let code = 1; code < 256; code++)
-        bytes.set([...rampAt('density', 0.04 + 0.96 * (code / 255) ** 1.4), 255], 4 * code);
-    return shades;
-}
-
-/** Columns of codes (255 x the root of share / largest; 0: nothing) as a picture of one
-    pixel a cell, of which only new columns are made again. */
-export class Shades {
-    constructor() {
-        this.picture = el('canvas', {width: 1, height: 1});
-        this.made = [];
-        this.colours = null;
-    }
-
-    update(cells) {
-        const n = cells.length, rows = n ? cells[0].length : 0, {picture} = this;
-        const colours = shadeTable(), pen = picture.getContext('2d');
-        if (this.colours !== colours || picture.height !== rows || picture.width < n) {
-            picture.width = n + 64;
-            picture.height = rows || 1;
-            this.made = [];
-            this.colours = colours;
-        }
-        cells.forEach((codes, i) => {
-            if (this.made[i] === codes) return;
-            const image = new ImageData(1, rows), pixels = new Uint32Array(image.data.buffer);
-            codes.forEach((code, k) => { pixels[k] = colours[code]; });
-            pen.putImageData(image, i, 0);
-            this.made[i] = codes;
-        });
-    }
-
-    paint(pen, spans, height) {
-        pen.imageSmoothingEnabled = false;
-        spans.forEach(([left, width], i) => this.made[i] && pen.drawImage(this.picture, i, 0,
-            1, this.picture.height, left, 0, width, height));
+/** Fills a strip with the scale. */
+export function paintLegend(pen, width, height, scale) {
+    for (let x = 0; x < width; x++) {
+        pen.fillStyle = colour(scale, scale.of((x + .5) / width));
+        pen.fillRect(x, 0, 1, height);
     }
 }

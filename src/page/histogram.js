@@ -2,9 +2,10 @@
    zero, what is not finite, the cursor, and the numbers of the cursor's step. */
 
 import {button, el, icon, menu, svgEl} from './dom.js';
-import {canvas, hatch, token} from './draw.js';
-import {Shades, columnAt, columnSpans, stepAt, stepX} from './heat.js';
+import {cell, columnOf, hatched} from './axis.js';
+import {canvas, stepAxis, token} from './draw.js';
 import {axisPlace, badWords, cellWords, numbersOf, stepsText} from './series.js';
+import {Shades} from './shades.js';
 import {go} from './state.js';
 import {NONE, brief, long, short} from './text.js';
 
@@ -13,16 +14,16 @@ const inside = (y, height) => Math.max(0.5, Math.min(height - 0.5, y));
 /** Values by column as a path; `at` gives y, or null for a gap. */
 function linePath(spans, at) {
     let path = '', down = false;
-    spans.forEach(([left, width], i) => {
-        const y = at(i);
+    spans.forEach(([left, right], i) => {
+        const y = at(i), middle = ((left + right) / 2).toFixed(1);
         if (y === null) {
             down = false;
             return;
         }
         path += `${down ? 'L' : `M${left.toFixed(1)} ${y.toFixed(1)}L`}` +
-            `${(left + width / 2).toFixed(1)} ${y.toFixed(1)}`;
+            `${middle} ${y.toFixed(1)}`;
         if (i + 1 === spans.length || at(i + 1) === null)
-            path += `L${(left + width).toFixed(1)} ${y.toFixed(1)}`;
+            path += `L${right.toFixed(1)} ${y.toFixed(1)}`;
         down = true;
     });
     return path;
@@ -91,20 +92,22 @@ export class Histogram {
         return this.trace.axis && this.trace.cells.length ? this.trace.axis.rows : 1;
     }
 
+    axis() {
+        return stepAxis(this.host.range(), this.plot.clientWidth);
+    }
+
     stepAtX(x) {
-        const {first, last} = this.columns, at = this.columnAtX(x);
-        const step = stepAt(this.host.range(), x, this.plot.clientWidth);
-        return Math.max(first[at], Math.min(last[at], step));
+        const at = this.columnAtX(x), {first, last} = this.columns;
+        return Math.max(first[at], Math.min(last[at], Math.floor(this.axis().step(x))));
     }
 
     columnAtX(x) {
-        return columnAt(this.columns.first, stepAt(this.host.range(), x,
-            this.plot.clientWidth));
+        return columnOf(this.columns, this.axis().step(x));
     }
 
     /** The column of the cursor. */
     column() {
-        return columnAt(this.columns.first, this.host.step());
+        return columnOf(this.columns, this.host.step());
     }
 
     take(trace, columns) {
@@ -139,13 +142,12 @@ export class Histogram {
     paint(pen, width, height) {
         if (!this.trace) return;
         const {trace, columns} = this, mask = badWords(trace, this.column())?.mask;
-        this.spans = columnSpans(columns, this.host.range(), width);
+        const {x} = stepAxis(this.host.range(), width);
+        this.spans = columns.first.map((_, i) => cell(columns, i, x));
         if (this.constant === null && trace.cells.length)
             this.shades.paint(pen, this.spans, height);
-        pen.fillStyle = hatch(pen);
-        this.spans.forEach(([left, wide], i) => {
-            if (trace.bad[i] > 0 && !mask) pen.fillRect(left, 0, Math.max(2, wide), height);
-        });
+        this.spans.forEach(([left, right], i) => trace.bad[i] > 0 && !mask &&
+            hatched(pen, left, 0, Math.max(2, right - left), height));
         this.paintLines(width, height);
         this.placeCursor();
     }
@@ -173,8 +175,7 @@ export class Histogram {
     placeCursor() {
         const {first, end} = this.host.range(), step = this.host.step();
         this.cursor.classList.toggle('off', step < first || step >= end);
-        this.cursor.style.left =
-            `${Math.round(stepX({first, end}, step + 0.5, this.plot.clientWidth))}px`;
+        this.cursor.style.left = `${Math.round(this.axis().x(step + 0.5))}px`;
     }
 
     /** Caption and numbers of the cursor's step. */
@@ -215,10 +216,10 @@ export class Histogram {
         const {plot, trace, columns} = this, rows = this.rows(), height = plot.clientHeight;
         const at = this.at = Math.min(columns.first.length - 1, column);
         const line = this.row = Math.max(0, Math.min(rows - 1, row));
-        const [left, wide] = this.spans[at], high = height / rows;
+        const [left, right] = this.spans[at], high = height / rows;
         const value = trace.line ? trace.ratio[at] : null;
         const top = trace.line ? value === null ? 0 : this.y(value, height) : line * high;
-        Object.assign(this.frame.style, {left: `${left + wide / 2}px`, top: `${top +
+        Object.assign(this.frame.style, {left: `${(left + right) / 2}px`, top: `${top +
             (trace.line ? 0 : high / 2)}px`});
         const lines = cellWords(trace, columns, at, line);
         this.tip.replaceChildren(...lines.map((text) => el('div', null, text)));

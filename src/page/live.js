@@ -33,11 +33,12 @@ function setStatus(status, retry = 0) {
 /** Takes a document `shelf` or `news`. */
 function take(shelf) {
     const changed = [];
-    if (shelf.since === undefined)
+    if (shelf.complete !== false)
         for (const id of files.keys())
             if (!shelf.files.some((file) => String(file.id) === id)) files.delete(id);
     for (const file of shelf.files) {
-        file.id = String(file.id);
+        file.id = String(file.file);
+        file.step = file.newest_step ?? null;
         file.has = file.has || [];
         const before = files.get(file.id);
         files.set(file.id, file);
@@ -85,8 +86,8 @@ async function poll() {
     connection.polling = true;
     for (;;) {
         const answer = await (await get(`api/news?since=${since}`)).json();
-        take({since, ...answer});
-        since = answer.now ?? since;
+        take(answer);
+        since = answer.news;
         await sleep(document.hidden ? 5 * POLL : POLL);
     }
 }

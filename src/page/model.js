@@ -2,9 +2,10 @@
 
 import {ask} from './api.js';
 
+/* Bits of rows/row_state.h. */
 export const FLAGS = {
-    frozen: 1, notCalled: 2, tied: 4, alarm: 8, alarmInside: 16, carries: 32, warning: 64,
-    warningInside: 128,
+    alarm: 2, warning: 4, carries: 8, notCalled: 16, frozen: 32, tied: 64, shared: 128,
+    guessed: 256, hidden: 512,
 };
 
 class Places {
@@ -13,12 +14,14 @@ class Places {
             flagBits: rows.flags, columns: rows.columns || [], rows});
         this.kinds = rows.what;
         this.names = null;
-        this.runs = new Map((rows.runs || []).map(([first, many, period]) =>
-            [first, {many, period: period || 1}]));
+        this.parent[0] = -1;
+        const {first, count, pairs} = rows.runs || {first: []};
+        this.runs = new Map(first.map((place, i) => [place,
+            {i, many: count[i], pairs: pairs[i] > 0}]));
     }
 
     text(i) {
-        return i < 0 ? '' : this.rows.texts[i];
+        return this.rows.texts[i] ?? '';
     }
 
     /** Its own name, the last part of the full one. */
@@ -26,7 +29,7 @@ class Places {
         return this.text(this.rows.name[i]);
     }
 
-    /** '' for the root. */
+    /** '' for the root, whose name is that of the file. */
     full(i) {
         const parts = [];
         for (let at = i; at > 0; at = this.parent[at]) parts.push(this.name(at));
@@ -87,9 +90,18 @@ class Places {
         return this.columns.find((one) => one.id === id) || null;
     }
 
-    /** The text of a column at a place. */
+    /** The text of a column at a place; '' if it was not asked for. */
     cell(column, i) {
-        return this.text(column.text[i]);
+        return column.text ? this.text(column.text[i]) : '';
+    }
+
+    /** Marks places, and those above them, that alarms of a training name. */
+    addAlarms(alarms) {
+        for (const {severity, name, place} of alarms) {
+            let at = severity === 'note' ? -1 : place ?? this.find(name ?? null);
+            const flag = severity === 'alarm' ? FLAGS.alarm : FLAGS.warning;
+            for (; at >= 0; at = this.parent[at]) this.flagBits[at] |= flag;
+        }
     }
 }
 

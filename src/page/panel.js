@@ -1,8 +1,8 @@
 /* panel.js - one of the columns A to E: the module, its histograms, the axis of steps. */
 
 import {AskError} from './api.js';
+import {stepRange} from './axis.js';
 import {button, copyText, el, emptyState, failure, loading, menu} from './dom.js';
-import {stepRange} from './heat.js';
 import {Histogram} from './histogram.js';
 import {connection, files} from './live.js';
 import {FLAGS, places, training} from './model.js';
@@ -141,7 +141,7 @@ export class Panel {
         const run = await training(file), of = {file: file.id, place};
         if (!alive()) return;
         const has = (phase) => run.phases.some((one) => one.phase === phase &&
-            one.scalar_columns.columns);
+            one.columns.columns);
         if (!this.parts || this.of !== JSON.stringify(of)) {
             this.parts = [has('train') && 'train', has('eval') && 'eval'].filter(Boolean)
                 .map((phase) => new ModuleSeries({...of, phase}));
@@ -164,7 +164,7 @@ export class Panel {
 
     /** The axis: the steps of the page; while the cursor is held nothing moves. */
     setRange(file, run) {
-        const columns = run.phases.map((one) => one.scalar_columns).filter((one) =>
+        const columns = run.phases.map((one) => one.columns).filter((one) =>
             one.columns);
         const first = Math.min(...columns.map((one) => one.first[0]));
         this.newest = Math.max(...columns.map((one) => one.last[one.columns - 1]));

@@ -2,7 +2,7 @@
    columns are asked for again, as traces that a plot can show. */
 
 import {ask} from './api.js';
-import {bytesOf} from './heat.js';
+import {bytesOf} from './shades.js';
 import {MINUS, commas, number, share, short} from './text.js';
 
 const COLUMNS = 160, ROWS = 48, MOST_CALLS = 8;

@@ -3,7 +3,8 @@
 
 import {el, emptyState, failure, icon, loading} from './dom.js';
 import {bind} from './keys.js';
-import {FLAGS, places as placesOf} from './model.js';
+import {files} from './live.js';
+import {FLAGS, places as placesOf, training} from './model.js';
 import {go, state} from './state.js';
 import {DOTS, TIMES, commas} from './text.js';
 import {TreeRows} from './tree_rows.js';
@@ -53,21 +54,30 @@ class Tree {
         const before = this.model && this.model.n === model.n ? this.folds : null;
         this.model = model;
         const anyModule = model.rows.what.some((what) => model.rows.kinds[what] === 'module');
-        this.folds = new TreeRows(model, (i) => i === 0 || (anyModule ? model.isModule(i) :
-            model.kind(i) !== 'value'));
+        this.folds = new TreeRows(model, (i) => i === 0 || (!model.has(i, FLAGS.hidden) &&
+            (anyModule ? model.isModule(i) : model.kind(i) !== 'value')));
         if (before) this.folds.open.set(before.open);
         else if (state.open.length) this.folds.openOnly(state.open);
-        this.column = model.column(state.colour) || model.column('params') ||
-            model.columns.find((one) => one.number) || null;
+        const columns = model.columns.filter((one) => one.text);
+        this.column = columns.find((one) => one.id === 'params') ||
+            columns.find((one) => one.number) || null;
         const many = model.rows.what.filter((_, i) => this.folds.shown(i)).length;
         this.head.replaceChildren(el('b', null, anyModule ? 'Modules' : 'Tensors'),
             el('span', 'dim3 grow', commas(many)),
-            el('span', 'dim3', this.column ? this.column.head : ''));
+            el('span', 'dim3', this.column ? this.column.title : ''));
         if (model.n > 1) this.stage.replaceChildren(this.head, this.list);
         else this.stage.replaceChildren(emptyState('No modules', 'This file names none.'));
         this.reveal();
+        this.markAlarms();
     }
 
+    async markAlarms() {
+        const file = files.get(this.file), {model} = this;
+        const document = file && await training(file).catch(() => null);
+        if (!document || model !== this.model) return;
+        model.addAlarms(document.alarms);
+        this.update();
+    }
 
     /** Opens what is above the selected place and brings it into view. */
     reveal() {
@@ -106,22 +116,20 @@ class Tree {
     }
 
     mark(i) {
-        const {model} = this, is = (flag) => model.has(i, flag);
-        if (is(FLAGS.alarm | FLAGS.alarmInside))
-            return el('span', {class: 'al', title: is(FLAGS.alarm) ? 'alarm' : 'alarm inside'},
-                icon('alarm'));
-        if (is(FLAGS.warning | FLAGS.warningInside))
-            return el('span', {class: 'wl', title: 'warning'}, icon('alarm'));
-        return null;
+        const bad = this.model.has(i, FLAGS.alarm);
+        return bad || this.model.has(i, FLAGS.warning) ? el('span', {class: bad ? 'al' : 'wl',
+            title: bad ? 'alarm' : 'warning'}, icon('alarm')) : null;
     }
 
     value(row) {
         const {column, model} = this;
         if (!column) return null;
-        const n = column.number ? column.number[row.place] : null;
-        const whole = column.number ? column.number[0] : 0;
+        const run = model.runs.get(row.place), all = run && run.many === row.many;
+        const n = all ? column.run_number?.[run.i] : column.number?.[row.place];
+        const whole = column.whole ?? 0;
+        const text = all ? model.text(column.run_text[run.i]) : model.cell(column, row.place);
         const part = n > 0 && whole > 0 && row.place > 0 ? n / whole * 46 : 0;
-        return el('span', 'value', el('span', null, model.cell(column, row.place) || '\u2013'),
+        return el('span', 'value', el('span', null, text || '\u2013'),
             part >= 1 ? el('i', {style: {width: `${part}px`}}) : null);
     }
 
@@ -272,8 +280,8 @@ export const tree = {
         return {
             state: (changed) => changed.has('file') ? made.load(state.file) :
                 made.state(changed),
-            news: (file) => placesOf(file.id).then((model) =>
-                model !== made.model && made.file === file.id && made.take(model), () => {}),
+            news: (file) => placesOf(file.id).then((model) => made.file !== file.id ||
+                (model === made.model ? made.markAlarms() : made.take(model)), () => {}),
             close() {
                 made.unbind.forEach((end) => end());
                 made.sizes.disconnect();

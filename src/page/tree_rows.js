@@ -37,9 +37,9 @@ export class TreeRows {
 
     /** The siblings of a run as pieces: [first, many]; those with an alarm, or for which
         apart(place) is true, stand alone. */
-    pieces(first, many, apart) {
+    pieces(first, {many, pairs}, apart) {
         const {places} = this, list = [];
-        const alone = FLAGS.alarm | FLAGS.alarmInside | FLAGS.warning | FLAGS.warningInside;
+        const alone = FLAGS.alarm | FLAGS.warning;
         let at = first, from = first, n = 0;
         for (let k = 0; k < many; k++, at = places.end[at]) {
             if (!places.has(at, alone) && !apart(at)) {
@@ -52,6 +52,10 @@ export class TreeRows {
             n = 0;
         }
         if (n) list.push([from, n]);
+        if (pairs && list.length > 1) { // cannot be parted
+            list.length = 0;
+            for (let k = 0, i = first; k < many; k++, i = places.end[i]) list.push([i, 1]);
+        }
         return list;
     }
 
@@ -65,9 +69,9 @@ export class TreeRows {
         const below = (above, depth) => {
             for (let at = above + 1; at < places.end[above];) {
                 const run = places.runs.get(at);
-                if (run && run.period === 1 && this.shown(at) && !this.single.has(at)) {
+                if (run && this.shown(at) && !this.single.has(at)) {
                     let next = at;
-                    for (const [first, many] of this.pieces(at, run.many, apart)) {
+                    for (const [first, many] of this.pieces(at, run, apart)) {
                         let last = first;
                         for (let k = 1; k < many; k++) last = places.end[last];
                         visit(first, depth, many, last);

@@ -76,8 +76,13 @@ class Rows:
             end[above] = max(end[above], end[i])
             self.params[above] += self.params[i]
         texts = [self.text(count(value)) for value in self.params]
-        column = {"id": "params", "head": "parameters", "kind": "count"}
-        column |= {"text": texts, "number": self.params}
+        column = {"id": "params", "head": "params", "title": "parameters", "kind": "count"}
+        column |= {"text": texts, "number": self.params, "whole": self.params[0]}
+        first, many = [one[0] for one in self.runs], [one[1] for one in self.runs]
+        column["run_number"] = [self.params[at] * n for at, n in self.runs]
+        column["run_text"] = [self.text(count(n)) for n in column["run_number"]]
+        runs = {"first": first, "count": many, "pairs": [0] * len(first)}
+        self.lists["parent"][0] = None
         return {
             "torchoscope": 1,
             "kind": "rows",
@@ -87,7 +92,7 @@ class Rows:
             "kinds": self.kinds,
             "families": self.families,
             "columns": [column],
-            "runs": self.runs,
+            "runs": runs,
             "texts": self.texts,
         }
 
@@ -101,7 +106,7 @@ def count(n):
 
 def resnet():
     rows = Rows()
-    root = rows.add(-1, "", "ResNet", flags=16)
+    root = rows.add(-1, "", "ResNet", flags=2)
     rows.add(root, "conv1", "Conv2d", 9408)
     rows.add(root, "bn1", "BatchNorm2d", 128)
     rows.add(root, "relu", "ReLU")
@@ -110,9 +115,9 @@ def resnet():
     for layer, blocks in enumerate((3, 4, 6, 3), 1):
         width = 32 << layer
         first = layer == 1
-        at = rows.add(root, f"layer{layer}", "Sequential", flags=16 if first else carried)
+        at = rows.add(root, f"layer{layer}", "Sequential", flags=2 if first else carried)
         for block in range(blocks):
-            flags = 16 if first and block == 0 else carried
+            flags = 2 if first and block == 0 else carried
             one = rows.add(at, str(block), "Bottleneck", flags=flags)
             if block == 1:
                 rows.runs.append([one, blocks - 1])
@@ -128,8 +133,8 @@ def resnet():
             ):
                 made = not bad and name == "conv2"
                 bad = bad or made
-                rows.add(one, name, klass, params, 8 if made else carried)
-                carried = 32 if bad else 0
+                rows.add(one, name, klass, params, 2 if made else carried)
+                carried = 8 if bad else 0
             if block == 0:
                 down = rows.add(one, "downsample", "Sequential", flags=carried)
                 rows.add(down, "0", "Conv2d", wide * 4 * width, carried)
@@ -173,13 +178,13 @@ def training():
     }
 
 
-RUN = {"id": "1", "name": "resnet50-imagenet.scope", "path": "run/resnet50-imagenet.scope"}
-RUN |= {"format": "recording", "live": True, "step": 12480, "alarms": 3, "version": 1}
+RUN = {"file": "1", "name": "resnet50-imagenet.scope", "path": "run/resnet50-imagenet.scope"}
+RUN |= {"format": "recording", "live": True, "newest_step": 12480, "alarms": 3, "version": 1}
 RUN |= {"has": ["graph", "history"], "loss": "NaN", "bytes": 1 << 20, "model": 1}
-FILE = {"id": "2", "name": "it's a model.pth", "path": "/tmp/it's a model.pth"}
+FILE = {"file": "2", "name": "it's a model.pth", "path": "/tmp/it's a model.pth"}
 FILE |= {"format": "torch zip", "verdict": "needs code", "bytes": 99250176, "version": 1}
 FILE |= {"has": [], "forms": ["csv", "json"], "model": 1}
-BIG = {**FILE, "id": "3", "name": "big.safetensors", "verdict": "safe"}
+BIG = {**FILE, "file": "3", "name": "big.safetensors", "verdict": "safe"}
 
 
 class Server(ThreadingHTTPServer):
@@ -253,7 +258,7 @@ class Handler(BaseHTTPRequestHandler):
         server = self.server
         name = path.removeprefix("api/")
         if name in ("shelf", "news"):
-            self.json(200, {"kind": "shelf", "now": 1, "files": server.files})
+            self.json(200, {"kind": "shelf", "news": 1, "complete": True, "files": server.files})
             return
         time.sleep(server.slow)
         found = server.documents.get(f"{name} {args.get('file')}")
@@ -271,7 +276,7 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", "text/event-stream")
         self.end_headers()
         while not server.down:
-            shelf = {"kind": "news", "since": 0, "files": server.files}
+            shelf = {"kind": "news", "news": 1, "complete": False, "files": server.files}
             self.wfile.write(f"data: {json.dumps(shelf)}\n\n".encode())
             self.wfile.flush()
             server.changed.clear()

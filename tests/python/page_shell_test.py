@@ -11,6 +11,7 @@ CONV = "layer1.0.conv2"
 
 class Shell(browser.BrowserTest):
     def setUp(self):
+        self.browser.call("POST", "/url", {"url": "about:blank"})  # it still asks
         super().setUp()
         self.server = page_server.Server().start()
         self.addCleanup(self.server.stop)
@@ -134,7 +135,7 @@ class Shell(browser.BrowserTest):
         self.browser.wait("return document.querySelector('.stack b')")
         columns = self.server.documents["training 1"]["phases"][0]["scalar_columns"]
         columns["last"][-1] = 12500
-        self.server.change(0, step=12500)
+        self.server.change(0, newest_step=12500)
         self.browser.wait("return document.querySelector('.stack b').textContent ==="
                           " 'step 12500'")
         self.assertIn("12500", self.text(".status"))
@@ -145,7 +146,7 @@ class Shell(browser.BrowserTest):
     def test_events_that_a_proxy_holds_back_are_polled(self):
         self.server.streams = False
         self.open("#file=1")
-        self.server.change(0, step=13000)
+        self.server.change(0, newest_step=13000)
         self.browser.wait("return document.querySelector('.status').textContent"
                           ".includes('13000')")
         self.silence()

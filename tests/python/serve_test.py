@@ -200,9 +200,11 @@ class Starting(Serving):
             streams = [server.stream("events") for _ in range(3)]
             self.assertEqual(server.end(how), (0, ""))
             for stream in streams:
-                with self.assertRaises(http.client.IncompleteRead) as caught:
-                    stream.read()
-                self.assertEqual(caught.exception.partial, b": still here\n\n")
+                try:  # the last chunk may be lost
+                    said = stream.read()
+                except http.client.IncompleteRead as cut:
+                    said = cut.partial
+                self.assertEqual(said, b": still here\n\n")
 
     def test_over_ssh_the_tunnel_is_said(self):
         server = self.serve(
