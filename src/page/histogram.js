@@ -67,7 +67,10 @@ export class Histogram {
             this.read(this.columnAtX(x), Math.floor(y / plot.clientHeight * this.rows()));
         };
         plot.onpointerleave = plot.onblur = () => this.read(-1);
-        plot.onclick = (event) => go({step: this.stepAtX(point(event)[0])});
+        plot.onclick = (event) => {
+            const {first, last} = this.columns, x = point(event)[0], at = this.columnAtX(x);
+            go({step: Math.max(first[at], Math.min(last[at], this.stepAtX(x)))});
+        };
         plot.onkeydown = (event) => this.key(event);
     }
 
@@ -97,12 +100,12 @@ export class Histogram {
     }
 
     stepAtX(x) {
-        const at = this.columnAtX(x), {first, last} = this.columns;
-        return Math.max(first[at], Math.min(last[at], Math.floor(this.axis().step(x))));
+        const {first, end} = this.host.range();
+        return Math.floor(first + x / this.plot.clientWidth * (end - first));
     }
 
     columnAtX(x) {
-        return columnOf(this.columns, this.axis().step(x));
+        return columnOf(this.columns, this.stepAtX(x));
     }
 
     /** The column of the cursor. */
