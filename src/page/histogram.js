@@ -189,11 +189,10 @@ export class Histogram {
         const numbers = numbersOf(trace, at).map(([name, value]) => [name, value === null ||
             (bad && trace.bad[at] >= 1) ? NONE : short(value), value]);
         this.words = words;
-        this.caption.replaceChildren(el('b', 'cut', title.tensor), el('span', 'dim',
-            [title.what, title.call].filter(Boolean).join(', ')),
-        trace.axis && trace.axis.least > 0 ? el('span', 'dim3', 'log') : '',
-        trace.axis && trace.axis.cut > 0 ? el('span', 'dim3', `cut ${percent(
-            trace.axis.cut)}`) : '',
+        const axis = trace.axis || {}, about = [title.what, axis.least > 0 ? 'log' : '',
+            axis.cut > 0 ? `${percent(axis.cut)} cut` : ''].filter(Boolean).join(', ');
+        this.caption.replaceChildren(el('b', 'cut', title.tensor), el('span', {class: 'dim cut',
+            title: about}, about),
         bad ? el('span', bad.mask ? 'mark dim' : 'mark bad', bad.mask ? '' : icon('alarm'),
             bad.text) : '');
         this.numbers.replaceChildren(...numbers.map(([name, text, value]) => el('span',

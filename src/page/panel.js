@@ -179,12 +179,12 @@ export class Panel {
     showTraces(model, place, run, file) {
         const list = this.parts.flatMap((part) => part.traces.map((trace) => ({trace, part})));
         const shown = new Set(), nodes = [];
-        let phase = '';
+        let above = '';
         for (const {trace, part} of list) {
-            if (part.params.phase !== phase && this.parts.length > 1) {
-                phase = part.params.phase;
-                nodes.push(el('h3', null, phase === 'eval' ? 'evaluation' : 'training'));
-            }
+            const head = [part.params.phase === 'eval' ? 'evaluation' : '', trace.title.call]
+                .filter(Boolean).join(', ');
+            if (head !== above) nodes.push(el('h3', null, head || 'parameters'));
+            above = head;
             let figure = this.figures.get(trace.id);
             if (!figure) {
                 figure = new Histogram({range: () => this.axis, step: () => this.step(),

@@ -163,13 +163,14 @@ function ratioAxis(trace) {
 /** The share of the values that is not finite, in words: at the step of `own`, or in a
     column. mask: only -Inf, as masks have it. */
 export function badWords(trace, at) {
-    const {own} = trace, bad = trace.bad[at];
-    if (!bad || trace.line) return null;
+    const {own, line, series} = trace, bad = own ? own.nan + own.pos_inf + own.neg_inf :
+        trace.bad[at];
+    if (!bad || line) return null;
     const parts = own ? [['NaN', own.nan], ['+Inf', own.pos_inf], [`${MINUS}Inf`,
         own.neg_inf]].filter(([, n]) => n > 0) : [];
-    return {mask: parts.length === 1 && parts[0][0] === `${MINUS}Inf` &&
-        /put$/.test(trace.series.kind), text: parts.map(([word, n]) =>
-        `${word} ${share(n, own.count)}`).join(', ') || `NaN, Inf ${share(bad, 1)}`};
+    return {mask: own && own.neg_inf === bad && /put$/.test(series.kind), text:
+        parts.map(([word, n]) => `${word} ${share(n, own.count)}`).join(', ') ||
+        `NaN, Inf ${share(bad, 1)}`};
 }
 
 /** [name, value] of one column, or of the step of `own`. */
