@@ -132,14 +132,12 @@ export class Histogram {
     }
 
     showLabels() {
-        const {trace: {axis, height}, constant} = this;
-        const label = (value, top) => el('span', {title: long(value),
-            style: {top: `${top}px`}}, brief(value));
-        const zero = axis ? height * (1 - axisPlace(axis, 0)) : -1;
-        const list = constant !== null ? [label(constant, height / 2)] : !axis ? [] :
-            [label(axis.high, 6), zero > 18 && zero < height - 18 ? label(0, zero) : null,
-                label(axis.low, height - 8)];
-        this.labels.replaceChildren(...list.filter(Boolean));
+        const {trace: {axis}, constant} = this, zero = axis ? 1 - axisPlace(axis, 0) : -1;
+        const label = (value, at) => el('span', {title: long(value),
+            style: {top: `${100 * at}%`}}, brief(value));
+        this.labels.replaceChildren(...constant !== null ? [label(constant, 0.5)] : axis ?
+            [label(axis.high, 0), zero > 0.18 && zero < 0.82 ? label(0, zero) : '',
+                label(axis.low, 1)] : []);
     }
 
     paint(pen, width, height) {
@@ -185,14 +183,15 @@ export class Histogram {
     showCursor() {
         const {trace, columns} = this, at = this.column(), {title} = trace;
         const bad = badWords(trace, at), step = stepsText(columns, at);
-        const words = `${title.tensor} ${[title.what, title.call].filter(Boolean).join(', ')}`;
         const numbers = numbersOf(trace, at).map(([name, value]) => [name, value === null ||
             (bad && trace.bad[at] >= 1) ? NONE : short(value), value]);
+        const axis = trace.axis || {}, words = [title.tensor, title.whose, title.what]
+            .filter(Boolean).join(' ') + (title.call && `, ${title.call}`);
+        const about = [title.what, axis.least > 0 ? 'log' : '', axis.cut > 0 ? `${percent(
+            axis.cut)} cut` : '', title.whose].filter(Boolean);
         this.words = words;
-        const axis = trace.axis || {}, about = [title.what, axis.least > 0 ? 'log' : '',
-            axis.cut > 0 ? `${percent(axis.cut)} cut` : ''].filter(Boolean).join(', ');
-        this.caption.replaceChildren(el('b', 'cut', title.tensor), el('span', {class: 'dim cut',
-            title: about}, about),
+        this.caption.replaceChildren(el('b', 'cut', title.tensor), el('span', {class: 'dim fit',
+            title: about.join(', ')}, about.map((text) => el('span', null, text))),
         bad ? el('span', bad.mask ? 'mark dim' : 'mark bad', bad.mask ? '' : icon('alarm'),
             bad.text) : '');
         this.numbers.replaceChildren(...numbers.map(([name, text, value]) => el('span',

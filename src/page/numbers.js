@@ -42,7 +42,7 @@ function svgOf(figure, title) {
         words)}</text>`;
     const dim = `fill="${token('text2')}"`, foot = top + height;
     const labels = [...figure.labels.children].map((one) => text(left - 5,
-        top + parseFloat(one.style.top) + 4, one.textContent, `text-anchor="end" ${dim}`));
+        top + 4 + parseFloat(one.style.top) * height / 100, one.textContent, `text-anchor="end" ${dim}`));
     return [`<svg xmlns="http://www.w3.org/2000/svg" width="${left + width + 16}" height="${
         foot + 52}" font-family="Arial,'Liberation Sans',Arimo,Helvetica,sans-serif" ` +
         `font-size="11" fill="${token('text')}"><title>${escaped(title)}</title>` +

@@ -152,13 +152,13 @@ export class Panel {
                 'Histograms appear when it ends.' : 'The training ended before it.'));
             return;
         }
+        this.setRange(file, run);
         const how = {axis: axisNow(), clip: state.clip, from: state.from,
             to: state.to};
-        const asked = Promise.all(this.parts.map((part) => part.load(how, state.step)));
+        const asked = Promise.all(this.parts.map((part) => part.load(how, this.step())));
         if (!this.figures.size) this.say(loading(asked, 'Reading the histograms'));
         await asked;
         if (!alive()) return;
-        this.setRange(file, run);
         this.showTraces(model, place, run, file);
     }
 

@@ -46,10 +46,9 @@ function titleOf({kind, name, path, call}, calls) {
     const [of, what] = KINDS[kind];
     const tensor = of === 'param' ? name.slice(name.lastIndexOf('.') + 1) :
         of === 'output' && isBare(path) ? `output${path}` : path || of;
-    const whose = of === 'input' && path && path !== 'input' ? 'input ' :
-        of === 'output' && !isBare(path) ? 'attached ' : '';
-    return {tensor, what: whose + what, call: calls > 1 && of !== 'param' ?
-        `call ${call + 1}/${calls}` : ''};
+    return {tensor, what, whose: of === 'input' && path && path !== 'input' ? 'input' :
+        of === 'output' && !isBare(path) ? 'attached' : '', call: calls > 1 &&
+        of !== 'param' ? `call ${call + 1}/${calls}` : ''};
 }
 
 function cellsOf({rows, codes}, n) {
