@@ -127,7 +127,7 @@ export class Panel {
     }
 
     async showMoment(file, model, place, alive) {
-        const box = el('div');
+        const box = el('div', 'all');
         this.say(box);
         const n = await showMoment(box, file, model, place, alive);
         if (n || !alive()) return;
