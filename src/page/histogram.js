@@ -213,7 +213,10 @@ export class Histogram {
         this.frame.classList.toggle('off', hide);
         this.tip.classList.toggle('off', hide);
         this.at = this.row = undefined;
-        if (hide) return;
+        if (hide) {
+            if (this.trace) this.showCursor();
+            return;
+        }
         const {plot, trace, columns} = this, rows = this.rows(), height = plot.clientHeight;
         const at = this.at = Math.min(columns.first.length - 1, column);
         const line = this.row = Math.max(0, Math.min(rows - 1, row));

@@ -15,12 +15,12 @@ export function csvOf(trace, columns) {
 /** Every column as a row of a table, in a dialog. */
 export function showTable(title, trace, columns) {
     const {heads, rows} = tableOf(trace, columns);
-    const box = el('dialog', {class: 'help nums', aria: {label: title}},
+    const box = el('dialog', {class: 'help figures', aria: {label: title}},
         el('header', null, el('h2', 'grow', title),
             button({text: 'Copy as CSV', onclick: () => copyText(csvOf(trace, columns),
                 'CSV copied')}),
             button({icon: 'close', label: 'Close', class: 'ghost', onclick: () => box.close()})),
-        el('div', {class: 'rows', tabIndex: 0, role: 'region', aria: {label: 'Numbers'}},
+        el('div', {class: 'scroll', tabIndex: 0, role: 'region', aria: {label: 'Numbers'}},
             el('table', 'num', el('thead', null, el('tr', null, heads.map((head) =>
                 el('th', {scope: 'col'}, head)))),
             el('tbody', null, rows.map((row) => el('tr', null, row.map((text, i) =>

@@ -179,6 +179,7 @@ class Panels {
         this.target.className = 'drop';
         this.target.replaceChildren(el('b', null, `Drop to open in panel ${letter}`),
             el('span', null, `or press ${letter}`));
+        this.target.style.right = `${this.stage.offsetWidth}px`;
         this.stage.after(this.target);
     }
 

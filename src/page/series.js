@@ -145,9 +145,10 @@ export class ModuleSeries {
                 else trace.cells = join(trace.cells, one.cells);
                 trace.own = one.own;
             }
+        const old = this.columns;
         this.columns = {...columns};
         for (const key of ['first', 'last', 'steps'])
-            this.columns[key] = join(this.columns[key], columns[key]);
+            this.columns[key] = join(old[key], columns[key]);
         return true;
     }
 }
@@ -189,7 +190,7 @@ export function cellWords(trace, columns, i, row) {
     if (trace.line) return [...lines, short(trace.ratio[i])];
     if (trace.mean[i] === null && trace.norm[i] === null) return [...lines, 'not logged'];
     if (trace.bad[i]) lines.push(`NaN, Inf ${share(trace.bad[i], 1)}`);
-    if (!trace.cells[i] || !axis) return lines;
+    if (!trace.cells[i] || !axis || trace.bad[i] >= 1) return lines;
     const edge = (k) => short(axisValue(axis, 1 - k / axis.rows));
     const part = (trace.cells[i][row] / 255) ** 2 * axis.largest, all = own && own.histogram;
     lines.push(`${edge(row + 1)} to ${edge(row)}`);
