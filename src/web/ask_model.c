@@ -19,6 +19,18 @@ int ask_info(struct web_ask *ask, struct json *json, struct err *err)
     return 0;
 }
 
+int ask_rows(struct web_ask *ask, struct json *json, struct err *err)
+{
+    struct str columns = web_arg(ask, "columns"), step = web_arg(ask, "step");
+    struct export_rows_wanted wanted = {0};
+
+    if (columns.at)
+        wanted.columns = arena_str(&ask->arena, columns).at;
+    if (step.at)
+        wanted.step = arena_str(&ask->arena, step).at;
+    return export_rows_json(json, ask->session, &wanted, ask->work, err);
+}
+
 /* ---- show ---- */
 
 static int read_quantiles(struct web_ask *ask, double *to, uint32_t *ret_n,

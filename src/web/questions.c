@@ -12,6 +12,7 @@ const struct web_question web_questions[] = {
     {"shelf", "", 0, ask_shelf},
     {"news", "since", 0, ask_news},
     {"info", "", WEB_FILE, ask_info},
+    {"rows", "columns step", WEB_FILE, ask_rows},
     {"show", "place name slice bins quantiles step", WEB_FILE, ask_show},
     {"check", "", WEB_FILE, ask_check},
     {"diff", "right all structure", WEB_FILE | WEB_RIGHT, ask_diff},

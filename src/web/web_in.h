@@ -116,6 +116,7 @@ extern const size_t n_web_questions;
 /* ---- ask_model.c, ask_graph.c, ask_shelf.c ---- */
 
 int ask_info(struct web_ask *ask, struct json *json, struct err *err);
+int ask_rows(struct web_ask *ask, struct json *json, struct err *err);
 int ask_show(struct web_ask *ask, struct json *json, struct err *err);
 int ask_check(struct web_ask *ask, struct json *json, struct err *err);
 int ask_diff(struct web_ask *ask, struct json *json, struct err *err);
