@@ -45,7 +45,8 @@ export class GraphView {
     params() {
         const {inside} = this, {level, root, depth, pass, call} = state;
         return {file: state.file, level, root, depth, pass, call, all: state.expand,
-            old: this.old, inside: inside.length > MOST_IDS ? '*' : inside.join('\n')};
+            old: this.old, inside: inside.length > MOST_IDS || inside.includes('*') ? '*' :
+                inside.join('\n')};
     }
 
     async load() {
@@ -82,8 +83,9 @@ export class GraphView {
 
     take(data) {
         this.data = data;
-        if (this.graph) this.graph.update(data, this.inside);
+        if (this.graph) this.graph.update(data, this.fresh);
         else this.mount(data);
+        this.fresh = [];
         this.drawBar();
         this.drawBanner();
         this.mark();
@@ -109,6 +111,7 @@ export class GraphView {
             onRoot: () => this.graph && this.drawBar(),
             onMore: (ids) => {
                 this.inside = [...this.inside, ...ids];
+                this.fresh = ids;
                 this.load();
             },
             onDrag() {},
