@@ -27,6 +27,7 @@ FLAGS = [
     "--no-first-run",
     "--disable-background-networking",
     "--disable-component-update",
+    "--disable-features=BackForwardCache",  # pages that were left keep connections
     "--hide-scrollbars=false",
 ]
 SECONDS = 300  # until it hangs
