@@ -122,10 +122,10 @@ static void write_lead(struct json *json, const char *key)
     if (json->depth > 0 && json->depth == json->lines_depth)
         out_str(json->out, json->first ? STR("\n  ") : STR(",\n  "));
     else if (json->depth > 0 && !json->first)
-        out_str(json->out, STR(", "));
+        out_str(json->out, json->tight ? STR(",") : STR(", "));
     json->first = false;
     if (name.at)
-        write_string(json->out, name, STR(": "));
+        write_string(json->out, name, json->tight ? STR(":") : STR(": "));
 }
 
 static void text_begin(struct json *json, const char *key, char kind)
@@ -135,7 +135,7 @@ static void text_begin(struct json *json, const char *key, char kind)
     json->depth++;
     json->first = true;
     /* Elements of an array in the root object, or of a root array, get a line each. */
-    if (kind == '[' && json->depth <= 2 && json->lines_depth == 0)
+    if (kind == '[' && json->depth <= 2 && json->lines_depth == 0 && !json->tight)
         json->lines_depth = json->depth;
 }
 

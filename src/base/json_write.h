@@ -31,6 +31,7 @@ struct json {
     struct str key;  /* set by json_key() for the next value; else `at` is NULL */
     uint32_t depth;
     uint32_t lines_depth; /* text sink: elements at this depth get a line each; or 0 */
+    bool tight;           /* text sink: no blanks and no lines, for programs alone */
     bool first;           /* nothing written yet in the innermost object or array */
 };
 

@@ -1,11 +1,9 @@
 /* torchoscope check: the alarms in the history of a training run, as findings. */
-#include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "cli/check_in.h"
 #include "facts/notes.h"
-#include "text/number.h"
+#include "facts/training.h"
 
 #define MOST_TRAINING_ALARMS 1000u
 
@@ -34,21 +32,13 @@ static struct finding finding_of(const struct session *session,
                             .text = sentence(session, alarm, arena)};
 }
 
-/* A loss that is not finite is a finding, even without an alarm in the file. */
-static bool has_bad_loss(const struct history_summary *training)
-{
-    return training->has_loss && !isfinite(training->newest_loss) &&
-           history_summary_alarms(training) == 0;
-}
-
 static const char *loss_sentence(const struct history_summary *training,
                                  struct arena *arena)
 {
     struct buf text = BUF_INIT;
     const char *kept;
 
-    buf_printf(&text, "step %" PRIu64 ": the loss is ", training->loss_step);
-    text_real(&text, training->newest_loss);
+    training_loss_text(&text, training);
     kept = arena_str(arena, buf_span(&text)).at;
     buf_release(&text);
     return kept;
@@ -68,7 +58,7 @@ static int append(const struct session *session, const struct history_alarm *ala
         memcpy(all, ask->found, ask->n_found * sizeof *all);
     for (uint32_t i = 0; i < n; i++)
         all[ask->n_found++] = finding_of(session, &alarms[i], arena);
-    if (has_bad_loss(training))
+    if (training_has_bad_loss(training)) /* also without an alarm in the file */
         all[ask->n_found++] = (struct finding){.code = FINDING_TRAINING,
                                                .severity = SEVERITY_ALARM,
                                                .place = FINDING_NOWHERE,
