@@ -5,7 +5,8 @@
  *
  * Files:
  *   json/         one file for each document: tree, info, show, stats, run, ops, graph,
- *                 diff, check, history and its parts (training, modules, step, series)
+ *                 diff, check, shelf, history and its parts (training, modules, step,
+ *                 series)
  *     json_place.c, json_call.c, json_op.c, json_fact.c, json_value.c   their parts:
  *                 places, calls, operations and values of a run, facts, plain values
  *     json_row.c  `show --json` as text, for copying
@@ -131,6 +132,32 @@ struct export_series_wanted {
     }
 int export_series_json(struct json *json, struct session *session,
                        const struct export_series_wanted *wanted, struct err *err);
+
+/* What a server shows: the document `shelf`, or `news` with what changed. */
+struct export_shelf_file {
+    struct str file, name; /* how requests call it; for people */
+    const char *path;      /* NULL: a model in memory */
+    const char *format;    /* NULL or "": unknown */
+    const char *kind;      /* "file", "recording", "run" */
+    const char *why;       /* it cannot be opened; or NULL */
+    bool opened;           /* it is known what it has; else pending */
+    bool judged;           /* has a verdict */
+    bool live, ended, died;
+    bool has_steps, has_loss;
+    uint8_t verdict; /* enum verdict */
+    unsigned has;    /* enum session_has */
+    uint32_t alarms; /* worse than notes */
+    uint64_t bytes, params;
+    uint64_t steps, newest; /* logged steps; the number of the newest */
+    double loss;
+    uint64_t version;
+};
+void export_shelf_begin(struct json *json, const char *kind, uint64_t news,
+                        bool complete);
+void export_shelf_file(struct json *json, const struct export_shelf_file *file);
+void export_shelf_end(struct json *json);
+/* A question that has no answer. */
+void export_error_json(struct json *json, const char *sentence);
 
 /* About the program itself; the caller knows its libraries and formats. */
 struct export_library {
