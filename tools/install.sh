@@ -20,6 +20,8 @@ put_binary() {
 }
 
 put_binary 755 build/torchoscope bin/torchoscope
+# What `serve` opens on first use.
+put_binary 644 build/c/src/torchoscope-http.so lib/torchoscope/torchoscope-http.so
 put 644 docs/torchoscope.1 share/man/man1/torchoscope.1
 put 644 completions/torchoscope.bash share/bash-completion/completions/torchoscope
 put 644 completions/_torchoscope share/zsh/site-functions/_torchoscope

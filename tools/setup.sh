@@ -43,6 +43,7 @@ run     library         libpcre2-8                                libpcre2-dev
 run     library         libutf8proc                               libutf8proc-dev
 run     library         sqlite3                                   libsqlite3-dev
 run     library         tinfo                                     libncurses-dev
+run     library         libmicrohttpd                             libmicrohttpd-dev
 run     command         python3                                   python3
 run     python_header   Python.h                                  python3-dev
 run     venv_maker      ensurepip                                 python3-venv

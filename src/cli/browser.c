@@ -118,3 +118,15 @@ void browser_show(const char *path)
                 path);
     buf_release(&word);
 }
+
+void browser_open(const char *address)
+{
+    struct buf word = BUF_INIT;
+    const char *program = find_browser(&word);
+
+    if (!program || !is_program(program) || !start(program, address))
+        cli_say("%s; open the address yourself",
+                program ? "the browser cannot be started: set BROWSER"
+                        : "there is no desktop here");
+    buf_release(&word);
+}

@@ -14,5 +14,7 @@ int browser_file(struct buf *ret_path, struct str name, const char *suffix,
 /* Opens it with $BROWSER, else with the desktop's program. Says on stderr where the file
  * is, and what to do if there is no desktop. Does not wait. */
 void browser_show(const char *path);
+/* The same with an address, which needs no file. */
+void browser_open(const char *address);
 
 #endif

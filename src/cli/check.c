@@ -28,34 +28,6 @@ static const struct option options_table[] = {
 
 /* ---- one model ---- */
 
-/* Verify the files more thoroughly than opening them does. */
-static int look_again(struct check_run *run, const struct model *model,
-                      struct arena *arena, struct check_ask *ask, struct err *err)
-{
-    struct finding *all = NULL;
-    uint32_t n = 0, room = 0;
-
-    for (uint32_t i = 0; i < model->n_files; i++) {
-        struct str path = model_string(model, model->files[i].name);
-        struct finding *found = NULL;
-        uint32_t n_found = 0;
-
-        if (read_verify(path.at, run->options->values, arena, &run->cli->work, &found,
-                        &n_found, err) < 0)
-            return -1;
-        for (uint32_t k = 0; k < n_found; k++) {
-            if (arena_room(arena, &all, n, &room, sizeof *all) < 0)
-                return arena_err(arena, "the check", err);
-            all[n] = found[k];
-            all[n++].file = i;
-        }
-    }
-    ask->found = all;
-    ask->n_found = n;
-    ask->data_verified = run->options->values;
-    return 0;
-}
-
 static int measure(struct check_run *run, struct session *session, struct arena *arena,
                    struct err *err)
 {
@@ -85,7 +57,7 @@ static int look_at_bytes(struct check_run *run, struct session *session,
     atomic_store(&work->total, session->model->file_bytes);
     progress_hide(&run->progress);
     progress_begin(&progress, work, "check", run->options->progress, run->cli->ascii);
-    status = look_again(run, session->model, arena, ask, &why);
+    status = session_verify(session, run->options->values, arena, work, ask, &why);
     if (status == 0 && run->options->values)
         status = measure(run, session, arena, &why);
     progress_end(&progress);

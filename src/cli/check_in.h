@@ -2,7 +2,6 @@
  *
  *   check.c       the command; one model after the other
  *   check_ask.c   reads --allow and --expect
- *   check_training.c  alarms in the history of a training run
  *   check_walk.c  which files of a folder to check
  *   check_say.c   output as text, JSON and SARIF */
 #ifndef CLI_CHECK_IN_H
@@ -13,6 +12,7 @@
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "export/export.h"
+#include "facts/check_text.h"
 #include "session/session.h"
 #include "study/safety/check.h"
 #include "study/safety/expect.h"
@@ -79,11 +79,6 @@ int check_add_target(struct check_run *run, struct check_target target,
 /* Add everything to check in a folder, recursively. An unreadable folder becomes a
  * target that fails with its own error. */
 int check_walk(struct check_run *run, const char *folder, struct err *err);
-
-/* Append the alarms of a training run to ask->found, in the arena; nothing if the session
- * has no history. */
-int check_training(const struct session *session, struct arena *arena,
-                   struct check_ask *ask, struct err *err);
 
 /* Mark the files of a model as checked. */
 int check_cover(struct check_run *run, const struct model *model, struct err *err);

@@ -4,6 +4,7 @@
 
 #include "facts/fact.h"
 #include "model/model.h"
+#include "session/session.h"
 #include "study/safety/check.h"
 
 /* Append one item: its label is the topic, its role the mark. A dangerous global has a
@@ -15,6 +16,11 @@ void check_facts(struct facts *to, const struct model *model, const struct check
 /* "("curl -s http://…")": the arguments of a call, in about `most` bytes. */
 void check_arguments(struct buf *to, const struct model *model, uint32_t args,
                      size_t most);
+
+/* Adds the alarms in the history of a training run to the findings of `ask`, and that it
+ * cannot be read. Nothing for other files. */
+int check_training(const struct session *session, struct arena *arena,
+                   struct check_ask *ask, struct err *err);
 
 /* The checked file: "122 tensors, torch zip, 97.8MB". */
 void check_subject(struct buf *to, const struct model *model,

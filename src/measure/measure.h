@@ -6,6 +6,7 @@
  *   histogram.h  base-2 exponent histogram (same pass), exact linear histogram
  *   quantile.h   exact quantiles by radix select
  *   blocks.h     root mean squares of the blocks of a matrix, for a picture
+ *   plane.h      means of the cells of a matrix, for a picture with signs
  *   memory.h     statistics of elements in memory, without a model
  *   spread.h     two histograms that merge exactly, for histories
  *   units.h      dead and saturated units of an activation
@@ -26,6 +27,7 @@
 #include "measure/compare.h"
 #include "measure/elements.h"
 #include "measure/histogram.h"
+#include "measure/plane.h"
 #include "measure/quantile.h"
 #include "measure/stats.h"
 

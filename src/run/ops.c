@@ -18,6 +18,14 @@ struct str op_name(const struct run *run, const struct run_op *op)
     return run_string(run, run->ops->kinds[op->kind].name);
 }
 
+bool op_only_shape(const struct run *run, const struct run_op *op)
+{
+    struct str name = op_name(run, op);
+
+    return run->ops->kinds[op->kind].flags & OP_MAKES || str_ends(name, STR("_like")) ||
+           str_starts(name, STR("aten::new_"));
+}
+
 const struct run_op_io *op_next(const struct run *run, const struct run_op *op,
                                 enum op_io_kind kind, uint32_t *at)
 {

@@ -178,6 +178,8 @@ struct run_ops {
 const char *op_phase_name(enum op_phase phase);
 /* The name of an op's kind: "aten::add". */
 struct str op_name(const struct run *run, const struct run_op *op);
+/* Does it only look at the shape of its arguments: zeros_like, new_empty? */
+bool op_only_shape(const struct run *run, const struct run_op *op);
 
 /* Its inputs (`kind` OP_IN) or results, in order; NULL after the last. *at begins at 0:
  *   for (uint32_t at = 0; (io = op_next(run, op, OP_IN, &at));) */

@@ -110,7 +110,8 @@ static void sum_training(struct file_row *row, const struct history_summary *sum
 static struct file_row judge(const struct session *session)
 {
     struct file_row row = {.verdict = (uint8_t)session->verdict.verdict,
-                           .params = counts_params(&session->places, 0)};
+                           .params = counts_params(&session->places, 0),
+                           .has = (uint8_t)session_has(session)};
     struct check_ask ask = {0};
     struct check check;
     struct arena arena;
@@ -140,6 +141,7 @@ static void take_judged(struct file_list *list, struct file_row *row,
     row->findings = judged->findings;
     row->damaged = judged->damaged;
     row->params = judged->params;
+    row->has = judged->has;
     row->trained = judged->trained;
     row->has_loss = judged->has_loss;
     row->alarm = judged->alarm;

@@ -31,6 +31,7 @@ struct file_row {
     bool findings;      /* `check` reports findings, whatever the verdict */
     bool damaged;       /* truncated, or partly unreadable */
     uint64_t params;    /* if FILE_JUDGED */
+    uint8_t has;        /* enum session_has */
     bool trained;       /* has the history of a training run; when it was judged: */
     bool has_loss;      /* the newest loss is known */
     uint8_t alarm;      /* enum severity: the worst; SEVERITY_NOTE: none */

@@ -6,7 +6,9 @@
  * The tour of the room:
  *   session.c    opening; statistics of one tensor and of many
  *   series_tree.c  the model of a history that has none
+ *   has.c        which kinds of answers it has
  *   find.c       finds a place by name, suffix or spelling
+ *   verify.c     a second, more thorough pass over the files
  *   numbers.h    statistics, quantiles, histogram and digest of one tensor
  *   jobs.h       the same in the background, and other long work (made.h)
  *   pair.h       two sessions, compared
@@ -25,6 +27,7 @@
 #include "measure/measure.h"
 #include "model/model.h"
 #include "run/run.h"
+#include "study/safety/check.h"
 #include "study/safety/verdict.h"
 #include "study/study.h"
 
@@ -83,11 +86,26 @@ struct session *session_on_run(const struct run *run, struct source *source,
 bool session_refresh_training(struct session *session);
 /* Reads the numbers of all places at a step of the history: a number or "newest". */
 int session_take_step(struct session *session, const char *step, struct err *err);
+/* Looks at the files more thoroughly than opening them does; `values`: compares the
+ * checksums of all bytes, too. Sets what was found in `ask`. */
+int session_verify(const struct session *session, bool values, struct arena *arena,
+                   struct work *work, struct check_ask *ask, struct err *err);
 void session_close(struct session *session); /* NULL is allowed */
 
 /* Does it have a verdict? A live module, and a recording of one in memory, has none: it
  * is not a file. */
 bool session_judged(const struct session *session);
+
+/* Which kinds of answers it has, as flags. */
+enum session_has {
+    SESSION_GRAPH = 1, /* calls or operations */
+    SESSION_OPS = 2,
+    SESSION_CALLS = 4,
+    SESSION_HISTORY = 8, /* of a training run */
+    SESSION_VALUES = 16, /* elements of some tensor can be read */
+    SESSION_RANKS = 32,  /* a history of several processes */
+};
+unsigned session_has(const struct session *session);
 
 /* The statistics of a tensor (an index in model->tensors), cached. */
 int session_stats(struct session *session, uint32_t tensor, struct work *work,

@@ -57,15 +57,6 @@ static struct fate better(struct fate a, struct fate b)
 
 /* ---- what operations did ---- */
 
-/* Does it only look at the shape of its argument: zeros_like, new_empty? */
-static bool only_shape(const struct run *run, const struct run_op *op)
-{
-    struct str name = op_name(run, op);
-
-    return run->ops->kinds[op->kind].flags & OP_MAKES || str_ends(name, STR("_like")) ||
-           str_starts(name, STR("aten::new_"));
-}
-
 static bool is_forward(const struct run_op *op)
 {
     return op->phase == OP_FORWARD || op->phase == OP_RECOMPUTE;
@@ -99,7 +90,7 @@ static void scan_forward(struct gradient_scan *scan, uint32_t number)
     const struct run_op_io *io;
 
     scan->any_region |= scan->ops->kinds[op->kind].flags & OP_REGION;
-    if (only_shape(scan->run, op))
+    if (op_only_shape(scan->run, op))
         return;
     for (uint32_t at = 0; (io = op_next(scan->run, op, OP_IN, &at));) {
         scan->read[io->value] |= io->flags;
@@ -417,7 +408,7 @@ int no_gradients_of(struct no_gradients *ret_all, const struct run *run,
     status = 0;
     if (scan.any_backward && !scan.raised && run->ops->lost == 0) {
         for (uint32_t i = run->ops->n_ops; i-- > 0;)
-            if (is_forward(&run->ops->ops[i]) && !only_shape(run, &run->ops->ops[i]))
+            if (is_forward(&run->ops->ops[i]) && !op_only_shape(run, &run->ops->ops[i]))
                 tell_arguments(&scan, i);
         find_parameters(&scan);
         status = list_parameters(&scan, &all, &scratch, arena);

@@ -167,11 +167,28 @@ static void find_first(const struct run *run, const uint8_t *deeds,
 
         if (harm)
             use_inputs(run, op, VALUE_HARMED, uses);
-        else if (deeds[i] || is_known(run, op))
+        else if (!op_only_shape(run, op) && (deeds[i] || is_known(run, op)))
             use_inputs(run, op, VALUE_HEALED, uses);
         ret_found->bad |= harm;
         if (harm && deeds[i] & OP_PRODUCED)
             ret_found->op = i;
+    }
+}
+
+/* What the whole model returned is bad as it is, whatever is computed from it. */
+static void use_results(const struct run *run, uint8_t *uses)
+{
+    for (uint32_t i = 0; i < run->n_calls; i++) {
+        const struct run_call *call = &run->calls[i];
+
+        for (uint32_t k = 0; call->parent == RUN_NONE && k < call->n_ios; k++) {
+            const struct run_io *io = &run->ios[call->ios + k];
+            uint32_t value =
+                io->value == RUN_NONE ? RUN_NONE : run->values[io->value].op_value;
+
+            if (io->kind == RUN_OUT && value < run->ops->n_values)
+                uses[value] |= VALUE_HARMED;
+        }
     }
 }
 
@@ -221,6 +238,7 @@ int producer_op(const struct run *run, struct arena *arena,
         return -1;
     for (uint32_t i = 0; i < ops->n_ops; i++)
         deeds[i] = visit_op(run, &ops->ops[i], states);
+    use_results(run, uses);
     find_first(run, deeds, states, uses, ret_found);
     return 0;
 }

@@ -301,6 +301,19 @@ TEST(an_infinity_that_vanishes_is_not_blamed)
     made_free(&m);
 }
 
+TEST(reading_only_a_shape_heals_nothing)
+{
+    struct made m;
+    uint32_t at;
+
+    made_begin(&m);
+    at = trace_op_storage(m.trace, 24, 0, RUN_NONE, OP_STORAGE_OTHER);
+    at = op(&m, "aten::log", at, 2, 0); /* op 0: the loss */
+    op(&m, "aten::ones_like", at, 0, 0);
+    CHECK_INT(first_op(&m), 0);
+    made_free(&m);
+}
+
 TEST(an_operation_that_fills_in_minus_infinity_makes_a_mask)
 {
     struct made m;

@@ -3,8 +3,6 @@
 #include "export/json/json_history_in.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "base/base.h"
 #include "text/escape.h"
@@ -32,13 +30,7 @@ void history_writing_text(struct history_writing *self, const char *key,
 
 void history_writing_short(struct json *json, double value)
 {
-    char text[32];
-
-    if (isfinite(value)) {
-        snprintf(text, sizeof text, "%.5g", value);
-        value = strtod(text, NULL);
-    }
-    json_real(json, NULL, value);
+    export_short(json, NULL, value);
 }
 
 /* ---- columns ---- */

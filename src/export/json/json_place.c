@@ -1,5 +1,9 @@
 #include "export/export_in.h"
 
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
 const char *export_role_name(uint8_t role)
 {
     static const char *const names[] = {"parameter", "buffer", "state", "plain"};
@@ -46,6 +50,17 @@ void export_list(struct json *json, const char *key, const int64_t *items, int n
     for (int i = 0; i < n; i++)
         json_i64(json, NULL, items[i]);
     json_array_end(json);
+}
+
+void export_short(struct json *json, const char *key, double value)
+{
+    char text[32];
+
+    if (isfinite(value)) {
+        snprintf(text, sizeof text, "%.5g", value);
+        value = strtod(text, NULL);
+    }
+    json_real(json, key, value);
 }
 
 void export_flag(struct json *json, const char *key, bool flag)

@@ -1,0 +1,181 @@
+/* torchoscope serve: files, recordings and training runs on a page in the browser. */
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/background.h"
+#include "base/base.h"
+#include "cli/browser.h"
+#include "cli/cli.h"
+#include "web/web.h"
+
+#define PORT  8080u
+#define TRIES 20u
+
+struct serve_options {
+    uint32_t port;
+    const char *host;
+    struct option_list allow_hosts;
+    bool open;
+};
+
+static const struct option options_table[] = {
+    {"port", 'p', OPTION_COUNT, "N", offsetof(struct serve_options, port),
+     "serve on this port (8080), or on the next free one"},
+    {"host", 0, OPTION_TEXT, "ADDRESS", offsetof(struct serve_options, host),
+     "listen on this address (127.0.0.1: only this machine)"},
+    {"allow-host", 0, OPTION_LIST, "NAME", offsetof(struct serve_options, allow_hosts),
+     "also answer under this name, of a proxy; repeatable"},
+    {"open", 'o', OPTION_FLAG, NULL, offsetof(struct serve_options, open),
+     "open the page in the browser"},
+};
+
+static int wake_fd = -1;
+
+static void on_signal(int number)
+{
+    (void)number;
+    (void)!write(wake_fd, "!", 1);
+}
+
+/* From now on Ctrl-C and SIGTERM end the wait; a second one ends the program at once.
+ * *ret_fd is readable then. */
+static int catch_end(int *ret_fd, struct err *err)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    int fds[2];
+
+    if (background_pipe(fds, err) < 0)
+        return -1;
+    *ret_fd = fds[0];
+    wake_fd = fds[1];
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    return 0;
+}
+
+static void wait_for_end(int fd)
+{
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+
+    while (poll(&ready, 1, -1) <= 0)
+        ;
+}
+
+static int fill(struct shelf *shelf, int argc, char **argv, struct work *work,
+                struct err *err)
+{
+    for (int i = 0; i < argc; i++)
+        if (shelf_add(shelf, argv[i], work, err) < 0)
+            return -1;
+    return 0;
+}
+
+/* The line to type on the own machine, if this one is reached over SSH. */
+static void say_tunnel(const struct web_server *server)
+{
+    const char *ssh = getenv("SSH_CONNECTION"), *user = getenv("USER");
+    unsigned port = web_server_port(server);
+    struct str rest = str_of(ssh), host = {0};
+    char name[256] = "";
+
+    if (!ssh || !*ssh || !web_server_is_local(server))
+        return;
+    /* "client port server port": the address by which this machine is reached */
+    for (int i = 0; i < 3; i++)
+        if (!str_split(&rest, ' ', &host))
+            return;
+    if (gethostname(name, sizeof name - 1) == 0 && name[0])
+        host = str_of(name);
+    cli_say("from your own machine: ssh -L %u:localhost:%u %s%s%.*s", port, port,
+            user && *user ? user : "", user && *user ? "@" : "", STR_ARG(host));
+}
+
+static void say_address(struct cli *cli, const struct web_server *server,
+                        const struct serve_options *options)
+{
+    struct buf address = BUF_INIT;
+
+    if (options->port != 0 && web_server_port(server) != options->port)
+        cli_say("port %u is taken; this is port %u", options->port,
+                web_server_port(server));
+    if (!web_server_is_local(server))
+        cli_say("warning: other machines can reach this page; whoever has its address "
+                "sees all that is served, over an unencrypted connection");
+    web_server_address(server, &address);
+    out_str(&cli->out, buf_span(&address));
+    out_char(&cli->out, '\n');
+    out_flush(&cli->out);
+    say_tunnel(server);
+    if (options->open)
+        browser_open(buf_cstr(&address));
+    buf_release(&address);
+}
+
+static int serve(struct cli *cli, const struct serve_options *options, int argc,
+                 char **argv, struct err *err)
+{
+    const struct web_wanted wanted = {.host = options->host,
+                                      .port = options->port,
+                                      .tries = TRIES - 1,
+                                      .allow_hosts = options->allow_hosts.words,
+                                      .n_allow_hosts = options->allow_hosts.n};
+    struct shelf *shelf = shelf_new(err);
+    struct web_server *server = NULL;
+    int status = -1, end = -1;
+
+    if (!shelf)
+        return -1;
+    if (fill(shelf, argc, argv, &cli->work, err) < 0) {
+        shelf_free(shelf);
+        return -1;
+    }
+    server = web_server_new(shelf, &wanted, err);
+    if (server && catch_end(&end, err) == 0 &&
+        web_server_start(server, &wanted, err) == 0) {
+        say_address(cli, server, options);
+        wait_for_end(end);
+        status = 0;
+    }
+    web_server_free(server);
+    return status;
+}
+
+static int serve_run(int argc, char **argv)
+{
+    struct serve_options options = {.port = PORT};
+    struct err err = {0};
+    struct cli cli;
+
+    if (cli_begin(&cli, &serve_command, &options, &argc, argv) < 0)
+        return STATUS_TROUBLE;
+    if (argc < 1)
+        cli_say("usage: torchoscope serve %s", serve_command.usage);
+    else if (options.port > 65535)
+        cli_say("serve: --port is a number from 0 to 65535; 0: any free one");
+    else if (cli.json || cli.csv)
+        cli_say("serve: --json and --csv are not supported");
+    else if (serve(&cli, &options, argc, argv, &err) < 0)
+        return cli_end(&cli, cli_fail(&err));
+    else
+        return cli_end(&cli, STATUS_FINE);
+    return cli_end(&cli, STATUS_TROUBLE);
+}
+
+const struct command serve_command = {
+    .name = "serve",
+    .summary = "show files, recordings and training runs in the browser",
+    .usage = "FILE|FOLDER... [OPTION]...",
+    .details = "Prints the address of a page, until Ctrl-C. The address has a secret "
+               "token: only\n"
+               "who knows it can ask. A folder lists the models, recordings and "
+               "training runs\n"
+               "below it. A training run that is being written is followed.\n"
+               "Behind a proxy (JupyterHub, Colab, VS Code), name its host with "
+               "--allow-host.\n",
+    .options = options_table,
+    .n_options = COUNT_OF(options_table),
+    .run = serve_run,
+};

@@ -1,0 +1,109 @@
+/* Who may ask. A page of another site can make a browser send requests here: under a name
+ * of its own (DNS rebinding; then Host is that name), or as itself (then it cannot read
+ * the answer, and knows no token). */
+#include "base/base.h"
+#include "web/web_in.h"
+
+static const struct web_header strict[] = {
+    {"Content-Security-Policy",
+     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+     "img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; "
+     "frame-ancestors 'self'"},
+    {"X-Content-Type-Options", "nosniff"},
+    {"Referrer-Policy", "no-referrer"},
+    {"Cross-Origin-Resource-Policy", "same-origin"},
+};
+
+void guard_headers(struct web_answer *answer)
+{
+    for (size_t i = 0; i < COUNT_OF(strict); i++)
+        answer_header(answer, strict[i].name, strict[i].value);
+}
+
+/* "name:8080", "[::1]:8080" without the port. */
+static struct str without_port(struct str host)
+{
+    ptrdiff_t end = str_find_char(host, ']');
+    ptrdiff_t colon = str_find_last_char(host, ':');
+
+    return colon > end ? str_head(host, (size_t)colon) : host;
+}
+
+static bool is_allowed(const struct web_server *server, struct str host)
+{
+    host = without_port(host);
+    for (unsigned i = 0; i < server->n_allow_hosts; i++)
+        if (str_is_word(host, server->allow_hosts[i]))
+            return true;
+    return false;
+}
+
+static bool is_ours(const struct web_server *server, struct str host)
+{
+    static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
+    struct str name = without_port(host);
+
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (str_is_word(name, names[i]))
+            return true;
+    return str_is_word(name, server->host) || is_allowed(server, host);
+}
+
+/* A proxy may give the host another name than the page has: one of --allow-host. */
+static bool is_same_origin(const struct web_server *server,
+                           const struct web_request *request)
+{
+    ptrdiff_t at = str_find(request->origin, STR("://"));
+    struct str host;
+
+    if (at < 0)
+        return false;
+    host = str_from(request->origin, (size_t)at + 3);
+    return (host.len == request->host.len && str_starts_word(request->host, host)) ||
+           is_allowed(server, host);
+}
+
+unsigned guard_check(const struct web_server *server, const struct web_request *request,
+                     const char **ret_why)
+{
+    if (request->odd) {
+        *ret_why = "a header was sent twice";
+        return 400;
+    }
+    if (!is_ours(server, request->host)) {
+        *ret_why = "this server is not known by that name; if a proxy uses it, start "
+                   "with --allow-host NAME";
+        return 403;
+    }
+    if (request->origin.at && !is_same_origin(server, request)) {
+        *ret_why = "a page of another site may not ask here";
+        return 403;
+    }
+    if (!str_is(request->method, "GET") && !str_is(request->method, "HEAD")) {
+        *ret_why = "only GET and HEAD are answered";
+        return 405;
+    }
+    if (request->has_body) {
+        *ret_why = "a request has no body here";
+        return 413;
+    }
+    if (request->too_many) {
+        *ret_why = "too many arguments";
+        return 400;
+    }
+    return 0;
+}
+
+/* In a time that does not depend on where they differ. */
+bool guard_knows(const struct web_server *server, const struct web_request *request)
+{
+    unsigned char differ = 0;
+
+    if (!server->token[0])
+        return true;
+    if (request->token.len != WEB_TOKEN - 1)
+        return false;
+    for (size_t i = 0; i < WEB_TOKEN - 1; i++)
+        differ |= (unsigned char)(request->token.at[i] ^ server->token[i]);
+    return differ == 0;
+}

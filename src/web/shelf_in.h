@@ -1,0 +1,69 @@
+/* shelf_in.h - items and their locks. A thread that has an item's lock may take the
+ * shelf's, never the other way round (except by trylock). */
+#ifndef WEB_SHELF_IN_H
+#define WEB_SHELF_IN_H
+
+#include <pthread.h>
+
+#include "base/map.h"
+#include "export/export.h"
+#include "session/file_list.h"
+#include "web/shelf.h"
+
+#define SHELF_OPEN 8u /* sessions that stay open */
+
+struct shelf_item {
+    uint32_t number;
+    pthread_mutex_t lock; /* protects the session, `stamp` and `bare` */
+    struct session *session;
+    uint64_t stamp; /* of the file that the session has read */
+    bool borrowed;
+    /* The shelf's lock protects the rest. */
+    struct export_shelf_file facts;
+    bool asked;       /* named by the user, not found in a folder */
+    bool open;        /* has a session */
+    uint64_t used;    /* when it was last taken, in takes */
+    uint64_t changed; /* the number of its newest change */
+    uint64_t seen;    /* stamp of the file at the last look */
+    int writer;       /* process that writes the run on this machine; 0: unknown */
+};
+
+struct shelf_folder {
+    struct file_list *list;
+    uint32_t *items; /* by row */
+    uint32_t n, room;
+};
+
+struct shelf {
+    pthread_mutex_t looking; /* for shelf_look(): protects folders[].list */
+    pthread_mutex_t lock;    /* protects the rest */
+    struct arena arena;
+    struct shelf_item **items;
+    uint32_t n, room;
+    struct name_map ids;
+    struct shelf_folder *folders;
+    uint32_t n_folders, folders_room;
+    uint32_t n_open;
+    uint64_t takes, news, looked_ns;
+    bool searching; /* some folder */
+};
+
+/* Sizes and times of a file and its -wal, in one number; of a folder of ranks, of all
+ * its files; 0: it is gone. */
+uint64_t shelf_stamp(const char *path);
+
+/* Adds an item with a copy of the texts in `facts`; the id is made unique. The lock is
+ * held. NULL: no memory is left. */
+struct shelf_item *shelf_put(struct shelf *shelf,
+                             const struct export_shelf_file *facts);
+/* Its answers changed. The lock is held. */
+void shelf_changed(struct shelf *shelf, struct shelf_item *item);
+/* What a summary says of a run. The lock is held. */
+void shelf_learn_training(struct shelf_item *item,
+                          const struct history_summary *summary);
+/* Does a process write this run now? The lock is held. */
+void shelf_learn_live(struct shelf_item *item);
+/* The process in the newest segment, if it runs on this machine; 0: unknown. */
+int shelf_writer(struct history *history);
+
+#endif

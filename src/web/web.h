@@ -1,0 +1,54 @@
+/* web.h - the page in a browser: a server for files, recordings and training runs. It
+ * reads frozen models and runs, and histories through readers; it never touches Python.
+ *
+ * The tour:
+ *   shelf.h      what is served: files, folders, models of the caller
+ *     shelf.c        files by id; sessions that are opened on demand
+ *     shelf_look.c   what changed: runs that grow, files that are found
+ *   request.h    a request and its answer, without a library
+ *   guard.c      who may ask: Host, Origin, token, method
+ *   routes.c     THE TABLE of paths; web_answer()
+ *   questions.c  THE TABLE of questions: api/NAME?file=F&...
+ *   ask_*.c      the questions, a few related ones a file
+ *   events.c     tells listeners what changed
+ *   static.c     the page itself
+ *   listen.c     a port;  server.c  starting and stopping;  load.c  finds the module
+ *   http/        the module that owns libmicrohttpd, opened on first use */
+#ifndef WEB_WEB_H
+#define WEB_WEB_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "web/request.h"
+#include "web/shelf.h"
+
+struct web_wanted {
+    const char *host;               /* to listen on; NULL: 127.0.0.1 */
+    unsigned port;                  /* 0: any */
+    unsigned tries;                 /* further ports, if this one is taken */
+    const char *const *allow_hosts; /* further names of this host, of proxies */
+    unsigned n_allow_hosts;
+    bool open; /* no token: only for pages that promise their bare address */
+};
+
+/* A server that is not started: web_answer() works. Takes the shelf. */
+struct web_server *web_server_new(struct shelf *shelf, const struct web_wanted *wanted,
+                                  struct err *err);
+/* Listens, and starts its threads. ERR_UNSUPPORTED: this build has no server. */
+int web_server_start(struct web_server *server, const struct web_wanted *wanted,
+                     struct err *err);
+/* Cancels questions, ends all connections and frees everything; NULL is allowed. */
+void web_server_free(struct web_server *server);
+
+unsigned web_server_port(const struct web_server *server);
+/* Does it listen on this machine only? */
+bool web_server_is_local(const struct web_server *server);
+const char *web_server_token(const struct web_server *server); /* "" without one */
+/* "http://localhost:8080/?token=..." */
+void web_server_address(const struct web_server *server, struct buf *to);
+
+/* Answers a request; never fails. Many threads may call it. Free ret_answer->own. */
+void web_answer(struct web_server *server, const struct web_request *request,
+                struct web_answer *ret_answer);
+
+#endif

@@ -1,0 +1,126 @@
+/* web_in.h - the inside of the server. */
+#ifndef WEB_WEB_IN_H
+#define WEB_WEB_IN_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/arena.h"
+#include "base/json_write.h"
+#include "web/web.h"
+
+#define WEB_TOKEN 33 /* 32 digits of 128 random bits, and NUL */
+
+struct web_server {
+    struct shelf *shelf;
+    char *host;         /* as Host names the address that was asked for */
+    char **allow_hosts; /* owned */
+    unsigned n_allow_hosts;
+    char token[WEB_TOKEN]; /* "": none */
+    int listener;          /* -1: none, or the module has it */
+    unsigned port;
+    bool local;
+    struct work work; /* cancelled when the server ends */
+    const struct web_http_module *module;
+    struct web_http *http;
+    /* events.c */
+    pthread_t watcher;
+    bool watches;
+    pthread_mutex_t lock; /* protects: */
+    pthread_cond_t more;
+    unsigned listeners;
+    bool ending;
+};
+
+/* ---- guard.c, static.c, listen.c, load.c, events.c ---- */
+
+/* May it be asked at all? 0, or the status of the refusal and *ret_why. */
+unsigned guard_check(const struct web_server *server, const struct web_request *request,
+                     const char **ret_why);
+/* ... with a token? */
+bool guard_knows(const struct web_server *server, const struct web_request *request);
+/* The headers that every answer has. */
+void guard_headers(struct web_answer *answer);
+
+/* The files of the page. */
+bool static_answer(struct str path, const struct web_request *request,
+                   struct web_answer *answer);
+
+/* A listening socket; *ret_port is the port it got. -1: see err. */
+int listen_on(const struct web_wanted *wanted, unsigned *ret_port, bool *ret_local,
+              struct err *err);
+/* The module with the library, kept until the process ends. */
+const struct web_http_module *load_http(struct err *err);
+
+int events_start(struct web_server *server, struct err *err);
+void events_stop(struct web_server *server);
+/* For struct web_host. */
+char *events_text(void *user, struct web_stream *stream, size_t *ret_len);
+void events_listens(void *user, bool begins);
+
+/* ---- answers ---- */
+
+void answer_header(struct web_answer *answer, const char *name, const char *value);
+/* The same with a value that is copied to answer->texts; dropped if it does not fit. */
+void answer_header_text(struct web_answer *answer, const char *name, const char *value);
+void answer_body(struct web_answer *answer, struct buf *body); /* takes it */
+void answer_error(struct web_answer *answer, unsigned status, const char *sentence);
+void answer_err(struct web_answer *answer, const struct err *err);
+
+/* ---- questions ---- */
+
+enum web_needs {
+    WEB_FILE = 1,    /* file=: its session is taken */
+    WEB_RUN = 2,     /* ... and has a recording */
+    WEB_HISTORY = 4, /* ... and the history of a training run */
+    WEB_RIGHT = 8,   /* right=: another file, taken too */
+    WEB_OLD = 16,    /* old=: the same, if it is given */
+};
+
+/* One question while it is answered. */
+struct web_ask {
+    struct web_server *server;
+    const struct web_request *request;
+    struct shelf_item *item;
+    struct session *session; /* for this call only */
+    struct session *right;
+    struct arena arena; /* for this call */
+    struct work *work;
+};
+
+struct web_question {
+    const char *name;
+    const char *args; /* names of its arguments besides file, separated by blanks */
+    unsigned needs;   /* enum web_needs */
+    /* Writes one document. Fails before it wrote anything, or after. */
+    int (*answer)(struct web_ask *ask, struct json *json, struct err *err);
+};
+
+/* Answers api/NAME. */
+void question_answer(struct web_server *server, struct str name,
+                     const struct web_request *request, struct web_answer *answer);
+
+/* The value of an argument; `at` is NULL: not given. */
+struct str web_arg(const struct web_ask *ask, const char *name);
+/* A number from `least` to `most`; `usual` if it is not given. */
+int web_number(const struct web_ask *ask, const char *name, uint64_t least,
+               uint64_t most, uint64_t usual, uint64_t *ret_number, struct err *err);
+/* place=: its number, or its full name; name=: always its full name. Neither: the root. */
+int web_place(const struct web_ask *ask, uint32_t *ret_place, struct err *err);
+/* Is the flag set: "1", "true" or an empty value? */
+bool web_flag(const struct web_ask *ask, const char *name);
+
+extern const struct web_question web_questions[];
+extern const size_t n_web_questions;
+
+/* ---- ask_model.c, ask_graph.c, ask_shelf.c ---- */
+
+int ask_info(struct web_ask *ask, struct json *json, struct err *err);
+int ask_show(struct web_ask *ask, struct json *json, struct err *err);
+int ask_check(struct web_ask *ask, struct json *json, struct err *err);
+int ask_diff(struct web_ask *ask, struct json *json, struct err *err);
+int ask_graph(struct web_ask *ask, struct json *json, struct err *err);
+int ask_shelf(struct web_ask *ask, struct json *json, struct err *err);
+int ask_news(struct web_ask *ask, struct json *json, struct err *err);
+
+#endif
