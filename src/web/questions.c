@@ -12,7 +12,14 @@ const struct web_question web_questions[] = {
     {"shelf", "", 0, ask_shelf},
     {"news", "since", 0, ask_news},
     {"info", "", WEB_FILE, ask_info},
-    {"show", "place name slice bins quantiles step", WEB_FILE, ask_show},
+    {"rows", "columns step", WEB_FILE, ask_rows},
+    {"show",
+     "place name step bins quantiles inner all slice row rows column columns picture "
+     "cell sheet item channel call",
+     WEB_FILE, ask_show},
+    {"code", "place name call", WEB_FILE, ask_code},
+    {"attributes", "place name open", WEB_FILE, ask_attributes},
+    {"timeline", "pass", WEB_FILE | WEB_RUN, ask_timeline},
     {"check", "", WEB_FILE, ask_check},
     {"diff", "right all structure", WEB_FILE | WEB_RIGHT, ask_diff},
 };
