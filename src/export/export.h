@@ -199,8 +199,8 @@ void export_show_json(struct json *json, const struct session *session, uint32_t
                       const struct numbers *numbers,
                       const struct export_values *values);
 
-/* What a page asks about the values of a tensor, or of the result of a module's call that
- * the recording kept. */
+/* What a page asks about the values of a tensor or, if it wants `all`, a slice or a sheet,
+ * of the result of a module's call that the recording kept. */
 struct export_show_wanted {
     struct numbers_wanted numbers;
     bool all;          /* NaN, infinities and zeros also if there are none, and all

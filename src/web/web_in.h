@@ -113,10 +113,14 @@ bool web_flag(const struct web_ask *ask, const char *name);
 extern const struct web_question web_questions[];
 extern const size_t n_web_questions;
 
-/* ---- ask_model.c, ask_graph.c, ask_shelf.c ---- */
+/* ---- ask_*.c ---- */
 
 int ask_info(struct web_ask *ask, struct json *json, struct err *err);
+int ask_rows(struct web_ask *ask, struct json *json, struct err *err);
 int ask_show(struct web_ask *ask, struct json *json, struct err *err);
+int ask_code(struct web_ask *ask, struct json *json, struct err *err);
+int ask_attributes(struct web_ask *ask, struct json *json, struct err *err);
+int ask_timeline(struct web_ask *ask, struct json *json, struct err *err);
 int ask_check(struct web_ask *ask, struct json *json, struct err *err);
 int ask_diff(struct web_ask *ask, struct json *json, struct err *err);
 int ask_graph(struct web_ask *ask, struct json *json, struct err *err);
