@@ -54,11 +54,11 @@ const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 let wake = () => {};
 
 /** One stream of events, until it ends. Throws if it never says anything. */
-async function stream() {
+async function stream(since) {
     const stop = new AbortController();
     let timer = setTimeout(() => stop.abort(), SILENT);
     try {
-        const answer = await get('events', {signal: stop.signal});
+        const answer = await get(`events?since=${since}`, {signal: stop.signal});
         const reader = answer.body.getReader(), decoder = new TextDecoder();
         let text = '';
         for (;;) {
@@ -81,8 +81,7 @@ function takeEvent(event) {
     if (data.length) take(JSON.parse(data.map((line) => line.slice(5)).join('\n')));
 }
 
-async function poll() {
-    let since = 0;
+async function poll(since) {
     connection.polling = true;
     for (;;) {
         const answer = await (await get(`api/news?since=${since}`)).json();
@@ -92,23 +91,23 @@ async function poll() {
     }
 }
 
-async function follow() {
-    if (connection.polling) return poll();
+async function follow(since) {
+    if (connection.polling) return poll(since);
     try {
-        return await stream();
+        return await stream(since);
     } catch (error) {
         if (error.name !== 'AbortError' && error.status !== 404) throw error;
-        return poll(); // a proxy holds the events back
+        return poll(since); // a proxy holds the events back
     }
 }
 
 async function keepFollowing() {
     for (let wait = FIRST_WAIT; ;) {
         try {
-            const shelf = await get('api/shelf');
-            take(await shelf.json());
+            const shelf = await (await get('api/shelf')).json();
+            take(shelf);
             wait = FIRST_WAIT;
-            await follow();
+            await follow(shelf.news);
         } catch (error) {
             if (!(error instanceof AskError) && error.name !== 'TypeError' &&
                 error.name !== 'SyntaxError') throw error;
