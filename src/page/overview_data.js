@@ -19,6 +19,9 @@ export const KINDS = [
         key: '!', sort: 'first not finite', missing: ''},
 ];
 
+export const ORDERS = {'': 'model order', ...Object.fromEntries(KINDS.map((one) =>
+    [one.id, one.sort])), name: 'name'};
+
 const middle = Math.log10(Math.sqrt(HEALTHY[0] * HEALTHY[1]));
 const badness = (kind, value) => Number.isNaN(value) ? -1 : kind === 'ratio' ?
     value > 0 ? Math.abs(Math.log10(value) - middle) : 99 : value;
@@ -115,6 +118,7 @@ export class Modules {
                     one[id] = [...before[id].slice(0, at), ...Array(length - at).fill(null)];
             one.bad = [...before.bad.filter((i) => i < at), ...one.bad.map((i) => i + at)];
         });
+        document.first_bad = this.document.first_bad ?? document.first_bad;
         this.take(document);
         return at;
     }

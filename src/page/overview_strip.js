@@ -21,7 +21,7 @@ export function verdict(training, details) {
     if (!found) return el('div', {class: 'banner wait', role: 'status'}, el('b', null,
         'No step recorded yet'), 'The rows fill with the first logged step.');
     const lead = found.lead && `${found.lead[0].toUpperCase()}${found.lead.slice(1)}. `;
-    const text = lead ? found.text : `${found.text[0].toUpperCase()}${found.text.slice(1)}`;
+    const text = `${found.text[0].toUpperCase()}${found.text.slice(1)}`;
     return el('div', {class: `banner ${found.role}`, role: 'status'}, icon(SIGNS[found.role]),
         el('span', 'grow', lead ? el('b', null, lead) : null, text),
         found.role === 'good' ? null : button({text: 'Details', onclick: details}));
@@ -31,10 +31,17 @@ export function verdict(training, details) {
 export const worstAlarms = ({alarms}) => alarms.filter((one) => one.severity !== 'note')
     .sort((a, b) => LEVELS.indexOf(a.severity) - LEVELS.indexOf(b.severity) || a.step - b.step);
 
+/** The end of a long name. */
+function tail(name) {
+    const parts = name.split('.'), most = 18;
+    while (parts.length > 1 && parts.join('.').length > most) parts.shift();
+    return parts.join('.');
+}
+
 export function alarmList(training, steps, more) {
     const list = worstAlarms(training), all = list.length + (training.alarms_left_out || 0);
     const line = (alarm) => el('div', 'arow', alarmPill(alarm),
-        el('b', {class: 'cut', title: alarm.name}, alarm.name || 'the run'),
+        el('b', {class: 'cut', title: alarm.name}, tail(alarm.name || 'the run')),
         el('span', {class: 'dim cut grow', title: alarm.text}, alarm.text),
         el('span', 'dim', `step ${alarm.step}`),
         el('button', {type: 'button', class: 'link', onclick: () => goTo(alarm)}, 'Go to'));
@@ -50,7 +57,7 @@ function ticks(low, high, log) {
     const by = log ? Math.max(1, Math.ceil((high - low) / 3)) : [1, 2, 5, 10, 20, 50].map((k) =>
         k * 10 ** (Math.floor(Math.log10(high - low)) - 1)).find((k) => (high - low) / k <= 3.5);
     const list = [];
-    for (let at = Math.ceil(low / by); at * by < high; at++) list.push(at * by);
+    for (let at = Math.ceil(low / by); at * by < high; at++) list.push(at * by || 0);
     return list;
 }
 
@@ -70,9 +77,9 @@ export function spark(title, get) {
         const list = ys.filter(Number.isFinite).sort((a, b) => a - b);
         const cut = (part) => list[Math.round(part * (list.length - 1))] ?? 0;
         let low = cut(LEFT_OUT), high = list.length < 20 ? cut(1) : cut(1 - LEFT_OUT);
-        if (high <= low) [low, high] = [low - .5, low + .5];
+        if (high <= low) [low, high] = [low - Math.abs(low) / 2 || -1, low + Math.abs(low) / 2 || 1];
         const y = (one) => Math.max(1, 8 + (PLOT - 12) * (1 - (one - low) / (high - low)));
-        const marks = ticks(low, high, log);
+        const marks = ticks(low, high, log).filter((at) => y(at) > 12);
         const rule = (top, name) => {
             pen.fillStyle = token(name);
             pen.fillRect(0, Math.round(top), width, 1);
