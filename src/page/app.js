@@ -4,6 +4,7 @@ import {isStatic, onStatus} from './api.js';
 import {closeMenu, el, failure, icon} from './dom.js';
 import {details} from './details.js';
 import {onTheme, setTheme} from './draw.js';
+import {graphView} from './graph_view.js';
 import {bind} from './keys.js';
 import {connection, files, onConnection, onNews, startLive} from './live.js';
 import {connectionBanner, nothingOpen, tokenMissing, waiting} from './notices.js';
@@ -18,6 +19,7 @@ import {tree} from './tree.js';
    wide: without the tree at the left; hidden: not in the bar. */
 const views = [
     overview,
+    graphView,
     details,
 ];
 
