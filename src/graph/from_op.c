@@ -58,7 +58,7 @@ static struct str bare_name(struct str name)
     return name;
 }
 
-static const char *words_of(struct str name)
+static uint32_t find_words(struct str name)
 {
     if (name.len > 1 && name.at[name.len - 1] == '_' && !str_ends(name, STR("__")))
         name = str_head(name, name.len - 1);
@@ -67,9 +67,23 @@ static const char *words_of(struct str name)
 
         while (rest.len > 0 && str_split(&rest, ' ', &item))
             if (str_eq(item, name))
-                return arguments[i].words;
+                return (uint32_t)i;
     }
-    return NULL;
+    return COUNT_OF(arguments);
+}
+
+/* Few names, many operations: each name is looked up once. */
+static const char *words_of(struct from *from, struct str name)
+{
+    uint64_t key = str_hash(name);
+    uint32_t i;
+
+    if (!map_find(&from->words, key, &i)) {
+        i = find_words(name);
+        if (map_put(&from->words, key, i) < 0)
+            return NULL; /* spent: from_enter() sees it */
+    }
+    return i < COUNT_OF(arguments) ? arguments[i].words : NULL;
 }
 
 /* "768→2304": what a matrix product makes of the last dimension. */
@@ -184,7 +198,7 @@ static bool names_tensor(const struct diagram_box *box)
 
 int from_op_words(struct from *from, uint32_t part, const struct op_look *look)
 {
-    const char *words = words_of(bare_name(look->name));
+    const char *words = words_of(from, bare_name(look->name));
     struct str rest = str_of(words ? words : "other exponent"), item;
     struct buf word = BUF_INIT;
     int status = 0;

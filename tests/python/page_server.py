@@ -28,6 +28,10 @@ def page_script():
     build = (PAGE / "meson.build").read_text()
     listed = re.search(r"page_modules = \[(.*?)\]", build, re.S)[1]
     names = [str(PAGE / name) for name in re.findall(r"'(.*?)'", listed)]
+    picture = ROOT / "src/export/picture"
+    listed = re.search(r"graph_parts = \[(.*?)\]", (picture / "meson.build").read_text(), re.S)
+    parts = [*re.findall(r"'(.*?)'", listed[1]), "graph_module.js"]
+    names.append("graph:" + "+".join(str(picture / name) for name in parts))
     return bundle.bundle(names)[0]
 
 
@@ -243,7 +247,9 @@ class Handler(BaseHTTPRequestHandler):
         if path == "":
             self.answer(200, "text/html", (PAGE / "index.html").read_bytes())
         elif path == "page.css":
-            style = tokens() + bundle.strip_style((PAGE / "page.css").read_text())
+            sheets = ["page.css", "../export/picture/graph.css", "graph_view.css"]
+            text = "".join((PAGE / name).read_text() for name in sheets)
+            style = tokens() + bundle.strip_style(text)
             self.answer(200, "text/css", style.encode())
         elif path == "page.js":
             self.answer(200, "text/javascript", page_script().encode())
