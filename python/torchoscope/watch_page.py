@@ -31,6 +31,7 @@ class Page:
     training."""
 
     labels = None  # see _core.Server
+    stays = False  # after the end of the training
 
     def __init__(self, server):
         self._server, self._number = server, None
@@ -61,11 +62,13 @@ class Page:
         """The first step ended: there is a file."""
         if self._server is None:
             return
-        path, model = handle.path, handle._recorder._model
-        if handle._target.ranks and handle._group is None:
-            path = os.path.dirname(path)
+        path, run, model = None, handle._run, handle._recorder._model
         live = _core.Model(model, handle._name)
-        args = handle._name, handle._run, live, path, self.labels
+        if run is not None:
+            path = handle.path
+            if handle._target.ranks and handle._group is None:
+                path = os.path.dirname(path)
+        args = handle._name, run or live, live, path, self.labels
         self._server._core.renew(self._number, *args)
 
     def pump(self, step):
@@ -73,13 +76,10 @@ class Page:
         if self._server is not None:
             self._server._core.pump(step)
 
-    def take(self):
-        """The server, which goes on; None: there is none."""
-        server, self._server = self._server, None
-        return server
-
     def close(self):
-        server = self.take()
-        if server is not None:
-            with contextlib.suppress(Exception):
-                server.close()
+        """The training ended."""
+        if self._server is None or self.stays:
+            return
+        server, self._server = self._server, None
+        with contextlib.suppress(Exception):
+            server.close()

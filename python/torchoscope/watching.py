@@ -17,6 +17,7 @@ from torchoscope import _core, capsule_file, serving
 from torchoscope import watch_alarms, watch_group, watch_page
 from torchoscope.capsule import Capsule
 from torchoscope.history import KINDS
+from torchoscope.notebook import Displayed
 from torchoscope.recorder import parse_size
 from torchoscope.restore import modules_of
 from torchoscope.watch_options import SAMPLE, Options, Reading, Target, stem_of, together
@@ -181,7 +182,7 @@ def _path(folder, name):
     return path
 
 
-class Watch(Reading):
+class Watch(Reading, Displayed):
     """A training that is followed; made by watch(). Use it as a context manager, or call
     close() at the end; the end of the process does so too."""
 
@@ -325,6 +326,13 @@ class Watch(Reading):
         state = "closed" if self._closed else f"{self._count} steps"
         keeps = f", keeps about {self.keeps} logged steps" if self.keeps else ""
         return f"<torchoscope.Watch of {self._name}: {state}, {self._target}{keeps}>"
+
+    def _notebook(self):
+        """What was recorded so far, and a link to the page."""
+        text = ""
+        with contextlib.suppress(Exception):  # nothing was logged yet
+            text = self.history()._notebook()
+        return text + (serving.link_html(self._page.server) if self._page else "") or None
 
     # --- what the hooks tell
 

@@ -61,6 +61,7 @@ int shelf_renew_live(struct shelf *shelf, struct shelf_item *item,
     if (fine) {
         item->next = copy;
         item->facts.path = copy.path;
+        item->facts.labels = copy.labels;
         /* The page asks again, and the answer says what it has. */
         item->facts.kind = copy.path ? "run" : copy.run ? "recording" : "file";
         item->facts.has |= copy.path ? SESSION_HISTORY : 0u;
@@ -108,8 +109,10 @@ static struct session *make_session(struct shelf_item *item, struct err *err)
     item->view.source = item->asks;
     session = live->run ? session_on_run(live->run, item->asks, err)
                         : session_on(&item->view, err);
-    if (session && live->path)
+    if (session && live->path) {
         session_attach_history(session, live->path);
+        session_forget(session); /* numbers of the first step: the present is asked for */
+    }
     return session;
 }
 
