@@ -68,8 +68,8 @@ void document_stats(struct document *doc, uint32_t tensor);
 void export_stats_members(struct json *json, const struct stats *stats,
                           enum dtype dtype, const int64_t *shape, int rank);
 
-/* "details": facts; null and why if they could not be made. */
-void document_details(struct document *doc, const struct facts *facts);
+/* "KEY": facts. "details": null and why, if they could not be made. */
+void document_facts(struct document *doc, const char *key, const struct facts *facts);
 void document_no_details(struct document *doc, const struct err *err);
 
 /* The kind of a value of facts and columns: "count", "bytes", "ns", ... */

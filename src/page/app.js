@@ -4,10 +4,12 @@ import {isStatic, onStatus} from './api.js';
 import {closeMenu, el, failure, icon} from './dom.js';
 import {details} from './details.js';
 import {onTheme, setTheme} from './draw.js';
+import {graphView} from './graph_view.js';
 import {bind} from './keys.js';
 import {connection, files, onConnection, onNews, startLive} from './live.js';
 import {connectionBanner, nothingOpen, tokenMissing, waiting} from './notices.js';
 import {overview} from './overview.js';
+import {panels, toggleSheet} from './panels.js';
 import {scrubber} from './scrubber.js';
 import {go, onState, state} from './state.js';
 import {keptTheme, topbar} from './topbar.js';
@@ -17,6 +19,7 @@ import {tree} from './tree.js';
    wide: without the tree at the left; hidden: not in the bar. */
 const views = [
     overview,
+    graphView,
     details,
 ];
 
@@ -24,6 +27,7 @@ const views = [
    panels, scrubber. They get the state and the news as views do. */
 const parts = [
     {...tree, where: 'tree'},
+    {...panels, where: 'panels'},
     {...scrubber, where: 'scrubber'},
 ];
 
@@ -110,7 +114,8 @@ function updateBottom(file) {
         aria: {current: on ? 'page' : null}, onclick}, icon(image), name);
     bottomBar.replaceChildren(...fits.slice(0, 3).map((view) => one(view.title, view.icon,
         view.id === state.view, () => go({view: view.id}))),
-    one('Modules', 'table', false, () => document.body.classList.toggle('treeopen')));
+    one('Modules', 'table', false, () => document.body.classList.toggle('treeopen')),
+    ...(state.panels.length ? [one('Panels', 'panels', false, toggleSheet)] : []));
 }
 
 onState((changed) => {

@@ -31,7 +31,12 @@ def listed(name):
 
 
 def page_script():
-    return bundle.bundle([str(file) for file in listed("page_modules")])[0]
+    names = [str(file) for file in listed("page_modules")]
+    picture = ROOT / "src/export/picture"
+    parts = re.search(r"graph_parts = \[(.*?)\]", (picture / "meson.build").read_text(), re.S)
+    parts = [*re.findall(r"'(.*?)'", parts[1]), "graph_module.js"]
+    names.append("graph:" + "+".join(str(picture / name) for name in parts))
+    return bundle.bundle(names)[0]
 
 
 def page_style():
@@ -206,6 +211,9 @@ class Server(ThreadingHTTPServer):
         self.files = [dict(RUN), dict(FILE), dict(BIG)]
         self.documents = {"rows 1": resnet(), "rows 2": resnet(), "rows 3": large()}
         self.documents["training 1"] = training()
+        none = {"columns": 0, "first": [], "last": [], "steps": []}
+        none = {"phase": "train", "columns": none, "modules": [], "place": []}
+        self.documents |= {"modules 1": none, "step 1": none}
         self.script, self.token, self.down, self.slow = None, "", False, 0
         self.streams, self.changed = True, threading.Event()
         self.url = f"http://localhost:{self.server_address[1]}/"

@@ -94,9 +94,9 @@ static void write_fact(struct document *doc, const struct facts *facts,
     json_object_end(doc->json);
 }
 
-void document_details(struct document *doc, const struct facts *facts)
+void document_facts(struct document *doc, const char *key, const struct facts *facts)
 {
-    json_array(doc->json, "details");
+    json_array(doc->json, key);
     for (uint32_t i = 0; i < facts->n; i++)
         write_fact(doc, facts, &facts->at[i]);
     json_array_end(doc->json);
