@@ -49,6 +49,8 @@ const fileNow = () => files.get(state.file);
 
 /** The view of the address if it fits, else the first that does. */
 function viewNow(file) {
+    const asked = views.find((one) => one.id === state.view);
+    if (file.pending) return asked || null; // nobody knows yet what fits
     const fits = views.filter((one) => one.fits(file));
     return fits.find((one) => one.id === state.view) || fits[0] || null;
 }
@@ -82,7 +84,7 @@ function show() {
     if (!file) return connection.status === 'starting' ? null :
         say(`none ${state.file}`, nothingOpen(state.file));
     const view = viewNow(file);
-    if (!view) return say(`waiting ${file.id}`, waiting(file));
+    if (!view) return file.pending ? null : say(`waiting ${file.id}`, waiting(file));
     document.body.classList.remove('bare');
     document.body.classList.toggle('wide', Boolean(view.wide));
     mountAround();
@@ -104,7 +106,7 @@ function show() {
 function complete() {
     const first = files.keys().next().value;
     if (!state.file && first !== undefined) go({file: first}, 'replace');
-    const file = fileNow(), view = file && viewNow(file);
+    const file = fileNow(), view = file && !file.pending && viewNow(file);
     if (view && state.view !== view.id) go({view: view.id}, 'replace');
 }
 

@@ -50,6 +50,7 @@ export class GraphView {
 
     async load() {
         const promise = ask('graph', this.params()), {file, root} = state;
+        this.version = this.file.model;
         if (promise === this.promise) return;
         this.promise = promise;
         if (!this.graph) this.host.replaceChildren(loading(promise, 'Drawing the graph'));
@@ -236,8 +237,9 @@ export class GraphView {
             this.recolour();
     }
 
-    async news() {
-        this.load();
+    async news(file) {
+        if (this.version !== undefined && file.model !== this.version) this.load();
+        this.version = file.model;
         const alarms = await training(this.file).catch(() => null);
         if (!this.graph || !alarms) return;
         this.training = alarms;

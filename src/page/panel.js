@@ -153,7 +153,7 @@ export class Panel {
             return;
         }
         this.setRange(file, run);
-        const how = {axis: axisNow(), clip: state.clip, from: state.from,
+        const how = {log: {log: '1', linear: '0'}[axisNow()], clip: state.clip, from: state.from,
             to: state.to};
         const asked = Promise.all(this.parts.map((part) => part.load(how, this.step())));
         if (!this.figures.size) this.say(loading(asked, 'Reading the histograms'));

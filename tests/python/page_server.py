@@ -33,8 +33,9 @@ def listed(name):
 def page_script():
     names = [str(file) for file in listed("page_modules")]
     picture = ROOT / "src/export/picture"
-    parts = re.search(r"graph_parts = \[(.*?)\]", (picture / "meson.build").read_text(), re.S)
-    parts = [*re.findall(r"'(.*?)'", parts[1]), "graph_module.js"]
+    build = (picture / "meson.build").read_text()
+    parts = re.search(r"graph_parts = \[(.*?)\]", build, re.S)[1]
+    parts = [*re.findall(r"'(.*?)'", parts), "graph_module.js"]
     names.append("graph:" + "+".join(str(picture / name) for name in parts))
     return bundle.bundle(names)[0]
 

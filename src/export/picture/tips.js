@@ -56,6 +56,10 @@ function classOf(b) {
     return isEnd(b) ? words.join(' ') : words[0];
 }
 
+/* Defaults that torch does not print. */
+const SILENT = new RegExp('^(transposed=False|groups=1|padding_mode="zeros"|' +
+    '(output_)?padding=\\(0(, 0)*,?\\)|dilation=(1|\\(1(, 1)*,?\\)))$');
+
 /** Arguments as torch prints them, "64, kernel_size=(3, 3)", or else those of the class
     line, "stride 2". What has no key gets a dash. */
 function argumentRows(b) {
@@ -63,7 +67,8 @@ function argumentRows(b) {
     const torch = textOf(box.extra, b), words = torch
         ? torch.match(/(?:\([^()]*\)|\[[^[\]]*\]|'[^']*'|[^,])+/g)
         : textOf(box.words, b).split('\n').slice(1);
-    return words.map((one) => one.trim()).filter(Boolean).map((word) => {
+    const told = words.map((one) => one.trim());
+    return told.filter((one) => one && !SILENT.test(one)).map((word) => {
         const [, key, value] = word.match(torch ? /^(\w+)=(.*)$/s : /^(\S+) (.*)$/s) ??
             [0, '\u2013', word];
         return [key, /^\([\d, ]+\)$/.test(value)
