@@ -148,11 +148,12 @@ export class Histogram {
         const bad = badOf(trace, at), none = bad && trace.bad[at] >= 1;
         const numbers = numbersOf(trace, at).map(([name, value]) =>
             [name, value === null || none ? NONE : short(value), value]);
-        const about = [what, axis.least > 0 && 'log', axis.cut > 0 && (axis.cut < 0.005 ?
+        const more = [axis.least > 0 && 'log', axis.cut > 0 && (axis.cut < 0.005 ?
             'under 1% cut' : `${share(axis.cut, 1)} cut`), whose].filter(Boolean);
         this.words = [tensor, whose, what].filter(Boolean).join(' ') + (call && `, ${call}`);
-        this.caption.replaceChildren(el('b', 'cut', tensor), el('span', {class: 'dim fit',
-            title: about.join(', ')}, about.map((text) => el('span', null, text))),
+        this.caption.replaceChildren(el('b', 'cut', tensor), el('span', 'dim', what),
+            el('span', {class: 'dim fit', title: more.join(', ')}, more.map((text) =>
+                el('span', null, text))),
         bad ? el('span', bad.mask ? 'mark dim' : 'mark bad', bad.mask ? '' : icon('alarm'),
             bad.text) : '');
         this.numbers.replaceChildren(...numbers.map(([name, text, value]) => el('span',

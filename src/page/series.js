@@ -3,7 +3,7 @@
 
 import {ask} from './api.js';
 import {bytesOf} from './shades.js';
-import {MINUS, commas, number, share, short} from './text.js';
+import {MINUS, number, plural, share, short} from './text.js';
 
 const COLUMNS = 160, ROWS = 48, MOST_CALLS = 8, PARAM = 2;
 const NUMBERS = ['norm', 'mean', 'std', 'min', 'max', 'bad', 'ratio'];
@@ -167,8 +167,8 @@ export function cellWords(trace, columns, i, row) {
     const edge = (k) => short(axisValue(axis, 1 - k / axis.rows));
     const part = (cells[i][row] / 255) ** 2 * axis.largest, all = own?.histogram?.counted;
     return [...lines, `${edge(row + 1)} to ${edge(row)}`, !part ? 'no value' : (all ?
-        `about ${commas(Math.max(1, Math.round(part * all)))} values, ` : '') +
-        `${share(part, 1)} of all`];
+        `about ${plural(Math.max(1, Math.round(part * all)), 'value')}, ` : '') +
+        `${part < 0.005 ? 'under 1%' : share(part, 1)} of all`];
 }
 
 /** {heads, rows} of texts; `plainly`: for programs. */
