@@ -39,7 +39,7 @@ class Site:
         return link
 
     def request(self, path="api/shelf", method="GET", **headers):
-        headers = {"Host": "localhost", "X-Torchoscope-Token": self.token, **headers}
+        headers = {"Host": "localhost", "X_Torchoscope_Token": self.token, **headers}
         lines = [f"{name.replace('_', '-')}: {text}" for name, text in headers.items() if text]
         return "\r\n".join([f"{method} /{path} HTTP/1.1", *lines, "", ""]).encode()
 
