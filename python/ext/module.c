@@ -203,6 +203,7 @@ static PyMethodDef functions[] = {
     {"op_family", ops_family, METH_VARARGS, "op_family(name): what kind of operation"},
     {"op_flops", ops_flops, METH_VARARGS, "op_flops(name, ...): the FLOPs of one"},
     {"open_run", answers_open, METH_O, "open_run(path): a Run from a .scope file"},
+    {"sample_places", history_places, METH_O, "sample_places(n): a sample's positions"},
     {NULL, NULL, 0, NULL},
 };
 

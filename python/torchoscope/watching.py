@@ -36,6 +36,7 @@ _WORDS["all"] = tuple(_LOGS)
 _LOGS["io_grad_norms"] = ("grad_input_norm", "grad_output_norm")
 _FEW = 1000  # steps: if the file keeps fewer, a line says how many
 _MOST_PASSES = 64  # of one step, if no optimizer ends it
+_FIRST_PASSES = 4  # of a step that was hit, if no backward was seen before
 _TRAIN, _EVAL = 0, 1
 
 _watched = {}  # id of a model -> its Watch
@@ -202,6 +203,7 @@ class Watch(Reading, Displayed):
         self._count, self._next, self._number = 0, target.first, target.first
         self._scalars, self._losses = {}, []
         self._rounds = Rounds()
+        self._ahead = 0  # passes before a backward, the most so far
         self._alarms = watch_alarms.Alarms(self, on_alarm)
         self._first_hit = self._again = self._saved = self._page = self._run = None
         self._forget()
@@ -234,6 +236,7 @@ class Watch(Reading, Displayed):
         """A step begins."""
         self._in_step = self._done = self._graded = self._written = False
         self._passes = self._backwards = 0
+        self._since = 0  # passes since the last backward
         self._attached = {}  # (id of a module, name) -> how often in this step
 
     # --- for users
@@ -381,6 +384,7 @@ class Watch(Reading, Displayed):
         if not self._mine():
             return
         self._passes += 1
+        self._since += 1
         if self._capsule is not None:
             self._timed(self._capsule.ends, result)
         self._timed(self._alarms.pass_ends, result)
@@ -392,6 +396,7 @@ class Watch(Reading, Displayed):
 
     def _backward(self, roots):
         self._backwards += 1
+        self._ahead, self._since = max(self._ahead, self._since), 0
         with contextlib.suppress(Exception):
             if len(roots) == 1 and roots[0].numel() == 1:
                 self._losses.append(self._alarms.loss(roots[0]))
@@ -445,6 +450,7 @@ class Watch(Reading, Displayed):
         self._done = True
         self._count += 1
         self._number, self._next = self._next, self._next + 1
+        self._guard(self._alarms.step_done)
         if self._page is not None:
             self._timed(self._page.pump, self._number)
 
@@ -476,6 +482,12 @@ class Watch(Reading, Displayed):
         self._again = f"step {step} can run again: {how}"
         self._saved = os.path.basename(path)
         return path
+
+    @property
+    def _waits_for_backward(self):
+        """Have there been fewer passes since the last backward than there may be before
+        the next one? In the first step that is not known yet."""
+        return self._since < (self._ahead or _FIRST_PASSES)
 
     def _how_to_find(self):
         """... who made a value that is not finite, in a step that was not logged."""

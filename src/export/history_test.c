@@ -9,6 +9,7 @@
 #include "export/check_json_in.h"
 #include "export/export.h"
 #include "export/exporters.h"
+#include "export/read_json_in.h"
 #include "history/writer.h"
 #include "measure/spread.h"
 #include "run/run_file.h"
@@ -141,6 +142,54 @@ TEST(a_history_is_a_document)
     CHECK(has(&text, "\"bad\": [11]"));
     CHECK(has(&text, "\"series_left_out\": 0"));
     buf_release(&text);
+}
+
+/* The text of a column of `rows` at the first place that has one. */
+static bool has_cell(const struct json_tree *json, const char *id, const char *text)
+{
+    const struct json_tree *columns = json_get(json, "columns");
+    const struct json_tree *texts = json_get(json, "texts"), *cells;
+
+    for (uint32_t i = 0; i < columns->n; i++) {
+        if (!json_says(json_get(columns->items[i], "id"), id))
+            continue;
+        cells = json_get(columns->items[i], "text");
+        for (uint32_t k = 0; k < cells->n; k++)
+            if (json_says(json_at(texts, (uint32_t)json_int(json_at(cells, k))), text))
+                return true;
+    }
+    return false;
+}
+
+TEST(rows_of_a_training_have_the_numbers_of_a_step)
+{
+    struct buf text = BUF_INIT;
+    const struct json_tree *json_of;
+    struct arena arena;
+    char path[64];
+    struct session *session = open_history(path);
+
+    arena_init(&arena, 0);
+    DOCUMENT(text, CHECK_INT(export_rows_json(&json, session,
+                                              &(struct export_rows_wanted){"grad", "2"},
+                                              NULL, NULL),
+                             0));
+    json_of = json_tree_of(&text, &arena);
+    CHECK_INT(json_int(json_get(json_get(json_of, "step"), "last")), 2);
+    CHECK(has_cell(json_of, "grad", "7.348")); /* 3 times the root of 6 */
+    CHECK(!session->step);                     /* other questions are not changed */
+    buf_clear(&text);
+    DOCUMENT(text, CHECK_INT(export_rows_json(&json, session,
+                                              &(struct export_rows_wanted){NULL, NULL},
+                                              NULL, NULL),
+                             0));
+    json_of = json_tree_of(&text, &arena);
+    CHECK_INT(json_int(json_get(json_get(json_of, "step"), "last")), STEPS - 1);
+    CHECK(has_cell(json_of, "grad", "NaN"));
+    buf_release(&text);
+    arena_release(&arena);
+    session_close(session);
+    unlink(path);
 }
 
 TEST(a_document_with_little_room_leaves_series_out)

@@ -163,6 +163,24 @@ int session_take_step(struct session *session, const char *step, struct err *err
     return 0;
 }
 
+struct overview *session_overview(struct session *session, struct err *err)
+{
+    if (!session->overview)
+        session->overview = overview_new(session->history, session->model);
+    if (!session->overview)
+        err_set(err, ERR_LIMIT, "the modules: no memory left");
+    return session->overview;
+}
+
+struct history_memo *session_memo(struct session *session, struct err *err)
+{
+    if (!session->memo)
+        session->memo = history_memo_new(session->history);
+    if (!session->memo)
+        err_set(err, ERR_LIMIT, "the series: no memory left");
+    return session->memo;
+}
+
 /* `history`: the same file, or the folder of ranks that it is in. */
 static struct session *open_recording(const char *path, const char *history,
                                       struct work *work, struct err *err)
@@ -219,6 +237,8 @@ void session_close(struct session *session)
 {
     if (!session)
         return;
+    overview_free(session->overview);
+    history_memo_free(session->memo);
     history_close(session->history);
     model_free(session->own_model);
     run_free(session->own_run);

@@ -77,6 +77,7 @@ enum web_needs {
     WEB_RUN = 2,     /* ... and has a recording */
     WEB_HISTORY = 4, /* ... and the history of a training run */
     WEB_RIGHT = 8,   /* right=: another file, taken too */
+    WEB_OLD = 16,    /* old=: the same, if it is given */
 };
 
 /* One question while it is answered. */
@@ -121,12 +122,17 @@ bool web_flag(const struct web_ask *ask, const char *name);
 extern const struct web_question web_questions[];
 extern const size_t n_web_questions;
 
-/* ---- ask_model.c, ask_shelf.c ---- */
+/* ---- ask_*.c ---- */
 
 int ask_info(struct web_ask *ask, struct json *json, struct err *err);
+int ask_rows(struct web_ask *ask, struct json *json, struct err *err);
 int ask_show(struct web_ask *ask, struct json *json, struct err *err);
+int ask_code(struct web_ask *ask, struct json *json, struct err *err);
+int ask_attributes(struct web_ask *ask, struct json *json, struct err *err);
+int ask_timeline(struct web_ask *ask, struct json *json, struct err *err);
 int ask_check(struct web_ask *ask, struct json *json, struct err *err);
 int ask_diff(struct web_ask *ask, struct json *json, struct err *err);
+int ask_graph(struct web_ask *ask, struct json *json, struct err *err);
 int ask_shelf(struct web_ask *ask, struct json *json, struct err *err);
 int ask_news(struct web_ask *ask, struct json *json, struct err *err);
 
