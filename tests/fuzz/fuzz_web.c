@@ -70,7 +70,7 @@ static void write_training(const char *path)
     for (unsigned step = 0; step < 20; step++) {
         struct history_point point = {.series = number, .merged = 1};
 
-        stats_init(&point.stats);
+        stats_init(&point.stats, DTYPE_FLOAT32);
         point.stats.count = 6;
         point.stats.min = -1.0 * step;
         point.stats.max = step;
