@@ -7,6 +7,7 @@ import {onTheme, setTheme} from './draw.js';
 import {bind} from './keys.js';
 import {connection, files, onConnection, onNews, startLive} from './live.js';
 import {connectionBanner, nothingOpen, tokenMissing, waiting} from './notices.js';
+import {overview} from './overview.js';
 import {scrubber} from './scrubber.js';
 import {go, onState, state} from './state.js';
 import {keptTheme, topbar} from './topbar.js';
@@ -15,6 +16,7 @@ import {tree} from './tree.js';
 /* THE TABLE of views, in the order of the bar. The first one that fits a file opens.
    wide: without the tree at the left; hidden: not in the bar. */
 const views = [
+    overview,
     details,
 ];
 

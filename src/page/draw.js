@@ -34,7 +34,12 @@ export function rampAt(name, t) {
     return list[i].map((value, k) => Math.round(value + (list[i + 1][k] - value) * part));
 }
 
-export const ramp = (name, t) => `rgb(${rampAt(name, t).join(' ')})`;
+/** The same as a colour of CSS, in 256 steps. */
+export function ramp(name, t) {
+    const list = stops(name), i = Math.round(Math.max(0, Math.min(1, t || 0)) * 255);
+    list.css = list.css || [];
+    return list.css[i] = list.css[i] || `rgb(${rampAt(name, i / 255).join(' ')})`;
+}
 
 /** The pattern of what is not finite. */
 export function hatch(context) {
@@ -118,9 +123,9 @@ export function setTheme(theme) {
     themeChanged();
 }
 
-/** Round steps for an axis of `width` px: {x(step), step(x), ticks}. */
-export function stepAxis({first, last}, width) {
-    const span = Math.max(1, last - first), most = Math.max(1, Math.floor(width / 72));
+/** Round steps for an axis of `width` px, up to the step `end`: {x(step), step(x), ticks}. */
+export function stepAxis({first, last, end = last}, width) {
+    const span = Math.max(1, end - first), most = Math.max(1, Math.floor(width / 72));
     let by = 10 ** Math.floor(Math.log10(span / most || 1));
     by = [1, 2, 5, 10].map((k) => k * by).find((k) => span / k <= most) || by * 10;
     by = Math.max(1, by);

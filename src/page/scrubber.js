@@ -20,7 +20,7 @@ export function mainScalar(document) {
 
 function trainColumns(document) {
     const phase = document.phases.find((one) => one.phase === 'train') || document.phases[0];
-    return phase ? phase.scalar_columns : {columns: 0, first: [], last: []};
+    return phase ? phase.columns : {columns: 0, first: [], last: []};
 }
 
 class Scrubber {

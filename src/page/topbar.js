@@ -30,7 +30,7 @@ export function filePill(file) {
 
 /** The pill of an alarm: filled if something is not finite, outlined for warnings. */
 export const alarmPill = (alarm) => pill(alarm.severity === 'alarm' ? 'alarm' : 'line',
-    icon('alarm'), alarm.kind);
+    icon('alarm'), {nan: 'NaN', inf: 'Inf'}[alarm.kind] || alarm.kind);
 
 function logo() {
     return svgEl('svg', {width: 18, height: 18, viewBox: '0 0 16 16', 'aria-hidden': 'true',
@@ -59,7 +59,7 @@ function alarmLine(alarm) {
 
 function alarmList(document) {
     const list = document.alarms, more = document.alarms_left_out || 0;
-    const columns = document.phases[0] && document.phases[0].scalar_columns;
+    const columns = document.phases[0] && document.phases[0].columns;
     const steps = columns && columns.columns ? columns.last[columns.columns - 1] : 0;
     if (!list.length) return el('div', 'menu alist', el('div', 'head',
         `No alarm in ${plural(steps, 'step')}`));

@@ -24,11 +24,19 @@ POLICY = (
 )
 
 
-def page_script():
+def listed(name):
     build = (PAGE / "meson.build").read_text()
-    listed = re.search(r"page_modules = \[(.*?)\]", build, re.S)[1]
-    names = [str(PAGE / name) for name in re.findall(r"'(.*?)'", listed)]
-    return bundle.bundle(names)[0]
+    files = re.search(name + r" = \[(.*?)\]", build, re.S)[1]
+    return [PAGE / file for file in re.findall(r"'(.*?)'", files)]
+
+
+def page_script():
+    return bundle.bundle([str(file) for file in listed("page_modules")])[0]
+
+
+def page_style():
+    styles = listed("page_styles")
+    return "".join(bundle.strip_style(file.read_text()) for file in styles)
 
 
 def tokens():
@@ -171,7 +179,7 @@ def training():
     return {
         "torchoscope": 1,
         "kind": "history",
-        "phases": [{"phase": "train", "scalar_columns": columns}],
+        "phases": [{"phase": "train", "columns": columns}],
         "segments": [],
         "alarms": [dict(zip(keys, one)) for one in texts],
         "scalars": [{"name": "loss", "phase": "train", "newest": "NaN", "value": loss}],
@@ -243,7 +251,7 @@ class Handler(BaseHTTPRequestHandler):
         if path == "":
             self.answer(200, "text/html", (PAGE / "index.html").read_bytes())
         elif path == "page.css":
-            style = tokens() + bundle.strip_style((PAGE / "page.css").read_text())
+            style = tokens() + page_style()
             self.answer(200, "text/css", style.encode())
         elif path == "page.js":
             self.answer(200, "text/javascript", page_script().encode())
@@ -263,7 +271,7 @@ class Handler(BaseHTTPRequestHandler):
         time.sleep(server.slow)
         found = server.documents.get(f"{name} {args.get('file')}")
         if found:
-            self.json(200, found)
+            self.json(200, found(args) if callable(found) else found)
         else:
             self.json(404, {"error": f"There is no {name} of this file."})
 
