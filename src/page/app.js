@@ -2,6 +2,7 @@
 
 import {isStatic, onStatus} from './api.js';
 import {closeMenu, el, failure, icon} from './dom.js';
+import {curves} from './curves.js';
 import {details} from './details.js';
 import {onTheme, setTheme} from './draw.js';
 import {bind} from './keys.js';
@@ -9,6 +10,8 @@ import {connection, files, onConnection, onNews, startLive} from './live.js';
 import {connectionBanner, nothingOpen, tokenMissing, waiting} from './notices.js';
 import {overview} from './overview.js';
 import {scrubber} from './scrubber.js';
+import {search} from './search.js';
+import {table} from './table.js';
 import {go, onState, state} from './state.js';
 import {keptTheme, topbar} from './topbar.js';
 import {tree} from './tree.js';
@@ -17,12 +20,15 @@ import {tree} from './tree.js';
    wide: without the tree at the left; hidden: not in the bar. */
 const views = [
     overview,
+    table,
+    curves,
     details,
 ];
 
 /* Parts around every view, mounted once, by the element that they fill: search, tree,
    panels, scrubber. They get the state and the news as views do. */
 const parts = [
+    {...search, where: 'search'},
     {...tree, where: 'tree'},
     {...scrubber, where: 'scrubber'},
 ];
