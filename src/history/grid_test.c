@@ -88,11 +88,12 @@ TEST(shades_hold_the_shares_of_each_column)
     const struct history_point points[2] = {point_of(1, &packed[0]),
                                             point_of(-1, &packed[1])};
     const struct history_point *row[3] = {&points[0], NULL, &points[1]};
+    const struct history_shading how = {.rows = 4};
     struct history_shades shades;
     struct arena arena;
 
     arena_init(&arena, MIB);
-    CHECK_INT(history_shades_make(&shades, row, 3, 4, &arena, NULL), 0);
+    CHECK_INT(history_shades_make(&shades, row, 3, &how, &arena, NULL), 0);
     CHECK_INT(shades.rows, 4);
     CHECK(shades.axis.low <= -1 && shades.axis.high >= 1);
     CHECK_NEAR(shades.largest, 0.75, 1e-9);
@@ -103,7 +104,7 @@ TEST(shades_hold_the_shares_of_each_column)
     CHECK_INT(shades.codes[11], (int)round(255 * sqrt(0.5 / 0.75)));
     CHECK_INT(shades.codes[3], 0);
     row[0] = row[2] = NULL;
-    CHECK_INT(history_shades_make(&shades, row, 3, 4, &arena, NULL), 0);
+    CHECK_INT(history_shades_make(&shades, row, 3, &how, &arena, NULL), 0);
     CHECK_INT(shades.rows, 0);
     arena_release(&arena);
     buf_release(&packed[0]);

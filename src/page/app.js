@@ -5,10 +5,12 @@ import {closeMenu, el, failure, icon} from './dom.js';
 import {curves} from './curves.js';
 import {details} from './details.js';
 import {onTheme, setTheme} from './draw.js';
+import {graphView} from './graph_view.js';
 import {bind} from './keys.js';
 import {connection, files, onConnection, onNews, startLive} from './live.js';
 import {connectionBanner, nothingOpen, tokenMissing, waiting} from './notices.js';
 import {overview} from './overview.js';
+import {panels, toggleSheet} from './panels.js';
 import {scrubber} from './scrubber.js';
 import {search} from './search.js';
 import {table} from './table.js';
@@ -20,6 +22,7 @@ import {tree} from './tree.js';
    wide: without the tree at the left; hidden: not in the bar. */
 const views = [
     overview,
+    graphView,
     table,
     curves,
     details,
@@ -30,6 +33,7 @@ const views = [
 const parts = [
     {...search, where: 'search'},
     {...tree, where: 'tree'},
+    {...panels, where: 'panels'},
     {...scrubber, where: 'scrubber'},
 ];
 
@@ -51,6 +55,8 @@ const fileNow = () => files.get(state.file);
 
 /** The view of the address if it fits, else the first that does. */
 function viewNow(file) {
+    const asked = views.find((one) => one.id === state.view);
+    if (file.pending) return asked || null; // nobody knows yet what fits
     const fits = views.filter((one) => one.fits(file));
     return fits.find((one) => one.id === state.view) || fits[0] || null;
 }
@@ -84,7 +90,7 @@ function show() {
     if (!file) return connection.status === 'starting' ? null :
         say(`none ${state.file}`, nothingOpen(state.file));
     const view = viewNow(file);
-    if (!view) return say(`waiting ${file.id}`, waiting(file));
+    if (!view) return file.pending ? null : say(`waiting ${file.id}`, waiting(file));
     document.body.classList.remove('bare');
     document.body.classList.toggle('wide', Boolean(view.wide));
     mountAround();
@@ -106,7 +112,7 @@ function show() {
 function complete() {
     const first = files.keys().next().value;
     if (!state.file && first !== undefined) go({file: first}, 'replace');
-    const file = fileNow(), view = file && viewNow(file);
+    const file = fileNow(), view = file && !file.pending && viewNow(file);
     if (view && state.view !== view.id) go({view: view.id}, 'replace');
 }
 
@@ -116,7 +122,8 @@ function updateBottom(file) {
         aria: {current: on ? 'page' : null}, onclick}, icon(image), name);
     bottomBar.replaceChildren(...fits.slice(0, 3).map((view) => one(view.title, view.icon,
         view.id === state.view, () => go({view: view.id}))),
-    one('Modules', 'table', false, () => document.body.classList.toggle('treeopen')));
+    one('Modules', 'table', false, () => document.body.classList.toggle('treeopen')),
+    ...(state.panels.length ? [one('Panels', 'panels', false, toggleSheet)] : []));
 }
 
 onState((changed) => {

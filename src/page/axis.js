@@ -14,6 +14,13 @@ export function columnOf({first}, step) {
     return low;
 }
 
+/** The steps of an axis: {first, last, end}. Of a live run it ends a little behind the
+    newest step: new columns have room, and the others stay where they are. */
+export function stepRange(first, last, live) {
+    const span = last - first + 1, unit = live ? 2 ** (Math.floor(Math.log2(span)) - 4) : 1;
+    return {first, last, end: first + (unit > 1 ? Math.ceil(span / unit) * unit : span)};
+}
+
 /** Where column i begins and ends on an axis whose `end` is a step behind the last one:
     [left, right] in whole px, at least one. Steps that are missing stay empty. */
 export function cell({first, last}, i, x) {

@@ -10,10 +10,11 @@ const KEYS = {
     flat: 'text',
     call: 'number', pass: 'text', hist: 'number', columns: 'text', from: 'number',
     to: 'number', rank: 'number', runs: 'list', logs: 'list', right: 'text', query: 'text',
-    expand: 'flag', chart: 'text', tab: 'text', theme: 'text',
+    expand: 'flag', chart: 'text', tab: 'text', theme: 'text', axis: 'text', clip: 'number',
 };
 /* These belong to one file: another file begins without them. */
-const KEPT = ['view', 'theme', 'colour', 'log', 'smooth', 'x', 'sort', 'reverse', 'level'];
+const KEPT = ['view', 'theme', 'colour', 'log', 'axis', 'clip', 'smooth', 'x', 'sort', 'reverse',
+    'level'];
 
 const NOTHING = {text: '', name: null, number: null, list: [], flag: false};
 const listeners = new Set();

@@ -56,6 +56,9 @@ function real(value, digits) {
 export const short = (value) => real(value, 4);
 /** %.6g */
 export const long = (value) => real(value, 6);
+/** Short enough for the ends of an axis: 3 digits or fewer. */
+export const brief = (value) => [3, 2].map((digits) => real(value, digits)).find((text) =>
+    text.replace(/[.-]/g, '').length <= 5) || real(value, 1);
 /** For copies, CSV and JSON. */
 export const plain = (text) => text.replaceAll(MINUS, '-');
 

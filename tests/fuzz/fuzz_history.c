@@ -81,7 +81,7 @@ static void read_series(struct history *history, struct arena *arena, uint32_t m
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct history_codec codec = {merge};
+    static const struct history_codec codec = {.merge = merge};
     struct history *history;
     struct arena arena;
     uint8_t *copy;

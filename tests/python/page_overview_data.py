@@ -1,6 +1,7 @@
 """For page_overview_test.py: the documents of a made-up training of GPT-2. A gradient
 explodes in h.7 and becomes NaN at step 11940; units of h.11 die."""
 
+import functools
 import math
 import random
 
@@ -89,15 +90,20 @@ def model():
     return made
 
 
+@functools.cache
+def leaf_numbers(leaf, t):
+    return leaf.gradient(t), leaf.ratio(t), leaf.dead(t)
+
+
 def kinds(made, place, end, t):
     """Numbers of a module: of all leaves in it."""
     if place not in made.inside:
         inside = [leaf for at, leaf in made.leaves.items() if place <= at < end]
         made.inside[place] = inside
-    leaves = made.inside[place]
-    gradient = [g for g in (one.gradient(t) for one in leaves) if g is not None]
-    ratio = [r for r in (one.ratio(t) for one in leaves) if r is not None]
-    dead = [d for d in (one.dead(t) for one in leaves) if d is not None]
+    numbers = [leaf_numbers(leaf, t) for leaf in made.inside[place]]
+    gradient, ratio, dead = (
+        [one[k] for one in numbers if one[k] is not None] for k in range(3)
+    )
     return {
         "gradient": math.sqrt(sum(g * g for g in gradient)) if gradient else None,
         "ratio": math.exp(sum(map(math.log, ratio)) / len(ratio)) if ratio else None,
@@ -123,14 +129,22 @@ def grid(first, last, n, width):
             zip(begin, end)], "width": width}
 
 
-def modules(made, document, args, newest=NEWEST):
+def empty(kind):
+    """Before the first step."""
+    columns = {"columns": 0, "first": [], "last": [], "steps": []}
+    made = {"kind": kind, "newest": None, "columns": columns, "phase": "train"}
+    made |= {"first_bad": None, "close_up": None, "modules": [], "alarms": [], "scalars": []}
+    made |= {"phases": [{"phase": "train", "steps": 0, "columns": columns}]}
+    return made | {"verdict": None, "text": "no step", "place": []}
+
+
+def modules(made, document, args, newest=NEWEST, logged=("gradient", "ratio", "dead")):
     first = int(args.get("from", 0))
     last = min(newest, int(args.get("to", 0)) or newest)
     most, width = int(args.get("columns", 120)), 1
     while (last - first) / width >= most:
         width *= 2
     columns = grid(first, last, (last - first) // width + 1, width)
-    ranks = [0, 1, 2, 3] if "rank" not in args else [int(args["rank"])]
     near = {"first": list(range(FIRST, LAST + 1)), "last": list(range(FIRST, LAST + 1))}
     listed, short = [], lambda x: None if x is None else float(f"{x:.3g}")
     for place, name in made.names.items():
@@ -138,14 +152,16 @@ def modules(made, document, args, newest=NEWEST):
                  zip(columns["first"], columns["last"])]
         one = {"name": name, "place": place, "class": made.classes[place]}
         bad = [i for i, at in enumerate(columns["last"]) if at >= BAD]
-        for kind in ("gradient", "ratio", "dead"):
+        for kind in logged:
             values = [short(cell[kind]) for cell in found]
             if any(value is not None for value in values):
                 one[kind] = [None if i in bad else v for i, v in enumerate(values)]
+                if "rank" in args:
+                    continue
                 one[f"{kind}_rank"] = [2] * len(values)
                 one[f"{kind}_least"] = [v and short(v * 0.83) for v in one[kind]]
                 one[f"{kind}_least_rank"] = [0] * len(values)
-        if len(one) == 3:
+        if not set(one) & {"gradient", "ratio", "dead"}:
             continue
         one["bad"], one["bad_share"] = bad, [1.0] * len(bad)
         at = BAD if spoilt(name) else BAD + 1
@@ -165,7 +181,7 @@ def modules(made, document, args, newest=NEWEST):
     return {"kind": "modules", "newest": newest, "phase": "train", "columns": columns,
             "first_bad": BAD if newest >= BAD else None,
             "close_up": near if newest >= BAD else None,
-            "ranks": [0, 1, 2, 3] if "rank" not in args else ranks, "modules": listed}
+            "ranks": [0, 1, 2, 3], "modules": listed}
 
 
 def step(made, document, args, newest=NEWEST):
@@ -189,13 +205,14 @@ def step(made, document, args, newest=NEWEST):
 
 
 def training(made, newest=NEWEST):
-    columns = grid(0, newest, 390, 32)
+    columns = grid(0, newest, newest // 32 + 1, 32)
     ts = [at / NEWEST for at in columns["first"]]
     loss = [2.86 + 3.4 * math.exp(-t / 0.035) + 1.5 * math.exp(-t / 0.2) +
             0.05 * math.sin(i * 7) for i, t in enumerate(ts)]
     rate = [6e-4 * min(t / 0.04, 0.1 + 0.45 * (1 + math.cos(math.pi * (t - 0.04) / 1.2)))
             for t in ts]
     loss = ["NaN" if at + 31 >= BAD else value for at, value in zip(columns["first"], loss)]
+    healthy = newest < BAD
     places = {name: place for place, name in made.names.items()}
     texts = [
         (BAD, "alarm", "NaN", MAKER, "gradient of its input; 589,824 of 1,572,864 values"),
@@ -206,13 +223,17 @@ def training(made, newest=NEWEST):
     ]
     keys = ("step", "severity", "kind", "name", "text")
     alarms = [dict(zip(keys, one)) | {"place": places[one[3]]} for one in texts]
+    alarms = [one for one in alarms if one["step"] <= newest]
+    verdict = {"role": "alarm", "name": MAKER, "step": BAD}
+    verdict["lead"] = f"healthy until step 8859, finite until step {BAD - 1}"
+    verdict["text"] = f"NaN first produced by h.7.attn, backward, step {BAD}; 89 calls after"
+    if healthy:
+        verdict = {"role": "good", "text": f"healthy in {newest + 1} steps"}
     return {
         "kind": "training", "newest": newest, "phases": [
             {"phase": "train", "steps": newest, "columns": columns}],
         "segments": [], "alarms": alarms, "loss": "loss", "first_bad": BAD,
-        "verdict": {"role": "alarm", "lead": "healthy until step 8859, finite until step "
-                    f"{BAD - 1}", "text": "NaN first produced by h.7.attn, backward, step "
-                    f"{BAD}; 89 calls after it carry it on", "name": MAKER, "step": BAD},
+        "verdict": verdict,
         "scalars": [
             {"name": "loss", "phase": "train", "newest": "NaN", "value": loss},
             {"name": "lr/0", "phase": "train", "newest": rate[-1], "value": rate},
@@ -231,12 +252,20 @@ def serve(port=0):
     document = made.rows.document()
     server = page_server.Server(port)
     server.files = [dict(RUN)]
-    server.newest = NEWEST
+    server.newest, server.logged = NEWEST, ("gradient", "ratio", "dead")
     server.documents = {
         "rows 1": document,
-        "training 1": lambda args: training(made, server.newest),
-        "modules 1": lambda args: modules(made, document, args, server.newest),
-        "step 1": lambda args: step(made, document, args, server.newest),
+        "training 1": lambda args: (
+            training(made, server.newest) if server.newest else empty("training")
+        ),
+        "modules 1": lambda args: (
+            modules(made, document, args, server.newest, server.logged)
+            if server.newest
+            else empty("modules")
+        ),
+        "step 1": lambda args: (
+            step(made, document, args, server.newest) if server.newest else empty("step")
+        ),
     }
     return server
 

@@ -31,7 +31,13 @@ def listed(name):
 
 
 def page_script():
-    return bundle.bundle([str(file) for file in listed("page_modules")])[0]
+    names = [str(file) for file in listed("page_modules")]
+    picture = ROOT / "src/export/picture"
+    build = (picture / "meson.build").read_text()
+    parts = re.search(r"graph_parts = \[(.*?)\]", build, re.S)[1]
+    parts = [*re.findall(r"'(.*?)'", parts), "graph_module.js"]
+    names.append("graph:" + "+".join(str(picture / name) for name in parts))
+    return bundle.bundle(names)[0]
 
 
 def page_style():

@@ -763,7 +763,9 @@ class Harmless(Strict):
         done = subprocess.run(
             [sys.executable, "-c", code], cwd=self.folder, capture_output=True, text=True
         )
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, r"^torchoscope: http://localhost:\d+/( \(.*\))?\n")
+        self.assertNotIn("Warning", done.stderr)
         self.assertIn("data.json", done.stdout)
         path = self.folder / "torchexplorer_standalone" / "data" / "data.json"
         self.assertIn("nodes:id", path.read_text())

@@ -9,16 +9,18 @@
 
 /* ---- which columns ---- */
 
-/* What a page shows at first; others are written when they are asked for. */
+/* What a page shows at first, about what the terminal's tree does; others are written when
+ * they are asked for. */
 static bool is_usual(const struct column *column, const struct show *show)
 {
-    static const char *const ids[] = {"params", "memory", "out",    "calls", "flops",
-                                      "time",   "grad",   "update", "dead"};
+    static const char *const ids[] = {"params", "memory", "time", "update", "dead"};
 
     if (str_is(str_of(column->id), "shapes"))
         return !show->activity && !show->step;
     if (str_is(str_of(column->id), "nan"))
         return show->activity && show->activity->spoilt_call != RUN_NONE;
+    if (str_is(str_of(column->id), "grad"))
+        return show->step != NULL;
     for (size_t i = 0; i < COUNT_OF(ids); i++)
         if (str_is(str_of(column->id), ids[i]))
             return true;
@@ -99,7 +101,7 @@ static void put_number(struct json *json, double number)
     if (number == floor(number) && fabs(number) < 0x1p53)
         json_i64(json, NULL, (int64_t)number);
     else
-        export_short(json, NULL, number);
+        export_short(json, NULL, number, 5);
 }
 
 static void put_numbers(struct rows_writing *w, const char *key, uint32_t n, bool any)

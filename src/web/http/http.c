@@ -1,6 +1,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "web/http/http_in.h"
 
@@ -171,6 +172,7 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *connection,
         return send_answer(http, job);
     if (job->state == JOB_NEW) {
         clients_set(http, connection, CLIENT_WAITS);
+        clients_wait(http, connection, job);
         if (!pool_add(http, job))
             return MHD_NO;
     }
@@ -183,6 +185,7 @@ static void completed(void *user, struct MHD_Connection *connection, void **at,
     struct http_job *job = *at;
 
     (void)why;
+    clients_wait(user, connection, NULL);
     clients_set(user, connection, CLIENT_ASKS);
     if (job)
         free(job->answer.own);
@@ -225,6 +228,30 @@ static void stop(struct web_http *http)
     free(http);
 }
 
+/* A connection in the table has an open descriptor, as long as the lock is held. */
+static void around_fork(struct web_http *http, enum web_fork when)
+{
+    const union MHD_DaemonInfo *info;
+    struct timespec until;
+
+    if (when == WEB_FORK_BEGINS) {
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec++;
+        http->held = pthread_mutex_timedlock(&http->lock, &until) == 0;
+    } else if (when == WEB_FORK_ENDS) {
+        if (http->held)
+            pthread_mutex_unlock(&http->lock);
+    } else {
+        for (size_t i = 0; http->held && i <= WEB_CONNECTIONS; i++)
+            if (http->clients[i].connection)
+                close(http->clients[i].fd);
+        info = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+        if (info)
+            close(info->epoll_fd);
+        close(http->listener);
+    }
+}
+
 static struct web_http *start(int listener, const struct web_host *host,
                               const char **ret_why)
 {
@@ -235,6 +262,7 @@ static struct web_http *start(int listener, const struct web_host *host,
         return NULL;
     }
     http->host = *host;
+    http->listener = listener;
     pthread_mutex_init(&http->lock, NULL);
     pthread_cond_init(&http->more, NULL);
     pthread_cond_init(&http->ended, NULL);
@@ -259,7 +287,8 @@ torchoscope_http(void)
     static const struct web_http_module module = {.version = WEB_HTTP_VERSION,
                                                   .start = start,
                                                   .wake = streams_wake,
-                                                  .stop = stop};
+                                                  .stop = stop,
+                                                  .fork = around_fork};
 
     return &module;
 }
