@@ -86,7 +86,7 @@ class Curves {
             if (!file || this.busy.has(file.id)) continue;
             this.busy.add(file.id);
             try {
-                const ended = run.file.live && !file.live, had = run.newest();
+                const ended = run.file.live && !file.live;
                 const since = run.main?.columns.first.at(-1) ?? 0;
                 run.file = file;
                 const more = await question(file.id, since || null);
@@ -95,7 +95,7 @@ class Curves {
                     await this.load();
                     return;
                 }
-                this.update(ended ? null : {run, step: since}, run.newest() === had);
+                this.update(ended ? null : {run, step: since});
             } catch { /* the connection is lost: the frame says so */
             } finally {
                 this.busy.delete(file.id);
@@ -130,7 +130,7 @@ class Curves {
     }
 
     /** grown: {run, step}, if only columns from this step on are new. */
-    update(grown = null, still = false) {
+    update(grown = null) {
         const axes = this.runs[0].axes, keys = order(this.runs);
         const before = this.span;
         this.axes = axes;
@@ -152,7 +152,7 @@ class Curves {
         for (const key of [...this.charts.keys()]) if (!keys.includes(key)) this.charts.delete(key);
         for (const key of keys) {
             if (!this.charts.has(key)) this.charts.set(key, new Chart(this, key));
-            this.charts.get(key).take(key === main, same ? grown : null, Boolean(grown) || still);
+            this.charts.get(key).take(key === main, same ? grown : null, Boolean(grown));
         }
         const list = keys.filter((key) => key !== main).map((key) => this.charts.get(key).card);
         const put = (box, cards) => (box.childNodes.length !== cards.length || cards.some(
@@ -246,7 +246,7 @@ class Curves {
             key(['Left'], 'readout one column back', () => this.move(-1), this.root),
             key(['Right'], 'one column forward', () => this.move(1), this.root),
             key(['Shift+Left', 'Shift+Right'], 'ten times as far', (_, name) =>
-                this.move(name.endsWith('t') && name.endsWith('Right') ? 10 : -10), this.root),
+                this.move(name.endsWith('Right') ? 10 : -10), this.root),
             key(['Enter'], 'the cursor of all views there', () => this.at === null ? false :
                 go({step: this.step()}), this.root),
             key(['Esc'], 'no readout', () => this.read(null), this.root),

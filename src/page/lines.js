@@ -16,7 +16,7 @@ export function value(x) {
 /** Of an axis: seconds as time, others as steps or counts. */
 export function axisText(axis, x) {
     if (axis === 'time') return x > 0 ? time(x * 1e9) : '0';
-    return axis === 'tokens' ? count(Math.round(x)) : String(x);
+    return axis === 'tokens' ? count(Math.round(x)) : String(Math.round(x));
 }
 
 const isTokens = ({name, phase, value: list}) => phase === 'train' &&
@@ -218,7 +218,7 @@ export function rangeOf(lists, log, before) {
         low = Math.min(low, before.low);
         high = Math.max(high, before.high);
     }
-    const shown = (x) => value(log ? 10 ** x : Number(x.toPrecision(12)));
+    const shown = (x) => value(log ? 10 ** x : Number(x.toPrecision(12))).replace(/\.0(?=\D)/, '');
     const says = [[all.filter((x) => x > high).length, 'above', high],
         [all.filter((x) => x < low).length, 'below', low]].filter(([n]) => n)
         .map(([n, word, edge]) => `${n * 100 < all.length ? 'under 1' :

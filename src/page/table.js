@@ -204,7 +204,6 @@ class Table extends Tree {
         if (['columns', 'sort', 'reverse', 'filter', 'flat'].some((key) => changed.has(key)) &&
             this.model) {
             const {model} = this;
-            if (changed.has('filter')) this.folds = null;
             this.columnsOf(model).then((columns) => {
                 if (this.model !== model) return;
                 this.columns = columns;
