@@ -6,7 +6,7 @@ import {frame, paintChart, paintOver, paintTitle, scales} from './chart.js';
 import {axisText, pointAt, rangeOf, smooth, value} from './lines.js';
 import {go, state} from './state.js';
 import {SvgPen} from './svg_pen.js';
-import {NONE, number, plain} from './text.js';
+import {NONE, csv, number} from './text.js';
 import {alarmWord} from './topbar.js';
 
 const TITLES = {grad_norm: ['gradient norm', 'all parameters'],
@@ -172,15 +172,14 @@ export class Chart {
     }
 
     csv() {
-        const quote = (text) => /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-        const lines = ['run,scalar,first_step,last_step,value,smoothed'];
+        const lines = ['run,scalar,first_step,last_step,value,smoothed'.split(',')];
         for (const {points, smooth: soft} of this.chart.lines) {
             const {run, columns} = points, kept = new Map(points.i.map((i, k) => [i, k]));
             run.lines.get(this.key).value.forEach((one, i) => number(one) !== null && lines.push(
-                [quote(run.file.name), quote(this.key), columns.first[i], columns.last[i], one,
-                    this.chart.width ? soft[kept.get(i)] ?? '' : ''].join(',')));
+                [run.file.name, this.key, columns.first[i], columns.last[i], one, this.chart.width ?
+                    soft[kept.get(i)] ?? '' : '']));
         }
-        return plain(`${lines.join('\n')}\n`);
+        return csv(lines);
     }
 
     paintOut(pen, width, height) {

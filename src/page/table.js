@@ -7,7 +7,7 @@ import {find, keepOf} from './find.js';
 import {bind} from './keys.js';
 import {FLAGS, places as placesOf} from './model.js';
 import {go, state} from './state.js';
-import {NONE, bytes, count, plain, plural, time} from './text.js';
+import {NONE, bytes, count, csv, plain, plural, time} from './text.js';
 import {ROW, Tree} from './tree.js';
 import {TreeRows} from './tree_rows.js';
 
@@ -189,7 +189,6 @@ class Table extends Tree {
     }
 
     csv() {
-        const quote = (text) => /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
         const {columns, model} = this, lines = [['name', ...columns.map((one) => one.id)]];
         for (const {place, many} of this.rows)
             for (let k = 0, i = place; k < many; k++, i = model.end[i])
@@ -197,7 +196,7 @@ class Table extends Tree {
                     const text = plain(model.cell(one, i));
                     return one.number?.[i] ?? (text === NONE ? '' : text);
                 })]);
-        return `${lines.map((line) => line.map((one) => quote(String(one))).join(',')).join('\n')}\n`;
+        return csv(lines);
     }
 
     state(changed) {
