@@ -50,7 +50,14 @@ class Curves {
         this.charts = new Map();
         this.at = null; // place of the readout on the axis
         this.busy = new Set();
-        this.bar = el('div', {class: 'ctl', role: 'group', aria: {label: 'Curves'}});
+        this.chips = el('span', 'row2');
+        this.slider = el('input', {type: 'range', id: 'smooth', min: 0, oninput: () =>
+            go({smooth: this.smoothing.list[this.slider.value]}, 'replace')});
+        this.says = el('b', 'width');
+        this.switches = el('span', 'row2');
+        this.bar = el('div', {class: 'ctl', role: 'group', aria: {label: 'Curves'}}, this.chips,
+            el('span', 'grow'), el('label', 'row2', el('span', 'dim', 'smoothing'),
+                this.slider), this.says, this.switches);
         this.big = el('div');
         this.small = el('div', 'multi');
         this.root = el('div', 'curves', this.bar, this.big, this.small);
@@ -164,7 +171,7 @@ class Curves {
     }
 
     makeBar() {
-        const focus = this.bar.contains(document.activeElement) && document.activeElement.id;
+        const focus = this.switches.contains(document.activeElement) && document.activeElement.id;
         const chips = this.runs.map(({file, letter}, i) => el('span', {class: 'run', data:
             {letter}}, el('span', {class: 'badge', data: {panel: letter}}, letter),
         sample(letter), el('b', 'cut', file.name), filePill(file), i ? button({icon: 'close',
@@ -182,15 +189,14 @@ class Curves {
                     aria: {pressed: id === now}, onclick: () => choose(id)}, name)))];
         const {list, width} = this.smoothing, at = list.findLastIndex((one) => one <= width);
         const says = width ? `${width} steps` : 'off';
-        this.bar.replaceChildren(...chips, ...add ? [add] : [], el('span', 'grow'),
-            el('label', 'row2', el('span', 'dim', 'smoothing'), el('input', {type: 'range',
-                id: 'smooth', min: 0, max: list.length - 1, value: at, aria: {valuetext: says},
-                oninput: (event) => go({smooth: list[event.target.value]}, 'replace')})),
-            el('b', 'width', says),
-            ...this.axes.length > 1 ? seg('x', this.axes.map((id) => [id,
-                id[0].toUpperCase() + id.slice(1)]), this.axis, (id) => go({x: id})) : [],
-            ...seg('y of all', [['linear', 'Linear'], ['log', 'Log']], state.log ? 'log' :
-                'linear', (id) => go({log: id === 'log', logs: []})));
+        this.slider.max = list.length - 1;
+        this.slider.value = at;
+        this.slider.ariaValueText = this.says.textContent = says;
+        this.chips.replaceChildren(...chips, ...add ? [add] : []);
+        this.switches.replaceChildren(...this.axes.length > 1 ? seg('x', this.axes.map((id) =>
+            [id, id[0].toUpperCase() + id.slice(1)]), this.axis, (id) => go({x: id})) : [],
+        ...seg('y of all', [['linear', 'Linear'], ['log', 'Log']], state.log ? 'log' :
+            'linear', (id) => go({log: id === 'log', logs: []})));
         if (focus) document.getElementById(focus)?.focus();
     }
 

@@ -208,7 +208,7 @@ export function rangeOf(lists, log, before) {
     const least = all.reduce((a, b) => Math.min(a, b)), most = all.reduce((a, b) =>
         Math.max(a, b));
     let low = cut(.01), high = cut(.99);
-    if (most - least <= 1.6 * (high - low)) [low, high] = [least, most];
+    if (all.length < 20 || most - least <= 1.6 * (high - low)) [low, high] = [least, most];
     const pad = (high - low) * .05 || Math.abs(high) * .05 || 1;
     const positive = !log && least >= 0;
     [low, high] = [positive ? Math.max(0, low - pad) : low - pad, high + pad];
@@ -218,7 +218,11 @@ export function rangeOf(lists, log, before) {
         low = Math.min(low, before.low);
         high = Math.max(high, before.high);
     }
-    const shown = (x) => value(log ? 10 ** x : Number(x.toPrecision(12))).replace(/\.0(?=\D)/, '');
+    const shown = (at) => {
+        const x = log ? 10 ** at : Number(at.toPrecision(12)), text = value(x);
+        return text.length > 7 ? Number(x.toPrecision(3)).toExponential().replace(/-/g, MINUS) :
+            text.replace(/\.0(?=\D)/, '');
+    };
     const says = [[all.filter((x) => x > high).length, 'above', high],
         [all.filter((x) => x < low).length, 'below', low]].filter(([n]) => n)
         .map(([n, word, edge]) => `${n * 100 < all.length ? 'under 1' :

@@ -44,7 +44,7 @@ export class Tree {
         this.stage.replaceChildren(loading(promise, 'Reading the modules'));
         try {
             const model = await promise;
-            if (this.file === file) this.take(model);
+            if (this.file === file) await this.take(model);
         } catch (error) {
             if (this.file === file)
                 this.stage.replaceChildren(failure(error, () => this.load(file)));
