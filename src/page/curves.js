@@ -8,7 +8,7 @@ import {button, copyText, el, emptyState, failure, icon, loading, menu, svgEl} f
 import {stepAxis} from './draw.js';
 import {bind} from './keys.js';
 import {dashes} from './chart.js';
-import {AXES, Run, axisText, ticks} from './lines.js';
+import {Run, axisText, keyOf, ticks} from './lines.js';
 import {files, onNews} from './live.js';
 import {mainScalar} from './scrubber.js';
 import {go, state} from './state.js';
@@ -16,7 +16,6 @@ import {filePill} from './topbar.js';
 
 const LETTERS = 'ABCDE', COLUMNS = 1000;
 const WIDTHS = [0, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 1e4, 2e4, 5e4, 1e5];
-const keyOf = ({phase, name}) => phase === 'train' ? name : `${phase}:${name}`;
 
 function question(id, since) {
     return ask('training', isStatic ? {file: id} : {file: id, columns: COLUMNS, since});

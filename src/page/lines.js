@@ -35,6 +35,11 @@ function filled(list, steps) {
     });
 }
 
+/** The name of a line: of evaluation with `eval:` in front. */
+export const keyOf = ({phase, name}) => phase === 'train' ? name : `${phase}:${name}`;
+
+const wide = (list, n) => Array.from({length: n}, (_, i) => list?.[i] ?? null);
+
 /** The training of a file with its letter. */
 export class Run {
     constructor(file, letter, document) {
@@ -46,8 +51,7 @@ export class Run {
         this.document = document;
         this.parts = new Map(document.phases.map(({phase, columns}) => [phase,
             this.part(columns)]));
-        this.lines = new Map(document.scalars.map((one) => [one.phase === 'train' ? one.name :
-            `${one.phase}:${one.name}`, one]));
+        this.lines = new Map(document.scalars.map((one) => [keyOf(one), one]));
         this.main = this.parts.get('train')?.columns.columns ? this.parts.get('train') :
             [...this.parts.values()].find((one) => one.columns.columns) || null;
         const tokens = document.scalars.find(isTokens), train = this.parts.get('train');
@@ -81,20 +85,17 @@ export class Run {
                 if (old[key]) columns[key] = [...old[key].slice(0, at), ...columns[key]];
             columns.columns = columns.first.length;
         }
-        for (const one of more.scalars) {
-            const old = document.scalars.find(({name, phase}) => name === one.name &&
-                phase === one.phase), at = cuts.get(one.phase), none = Array(at).fill(null);
-            for (const key of ['value', 'min', 'max'])
-                if (one[key] || old?.[key]) one[key] = [...(old?.[key] || old?.value || none)
-                    .slice(0, at), ...(one[key] || one.value)];
-        }
-        for (const old of document.scalars) // not logged since then
-            if (!more.scalars.some((one) => one.name === old.name && one.phase === old.phase)) {
-                const rest = more.phases.find((one) => one.phase === old.phase).columns.columns;
-                for (const key of ['value', 'min', 'max'])
-                    if (old[key]) old[key].length = Math.min(rest, old[key].length);
-                more.scalars.push(old);
-            }
+        const before = new Map(document.scalars.map((one) => [keyOf(one), one]));
+        const now = new Map(more.scalars.map((one) => [keyOf(one), one]));
+        more.scalars = [...new Set([...before.keys(), ...now.keys()])].map((key) => {
+            const old = before.get(key), one = now.get(key) ?? {...old, value: [], min: null, max: null};
+            const at = cuts.get(one.phase), all = more.phases.find(({phase}) =>
+                phase === one.phase).columns.columns;
+            for (const name of ['value', 'min', 'max'])
+                if (one[name] || old?.[name]) one[name] = [...wide(old?.[name] || old?.value, at),
+                    ...wide(one[name] || one.value, all - at)];
+            return one;
+        });
         this.take(more);
         return true;
     }
