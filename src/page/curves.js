@@ -3,14 +3,12 @@
 
 import {copyable, exportable} from './actions.js';
 import {ask, isStatic, save} from './api.js';
-import {Chart, titleOf} from './curves_chart.js';
-import {button, copyText, el, emptyState, failure, icon, loading, menu, svgEl} from './dom.js';
+import {Chart, order, sample, titleOf} from './curves_chart.js';
+import {button, copyText, el, emptyState, failure, icon, loading, menu} from './dom.js';
 import {stepAxis} from './draw.js';
 import {bind} from './keys.js';
-import {dashes} from './chart.js';
-import {Run, axisText, keyOf, ticks} from './lines.js';
+import {Run, axisText, ticks} from './lines.js';
 import {files, onNews} from './live.js';
-import {mainScalar} from './scrubber.js';
 import {go, state} from './state.js';
 import {filePill} from './topbar.js';
 
@@ -19,28 +17,6 @@ const WIDTHS = [0, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 1e4, 2e4, 
 
 function question(id, since) {
     return ask('training', isStatic ? {file: id} : {file: id, columns: COLUMNS, since});
-}
-
-/** Loss first, then the user's by groups, learning rates, what the watch adds. */
-function order(runs) {
-    const keys = new Set(runs.flatMap((run) => [...run.lines.keys()]));
-    const main = new Set(runs.map(({document}) => mainScalar(document)).filter(Boolean)
-        .map(keyOf)), groups = [];
-    const group = (key) => key.includes('/') ? key.slice(0, key.indexOf('/')) : key;
-    for (const key of keys) if (!groups.includes(group(key))) groups.push(group(key));
-    const rank = (key) => main.has(key) ? 0 : /^lr(\/\d+)?$/.test(key) ? 2 :
-        /^grad_(norm|scale)$/.test(key) ? 3 : 1;
-    return [...keys].sort((a, b) => rank(a) - rank(b) ||
-        groups.indexOf(group(a)) - groups.indexOf(group(b)));
-}
-
-function sample(letter) {
-    const stroke = `var(--p-${letter.toLowerCase()})`;
-    return svgEl('svg', {class: 'sample', viewBox: '0 0 22 10', fill: 'none', stroke,
-        'aria-hidden': 'true'},
-    svgEl('path', {d: 'M0 6l3-3 3 4 3-5 3 5 3-3 3 3 4-4', 'stroke-opacity': .5}),
-    svgEl('path', {d: 'M0 5.5L22 4.5', 'stroke-width': 2, 'stroke-dasharray':
-        dashes(letter).map((one) => one * .66).join(' ') || null}));
 }
 
 class Curves {

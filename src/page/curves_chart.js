@@ -1,9 +1,10 @@
 /* curves_chart.js - a chart of the view Curves: its head, its readout, its copies. */
 
-import {button, el} from './dom.js';
+import {button, el, svgEl} from './dom.js';
 import {canvas, token} from './draw.js';
-import {frame, paintChart, paintOver, paintTitle, scales} from './chart.js';
-import {axisText, pointAt, rangeOf, smooth, value} from './lines.js';
+import {dashes, frame, paintChart, paintOver, paintTitle, scales} from './chart.js';
+import {axisText, keyOf, pointAt, rangeOf, smooth, value} from './lines.js';
+import {mainScalar} from './scrubber.js';
 import {go, state} from './state.js';
 import {SvgPen} from './svg_pen.js';
 import {NONE, csv, number} from './text.js';
@@ -31,6 +32,29 @@ export function titleOf({runs}, key) {
         if (step.length > 2 && every > 1.5 * (columns.width ?? 1)) about = `every ${every} steps`;
     }
     return [title, about];
+}
+
+/** Loss first, then the user's by groups, learning rates, what the watch adds. */
+export function order(runs) {
+    const keys = new Set(runs.flatMap((run) => [...run.lines.keys()]));
+    const main = new Set(runs.map(({document}) => mainScalar(document)).filter(Boolean)
+        .map(keyOf)), groups = [];
+    const group = (key) => key.includes('/') ? key.slice(0, key.indexOf('/')) : key;
+    for (const key of keys) if (!groups.includes(group(key))) groups.push(group(key));
+    const rank = (key) => main.has(key) ? 0 : /^lr(\/\d+)?$/.test(key) ? 2 :
+        /^grad_(norm|scale)$/.test(key) ? 3 : 1;
+    return [...keys].sort((a, b) => rank(a) - rank(b) ||
+        groups.indexOf(group(a)) - groups.indexOf(group(b)));
+}
+
+/** How the lines of a run look. */
+export function sample(letter) {
+    const stroke = `var(--p-${letter.toLowerCase()})`;
+    return svgEl('svg', {class: 'sample', viewBox: '0 0 22 10', fill: 'none', stroke,
+        'aria-hidden': 'true'},
+    svgEl('path', {d: 'M0 6l3-3 3 4 3-5 3 5 3-3 3 3 4-4', 'stroke-opacity': .5}),
+    svgEl('path', {d: 'M0 5.5L22 4.5', 'stroke-width': 2, 'stroke-dasharray':
+        dashes(letter).map((one) => one * .66).join(' ') || null}));
 }
 
 /** Of all runs, the worst first: {x, bad, words}. */

@@ -103,9 +103,7 @@ export class Tree {
         this.draw();
     }
 
-    visible(apart) {
-        return this.folds.visible(apart);
-    }
+    visible(apart) { return this.folds.visible(apart); }
 
     draw() {
         if (!this.model || !this.list.isConnected) return;
@@ -165,15 +163,13 @@ export class Tree {
         (element.querySelector('.tname') || element).style.paddingLeft =
             `${10 + INDENT * row.depth}px`;
         element.ondragstart = (event) => {
-            event.dataTransfer.setData('text/plain', full);
-            event.dataTransfer.setData('application/x-torchoscope-place', full);
+            for (const type of ['text/plain', 'application/x-torchoscope-place'])
+                event.dataTransfer.setData(type, full);
         };
         return element;
     }
 
-    cells(row, name) {
-        return [...name, this.value(row)];
-    }
+    cells(row, name) { return [...name, this.value(row)]; }
 
     rowOf(event) {
         const element = event.target.closest('.row');
@@ -188,9 +184,7 @@ export class Tree {
         else this.select(i);
     }
 
-    select(i) {
-        go({at: this.model.full(this.rows[i].place)});
-    }
+    select(i) { go({at: this.model.full(this.rows[i].place)}); }
 
     folded() {
         this.update();
