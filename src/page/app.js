@@ -2,6 +2,7 @@
 
 import {isStatic, onStatus} from './api.js';
 import {closeMenu, el, failure, icon} from './dom.js';
+import {curves} from './curves.js';
 import {details} from './details.js';
 import {onTheme, setTheme} from './draw.js';
 import {graphView} from './graph_view.js';
@@ -11,6 +12,8 @@ import {connectionBanner, nothingOpen, tokenMissing, waiting} from './notices.js
 import {overview} from './overview.js';
 import {panels, toggleSheet} from './panels.js';
 import {scrubber} from './scrubber.js';
+import {search} from './search.js';
+import {table} from './table.js';
 import {go, onState, state} from './state.js';
 import {keptTheme, topbar} from './topbar.js';
 import {tree} from './tree.js';
@@ -20,12 +23,15 @@ import {tree} from './tree.js';
 const views = [
     overview,
     graphView,
+    table,
+    curves,
     details,
 ];
 
 /* Parts around every view, mounted once, by the element that they fill: search, tree,
    panels, scrubber. They get the state and the news as views do. */
 const parts = [
+    {...search, where: 'search'},
     {...tree, where: 'tree'},
     {...panels, where: 'panels'},
     {...scrubber, where: 'scrubber'},
