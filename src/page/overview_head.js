@@ -52,7 +52,7 @@ export function makeHead(view) {
         n && n < view.all ? `${view.all - n} without parameters or units hidden` : null)),
     ...KINDS.map((kind) => el('div', {class: `k-${kind.id}`, aria: {hidden: 'true'}},
         el('div', 'cap', el('b', null, kind.title), el('span', null, kind.note),
-            el('span', 'edge', kind.edge)), legend(view, kind))),
+            el('span', 'ovedge', kind.edge)), legend(view, kind))),
     el('div', {class: 'k-numbers', role: 'presentation'}, el('div', 'cap',
         ranks.length > 1 ? dropDown('Ranks', names, state.rank, (rank) => go({rank})) : null,
         el('span', 'grow'), el('span', null, 'at step'), view.atStep = el('b')),
