@@ -51,8 +51,7 @@ class Curves {
         try {
             const documents = await promise;
             if (this.ids !== ids) return;
-            this.runs = ids.map((id, i) => new Run(files.get(id), LETTERS[i],
-                structuredClone(documents[i])));
+            this.runs = ids.map((id, i) => new Run(files.get(id), LETTERS[i], documents[i]));
             if (!this.root.isConnected) this.stage.replaceChildren(this.root);
             this.update();
         } catch (error) {

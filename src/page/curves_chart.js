@@ -148,7 +148,8 @@ export class Chart {
             const one = this.chart.lines.find(({points}) => points.run === run);
             if (!one) return {run, text: 'not logged'};
             const {points} = one, {at} = this.view;
-            const i = at === null ? points.x.length - 1 : pointAt(points, at);
+            const {x, bad} = points, isBad = bad.length && !(bad.at(-1)[0] <= x.at(-1));
+            const i = at !== null ? pointAt(points, at) : isBad ? NaN : x.length - 1;
             if (Number.isNaN(i)) return {run, text: 'NaN', rawText: 'NaN', bad: true};
             if (i < 0) return {run, text: NONE};
             return {run, smoothed: one.smooth[i], raw: points.y[i], text: value(one.smooth[i]),

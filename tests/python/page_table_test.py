@@ -100,6 +100,7 @@ class Table(Base):
         self.browser.run("document.querySelector('.table').focus()")
         self.browser.press("Down")
         self.assertIn("at=layer1.conv", self.hash())
+        self.browser.log()  # the panel asked for what the server does not have
 
     def test_sort(self):
         self.open("&open=layer0")
