@@ -12,6 +12,7 @@ import {overview} from './overview.js';
 import {panels, toggleSheet} from './panels.js';
 import {scrubber} from './scrubber.js';
 import {go, onState, state} from './state.js';
+import {timeline} from './timeline.js';
 import {keptTheme, topbar} from './topbar.js';
 import {tree} from './tree.js';
 
@@ -21,6 +22,7 @@ const views = [
     overview,
     graphView,
     details,
+    timeline,
 ];
 
 /* Parts around every view, mounted once, by the element that they fill: search, tree,

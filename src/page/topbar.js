@@ -18,14 +18,19 @@ export const VERDICTS = {
 
 const pill = (kind, ...content) => el('span', `pill ${kind}`, content);
 
+/** Or null, if it is none. */
+export function verdictPill(verdict) {
+    const [kind, image, word] = VERDICTS[verdict] || [];
+    return word ? pill(`strong ${kind}`, icon(image), word) : null;
+}
+
 /** The state of a file in a few words: live, ended, not connected, or its verdict. */
 export function filePill(file) {
     const step = file.step ?? null, at = step === null ? '' : `, step ${step}`;
     if (connection.status === 'lost') return pill('warn', `\u25cb not connected${at}`);
     if (file.live) return pill('good', `\u25cf live${at || ', no step yet'}`);
     if (file.ended) return pill('', `\u25a0 ended${at}`);
-    const verdict = VERDICTS[file.verdict];
-    return verdict ? pill(`strong ${verdict[0]}`, icon(verdict[1]), verdict[2]) : null;
+    return verdictPill(file.verdict);
 }
 
 /** The pill of an alarm: filled if something is not finite, outlined for warnings. */
