@@ -46,12 +46,14 @@ function logo() {
 }
 
 function fileItems() {
-    return [...files.values()].map((file) => ({text: file.name, icon: 'details',
+    const all = files.size > 1 ? [{text: 'All files', icon: 'table', current: !state.file,
+        run: () => go({file: '', view: ''})}, 'line'] : [];
+    return [...all, ...[...files.values()].map((file) => ({text: file.name, icon: 'details',
         current: file.id === state.file, extra: filePill(file),
         detail: [file.format, file.bytes === undefined || file.bytes === null ? '' :
             bytes(file.bytes), file.loss === undefined || file.loss === null ? '' :
             `loss ${short(file.loss)}`].filter(Boolean).join(', '),
-        run: () => go({file: file.id})}));
+        run: () => go({file: file.id})}))];
 }
 
 function alarmLine(alarm) {
@@ -176,7 +178,8 @@ export function topbar(views) {
     function update() {
         const file = files.get(state.file), shown = file ? views.filter((one) =>
             one.fits(file)) : [];
-        fileButton.replaceChildren(el('span', 'cut', file ? file.name : 'No file'),
+        fileButton.replaceChildren(el('span', 'cut', file ? file.name : files.size > 1 ?
+            plural(files.size, 'file') : 'No file'),
             icon('down'));
         status.replaceChildren();
         const now = file && filePill(file);
