@@ -3,13 +3,13 @@
 
 import {el, icon} from './dom.js';
 import {TreeRows} from './tree_rows.js';
-import {NONE, commas, shape, share, short} from './text.js';
+import {NONE, commas, plural, shape, short} from './text.js';
 
 const HEIGHT = 24;
 /* State of a tensor -> sign, class, words. */
 const STATES = {
     same: ['=', 'dim3', 'equal'], close: ['\u2248', 'dim', 'within the tolerance'],
-    changed: ['~', 'chg', 'values'], retyped: ['~', 'chg', 'type'],
+    changed: ['~', 'chg', ''], retyped: ['~', 'chg', 'type'],
     reshaped: ['~', 'chg', 'shape'], joined: ['~', 'chg', 'joined or split'],
     only_left: ['\u2212', 'del', 'only left'], only_right: ['+', 'add', 'only right'],
     unread: ['?', 'dim3', 'not compared'],
@@ -51,7 +51,7 @@ function sums(places, i) {
         const found = places.tensors[at] && STATES[places.tensors[at].state];
         if (found) counts.set(found[0], [(counts.get(found[0]) || [0])[0] + 1, found[1]]);
     }
-    return [...counts].map(([sign, [n, kind]]) => el('span', kind, `${commas(n)} ${sign} `));
+    return [...counts].map(([sign, [n, kind]]) => el('span', kind, `${sign} ${commas(n)} `));
 }
 
 const side = (one) => one ? `${shape(one.shape || [])} ${one.dtype || ''}` : NONE;
@@ -62,7 +62,7 @@ function cells(tensor) {
     const where = at ? `[${at.join(', ')}]` : NONE;
     const more = [STATES[tensor.state][2], tensor.renamed && left ? `was ${left.name}` : '',
         tensor.transposed ? 'transposed' : '', tensor.rounding ? 'only rounded' : '',
-        different && count ? `${share(different, count)} of the values` : '', tensor.why]
+        different && count ? `${commas(different)} of ${plural(count, 'value')}` : '', tensor.why]
         .filter(Boolean).join(', ');
     return [el('span', 'cut', side(left)), el('span', 'cut', side(right)),
         el('span', 'num', real(tensor.max_abs)), el('span', 'num', real(tensor.rel)),
@@ -86,7 +86,7 @@ export function diffTree(tensors, choose) {
         const holds = places.end[place] > place + 1;
         const [sign, kind] = tensor ? STATES[tensor.state] : ['', ''];
         const name = el('span', 'cmpname', el('b', `sign ${kind}`, sign), holds ? icon(open ?
-            'down' : 'right') : null, el('span', 'cut', places.names[place]),
+            'down' : 'right') : el('span', 'ch'), el('span', 'cut', places.names[place]),
         tensor ? null : el('span', 'dim3', sums(places, place)));
         name.style.paddingLeft = `${(depth - 1) * 14}px`;
         const line = el('div', {class: `row cmprow ${i === cursor ? 'cursor' : ''}`,

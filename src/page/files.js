@@ -16,7 +16,8 @@ const COLUMNS = [
     ['kind', (file) => file.kind || ''],
     ['format', (file) => file.format || ''],
     ['verdict', (file) => (VERDICTS[file.verdict] || [])[2] || '', (file) =>
-        verdictPill(file.verdict) || file.why || (file.pending ? '\u2026' : NONE)],
+        verdictPill(file.verdict) || (file.why ? el('span', {class: 'cut dim', title:
+        file.why}, file.why.replace(`${file.path} `, '')) : file.pending ? '\u2026' : NONE)],
     ['parameters', (file) => file.params ?? -1, (file) => some(file.params, count)],
     ['size', (file) => file.bytes ?? -1, (file) => some(file.bytes, bytes)],
     ['steps', (file) => file.steps ?? -1, (file) => some(file.steps, commas)],

@@ -38,15 +38,16 @@ function line(role, first, ...rest) {
 const place = (use) => `${use.opcode} at byte ${commas(use.offset)} of ${use.pickle}`;
 
 function use(global, at) {
-    const args = at.args === undefined || at.args === null ? '' : JSON.stringify(at.args);
+    const written = at.args === undefined || at.args === null ? '' : JSON.stringify(at.args);
+    const args = Array.isArray(at.args) ? `(${written.slice(1, -1)})` : ` ${written}`;
     return el('div', 'sfuse', el('span', 'mono', `${at.act} ${global.name}`, args.length > 300 ?
         `${args.slice(0, 300)}\u2026` : args), el('span', 'dim3', place(at)));
 }
 
 function one(global) {
     const [kind, word] = TRUST[global.trust] || TRUST.unknown;
-    const often = USES.filter(([key]) => global[key]).map(([key, text]) => global[key] > 1 ?
-        `${text} ${commas(global[key])} times` : text);
+    const often = USES.filter(([key]) => global[key]).map(([key, text]) => typeof global[key] ===
+        'number' ? `${text} ${commas(global[key])}\u00d7` : text);
     return el('section', 'sfglobal', el('div', 'row2', el('span', `pill ${kind}`,
         global.allowed ? 'allowed' : word), el('b', 'mono', global.name || 'persistent id'),
     el('span', 'dim', [global.about, ...often].filter(Boolean).join(', '))),
