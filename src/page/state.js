@@ -11,6 +11,7 @@ const KEYS = {
     call: 'number', pass: 'text', hist: 'number', columns: 'text', from: 'number',
     to: 'number', rank: 'number', runs: 'list', logs: 'list', right: 'text', query: 'text',
     expand: 'flag', chart: 'text', tab: 'text', theme: 'text', axis: 'text', clip: 'number',
+    span: 'text',
 };
 /* These belong to one file: another file begins without them. */
 const KEPT = ['view', 'theme', 'colour', 'log', 'axis', 'clip', 'smooth', 'x', 'sort', 'reverse',

@@ -18,14 +18,19 @@ export const VERDICTS = {
 
 const pill = (kind, ...content) => el('span', `pill ${kind}`, content);
 
+/** Or null, if it is none. */
+export function verdictPill(verdict) {
+    const [kind, image, word] = VERDICTS[verdict] || [];
+    return word ? pill(`strong ${kind}`, icon(image), word) : null;
+}
+
 /** The state of a file in a few words: live, ended, not connected, or its verdict. */
 export function filePill(file) {
     const step = file.step ?? null, at = step === null ? '' : `, step ${step}`;
     if (connection.status === 'lost') return pill('warn', `\u25cb not connected${at}`);
     if (file.live) return pill('good', `\u25cf live${at || ', no step yet'}`);
     if (file.ended) return pill('', `\u25a0 ended${at}`);
-    const verdict = VERDICTS[file.verdict];
-    return verdict ? pill(`strong ${verdict[0]}`, icon(verdict[1]), verdict[2]) : null;
+    return verdictPill(file.verdict);
 }
 
 /** NaN, exploding, dead */
@@ -44,12 +49,14 @@ function logo() {
 }
 
 function fileItems() {
-    return [...files.values()].map((file) => ({text: file.name, icon: 'details',
+    const all = files.size > 1 ? [{text: 'All files', icon: 'table', current: !state.file,
+        run: () => go({file: '', view: ''})}, 'line'] : [];
+    return [...all, ...[...files.values()].map((file) => ({text: file.name, icon: 'details',
         current: file.id === state.file, extra: filePill(file),
         detail: [file.format, file.bytes === undefined || file.bytes === null ? '' :
             bytes(file.bytes), file.loss === undefined || file.loss === null ? '' :
             `loss ${short(file.loss)}`].filter(Boolean).join(', '),
-        run: () => go({file: file.id})}));
+        run: () => go({file: file.id})}))];
 }
 
 function alarmLine(alarm) {
@@ -174,7 +181,8 @@ export function topbar(views) {
     function update() {
         const file = files.get(state.file), shown = file ? views.filter((one) =>
             one.fits(file)) : [];
-        fileButton.replaceChildren(el('span', 'cut', file ? file.name : 'No file'),
+        fileButton.replaceChildren(el('span', 'cut', file ? file.name : files.size > 1 ?
+            plural(files.size, 'file') : 'No file'),
             icon('down'));
         status.replaceChildren();
         const now = file && filePill(file);
