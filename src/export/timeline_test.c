@@ -171,6 +171,20 @@ TEST(a_recording_without_operations_says_what_is_missing)
     scene_end(&s);
 }
 
+/* As after opening a file whose section of operations is cut. */
+TEST(damaged_operations_are_said_to_be_damaged)
+{
+    struct run *run = sample_block((struct sample_block_wanted){.backward = true});
+    struct scene s;
+
+    run->ops = NULL;
+    run->ops_damaged = true;
+    scene_begin(&s, run, 0);
+    CHECK(has(&s.text, "its operations are damaged"));
+    CHECK_INT(json_int(json_get(s.boxes, "n")), run->n_calls);
+    scene_end(&s);
+}
+
 TEST(operations_without_times_say_so)
 {
     struct run *run = sample_block((struct sample_block_wanted){0});
