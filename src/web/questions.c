@@ -14,6 +14,12 @@ const struct web_question web_questions[] = {
     {"info", "", WEB_FILE, ask_info},
     {"show", "place name slice bins quantiles step", WEB_FILE, ask_show},
     {"check", "", WEB_FILE, ask_check},
+    {"training", "columns since", WEB_FILE | WEB_HISTORY, ask_training},
+    {"modules", "columns from to since rank least quick around", WEB_FILE | WEB_HISTORY,
+     ask_modules},
+    {"step", "step", WEB_FILE | WEB_HISTORY, ask_step},
+    {"series", "place name columns rows below phase from to since at clip log",
+     WEB_FILE | WEB_HISTORY, ask_series},
     {"diff", "right all structure", WEB_FILE | WEB_RIGHT, ask_diff},
 };
 const size_t n_web_questions = COUNT_OF(web_questions);

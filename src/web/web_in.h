@@ -112,12 +112,16 @@ bool web_flag(const struct web_ask *ask, const char *name);
 extern const struct web_question web_questions[];
 extern const size_t n_web_questions;
 
-/* ---- ask_model.c, ask_shelf.c ---- */
+/* ---- ask_model.c, ask_history.c, ask_shelf.c ---- */
 
 int ask_info(struct web_ask *ask, struct json *json, struct err *err);
 int ask_show(struct web_ask *ask, struct json *json, struct err *err);
 int ask_check(struct web_ask *ask, struct json *json, struct err *err);
 int ask_diff(struct web_ask *ask, struct json *json, struct err *err);
+int ask_training(struct web_ask *ask, struct json *json, struct err *err);
+int ask_modules(struct web_ask *ask, struct json *json, struct err *err);
+int ask_step(struct web_ask *ask, struct json *json, struct err *err);
+int ask_series(struct web_ask *ask, struct json *json, struct err *err);
 int ask_shelf(struct web_ask *ask, struct json *json, struct err *err);
 int ask_news(struct web_ask *ask, struct json *json, struct err *err);
 
