@@ -67,17 +67,14 @@ static void clear(struct overview_file *file, struct step_numbers *numbers)
     memset(numbers, 0, file->n_places * sizeof *numbers);
 }
 
-/* Children follow their parents. */
+/* As at_step_read() does. Children follow their parents. */
 static void add_up(struct overview_file *file, struct step_numbers *numbers)
 {
-    for (uint32_t i = file->n_places; i-- > 0;) {
-        const struct overview_place *place = &file->places[i];
-
-        if (place->module == HISTORY_NONE)
-            step_numbers_close(&numbers[i]);
-        if (place->parent != HISTORY_NONE)
-            step_numbers_add(&numbers[place->parent], &numbers[i]);
-    }
+    for (uint32_t i = 0; i < file->n_places; i++)
+        step_numbers_close(&numbers[i]);
+    for (uint32_t i = file->n_places; i-- > 0;)
+        if (file->places[i].parent != HISTORY_NONE)
+            step_numbers_add(&numbers[file->places[i].parent], &numbers[i]);
 }
 
 /* ---- cells ---- */
