@@ -176,7 +176,7 @@ export function paintOver(pen, box, chart, cursor, at) {
         const i = pointAt(points, at), top = i >= 0 ? y(smooth[i]) : -1;
         if (!(top >= box.top && top <= box.bottom)) continue;
         pen.beginPath();
-        pen.arc(left, top, box.big ? 4 : 3.5, 0, 7);
+        pen.arc(Math.abs(x(points.x[i]) - left) < 2 ? left : x(points.x[i]), top, box.big ? 4 : 3.5, 0, 7);
         pen.fillStyle = colour(points.run.letter);
         pen.strokeStyle = token('surface');
         pen.lineWidth = 1.5;

@@ -162,7 +162,7 @@ export function smooth({step, y, cut}, width, log) {
 /** Index of the point at a place of the axis: -1 none, NaN where it is not finite. */
 export function pointAt({x, bad}, at) {
     if (bad.some(([from, to]) => at >= from && at < to)) return NaN;
-    const usual = 1.5 * (x.at(-1) - x[0]) / Math.max(1, x.length - 1) || 1;
+    const span = x.at(-1) - x[0], usual = Math.min(1.5 / (x.length - 1), .1) * span || 1;
     let low = 0, high = x.length - 1;
     while (low < high) {
         const middle = (low + high) >> 1;
