@@ -123,9 +123,9 @@ export class Run {
             cut = cut || part.breaks.has(i);
             if (y === null) return;
             if (!Number.isFinite(y)) {
-                const begin = axis === 'step' ? columns.first[i] : x;
-                const end = axis === 'step' ? columns.first[i + 1] : places[i + 1];
-                out.bad.push([begin, end ?? Infinity]);
+                const from = axis === 'step' ? columns.first : places, end = axis === 'step' ?
+                    columns.last.at(-1) + 1 : 2 * places.at(-1) - (places.at(-2) ?? 0);
+                out.bad.push([from[i], from[i + 1] ?? end]);
                 cut = true;
             } else if (log && y <= 0) out.left++;
             else {
