@@ -128,6 +128,8 @@ int overview_close_up(struct overview *overview, const struct overview_table *ta
         .overview = overview, .table = table, .phase = phase, .err = err};
     int status;
 
+    if (!history_ranks_of(overview->history))
+        rank = OVERVIEW_ALL_RANKS;
     arena_init(&self.scratch, CLOSE_LIMIT);
     status = make_rows(&self, arena);
     if (status == 0)

@@ -92,6 +92,7 @@ struct overview_making {
     struct overview *overview;
     const struct overview_wanted *wanted;
     const struct history_grid *grid;
+    uint64_t rank;
     struct arena *arena; /* of the answer */
     struct arena scratch;
     struct overview_table table;

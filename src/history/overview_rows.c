@@ -170,7 +170,9 @@ static int read_single(struct overview_file *file, struct numbers_reader *reader
 
     clear(file, file->now);
     reader->take = take_single;
-    status = read_spans(reader, step, &phase->params, NUMBERS_NORM, err);
+    /* Without updates, another point of the parameter may know the ratio. */
+    status = read_spans(reader, step, &phase->params,
+                        phase->updates.n > 0 ? NUMBERS_NORM : NUMBERS_RATIO, err);
     if (status == 0)
         status = read_spans(reader, step, &phase->updates, NUMBERS_RATIO, err);
     if (status == 0)

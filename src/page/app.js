@@ -3,6 +3,7 @@
 import {isStatic, onStatus} from './api.js';
 import {compare} from './compare.js';
 import {closeMenu, el, failure, icon} from './dom.js';
+import {curves} from './curves.js';
 import {details} from './details.js';
 import {onTheme, setTheme} from './draw.js';
 import {fileList} from './files.js';
@@ -14,6 +15,8 @@ import {overview} from './overview.js';
 import {panels, toggleSheet} from './panels.js';
 import {safety} from './safety.js';
 import {scrubber} from './scrubber.js';
+import {search} from './search.js';
+import {table} from './table.js';
 import {go, onState, state} from './state.js';
 import {timeline} from './timeline.js';
 import {keptTheme, topbar} from './topbar.js';
@@ -24,6 +27,8 @@ import {tree} from './tree.js';
 const views = [
     overview,
     graphView,
+    table,
+    curves,
     details,
     timeline,
     compare,
@@ -33,6 +38,7 @@ const views = [
 /* Parts around every view, mounted once, by the element that they fill: search, tree,
    panels, scrubber. They get the state and the news as views do. */
 const parts = [
+    {...search, where: 'search'},
     {...tree, where: 'tree'},
     {...panels, where: 'panels'},
     {...scrubber, where: 'scrubber'},

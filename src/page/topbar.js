@@ -33,9 +33,12 @@ export function filePill(file) {
     return verdictPill(file.verdict);
 }
 
+/** NaN, exploding, dead */
+export const alarmWord = (kind) => ({nan: 'NaN', inf: 'Inf'})[kind] || kind;
+
 /** The pill of an alarm: filled if something is not finite, outlined for warnings. */
 export const alarmPill = (alarm) => pill(alarm.severity === 'alarm' ? 'alarm' : 'line',
-    icon('alarm'), {nan: 'NaN', inf: 'Inf'}[alarm.kind] || alarm.kind);
+    icon('alarm'), alarmWord(alarm.kind));
 
 function logo() {
     return svgEl('svg', {width: 18, height: 18, viewBox: '0 0 16 16', 'aria-hidden': 'true',

@@ -111,7 +111,8 @@ static struct session *make_session(struct shelf_item *item, struct err *err)
                         : session_on(&item->view, err);
     if (session && live->path) {
         session_attach_history(session, live->path);
-        session_forget(session); /* numbers of the first step: the present is asked for */
+        session_forget(
+            session); /* numbers of the first step: the present is asked for */
     }
     return session;
 }

@@ -296,7 +296,8 @@ class Overview(browser.BrowserTest):
         self.browser.requests()
         left = [self.pixel("gradient", 1, share / 10) for share in range(3)]
         self.grow(6010)
-        painted = self.run_js("return document.querySelector('.ovpane canvas').painted")
+        painted = self.run_js("return document.querySelector('.ovpane canvas')"
+                              ".dataset.painted.split(' ').map(Number)")
         self.assertLessEqual(painted[1] - painted[0], 4)
         asked = [one for one in self.browser.requests() if "/modules?" in one]
         self.assertTrue(asked and all("since=" in one for one in asked), asked)

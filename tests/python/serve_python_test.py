@@ -172,7 +172,7 @@ class Serve(Serving):
             model[0].weight.fill_(2)
         status, _, shown = self.answer(server, "api/show?name=0.weight&slice=0,0")
         self.assertEqual(status, 200)
-        self.assertEqual(shown["tensor"]["values"], [2.0])
+        self.assertEqual(shown["tensor"]["slice"]["values"], [2.0])
 
     def test_files_and_what_was_read_from_them(self):
         path, scope_path = self.folder / "x.pth", self.folder / "y.scope"

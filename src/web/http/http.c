@@ -13,6 +13,35 @@
 
 /* ---- from a connection to a request ---- */
 
+static int digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    return (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : -1;
+}
+
+/* %XX in place. A NUL stays as it was written: a path would end there. */
+static size_t unescape(void *user, struct MHD_Connection *connection, char *text)
+{
+    size_t n = 0;
+
+    (void)user;
+    (void)connection;
+    for (const char *at = text; *at; at++) {
+        int high = *at == '%' ? digit(at[1]) : -1;
+        int low = high >= 0 ? digit(at[2]) : -1;
+
+        if (low >= 0 && (high || low)) {
+            text[n++] = (char)(high * 16 + low);
+            at += 2;
+        } else {
+            text[n++] = *at;
+        }
+    }
+    text[n] = '\0';
+    return n;
+}
+
 static enum MHD_Result take_arg(void *user, enum MHD_ValueKind kind, const char *name,
                                 size_t name_len, const char *value, size_t len)
 {
@@ -208,8 +237,9 @@ static struct MHD_Daemon *start_daemon(struct web_http *http, int listener)
         flags, 0, NULL, NULL, handle, http, MHD_OPTION_LISTEN_SOCKET, listener,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)WEB_CONNECTIONS,
         MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        MEMORY, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED, completed,
-        http, MHD_OPTION_NOTIFY_CONNECTION, clients_notify, http, MHD_OPTION_END);
+        MEMORY, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK, unescape,
+        http, MHD_OPTION_NOTIFY_COMPLETED, completed, http,
+        MHD_OPTION_NOTIFY_CONNECTION, clients_notify, http, MHD_OPTION_END);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return daemon;
 }
