@@ -82,6 +82,7 @@ class Strict(TemporaryFolder):
         super().setUp()
         seed()
         self.addCleanup(gc.collect)  # models with a step that no backward ended
+        self.addCleanup(torchexplorer._close_pages)
         caught = warnings.catch_warnings()
         caught.__enter__()
         self.addCleanup(caught.__exit__, None, None, None)

@@ -213,6 +213,11 @@ def _backend(name, folder, verbose):
     return backends.Wandb(_count)
 
 
+def _close_pages():
+    while _pages:
+        _pages.popitem()[1].close()
+
+
 @atexit.register
 def _end_all():
     for explorer in list(_explorers):
