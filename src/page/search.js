@@ -17,7 +17,7 @@ class Search {
     constructor(stage) {
         Object.assign(this, {stage, ops: null, at: -1, items: []});
         this.field = stage.querySelector('input');
-        this.list = el('div', {class: 'menu float found off', id: 'found', role: 'listbox',
+        this.list = el('div', {class: 'found off', id: 'found', role: 'listbox',
             aria: {label: 'Found'}});
         stage.append(this.list);
         this.field.role = 'combobox';
@@ -116,12 +116,12 @@ class Search {
 
     open(parts) {
         this.list.replaceChildren(...parts);
-        this.list.classList.remove('off');
+        this.list.className = 'menu float found';
         this.field.ariaExpanded = 'true';
     }
 
     close() {
-        this.list.classList.add('off');
+        this.list.className = 'found off';
         this.field.ariaExpanded = 'false';
     }
 
