@@ -47,17 +47,20 @@ class Overview {
 
     /* --- Documents */
 
-    async load() {
+    /** Large runs: at first some steps of each column, then all. */
+    async load(quick = true) {
         const {file, from, to, rank, step} = state, {around} = this;
         const columns = Math.max(360, Math.min(2400, this.stage.clientWidth - 700)) / 6 & ~1;
-        const asked = {file, from, to, rank, around, columns, least: true};
+        const asked = {file, from, to, rank, around, columns, quick, least: true};
         this.asked = asked;
         const promise = Promise.all([places(file), trainingOf(files.get(file)),
             ask('modules', asked), ask('step', {file, step})]);
         if (!this.model) this.stage.replaceChildren(loading(promise, 'Reading the steps'));
         try {
             const answers = await promise;
-            if (this.asked === asked) this.take(...answers);
+            if (this.asked !== asked) return;
+            this.take(...answers);
+            if (quick && answers[2].unread) this.load(false);
         } catch (error) {
             if (this.asked === asked)
                 this.stage.replaceChildren(failure(error, () => this.load()));
@@ -92,7 +95,7 @@ class Overview {
         try {
             const [training, more, step] = await Promise.all([trainingOf(files.get(file)),
                 to === null && n && ask('modules', {...this.asked,
-                    since: columns.first[n - 1], around: this.around ?? document.first_bad}),
+                    quick: false, since: columns.first[n - 1], around: this.around ?? document.first_bad}),
                 state.step === null ? ask('step', {file}) : this.step.document]);
             const at = more ? modules.add(more) : n ? n : false;
             if (file !== state.file || modules !== this.modules) return;

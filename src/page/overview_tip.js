@@ -72,8 +72,8 @@ function lines(view, {column, i, places: [place]}) {
         valueText(view, column, place, i) : {1: 'NaN or Inf', 0: 'finite',
             '-': 'not looked at'}[modules.close([place])[i]]]];
     const rank = one[`${id}_rank`]?.[i], least = one[`${id}_least`]?.[i];
-    if (rank !== undefined && rank !== null) made.push(['ranks', `rank ${rank}` +
-        (least !== undefined && least !== null ?
+    if (rank !== undefined && rank !== null) made.push(['ranks', least === one[id][i] ?
+        'all equal' : `rank ${rank}` + (least !== undefined && least !== null ?
             `; least ${short(least)} on rank ${one[`${id}_least_rank`][i]}` : '')]);
     return made;
 }
