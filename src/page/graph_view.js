@@ -46,8 +46,11 @@ export class GraphView {
 
     params() {
         const {inside} = this, {level, root, depth, pass, call} = state;
-        return {file: this.newer || state.file, level, root, depth, pass, call, all: state.expand,
-            old: this.old, inside: inside.length > MOST_IDS ? '*' : inside.join('\n')};
+        return {file: this.newer || state.file, level, root, depth, pass, call,
+            all: state.expand, old: this.old,
+            inside: inside.length > MOST_IDS || inside.includes('*') ? '*' :
+                inside.join('
+')};
     }
 
     async load() {
@@ -84,8 +87,9 @@ export class GraphView {
 
     take(data) {
         this.data = data;
-        if (this.graph) this.graph.update(data, this.inside);
+        if (this.graph) this.graph.update(data, this.fresh);
         else this.mount(data);
+        this.fresh = [];
         this.drawBar();
         this.drawBanner();
         this.mark();
@@ -111,6 +115,7 @@ export class GraphView {
             onRoot: () => this.graph && this.drawBar(),
             onMore: (ids) => {
                 this.inside = [...this.inside, ...ids];
+                this.fresh = ids;
                 this.load();
             },
             onDrag() {},
