@@ -320,7 +320,8 @@ TEST(modules_have_their_numbers_by_column_and_a_close_up)
     CHECK(has(&text, "\"gradient\":[2.45,4.9,7.35,"));
     CHECK(has(&text, ",null],\"ratio\":[0.01,0.02,"));
     /* Two of four elements are NaN. */
-    CHECK(has(&text, "\"bad\":[11],\"bad_share\":[0.75],\"close_up\":\"000000000001\""));
+    CHECK(
+        has(&text, "\"bad\":[11],\"bad_share\":[0.75],\"close_up\":\"000000000001\""));
     CHECK(!has(&text, "\"dead\""));
     wanted.columns = 3;
     wanted.since = 8;
@@ -343,9 +344,10 @@ TEST(a_step_has_the_numbers_of_all_places)
     struct buf text = BUF_INIT;
 
     ASK(text, export_step_json(&json, session, 3, NULL));
-    CHECK(has(&text, "\"newest\":11,\"text\":\"step 3\",\"asked\":3,\"phase\":\"train\","
-                     "\"first\":3,\"last\":3,\"merged\":1,\"skipped\":0,"
-                     "\"time_ms\":4000,\"scalars\":{\"loss\":0.25,"));
+    CHECK(has(&text,
+              "\"newest\":11,\"text\":\"step 3\",\"asked\":3,\"phase\":\"train\","
+              "\"first\":3,\"last\":3,\"merged\":1,\"skipped\":0,"
+              "\"time_ms\":4000,\"scalars\":{\"loss\":0.25,"));
     CHECK(has(&text, "\"place\":[0,1,2],\"gradient_norm\":["));
     CHECK(has(&text, "\"update_ratio\":[0.04,0.04,0.04],\"bad_share\":[0.0,0.0,0.0]"));
     ASK(text, export_step_json(&json, session, STEP_NEWEST, NULL));
@@ -387,7 +389,8 @@ TEST(a_module_has_its_series_with_histograms_and_the_numbers_of_a_step)
     CHECK(has(&text, "\"series\":[]"));
     wanted.below = true;
     ASK(text, export_series_json(&json, session, &wanted, NULL));
-    CHECK(has(&text, "\"series\":[{\"name\":\"a.weight\",\"place\":2,\"module\":\"a\""));
+    CHECK(
+        has(&text, "\"series\":[{\"name\":\"a.weight\",\"place\":2,\"module\":\"a\""));
     wanted.eval = true;
     ASK(text, export_series_json(&json, session, &wanted, NULL));
     CHECK(has(&text, "\"phase\":\"eval\"") && has(&text, "\"series\":[]"));
@@ -483,7 +486,8 @@ TEST(a_run_with_evaluation_alone_has_its_documents)
     struct buf text[4] = {BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT};
 
     ask_all(session, text);
-    CHECK(has(&text[0], "\"newest\":10") && has(&text[0], "\"text\":\"healthy in 3 steps\""));
+    CHECK(has(&text[0], "\"newest\":10") &&
+          has(&text[0], "\"text\":\"healthy in 3 steps\""));
     CHECK(has(&text[1], "\"phase\":\"eval\",\"columns\":{\"columns\":3,"));
     CHECK(has(&text[2], "\"phase\":\"eval\",\"first\":10") &&
           has(&text[2], "\"output_norm\":["));

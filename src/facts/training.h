@@ -9,7 +9,8 @@
 #include "text/colour.h"
 
 struct training_verdict {
-    const char *text; /* the worst alarm, the first of them: "step 315: fc: first NaN ..."
+    const char
+        *text; /* the worst alarm, the first of them: "step 315: fc: first NaN ..."
                          Or "healthy in 1,000 steps". NULL: no step was logged */
     const char *lead; /* "healthy until step 200, finite until step 314"; or NULL */
     enum colour role; /* COLOUR_GOOD, COLOUR_WARNING, COLOUR_ALARM */

@@ -154,7 +154,7 @@ onState((changed) => {
     const before = mounted;
     if (!state.file || !state.view) complete();
     show();
-    for (const part of around || []) part.state(changed);
+    if (fileNow()) for (const part of around || []) part.state(changed);
     if (mounted && mounted === before) mounted.part.state(changed);
 });
 

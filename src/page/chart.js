@@ -81,8 +81,8 @@ function paintLetters(pen, box, {lines, span}, {x, y}) {
     for (const one of lines) {
         const {points: {run: {letter}, bad, x: xs}, smooth} = one, last = xs.length - 1;
         if (last < 0) continue;
-        const ended = bad.some(([from, to]) => from >= xs[last] && to >= span.end - 1e-9);
-        const left = ended ? box.right + 6 : Math.min(box.right, x(xs[last])) + 6;
+        const end = bad.length && bad.at(-1)[0] >= xs[last] ? bad.at(-1)[1] : xs[last];
+        const left = Math.min(box.right, x(end)) + 6;
         const inside = (at) => Math.max(box.top + 8, Math.min(box.bottom - 8, at));
         let at = inside(y(smooth[last]));
         const others = lines.filter((other) => other !== one).flatMap((other) => {
@@ -176,7 +176,7 @@ export function paintOver(pen, box, chart, cursor, at) {
         const i = pointAt(points, at), top = i >= 0 ? y(smooth[i]) : -1;
         if (!(top >= box.top && top <= box.bottom)) continue;
         pen.beginPath();
-        pen.arc(left, top, box.big ? 4 : 3.5, 0, 7);
+        pen.arc(Math.abs(x(points.x[i]) - left) < 2 ? left : x(points.x[i]), top, box.big ? 4 : 3.5, 0, 7);
         pen.fillStyle = colour(points.run.letter);
         pen.strokeStyle = token('surface');
         pen.lineWidth = 1.5;

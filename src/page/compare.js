@@ -58,7 +58,7 @@ function parting({first, scalar, steps, common_steps: common}) {
     if (scalar) lines.push(el('p', null, 'First scalar: ', el('b', null, scalar.name),
         ` (${scalar.phase}), step ${scalar.step}: ${short(scalar.left)} left, ` +
         `${short(scalar.right)} right.`));
-    return el('section', 'card', el('h2', null, el('b', null, 'Where the runs part'),
+    return el('section', 'tlcard', el('h2', null, el('b', null, 'Where the runs part'),
         el('span', 'grow'), link('Curves of both', {view: 'curves', runs: [state.right]})), lines);
 }
 
@@ -73,7 +73,7 @@ function result(one) {
 /** Where the results of two recordings begin to differ. */
 function divergence({first, later}) {
     if (!first) return null;
-    return el('section', 'card', el('h2', null, el('b', null, 'Where results begin to differ')),
+    return el('section', 'tlcard', el('h2', null, el('b', null, 'Where results begin to differ')),
         result(first), sides(first.left, first.right), later.length ? [el('p', 'dim',
             'The largest after it:'), later.map(result)] : null);
 }
@@ -170,7 +170,7 @@ class Compare {
         if (!doc.tensors.length) return;
         this.tree = diffTree(doc.tensors, (tensor) => tensor.left && go({at: tensor.left.name}));
         const [left, right] = [state.file, state.right].map((id) => files.get(id).name);
-        this.stage.append(el('section', 'card cmpcard', diffHead(left, right), this.tree));
+        this.stage.append(el('section', 'tlcard cmpcard', diffHead(left, right), this.tree));
     }
 
     state(changed) {

@@ -85,7 +85,7 @@ export function diffTree(tensors, choose) {
         const tensor = places.tensors[place], open = tree.open[place];
         const holds = places.end[place] > place + 1;
         const [sign, kind] = tensor ? STATES[tensor.state] : ['', ''];
-        const name = el('span', 'cmpname', el('b', `sign ${kind}`, sign), holds ? icon(open ?
+        const name = el('span', 'cmpname', el('b', `dsign ${kind}`, sign), holds ? icon(open ?
             'down' : 'right') : el('span', 'ch'), el('span', 'cut', places.names[place]),
         tensor ? null : el('span', 'dim3', sums(places, place)));
         name.style.paddingLeft = `${(depth - 1) * 14}px`;

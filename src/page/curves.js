@@ -124,7 +124,7 @@ class Curves {
         this.makeBar();
         if (!keys.length) {
             this.small.replaceChildren();
-            this.big.replaceChildren(el('div', 'card none', emptyState('No scalars logged yet',
+            this.big.replaceChildren(el('div', 'curve none', emptyState('No scalars logged yet',
                 'The loss is shown by itself where it can be found. Any other number comes ' +
                 'from your training loop:', 'w.log(loss=loss)')));
             return;
@@ -236,7 +236,7 @@ class Curves {
             key(['.'], 'more smoothing', () => wider(1)),
             key(['0'], 'y ranges as they are now needed', () => this.update()),
             key(['y'], 'copy the values as CSV', (event) => copyText((this.charts.get(
-                event.target.closest('.card')?.dataset.key) || this.main).csv(), 'CSV copied'),
+                event.target.closest('.curve')?.dataset.key) || this.main).csv(), 'CSV copied'),
             this.root),
         ];
     }

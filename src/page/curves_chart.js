@@ -84,7 +84,7 @@ export class Chart {
             onpointerleave: () => view.read(null),
             onclick: () => view.at !== null && go({step: view.step()})}, this.plot, this.over,
         this.box);
-        this.card = el('section', {class: 'card', data: {key}}, this.head, this.area);
+        this.card = el('section', {class: 'curve', data: {key}}, this.head, this.area);
     }
 
     point(event) {
@@ -103,7 +103,7 @@ export class Chart {
         this.chart = {lines: all.map((points) => ({points, smooth: smooth(points, width, log)})),
             range: rangeOf(all, log, keep ? before?.range : null), span: view.span,
             axis: view.axis, width, alarms: alarmsOf(view)};
-        this.card.className = big ? 'card big' : 'card';
+        this.card.className = big ? 'curve big' : 'curve';
         const left = all.reduce((sum, one) => sum + one.left, 0);
         this.note = [width ? `thin: as logged; thick: mean over ${width} steps` : '',
             ...this.chart.range.says, left ? `${left} values \u2264 0 left out` : '']

@@ -59,7 +59,7 @@ export function fileList() {
         value: state.filter, aria: {label: 'Filter files'}, oninput: () =>
             go({filter: field.value}, 'replace')});
     const box = el('div', 'tl list', el('div', 'tlhead', el('b', null, 'Models and runs'), note,
-        field, compare, curves), el('section', 'card', el('div', 'wider', el('table', {aria:
+        field, compare, curves), el('section', 'tlcard', el('div', 'wider', el('table', {aria:
         {label: 'Files'}}, el('thead', null, head), body))));
 
     const mark = (id) => {

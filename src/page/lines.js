@@ -123,9 +123,9 @@ export class Run {
             cut = cut || part.breaks.has(i);
             if (y === null) return;
             if (!Number.isFinite(y)) {
-                const begin = axis === 'step' ? columns.first[i] : x;
-                const end = axis === 'step' ? columns.first[i + 1] : places[i + 1];
-                out.bad.push([begin, end ?? Infinity]);
+                const from = axis === 'step' ? columns.first : places, end = axis === 'step' ?
+                    columns.last.at(-1) + 1 : 2 * places.at(-1) - (places.at(-2) ?? 0);
+                out.bad.push([from[i], from[i + 1] ?? end]);
                 cut = true;
             } else if (log && y <= 0) out.left++;
             else {
@@ -162,7 +162,7 @@ export function smooth({step, y, cut}, width, log) {
 /** Index of the point at a place of the axis: -1 none, NaN where it is not finite. */
 export function pointAt({x, bad}, at) {
     if (bad.some(([from, to]) => at >= from && at < to)) return NaN;
-    const usual = 1.5 * (x.at(-1) - x[0]) / Math.max(1, x.length - 1) || 1;
+    const span = x.at(-1) - x[0], usual = Math.min(1.5 / (x.length - 1), .1) * span || 1;
     let low = 0, high = x.length - 1;
     while (low < high) {
         const middle = (low + high) >> 1;

@@ -60,7 +60,7 @@ function finding(one) {
     return line(one.severity, one.code, one.text, ' ', link);
 }
 
-const card = (title, note, ...list) => el('section', 'card', el('h2', null, el('b', null, title),
+const card = (title, note, ...list) => el('section', 'tlcard', el('h2', null, el('b', null, title),
     el('span', 'dim', note)), list);
 
 function drawn(file, checked) {

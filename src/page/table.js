@@ -149,10 +149,12 @@ class Table extends Tree {
     }
 
     cells(row, name) {
-        return [el('div', {class: 'tname', role: 'rowheader'}, name), ...this.columns.map((one) =>
-            el('div', {role: 'gridcell', class: one.right ? 'num' : 'cut'}, one.whole ?
-                this.value(row, one) : this.model.cell(one, row.place,
-                    row.many > 1 && this.model.runs.get(row.place)) || NONE))];
+        return [el('div', {class: 'tname', role: 'rowheader'}, name), ...this.columns.map((one) => {
+            const text = this.model.cell(one, row.place, row.many > 1 &&
+                this.model.runs.get(row.place)) || NONE;
+            return el('div', {role: 'gridcell', class: `${one.right ? 'num' : 'cut'} ` +
+                `${text === 'NaN' ? 'bad' : ''}`}, one.whole ? this.value(row, one) : text);
+        })];
     }
 
     /** The same head again turns the order round, and then takes it away. */

@@ -76,7 +76,7 @@ class Timeline {
             }}, this.flame);
         this.say = el('div', {class: 'away', role: 'status'});
         this.stage.replaceChildren(this.head(), ...doc.why.map((why) => el('p', 'dim tlwhy',
-            why)), el('section', 'card', this.over), el('section', 'card', this.host,
+            why)), el('section', 'tlcard', this.over), el('section', 'tlcard', this.host,
             el('div', 'tllegend', names.map((name) => el('span', null, swatch(name), name)),
                 el('span', 'grow'), el('span', 'dim', 'boxes under 1 pixel are merged into ' +
                     'their parent'))), whereTimeGoes(doc, this.model), this.say);

@@ -56,7 +56,8 @@ function fileItems() {
         detail: [file.format, file.bytes === undefined || file.bytes === null ? '' :
             bytes(file.bytes), file.loss === undefined || file.loss === null ? '' :
             `loss ${short(file.loss)}`].filter(Boolean).join(', '),
-        run: () => go({file: file.id})}))];
+        run: () => go(state.file ? {file: file.id} : {file: file.id, sort: '',
+            reverse: false})}))];
 }
 
 function alarmLine(alarm) {

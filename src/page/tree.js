@@ -145,7 +145,7 @@ export class Tree {
         const is = (flag) => model.has(place, flag);
         const kinds = ['row', state.at === full && row.many === 1 && 'sel',
             i === this.at && 'cursor', is(FLAGS.carries) && 'prop', is(FLAGS.frozen) && 'frozen',
-            is(FLAGS.notCalled) && 'uncalled', this.hits?.has[place] && 'hit'];
+            is(FLAGS.notCalled) && 'uncalled', this.hits?.has[place] && 'match'];
         const name = row.flat ? full : place === 0 ? model.klass(0) || model.name(0) || 'model' :
             row.many > 1 ? `${model.name(place)}${DOTS}${model.name(row.last)}` :
                 model.name(place);

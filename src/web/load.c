@@ -21,7 +21,7 @@ static const char *const places[] = {
     "../lib/torchoscope/", /* the installed program: bin */
     "../torchoscope/",     /* the program of a wheel: bin; pip install --target */
     "../lib/python3*/site-packages/torchoscope/", /* ... in a venv or a prefix */
-    "../../src/",          /* the extension in the build folder: python/torchoscope */
+    "../../src/", /* the extension in the build folder: python/torchoscope */
 };
 
 /* Also for the program itself, which dladdr() only knows as it was called. */

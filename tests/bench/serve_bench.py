@@ -41,7 +41,8 @@ def client(port, token, on, asked):
         link, news, number = http.client.HTTPConnection("127.0.0.1", port), 0, 0
         due = time.monotonic()
         while on.is_set():
-            link.request("GET", "/" + QUESTIONS[number % 2].format(news=news), headers=headers)
+            question = QUESTIONS[number % 2].format(news=news)
+            link.request("GET", f"/{question}", headers=headers)
             got = link.getresponse()
             text = got.read()
             if got.status == 200 and number % 2 == 0:

@@ -160,7 +160,7 @@ static struct str decode_str(struct str text)
 
 static void read_target(struct web_request *request, struct str target)
 {
-    struct str part;
+    struct str part = {0};
 
     str_split(&target, '?', &part);
     request->path = decode_str(part);
@@ -242,7 +242,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct web_request request = {.host = STR("localhost")};
     struct web_answer answer;
     char *copy;
-    struct str rest, line, name;
+    struct str rest, line = {0}, name = {0};
 
     if (!server)
         begin();

@@ -84,7 +84,7 @@ class Curves(browser.BrowserTest):
     def answer(self, id_):
         return lambda args: self.runs[id_].document(args)
 
-    def open(self, more="&smooth=0", file="1", ready=".card"):
+    def open(self, more="&smooth=0", file="1", ready=".curve"):
         self.browser.open(self.server.url, f"#file={file}&view=curves{more}")
         self.browser.wait(f"return document.querySelector('{ready}')")
 
@@ -152,14 +152,14 @@ class Curves(browser.BrowserTest):
     def test_charts_and_their_order(self):
         self.open()
         self.assertEqual(
-            self.all(".card .t"),
+            self.all(".curve .t"),
             ["loss", "tokens", "val/loss", "signed", "learning rate", "learning rate",
              "gradient norm"],
         )
-        self.assertIn("every 10 steps", self.all(".card .dim3"))
-        self.assertIn("group 1 of 2", self.all(".card .dim3"))
-        self.click('.card[data-key="val/loss"] .t')
-        self.assertEqual(self.text(".card.big .t"), "val/loss")
+        self.assertIn("every 10 steps", self.all(".curve .dim3"))
+        self.assertIn("group 1 of 2", self.all(".curve .dim3"))
+        self.click('.curve[data-key="val/loss"] .t')
+        self.assertEqual(self.text(".curve.big .t"), "val/loss")
         self.assertIn("chart=val/loss", self.hash())
         self.silence()
 
@@ -169,7 +169,7 @@ class Curves(browser.BrowserTest):
 
     def test_log_for_one_and_for_all(self):
         self.open()
-        self.click('.card[data-key="signed"] .t')
+        self.click('.curve[data-key="signed"] .t')
         self.browser.wait("return document.querySelector('.big').dataset.key === 'signed'")
         self.assertNotIn("left out", self.text(".note"))
         self.click(".big .tg")
@@ -268,7 +268,7 @@ class Curves(browser.BrowserTest):
         heads = self.browser.run(
             "return document.querySelector('[data-key=signed] .reads').textContent")
         self.assertEqual(heads, "A198Bnot logged")
-        self.assertIn("logged by A only", self.all(".card .dim3"))
+        self.assertIn("logged by A only", self.all(".curve .dim3"))
         self.read_at(350)
         self.assertEqual(self.table()[1][1], "\u2013")
 
@@ -331,7 +331,7 @@ class Curves(browser.BrowserTest):
 
     def test_loss_alone(self):
         self.open("", "2")
-        self.assertEqual(self.all(".card .t"), ["loss"])
+        self.assertEqual(self.all(".curve .t"), ["loss"])
 
     def test_live_draws_only_what_is_new(self):
         self.server.files[1]["live"] = True

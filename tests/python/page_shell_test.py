@@ -70,6 +70,7 @@ class Shell(browser.BrowserTest):
         self.silence()  # no series for the panel
 
     def test_the_address_names_file_and_view(self):
+        self.server.files = self.server.files[:1]
         self.open()
         self.assertEqual(self.hash(), "#file=1&view=overview")
 
@@ -207,6 +208,7 @@ class Shell(browser.BrowserTest):
 
     def test_a_token_that_is_missing(self):
         self.server.token = "secret"
+        self.server.files = self.server.files[:1]
         self.open()
         self.assertIn("needs its token", self.text(".empty"))
         self.silence()

@@ -198,7 +198,7 @@ class Search(Base):
         self.browser.press("Down", "Enter")
         self.browser.wait("return location.hash.includes('at=layer0.conv')")
         self.assertTrue(self.browser.run(
-            "return document.querySelectorAll('.tree .hit').length > 0"))
+            "return document.querySelectorAll('.tree .match').length > 0"))
 
     def test_next_and_previous(self):
         self.open("&query=conv", view="details")

@@ -40,7 +40,8 @@ class Site:
 
     def request(self, path="api/shelf", method="GET", **headers):
         headers = {"Host": "localhost", "X_Torchoscope_Token": self.token, **headers}
-        lines = [f"{name.replace('_', '-')}: {text}" for name, text in headers.items() if text]
+        named = [(name.replace("_", "-"), text) for name, text in headers.items() if text]
+        lines = [f"{name}: {text}" for name, text in named]
         return "\r\n".join([f"{method} /{path} HTTP/1.1", *lines, "", ""]).encode()
 
     def send(self, data):
@@ -87,7 +88,8 @@ def foreign(site):
     assert site.status(site.request(Host=None)) in (400, 403)
     for method in "POST", "PUT", "DELETE", "TRACE", "OPTIONS", "X":
         assert site.status(site.request(method=method)) in (400, 405), method
-    assert site.status(b"CONNECT evil.example:80 HTTP/1.1\r\nHost: a\r\n\r\n") in (0, 400, 403)
+    connect = b"CONNECT evil.example:80 HTTP/1.1\r\nHost: a\r\n\r\n"
+    assert site.status(connect) in (0, 400, 403)
 
 
 def traversal(site):
@@ -257,7 +259,8 @@ class Hostile(TemporaryFolder):
         thread.join()
         self.assertEqual(broken, [])
         self.assertTrue(all(map(torch.equal, plain, attacked)))
-        self.assertEqual(len(os.listdir("/proc/self/task")), threads)
+        more = len(os.listdir("/proc/self/task")) - threads
+        self.assertLessEqual(more, 1)  # the one that writes the history
         said = site.send(site.request())
         (file,) = json.loads(said.partition(b"\r\n\r\n")[2])["files"]
         self.assertEqual((file["kind"], file["live"]), ("run", True))

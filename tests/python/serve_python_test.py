@@ -336,7 +336,8 @@ class Standalone(Serving):
         for page in False, True:
             model = network()
             optimizer = optimizer_of(model)
-            handle = self.watch(model, **({} if page else {"backend": "none", "port": 8080}))
+            other = {} if page else {"backend": "none", "port": 8080}
+            handle = self.watch(model, **other)
             found = page and in_background(self.look, handle.url)
             train(model, optimizer, 40)
             ends.append([value.clone() for value in model.state_dict().values()])
@@ -384,7 +385,7 @@ class Standalone(Serving):
         self.addCleanup(process.stdin.close)
         address, path = process.stdout.readline().split()
         last = 0
-        questions = ("info", "show?name=0.weight&step=newest", "shelf", "show?name=0&step=1")
+        questions = ("info", "show?name=0.weight&step=newest", "shelf", "rows?step=1")
         for question in questions * 6:
             self.assertIn(ask(address, f"api/{question}")[0], (200, 503))
             process.stdin.write("3\n")

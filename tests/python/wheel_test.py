@@ -120,11 +120,11 @@ class Wheel(TemporaryFolder):
         ) as process:
             said = process.stdout.readline()
             found = re.search(r"http://localhost:(\d+)/", said)
-            page = found and urlopen(f"http://localhost:{found[1]}/").read().decode()
+            page = found and urlopen(f"http://localhost:{found[1]}/").read()
             process.send_signal(signal.SIGINT)
             process.communicate()
         self.assertIsNotNone(found, said)
-        return page
+        return page.decode()
 
     def test_it_serves_a_page(self):
         sample = self.folder / "resnet18.pth"
@@ -149,7 +149,8 @@ class Wheel(TemporaryFolder):
         folder = self.folder / "target"
         self.install_into(folder)
         usual = {"linux-vdso", "libc", "libm", "ld-linux-x86-64"}
-        for file in ("torchoscope/_core.abi3.so", "torchoscope/torchoscope-http.so", "bin/torchoscope"):
+        inside = ["torchoscope/_core.abi3.so", "torchoscope/torchoscope-http.so"]
+        for file in [*inside, "bin/torchoscope"]:
             said = self.must("/usr/bin/ldd", folder / file, PATH="/usr/bin:/bin")
             needs = {Path(line.split()[0]).name for line in said.splitlines()}
             brought = {one.name for one in folder.glob("torchoscope.libs/*")}
