@@ -8,6 +8,7 @@
 #include "ext/types/explore.h"
 #include "ext/types/history_types.h"
 #include "ext/types/model_type.h"
+#include "ext/types/server_type.h"
 #include "ext/types/types.h"
 #include "ext/types/views.h"
 
@@ -130,7 +131,7 @@ static int add_error(PyObject *module)
 static int fill_module(PyObject *module)
 {
     struct ext_state *state = ext_state(module);
-    PyObject *recorder_type, *budget_type, *hub_type, *history_type;
+    PyObject *recorder_type, *budget_type, *hub_type, *history_type, *server_type;
 
     state->run_type = add_type(module, &run_spec);
     recorder_type = add_type(module, &recorder_spec);
@@ -139,12 +140,14 @@ static int fill_module(PyObject *module)
     hub_type = add_type(module, &hub_spec);
     state->writer_type = add_type(module, &writer_spec);
     history_type = add_type(module, &history_spec);
+    server_type = add_type(module, &server_spec);
     Py_XDECREF(recorder_type); /* the module holds these */
     Py_XDECREF(budget_type);
     Py_XDECREF(hub_type);
     Py_XDECREF(history_type);
+    Py_XDECREF(server_type);
     if (!state->run_type || !state->model_type || !recorder_type || !budget_type ||
-        !hub_type || !state->writer_type || !history_type ||
+        !hub_type || !state->writer_type || !history_type || !server_type ||
         PyModule_AddFunctions(module, peek_functions) < 0 ||
         PyModule_AddFunctions(module, marks_functions) < 0 ||
         PyModule_AddFunctions(module, numbers_functions) < 0 || add_error(module) < 0)
@@ -200,6 +203,7 @@ static PyMethodDef functions[] = {
     {"op_family", ops_family, METH_VARARGS, "op_family(name): what kind of operation"},
     {"op_flops", ops_flops, METH_VARARGS, "op_flops(name, ...): the FLOPs of one"},
     {"open_run", answers_open, METH_O, "open_run(path): a Run from a .scope file"},
+    {"sample_places", history_places, METH_O, "sample_places(n): a sample's positions"},
     {NULL, NULL, 0, NULL},
 };
 

@@ -147,9 +147,12 @@ class Alarms:
 
     @property
     def gave_up(self):
-        """Was this step hit, and no backward began since? Then the user's loop goes on
-        without an optimizer step."""
-        return self.is_hit and self._watch()._backwards == self._backwards
+        """Was this step hit, and did no backward begin after as many passes as come before
+        one? Then the user's loop goes on without an optimizer step."""
+        watch = self._watch()
+        if not self.is_hit or watch._backwards != self._backwards:
+            return False
+        return not watch._waits_for_backward
 
     def step_begins(self):
         self.skipped = False
@@ -285,6 +288,10 @@ class Alarms:
             with watch._writing():
                 found = core.judge_guard(watch._writer, number, what, text)
             self.tell(found)
+        self.step_done()
+
+    def step_done(self):
+        """The operations that follow are not those of this step."""
         if self._recording is not None:
             self._recording.leave()
 

@@ -10,10 +10,11 @@ import contextlib
 
 import torch
 
+from torchoscope import _core
 from torchoscope.clock import is_capturing
 from torchoscope.device import COLUMNS, Device, _as_told, hidden, local, plain
 
-SAMPLE = 16384  # elements of a sample, the same ones as src/measure/spread.h takes
+SAMPLE = 16384  # elements of a sample: SPREAD_SAMPLE of src/measure/spread.h
 _INTEGERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 _MOST_PLACES = 256
 
@@ -31,8 +32,6 @@ class _Piece:
             x = x.contiguous().view(_INTEGERS[x.element_size()])
         if places is None:
             x = x.clone()
-        elif self.of % SAMPLE == 0:
-            x = x[:: self.of // SAMPLE].clone()
         else:
             x = x.index_select(0, places)
         self.bytes = x.reshape(-1).view(torch.uint8)
@@ -218,6 +217,6 @@ class WatchDevice(Device):
         if key not in self._places:
             if len(self._places) >= _MOST_PLACES:
                 self._places.clear()
-            every = torch.arange(SAMPLE, device=tensor.device) * n
-            self._places[key] = torch.div(every, SAMPLE, rounding_mode="floor")
+            places = torch.frombuffer(bytearray(_core.sample_places(n)), dtype=torch.int64)
+            self._places[key] = places.to(tensor.device)
         return self._places[key]

@@ -119,13 +119,15 @@ static void write_lead(struct json *json, const char *key)
 {
     struct str name = json_take_key(json, key);
 
-    if (json->depth > 0 && json->depth == json->lines_depth)
+    if (json->packed > 0)
+        out_str(json->out, json->first ? STR("") : STR(","));
+    else if (json->depth > 0 && json->depth == json->lines_depth)
         out_str(json->out, json->first ? STR("\n  ") : STR(",\n  "));
     else if (json->depth > 0 && !json->first)
-        out_str(json->out, json->tight ? STR(",") : STR(", "));
+        out_str(json->out, STR(", "));
     json->first = false;
     if (name.at)
-        write_string(json->out, name, json->tight ? STR(":") : STR(": "));
+        write_string(json->out, name, json->packed > 0 ? STR(":") : STR(": "));
 }
 
 static void text_begin(struct json *json, const char *key, char kind)
@@ -135,7 +137,7 @@ static void text_begin(struct json *json, const char *key, char kind)
     json->depth++;
     json->first = true;
     /* Elements of an array in the root object, or of a root array, get a line each. */
-    if (kind == '[' && json->depth <= 2 && json->lines_depth == 0 && !json->tight)
+    if (kind == '[' && json->depth <= 2 && json->lines_depth == 0 && !json->packed)
         json->lines_depth = json->depth;
 }
 
@@ -146,6 +148,8 @@ static void text_end(struct json *json, char kind)
             out_char(json->out, '\n');
         json->lines_depth = 0;
     }
+    if (json->depth == json->packed)
+        json->packed = 0;
     out_char(json->out, kind);
     json->depth--;
     json->first = false;
@@ -262,6 +266,54 @@ void json_array(struct json *json, const char *key)
 void json_array_end(struct json *json)
 {
     json->sink->end(json, ']');
+}
+
+void json_column(struct json *json, const char *key)
+{
+    uint32_t lines = json->lines_depth;
+
+    json->sink->begin(json, key, '[');
+    if (json->sink != &text_sink || json->packed > 0)
+        return;
+    json->lines_depth = lines; /* its elements have no lines */
+    json->packed = json->depth;
+}
+
+void json_pack(struct json *json)
+{
+    if (json->sink == &text_sink && json->packed == 0)
+        json->packed = json->depth;
+}
+
+/* The digits of a column go to the output in one piece. */
+static void text_u32s(struct out *out, const uint32_t *items, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        char *to = out_space(out, 12), text[20];
+
+        if (!to)
+            return;
+        if (i > 0)
+            *to++ = ',';
+        out_used(out, put(to, items[i] == JSON_NONE
+                                  ? STR("null")
+                                  : digits_before(text + sizeof text, items[i])));
+    }
+}
+
+void json_u32s(struct json *json, const char *key, const uint32_t *items, size_t n)
+{
+    json_column(json, key);
+    if (json->sink == &text_sink) {
+        text_u32s(json->out, items, n);
+    } else {
+        for (size_t i = 0; i < n; i++)
+            if (items[i] == JSON_NONE)
+                json_null(json, NULL);
+            else
+                json_u64(json, NULL, items[i]);
+    }
+    json_array_end(json);
 }
 
 void json_null(struct json *json, const char *key)

@@ -31,7 +31,7 @@ struct json {
     struct str key;  /* set by json_key() for the next value; else `at` is NULL */
     uint32_t depth;
     uint32_t lines_depth; /* text sink: elements at this depth get a line each; or 0 */
-    bool tight;           /* text sink: no blanks and no lines, for programs alone */
+    uint32_t packed;      /* text sink: from this depth on there are no blanks; or 0 */
     bool first;           /* nothing written yet in the innermost object or array */
 };
 
@@ -41,6 +41,14 @@ void json_object(struct json *json, const char *key);
 void json_object_end(struct json *json);
 void json_array(struct json *json, const char *key);
 void json_array_end(struct json *json);
+/* No blanks and lines in the innermost object or array, for programs alone. */
+void json_pack(struct json *json);
+/* An array that text has on one line, without blanks: a column of thousands of values.
+ * json_array_end() ends it. */
+void json_column(struct json *json, const char *key);
+/* Such a column of integers at once; JSON_NONE is null. */
+#define JSON_NONE UINT32_MAX
+void json_u32s(struct json *json, const char *key, const uint32_t *items, size_t n);
 void json_null(struct json *json, const char *key);
 void json_bool(struct json *json, const char *key, bool value);
 void json_i64(struct json *json, const char *key, int64_t value);

@@ -29,6 +29,37 @@ static void sheet_end(struct sheet *sheet, const char *expected)
     buf_release(&sheet->buf);
 }
 
+TEST(a_column_is_one_line_without_blanks)
+{
+    static const uint32_t items[] = {0, 7, JSON_NONE, 4294967294};
+    struct sheet sheet;
+    struct json *json = sheet_begin(&sheet);
+
+    json_object(json, NULL);
+    json_u32s(json, "parent", items, COUNT_OF(items));
+    json_u32s(json, "none", items, 0);
+    json_column(json, "number");
+    json_real(json, NULL, 0.5);
+    json_array(json, NULL);
+    json_null(json, NULL);
+    json_object(json, NULL);
+    json_u64(json, "a", 1);
+    json_u64(json, "b", 2);
+    json_object_end(json);
+    json_array_end(json);
+    json_array_end(json);
+    json_array(json, "texts");
+    json_text(json, NULL, "a");
+    json_u32s(json, NULL, items, 2);
+    json_array_end(json);
+    json_object_end(json);
+    sheet_end(&sheet, "{\"parent\": [0,7,null,4294967294], \"none\": [], \"number\": "
+                      "[0.5,[null,{\"a\":1,\"b\":2}]], \"texts\": [\n"
+                      "  \"a\",\n"
+                      "  [0,7]\n"
+                      "]}\n");
+}
+
 TEST(lists_of_the_root_have_one_line_for_each_element)
 {
     struct sheet sheet;

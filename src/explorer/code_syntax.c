@@ -6,32 +6,6 @@
 #include "explorer/code_in.h"
 #include "text/text.h"
 
-int code_split(struct code *code, struct str text, struct arena *arena)
-{
-    struct str rest = text, line;
-    uint32_t n = 0;
-
-    while (str_split(&rest, '\n', &line))
-        n++;
-    code->lines = arena_array(arena, (size_t)n + 1, sizeof *code->lines);
-    if (!code->lines)
-        return -1;
-    rest = text;
-    for (code->n = 0; code->n < n && str_split(&rest, '\n', &line); code->n++)
-        code->lines[code->n] = line;
-    /* Drop blank lines at the end. */
-    while (code->n > 0 && str_trim(code->lines[code->n - 1]).len == 0)
-        code->n--;
-    for (code->forward = 0; code->forward < code->n; code->forward++) {
-        struct str trimmed = str_trim(code->lines[code->forward]);
-
-        if (str_starts(trimmed, STR("def forward(")) ||
-            str_starts(trimmed, STR("async def forward(")))
-            break;
-    }
-    return 0;
-}
-
 static bool is_keyword(struct str word)
 {
     static const char *const words[] = {

@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "explorer/attribute_tree_in.h"
 #include "explorer/copy.h"
 #include "explorer/panels_in.h"
+#include "facts/objects/attribute_tree.h"
 #include "text/text.h"
 
 struct panel_attributes_own {
@@ -153,22 +153,6 @@ static void sentence(struct lines *to, const char *text, unsigned width)
     lines_wrap(to, COLOUR_DIM, str_of(text), width, 3);
 }
 
-/* Why an object has no attributes to show. */
-static const char *why_nothing(const struct explorer *explorer, uint32_t place)
-{
-    const struct model *model = explorer->show.model;
-    const struct object *object;
-
-    if (model->kind[place] == PLACE_VALUE)
-        return "a plain value: panel 1 shows all of it";
-    object = place_object(model, place);
-    if (model->kind[place] == PLACE_GROUP && place_first(model, place) != NO_PLACE)
-        return "its content is in the tree";
-    if (!object || object->guessed || model->flags[0] & PLACE_STATE_DICT)
-        return "not recorded: a state_dict has only tensors";
-    return "no attributes except modules and tensors, which are in the tree";
-}
-
 static void attributes_lines(struct lines *to, struct explorer *explorer,
                              struct panel_state *state, const struct panel_room *room)
 {
@@ -188,7 +172,8 @@ static void attributes_lines(struct lines *to, struct explorer *explorer,
     }
     branch(to, own, own->tree.root, 0, last, room->width);
     if (!own->tree.root->first)
-        sentence(to, why_nothing(explorer, own->tree.place), room->width);
+        sentence(to, attribute_why_none(explorer->show.model, own->tree.place),
+                 room->width);
 }
 
 /* ---- keys ---- */

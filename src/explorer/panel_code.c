@@ -18,9 +18,7 @@ struct panel_code_own {
     const struct model *model;
     uint32_t class_id; /* NO_CLASS: none yet */
     struct arena arena;
-    struct code code;
-    const char *why;  /* why there is no source */
-    struct code base; /* the inherited forward; n is 0: none */
+    struct class_source source;
 
     uint32_t call; /* the call whose shapes are in the margin, or RUN_NONE */
     struct code_mark *marks, *base_marks;
@@ -32,74 +30,35 @@ struct panel_code_own {
 /* The module whose code is shown: the selected one, or the one around the row. */
 static uint32_t module_of(struct explorer *explorer)
 {
-    const struct model *model = explorer->show.model;
     uint32_t place = explorer_place(explorer);
 
-    while (place != NO_PLACE && place != 0 &&
-           (model->kind[place] == PLACE_TENSOR || model->kind[place] == PLACE_VALUE))
-        place = model->parent[place];
-    return place;
+    return place == NO_PLACE ? NO_PLACE : code_module(explorer->show.model, place);
 }
 
-static const struct object *object_of(struct explorer *explorer)
+static uint32_t class_of(struct explorer *explorer)
 {
-    uint32_t place = module_of(explorer);
+    uint32_t module = module_of(explorer);
 
-    return place == NO_PLACE ? NULL : place_object(explorer->show.model, place);
-}
-
-static bool has_class(const struct object *object)
-{
-    return object && object->class_id != NO_CLASS && !object->guessed;
-}
-
-/* --- Reading */
-
-/* Read the inherited forward, if the class does not define one. */
-static void read_base(struct panel_code_own *own, const struct class_code *code)
-{
-    own->base = (struct code){.name = code->base,
-                              .file = code->base_file,
-                              .first = code->base_line ? code->base_line : 1};
-    if (own->code.forward < own->code.n || code->base_text.len == 0 ||
-        code_split(&own->base, code->base_text, &own->arena) < 0)
-        own->base.n = 0;
+    return module == NO_PLACE ? NO_CLASS : code_class(explorer->show.model, module);
 }
 
 static void read_class(struct panel_code_own *own, const struct model *model,
                        uint32_t class_id)
 {
-    struct class_code code = {.why = NULL};
-    struct err err = {0};
-
     arena_release(&own->arena);
     arena_init(&own->arena, CODE_MEMORY);
     own->model = model;
     own->class_id = class_id;
     own->marks = NULL;
-    own->why = NULL;
-    own->code = (struct code){
-        .name = class_short(model_string(model, model->classes[class_id].name)),
-        .first = 1};
-    if (class_code(model, class_id, &own->arena, &code, &err) < 0) {
-        own->why = arena_printf(&own->arena, "%s", err.text);
-        return;
-    }
-    own->code.file = code.file;
-    own->code.first = code.line ? code.line : 1;
-    if (code.text.len == 0)
-        own->why = code.why ? code.why : "its code is not in this file";
-    else if (code_split(&own->code, code.text, &own->arena) < 0)
-        own->why = "its code is too long";
-    read_base(own, &code);
+    class_source_read(&own->source, model, class_id, &own->arena);
 }
 
 /* The first line to show: the definition of forward. */
 static uint32_t first_line(const struct panel_code_own *own)
 {
-    if (own->code.forward < own->code.n)
-        return own->code.forward;
-    return own->base.n > 0 ? own->code.n + BETWEEN - 1 : 0;
+    if (own->source.code.forward < own->source.code.n)
+        return own->source.code.forward;
+    return own->source.base.n > 0 ? own->source.code.n + BETWEEN - 1 : 0;
 }
 
 /* The cached source for the row's class; NULL: it has none. Another class is shown from
@@ -108,10 +67,10 @@ static struct panel_code_own *own_of(struct explorer *explorer,
                                      struct panel_state *state)
 {
     const struct model *model = explorer->show.model;
-    const struct object *object = object_of(explorer);
+    uint32_t class_id = class_of(explorer);
     struct panel_code_own *own = state->own;
 
-    if (!has_class(object))
+    if (class_id == NO_CLASS)
         return NULL;
     if (!own) {
         own = state->own = calloc(1, sizeof *own);
@@ -119,8 +78,8 @@ static struct panel_code_own *own_of(struct explorer *explorer,
             return NULL;
         own->class_id = NO_CLASS;
     }
-    if (own->model != model || own->class_id != object->class_id) {
-        read_class(own, model, object->class_id);
+    if (own->model != model || own->class_id != class_id) {
+        read_class(own, model, class_id);
         state->top = state->cursor = first_line(own);
     }
     return own;
@@ -149,8 +108,8 @@ static void find_marks(struct panel_code_own *own, struct explorer *explorer)
     arena_release(&own->marks_arena);
     arena_init(&own->marks_arena, CODE_MEMORY);
     own->call = call;
-    own->marks = marks_of(own, &own->code, explorer);
-    own->base_marks = marks_of(own, &own->base, explorer);
+    own->marks = marks_of(own, &own->source.code, explorer);
+    own->base_marks = marks_of(own, &own->source.base, explorer);
 }
 
 /* --- Lines */
@@ -252,19 +211,14 @@ static void no_code(struct lines *to, struct explorer *explorer,
 
     if (own) {
         buf_text(&text, "no source: ");
-        escape_terminal(&text, str_of(own->why));
+        escape_terminal(&text, str_of(own->source.why));
         sentence(to, buf_span(&text), width);
         buf_clear(&text);
         buf_text(&text, "class ");
         escape_terminal(&text, model_string(model, model->classes[own->class_id].name));
         sentence(to, buf_span(&text), width);
-    } else if (model->flags[0] & PLACE_STATE_DICT || !model->live) {
-        sentence(to,
-                 STR("no source: not in a state_dict, nor are the classes of its "
-                     "modules"),
-                 width);
     } else {
-        sentence(to, STR("no source: not an instance of a class"), width);
+        sentence(to, str_of(code_why_none(model)), width);
     }
     buf_release(&text);
 }
@@ -274,19 +228,19 @@ static void code_lines(struct lines *to, struct explorer *explorer,
 {
     struct panel_code_own *own = own_of(explorer, state);
 
-    if (!own || own->why) {
+    if (!own || own->source.why) {
         no_code(to, explorer, own, room->width);
         return;
     }
     find_marks(own, explorer);
-    all_lines(to, &own->code, own->marks, room->width);
-    if (own->base.n == 0)
+    all_lines(to, &own->source.code, own->marks, room->width);
+    if (own->source.base.n == 0)
         return;
     lines_end(to);
     lines_printf(to, COLOUR_DIM, " forward() is inherited from ");
-    add_escaped(to, own->base.name);
+    add_escaped(to, own->source.base.name);
     lines_end(to);
-    all_lines(to, &own->base, own->base_marks, room->width);
+    all_lines(to, &own->source.base, own->base_marks, room->width);
 }
 
 /* --- The panel */
@@ -303,7 +257,7 @@ static void code_subject(struct buf *to, struct explorer *explorer)
             run_place(to, &explorer->show, explorer_place(explorer));
         return;
     }
-    file = own->code.file;
+    file = own->source.code.file;
     slash = str_find_last_char(file, '/');
     if (slash > 0) {
         folder = str_head(file, (size_t)slash);
@@ -311,9 +265,9 @@ static void code_subject(struct buf *to, struct explorer *explorer)
     }
     if (file.len > 0) {
         escape_terminal(to, file);
-        buf_printf(to, ":%u ", own->code.first);
+        buf_printf(to, ":%u ", own->source.code.first);
     }
-    escape_terminal(to, own->code.name);
+    escape_terminal(to, own->source.code.name);
 }
 
 static bool code_act(struct explorer *explorer, struct panel_state *state,

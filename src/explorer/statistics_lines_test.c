@@ -8,8 +8,8 @@
 #include "base/test.h"
 #include "facts/heatmap.h"
 #include "facts/histogram_lines.h"
+#include "facts/objects/value_grid.h"
 #include "facts/statistics.h"
-#include "facts/value_grid.h"
 #include "session/sample_session.h"
 
 #define CIFARNET "../shared/models/pytorch-ml/CNN_cifarnet.ckpt"
@@ -49,7 +49,7 @@ TEST(the_numbers_of_a_weight_stand_as_the_design_draws_them)
 {
     struct session *session = cifarnet();
     uint32_t tensor = session->model->object[sample_place(session, "fc1.weight")];
-    struct numbers_wanted wanted = {at, 7, 48, false};
+    struct numbers_wanted wanted = {.quantiles = at, .n_quantiles = 7, .bins = 48};
     struct statistics_room room = {.width = 59, .height = 19};
     struct lines lines = {0};
     struct numbers numbers;
@@ -156,7 +156,7 @@ TEST(what_is_not_finite_is_marked_and_small_panels_have_a_histogram_of_one_line)
     const struct model *model = session->model;
     const struct tensor *bias = place_tensor(model, sample_place(session, "a.bias"));
     uint32_t weight = model->object[sample_place(session, "a.weight")];
-    struct numbers_wanted wanted = {at, 7, 48, false};
+    struct numbers_wanted wanted = {.quantiles = at, .n_quantiles = 7, .bins = 48};
     struct statistics_room room = {.width = 40, .height = 7};
     struct value_grid grid = {
         .model = model, .tensor = bias, .width = 40, .most_rows = 5};

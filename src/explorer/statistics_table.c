@@ -132,7 +132,7 @@ void statistics_table(struct lines *to, struct explorer *explorer, unsigned widt
     struct statistics_table table;
 
     if (place != NO_PLACE && model->kind[place] == PLACE_VALUE) {
-        why = "a plain value: panel 1 shows all of it";
+        why = "a plain value: Details shows all of it";
     } else if (place != NO_PLACE) {
         why = "no tensors of its own; those of its modules are in their rows, "
               ":stats measures all";

@@ -71,6 +71,23 @@ void export_numbers(struct json *json, const struct stats *stats, enum dtype dty
                     const int64_t *shape, int rank);
 void export_info_json(struct json *json, const struct session *session);
 
+/* Every place of the model in columns, for a tree on a page: "rows" of docs/json.md.
+ * Errors about what is wanted come before anything is written. */
+struct export_rows_wanted {
+    const char *columns; /* ids, separated by commas: only the cells of these, without
+                            the places; NULL: the places and the usual columns */
+    const char *step; /* of a training run: a number or "newest"; NULL: the session's,
+                            or the newest */
+};
+int export_rows_json(struct json *json, const struct session *session,
+                     const struct export_rows_wanted *wanted, struct work *work,
+                     struct err *err);
+
+/* One pass of a recording as boxes in time, memory, and where the time goes: "timeline"
+ * of docs/json.md. UINT32_MAX: the newest complete pass. */
+int export_timeline_json(struct json *json, const struct session *session,
+                         uint32_t pass, struct work *work, struct err *err);
+
 /* The history of a training run in few columns: "history" of docs/json.md. */
 struct export_history_wanted {
     uint32_t columns; /* most of them */
@@ -140,6 +157,7 @@ struct export_shelf_file {
     const char *format;    /* NULL or "": unknown */
     const char *kind;      /* "file", "recording", "run" */
     const char *why;       /* it cannot be opened; or NULL */
+    const char *labels;    /* "numbers": inputs are numbered; NULL: they have names */
     bool opened;           /* it is known what it has; else pending */
     bool judged;           /* has a verdict */
     bool live, ended, died;
@@ -181,6 +199,42 @@ struct export_values {
 void export_show_json(struct json *json, const struct session *session, uint32_t place,
                       const struct numbers *numbers,
                       const struct export_values *values);
+
+/* What a page asks about the values of a tensor or, if it wants `all`, a slice or a sheet,
+ * of the result of a module's call that the recording kept. */
+struct export_show_wanted {
+    struct numbers_wanted numbers;
+    bool all;          /* NaN, infinities and zeros also if there are none, and all
+                            facts: "statistics" */
+    const char *slice; /* of the values; "": all; NULL: none */
+    uint64_t row,
+        rows; /* a window of the slice's last two dimensions; rows is 0: all */
+    uint64_t column, columns;
+    uint32_t picture; /* cells of a side of a picture of these, at most; 0: none */
+    const char *cell; /* "18,38": exact, with its bits; NULL: none */
+    bool sheet;       /* the channels of a tensor N×C×H×W as small pictures ... */
+    uint64_t item;    /* ... of this item of the batch, ... */
+    uint64_t channel; /* ... from this channel on */
+    uint64_t call;    /* number of the call at this place; EXPORT_NEWEST */
+};
+#define EXPORT_NEWEST UINT64_MAX
+#define EXPORT_VALUES 1000000u /* at most in one document */
+/* The document of export_show_json() with them. Errors come before anything is written.
+ * `work` counts bytes. */
+int export_show_page(struct json *json, struct session *session, uint32_t place,
+                     const struct export_show_wanted *wanted, struct work *work,
+                     struct err *err);
+
+/* The source of the class of a place's module, with the shapes of a call beside its
+ * lines: "code" of docs/json.md. `number`: of the call at this place, or EXPORT_NEWEST.
+ */
+int export_code_json(struct json *json, const struct session *session, uint32_t place,
+                     uint64_t number, struct err *err);
+/* The attributes of an object, one level: of the place, or of the attribute that the
+ * positions in `path` ("3.0"; "": none) lead to: "attributes" of docs/json.md. Runs no
+ * code of the user's. */
+int export_attributes_json(struct json *json, const struct session *session,
+                           uint32_t place, struct str path, struct err *err);
 
 /* The same as text, with the numbers that `torchoscope show --json` writes by default.
  * A tensor larger than `most` bytes, or unreadable, has none. */

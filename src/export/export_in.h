@@ -68,9 +68,15 @@ void document_stats(struct document *doc, uint32_t tensor);
 void export_stats_members(struct json *json, const struct stats *stats,
                           enum dtype dtype, const int64_t *shape, int rank);
 
-/* "details": facts; null and why if they could not be made. */
-void document_details(struct document *doc, const struct facts *facts);
+/* "KEY": facts. "details": null and why, if they could not be made. */
+void document_facts(struct document *doc, const char *key, const struct facts *facts);
 void document_no_details(struct document *doc, const struct err *err);
+
+/* The kind of a value of facts and columns: "count", "bytes", "ns", ... */
+const char *export_kind_name(enum figure_kind kind);
+
+/* A real with few digits: enough for a picture, and short. */
+void export_short(struct json *json, const char *key, double value, int digits);
 
 /* "KEY": true; nothing if it is false. */
 void export_flag(struct json *json, const char *key, bool flag);
@@ -90,9 +96,9 @@ void document_set_run(struct document *doc, const struct run *run);
 void document_run(struct document *doc);                        /* "run": {...} */
 void document_run_facts(struct document *doc, const char *key); /* "KEY": {...} */
 void document_activity(struct document *doc, uint32_t place); /* members of a module */
-/* The step that session_take_step() took; the numbers of a place at it. Nothing without
- * one. */
-void document_step(struct document *doc);
+/* "step": which step these numbers are of; nothing for NULL. */
+void export_step(struct json *json, const struct at_step *at);
+/* The numbers of a place at the step that session_take_step() took, if it did. */
 void document_at_step(struct document *doc, uint32_t place);
 void document_calls(struct document *doc, uint32_t place); /* "calls", "merged", ... */
 void document_slowest(struct document *doc);               /* "slowest", "classes" */

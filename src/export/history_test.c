@@ -9,6 +9,7 @@
 #include "export/check_json_in.h"
 #include "export/export.h"
 #include "export/exporters.h"
+#include "export/read_json_in.h"
 #include "history/writer.h"
 #include "measure/spread.h"
 #include "run/run_file.h"
@@ -143,6 +144,54 @@ TEST(a_history_is_a_document)
     buf_release(&text);
 }
 
+/* The text of a column of `rows` at the first place that has one. */
+static bool has_cell(const struct json_tree *json, const char *id, const char *text)
+{
+    const struct json_tree *columns = json_get(json, "columns");
+    const struct json_tree *texts = json_get(json, "texts"), *cells;
+
+    for (uint32_t i = 0; i < columns->n; i++) {
+        if (!json_says(json_get(columns->items[i], "id"), id))
+            continue;
+        cells = json_get(columns->items[i], "text");
+        for (uint32_t k = 0; k < cells->n; k++)
+            if (json_says(json_at(texts, (uint32_t)json_int(json_at(cells, k))), text))
+                return true;
+    }
+    return false;
+}
+
+TEST(rows_of_a_training_have_the_numbers_of_a_step)
+{
+    struct buf text = BUF_INIT;
+    const struct json_tree *json_of;
+    struct arena arena;
+    char path[64];
+    struct session *session = open_history(path);
+
+    arena_init(&arena, 0);
+    DOCUMENT(text, CHECK_INT(export_rows_json(&json, session,
+                                              &(struct export_rows_wanted){"grad", "2"},
+                                              NULL, NULL),
+                             0));
+    json_of = json_tree_of(&text, &arena);
+    CHECK_INT(json_int(json_get(json_get(json_of, "step"), "last")), 2);
+    CHECK(has_cell(json_of, "grad", "7.348")); /* 3 times the root of 6 */
+    CHECK(!session->step);                     /* other questions are not changed */
+    buf_clear(&text);
+    DOCUMENT(text, CHECK_INT(export_rows_json(&json, session,
+                                              &(struct export_rows_wanted){NULL, NULL},
+                                              NULL, NULL),
+                             0));
+    json_of = json_tree_of(&text, &arena);
+    CHECK_INT(json_int(json_get(json_get(json_of, "step"), "last")), STEPS - 1);
+    CHECK(has_cell(json_of, "grad", "NaN"));
+    buf_release(&text);
+    arena_release(&arena);
+    session_close(session);
+    unlink(path);
+}
+
 TEST(a_document_with_little_room_leaves_series_out)
 {
     struct export_history_wanted wanted = {400, 10, false};
@@ -271,7 +320,8 @@ TEST(modules_have_their_numbers_by_column_and_a_close_up)
     CHECK(has(&text, "\"gradient\":[2.45,4.9,7.35,"));
     CHECK(has(&text, ",null],\"ratio\":[0.01,0.02,"));
     /* Two of four elements are NaN. */
-    CHECK(has(&text, "\"bad\":[11],\"bad_share\":[0.75],\"close_up\":\"000000000001\""));
+    CHECK(
+        has(&text, "\"bad\":[11],\"bad_share\":[0.75],\"close_up\":\"000000000001\""));
     CHECK(!has(&text, "\"dead\""));
     wanted.columns = 3;
     wanted.since = 8;
@@ -294,9 +344,10 @@ TEST(a_step_has_the_numbers_of_all_places)
     struct buf text = BUF_INIT;
 
     ASK(text, export_step_json(&json, session, 3, NULL));
-    CHECK(has(&text, "\"newest\":11,\"text\":\"step 3\",\"asked\":3,\"phase\":\"train\","
-                     "\"first\":3,\"last\":3,\"merged\":1,\"skipped\":0,"
-                     "\"time_ms\":4000,\"scalars\":{\"loss\":0.25,"));
+    CHECK(has(&text,
+              "\"newest\":11,\"text\":\"step 3\",\"asked\":3,\"phase\":\"train\","
+              "\"first\":3,\"last\":3,\"merged\":1,\"skipped\":0,"
+              "\"time_ms\":4000,\"scalars\":{\"loss\":0.25,"));
     CHECK(has(&text, "\"place\":[0,1,2],\"gradient_norm\":["));
     CHECK(has(&text, "\"update_ratio\":[0.04,0.04,0.04],\"bad_share\":[0.0,0.0,0.0]"));
     ASK(text, export_step_json(&json, session, STEP_NEWEST, NULL));
@@ -338,7 +389,8 @@ TEST(a_module_has_its_series_with_histograms_and_the_numbers_of_a_step)
     CHECK(has(&text, "\"series\":[]"));
     wanted.below = true;
     ASK(text, export_series_json(&json, session, &wanted, NULL));
-    CHECK(has(&text, "\"series\":[{\"name\":\"a.weight\",\"place\":2,\"module\":\"a\""));
+    CHECK(
+        has(&text, "\"series\":[{\"name\":\"a.weight\",\"place\":2,\"module\":\"a\""));
     wanted.eval = true;
     ASK(text, export_series_json(&json, session, &wanted, NULL));
     CHECK(has(&text, "\"phase\":\"eval\"") && has(&text, "\"series\":[]"));
@@ -434,7 +486,8 @@ TEST(a_run_with_evaluation_alone_has_its_documents)
     struct buf text[4] = {BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT};
 
     ask_all(session, text);
-    CHECK(has(&text[0], "\"newest\":10") && has(&text[0], "\"text\":\"healthy in 3 steps\""));
+    CHECK(has(&text[0], "\"newest\":10") &&
+          has(&text[0], "\"text\":\"healthy in 3 steps\""));
     CHECK(has(&text[1], "\"phase\":\"eval\",\"columns\":{\"columns\":3,"));
     CHECK(has(&text[2], "\"phase\":\"eval\",\"first\":10") &&
           has(&text[2], "\"output_norm\":["));

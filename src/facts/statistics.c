@@ -158,6 +158,8 @@ void statistics_facts(struct facts *to, const struct model *model,
         extreme_fact(to, model, tensor, stats, false);
         quantile_facts(to, numbers);
         extreme_fact(to, model, tensor, stats, true);
+        if (numbers->mean_abs)
+            real_fact(to, "mean_abs", "mean |x|", *numbers->mean_abs);
         real_fact(to, "l2", "L2", stats_l2(stats));
     }
     if (which == STATISTICS_ALL_COUNTS || (stats_measured(stats) && stats->zeros > 0))

@@ -13,7 +13,7 @@ void statistics_subject(struct facts *to, const struct session *session,
                         uint32_t place);
 /* The one list of what is known about the values of a tensor; text, panel, notebook and
  * JSON render it. A fact for each number, with these ids: nan, pos_inf, neg_inf, mean,
- * std, min, quantile (one for each), max, l2, zeros. Then what the numbers refer to, if
+ * std, min, quantile (one for each), max, mean_abs, l2, zeros. Then what the numbers refer to, if
  * that is not obvious: sampled, values. */
 enum statistics_counts {
     STATISTICS_ODD_COUNTS, /* NaN, infinities and zeros if there are any */

@@ -12,7 +12,7 @@ static void check_show(const char *name, uint32_t bins, const char *expected)
 {
     struct session *session = sample_session();
     uint32_t place = sample_place(session, name);
-    struct numbers_wanted wanted = {at, 5, bins, false};
+    struct numbers_wanted wanted = {.quantiles = at, .n_quantiles = 5, .bins = bins};
     struct buf got = BUF_INIT;
     struct numbers numbers;
     struct arena arena;

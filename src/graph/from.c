@@ -379,6 +379,7 @@ static int allocate(struct from *from)
     for (size_t i = 0; i <= n_groups; i++)
         from->group_part[i] = PART_NONE;
     map_init(&from->values, scratch);
+    map_init(&from->words, scratch);
     return 0;
 }
 

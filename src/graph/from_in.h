@@ -52,6 +52,7 @@ struct from {
     struct str left_out; /* results of many tensors, which are not drawn: the name of */
     uint32_t n_left_out; /* the first, and how many tensors they all have */
     struct map values;   /* value -> part_value */
+    struct map words;    /* hash of a name -> its line in the table of arguments */
 
     /* Of a recording. */
     const struct run *run;

@@ -9,27 +9,6 @@
 
 #define WORD_MOST 40 /* bytes of one argument */
 
-static const uint8_t families[OP_FAMILY_COUNT] = {
-    [OP_FAMILY_OTHER] = FAMILY_OTHER,
-    [OP_FAMILY_MATMUL] = FAMILY_LINEAR,
-    [OP_FAMILY_CONV] = FAMILY_CONV,
-    [OP_FAMILY_ATTENTION] = FAMILY_ATTENTION,
-    [OP_FAMILY_RNN] = FAMILY_LINEAR,
-    [OP_FAMILY_NORM] = FAMILY_NORM,
-    [OP_FAMILY_ACTIVATION] = FAMILY_ACTIVATION,
-    [OP_FAMILY_ELEMENTWISE] = FAMILY_ELEMENTWISE,
-    [OP_FAMILY_REDUCTION] = FAMILY_POOL,
-    [OP_FAMILY_POOL] = FAMILY_POOL,
-    [OP_FAMILY_EMBEDDING] = FAMILY_EMBEDDING,
-    [OP_FAMILY_INDEX] = FAMILY_OTHER,
-    [OP_FAMILY_VIEW] = FAMILY_VIEW,
-    [OP_FAMILY_COPY] = FAMILY_OTHER,
-    [OP_FAMILY_RANDOM] = FAMILY_ELEMENTWISE,
-    [OP_FAMILY_LOSS] = FAMILY_LOSS,
-    [OP_FAMILY_OPTIMIZER] = FAMILY_OTHER,
-    [OP_FAMILY_LINALG] = FAMILY_LINEAR,
-};
-
 /* THE TABLE of main arguments, by name without "aten::" and the underscore of in-place
  * operations. "=" is the shape of the result, "->" how many features become how many,
  * "n" how many results of which shape, "kernel" the window and channels of a
@@ -79,7 +58,7 @@ static struct str bare_name(struct str name)
     return name;
 }
 
-static const char *words_of(struct str name)
+static uint32_t find_words(struct str name)
 {
     if (name.len > 1 && name.at[name.len - 1] == '_' && !str_ends(name, STR("__")))
         name = str_head(name, name.len - 1);
@@ -88,9 +67,23 @@ static const char *words_of(struct str name)
 
         while (rest.len > 0 && str_split(&rest, ' ', &item))
             if (str_eq(item, name))
-                return arguments[i].words;
+                return (uint32_t)i;
     }
-    return NULL;
+    return COUNT_OF(arguments);
+}
+
+/* Few names, many operations: each name is looked up once. */
+static const char *words_of(struct from *from, struct str name)
+{
+    uint64_t key = str_hash(name);
+    uint32_t i;
+
+    if (!map_find(&from->words, key, &i)) {
+        i = find_words(name);
+        if (map_put(&from->words, key, i) < 0)
+            return NULL; /* spent: from_enter() sees it */
+    }
+    return i < COUNT_OF(arguments) ? arguments[i].words : NULL;
 }
 
 /* "768→2304": what a matrix product makes of the last dimension. */
@@ -205,7 +198,7 @@ static bool names_tensor(const struct diagram_box *box)
 
 int from_op_words(struct from *from, uint32_t part, const struct op_look *look)
 {
-    const char *words = words_of(bare_name(look->name));
+    const char *words = words_of(from, bare_name(look->name));
     struct str rest = str_of(words ? words : "other exponent"), item;
     struct buf word = BUF_INIT;
     int status = 0;
@@ -240,8 +233,7 @@ int from_op_box(struct from *from, uint32_t part, const struct op_look *look)
 {
     struct diagram_box *box = &from->parts->at[part].box;
 
-    box->family =
-        look->family < OP_FAMILY_COUNT ? families[look->family] : FAMILY_OTHER;
+    box->family = family_of_op(look->family);
     if (look->flags & OP_VIEW || look->family == OP_FAMILY_VIEW) {
         box->kind = DIAGRAM_VIEW;
         box->family = FAMILY_VIEW;

@@ -10,6 +10,7 @@
  * below its root; which groups are open at first is part of it.
  *
  *   graph.h      diagrams and questions
+ *   shorten.c    a diagram without what is inside closed groups
  *   arrange.h    places and lines of any nested graph
  *   parts_in.h   how one is made: a front end enters parts, the rest shapes them
  *
@@ -122,7 +123,9 @@ struct diagram_box {
                                 last ones are dropped first */
     uint32_t number, n_calls; /* call `number` (from 1) of n_calls; 1 of 1: not shown */
     uint32_t n_same;          /* of a repeat: how many; else 1 */
-    uint32_t n_changes;       /* of a group: what differs inside it */
+    uint32_t n_hidden;  /* of a closed group: how many boxes inside it the diagram does
+                          not contain (diagram_shorten()) */
+    uint32_t n_changes; /* of a group: what differs inside it */
     uint32_t n_ops;  /* operations inside it, itself included; without operations: 0 */
     uint32_t place;  /* or NO_PLACE */
     uint32_t call;   /* or RUN_NONE */
@@ -200,6 +203,12 @@ struct diagram_side {
 int diagram_make_diff(struct diagram *ret_diagram, const struct diagram_side *old,
                       const struct diagram_side *new, struct arena *arena,
                       struct err *err);
+
+/* Leaves out what is inside closed groups, the innermost first, until at most `most` boxes
+ * are left, for a picture that asks again for what is opened. What is open stays, and what
+ * is inside the groups with the ids `open`; an id of "*" means all. */
+int diagram_shorten(struct diagram *diagram, uint32_t most, const struct str *open,
+                    uint32_t n_open, struct err *err);
 
 /* The value of a metric as people read it: "25.6M", "1.52ms"; "–" if unknown; in brackets
  * if tied, "shared" for later calls. Nothing for a box without parameters. */

@@ -1,4 +1,5 @@
 #include "base/test.h"
+#include "graph/check_in.h"
 #include "graph/drawn_in.h"
 #include "run/sample_block.h"
 #include "run/sample_run.h"
@@ -46,6 +47,33 @@ TEST(inputs_and_outputs_have_names_shapes_and_types)
 
     CHECK_STR(drawn_words(&drawn, "in:x"), "x: 2×3×8×8, float32");
     CHECK_STR(drawn_words(&drawn, "out:0"), "output: 2×10, float32");
+    drawn_drop(&drawn);
+}
+
+/* Groups that stay, those that are asked for, and a plan that is still one. */
+TEST(what_is_inside_closed_groups_can_be_left_out)
+{
+    struct drawn_graph drawn = drawn_of(sample_block((struct sample_block_wanted){0}));
+    struct diagram *diagram = &drawn.diagram;
+    uint32_t n = diagram->plan.n_boxes, hidden = 0, block = drawn_box(&drawn, "block");
+    struct str asked = STR("*");
+    struct err err = {0};
+
+    CHECK_INT(diagram_shorten(diagram, n, NULL, 0, &err), 0);
+    CHECK_INT(diagram->plan.n_boxes, n);
+    diagram->plan.boxes[block].flags &= (uint8_t)~PLAN_OPEN;
+    CHECK_INT(diagram_shorten(diagram, 1, &asked, 1, &err), 0);
+    CHECK_INT(diagram->plan.n_boxes, n);
+    CHECK_INT(diagram_shorten(diagram, 1, NULL, 0, &err), 0);
+    block = drawn_box(&drawn, "block");
+    for (uint32_t i = 0; i < diagram->plan.n_boxes; i++)
+        hidden += diagram->boxes[i].n_hidden;
+    CHECK(diagram->boxes[block].n_hidden > 0);
+    CHECK_INT(diagram->plan.n_boxes + hidden, n);
+    CHECK_INT(diagram->plan.boxes[block].end, block + 1);
+    CHECK(drawn_wire(&drawn, "stem", "block"));
+    CHECK(!check_plan(diagram, &drawn.arena));
+    CHECK_INT(plan_order(&diagram->plan, &drawn.arena, &err), 0);
     drawn_drop(&drawn);
 }
 

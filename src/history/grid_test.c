@@ -117,9 +117,9 @@ TEST(kept_points_are_those_that_are_read_anew)
     struct arena arena;
 
     sample_folder_make(&folder);
-    writer = history_writer_create(folder.file, NULL, NULL,
-                                   &(struct history_options){.codec = &sample_codec},
-                                   NULL);
+    writer =
+        history_writer_create(folder.file, NULL, NULL,
+                              &(struct history_options){.codec = &sample_codec}, NULL);
     sample_declare(writer, 2);
     history = history_open(folder.file, &sample_codec, NULL);
     memo = history_memo_new(history);

@@ -123,8 +123,8 @@ static void mark_modules(const struct overview_file *file, bool *marks)
     for (uint32_t i = 0; i < file->n_series; i++) {
         uint32_t at = file->series_at[i];
 
-        if (at == HISTORY_NONE || !(history_kind_is_param(file->series_kind[i]) ||
-                                    file->series_units[i]))
+        if (at == HISTORY_NONE ||
+            !(history_kind_is_param(file->series_kind[i]) || file->series_units[i]))
             continue;
         for (; at != HISTORY_NONE; at = file->places[at].parent)
             marks[file->places[at].place] = true;

@@ -1,6 +1,6 @@
 /* The rows of one file: read once, kept by their block. */
-#include <math.h>
 #include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/base.h"
@@ -32,8 +32,8 @@ static struct history_point worst_of(const struct history_point *point,
 static void take_point(void *user, const struct history_point *point)
 {
     struct overview_file *file = user;
-    uint32_t at = point->series < file->n_series ? file->series_at[point->series]
-                                                 : HISTORY_NONE;
+    uint32_t at =
+        point->series < file->n_series ? file->series_at[point->series] : HISTORY_NONE;
     struct history_point worst;
     enum history_kind kind;
 
@@ -54,8 +54,8 @@ static void take_point(void *user, const struct history_point *point)
 static void take_single(void *user, const struct history_point *point)
 {
     struct overview_file *file = user;
-    uint32_t at = point->series < file->n_series ? file->series_at[point->series]
-                                                 : HISTORY_NONE;
+    uint32_t at =
+        point->series < file->n_series ? file->series_at[point->series] : HISTORY_NONE;
 
     if (at != HISTORY_NONE)
         step_numbers_take(&file->now[at],
@@ -129,9 +129,9 @@ static void make_cells(struct overview_file *file, const struct history_step *st
     }
     for (uint32_t i = 0; i < file->n_places; i++)
         if (file->places[i].module != HISTORY_NONE)
-            cells[file->places[i].module] = make_cell(
-                &file->now[i], merged ? &file->high[i] : &file->now[i],
-                merged ? &file->low[i] : &file->now[i], step->skipped > 0);
+            cells[file->places[i].module] =
+                make_cell(&file->now[i], merged ? &file->high[i] : &file->now[i],
+                          merged ? &file->low[i] : &file->now[i], step->skipped > 0);
 }
 
 /* ---- reading ---- */
@@ -142,8 +142,8 @@ static int read_spans(struct numbers_reader *reader, const struct history_step *
                       struct err *err)
 {
     for (uint32_t i = 0; i < spans->n; i++) {
-        int status = numbers_read(reader, step, spans->at[i].from, spans->at[i].to,
-                                  which, err);
+        int status =
+            numbers_read(reader, step, spans->at[i].from, spans->at[i].to, which, err);
 
         if (status != 0)
             return status;
@@ -297,8 +297,7 @@ static int find_units(struct overview_file *file, struct err *err)
         uint32_t n;
 
         arena_init(&arena, PROBES * ROWS_LIMIT);
-        status =
-            history_scan_steps(file->history, &range, &arena, &steps, &n, err);
+        status = history_scan_steps(file->history, &range, &arena, &steps, &n, err);
         for (uint32_t i = 0; status == 0 && n > 0 && i < PROBES; i++) {
             uint32_t at = (uint32_t)((uint64_t)i * (n - 1) / (PROBES - 1));
 
@@ -315,9 +314,8 @@ static int find_units(struct overview_file *file, struct err *err)
 int overview_file_refresh(struct overview_file *file, struct err *err)
 {
     struct history *history = file->history;
-    int64_t n = history_ask(history->db,
-                            "SELECT max(id) FROM history_series NOT INDEXED") +
-                1;
+    int64_t n =
+        history_ask(history->db, "SELECT max(id) FROM history_series NOT INDEXED") + 1;
     bool same = file->key.inode == history->key.inode &&
                 file->key.device == history->key.device;
 

@@ -183,8 +183,8 @@ TEST(a_cell_shows_the_worst_of_its_steps)
     CHECK_INT(s.grid.width, 4);
     CHECK_NEAR((double)cell(&s, "a", 0, OVERVIEW_GRADIENT), 50 * sqrt(20), 1e-3);
     CHECK_NEAR((double)cell(&s, "a", 1, OVERVIEW_GRADIENT), sqrt(20), 1e-5);
-    CHECK_NEAR((double)cell(&s, "a", 1, OVERVIEW_RATIO),
-               hypot(0.002 * 6, 0.2 * 8) / 10, 1e-6);
+    CHECK_NEAR((double)cell(&s, "a", 1, OVERVIEW_RATIO), hypot(0.002 * 6, 0.2 * 8) / 10,
+               1e-6);
     CHECK(cell(&s, "list", 0, OVERVIEW_DEAD) == 3.0f / 8);
     CHECK(cell(&s, "list", 1, OVERVIEW_DEAD) == 7.0f / 8);
     sample_end(&s);

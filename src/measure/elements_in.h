@@ -3,6 +3,7 @@
 #define MEASURE_ELEMENTS_IN_H
 
 #include "measure/elements.h"
+#include "measure/sample_in.h"
 
 #define ELEMENTS_BLOCK  ((size_t)256 * 1024)  /* bytes of a copied block, at most */
 #define ELEMENTS_DIRECT ((size_t)1024 * 1024) /* of a block that is in memory */
@@ -87,12 +88,10 @@ int elements_code(struct elements *e, uint64_t place, uint8_t *ret_code,
 /* Apply byte order, negation and conjugation to gathered elements. */
 void elements_finish(const struct elements *e, uint8_t *at, size_t bytes);
 
-/* m evenly spaced elements of all n: floor(i * n / m), by adding n / m and, as often as
- * needed, 1 to a position that is kept as one digit for each dimension. */
+/* m of all n elements, at the positions of sample_in.h. */
 struct elements_sample {
     struct elements *e;
-    uint64_t m, rest, sum; /* rest = n % m; sum = i * rest % m */
-    uint64_t digits[ELEMENTS_RANK], step[ELEMENTS_RANK];
+    struct sample_places places;
 };
 
 /* Begin with a new iteration over all elements in C order; 0 < m <= n. */

@@ -1,4 +1,4 @@
-/* Evenly spaced elements of a tensor, whatever its strides. */
+/* A sample of the elements of a tensor, whatever its strides. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,17 +8,8 @@
 int elements_sample_begin(struct elements_sample *sample, struct elements *e,
                           uint64_t m, struct err *err)
 {
-    uint64_t step = e->end / m;
-
     sample->e = e;
-    sample->m = m;
-    sample->rest = e->end % m;
-    sample->sum = 0;
-    for (int d = e->rank - 1; d >= 0; d--) {
-        sample->digits[d] = 0;
-        sample->step[d] = step % e->dims[d].size;
-        step /= e->dims[d].size;
-    }
+    sample->places = sample_places_begin(e->end, m);
     e->read_ahead = 0;
     if (e->direct || e->window)
         return 0;
@@ -26,23 +17,25 @@ int elements_sample_begin(struct elements_sample *sample, struct elements *e,
     return e->window ? 0 : err_set(err, ERR_LIMIT, "no memory to gather a tensor");
 }
 
-/* The place of the next element in the storage; moves on. */
+/* The place of the next element in the storage; moves on. Divisions of 32 bits are
+ * several times as fast as those of 64 on many processors. */
 static uint64_t next_place(struct elements_sample *s)
 {
     const struct elements *e = s->e;
-    uint64_t place = e->offset, carry;
+    uint64_t place = e->offset, at = sample_places_next(&s->places);
+    int d = e->rank - 1;
 
-    s->sum += s->rest;
-    carry = s->sum >= s->m;
-    s->sum -= carry ? s->m : 0;
-    for (int d = e->rank - 1; d >= 0; d--) {
-        uint64_t next = s->digits[d] + s->step[d] + carry, size = e->dims[d].size;
-
-        place += s->digits[d] * e->dims[d].stride;
-        carry = next >= size;
-        s->digits[d] = next - (carry ? size : 0);
+    for (; d > 0 && at > UINT32_MAX; d--) {
+        place += at % e->dims[d].size * e->dims[d].stride;
+        at /= e->dims[d].size;
     }
-    return place;
+    for (; d > 0 && at >= e->dims[d].size; d--) {
+        uint32_t rest = (uint32_t)at, size = (uint32_t)e->dims[d].size;
+
+        place += rest % size * e->dims[d].stride;
+        at = rest / size;
+    }
+    return d < 0 ? place : place + at * e->dims[d].stride;
 }
 
 static int next_codes(struct elements_sample *s, size_t n, uint8_t *to, struct err *err)

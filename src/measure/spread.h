@@ -72,8 +72,7 @@ int spread_merge(struct spread *to, const struct spread *from, struct err *err);
 /* Counting ------------------------------------------------------------------------ */
 
 enum spread_choice {
-    SPREAD_SOME, /* of n elements, if n is over SPREAD_SAMPLE: elements
-                    floor(i * n / SPREAD_SAMPLE) in C order */
+    SPREAD_SOME, /* at most SPREAD_SAMPLE: those of spread_places() */
     SPREAD_ALL,
 };
 
@@ -94,6 +93,12 @@ int spread_of(struct spread_counter *counter, enum dtype dtype, const void *at,
 int spread_memory(struct spread_counter *counter, const struct memory *memory,
                   enum spread_choice choice, struct spread *ret_spread,
                   struct err *err);
+
+/* The elements of a sample of n, in C order: to (SPREAD_SAMPLE), of which the first
+ * min(n, SPREAD_SAMPLE) are filled; returns how many. One of each stride, at positions
+ * inside it that look random, so that they do not move in step with rows or kernels.
+ * They depend on n only. */
+uint64_t spread_places(uint64_t n, uint64_t *to);
 
 /* Storing ------------------------------------------------------------------------- */
 
@@ -156,9 +161,10 @@ double spread_axis_value(const struct spread_axis *axis, double place);
 
 /* Distribute the counts over n equal steps of the axis, rows[0] at `low`: those of the
  * linear bins on a linear axis, of the log bins on a logarithmic one, or if the axis cuts
- * so much off that few linear bins are left. *ret_below and
- * *ret_above (may be NULL) are what is outside. Returns true if every bin is inside one
- * step: the counts are exact. Other bins are divided in proportion. On a linear axis
+ * so much off that few linear bins are left. *ret_below and *ret_above (may be NULL) are
+ * what is outside. Returns true if every bin is certainly inside one step: the counts
+ * are exact. Other bins are divided in proportion; one that is so narrow that rounding
+ * decides about its step goes to one of them. On a linear axis
  * steps of whole bins are exact, on a logarithmic one steps of whole powers of two. */
 bool spread_rows(const struct spread *spread, const struct spread_axis *axis,
                  double *rows, uint32_t n, double *ret_below, double *ret_above);

@@ -75,30 +75,17 @@ static void add(struct spread_counter *c, enum dtype dtype, const void *at, size
     }
 }
 
-/* Element floor(i * n / SPREAD_SAMPLE) for each i, one after another. */
-struct even {
-    uint64_t at, step, rest, sum;
-};
-
-static uint64_t even_next(struct even *even)
-{
-    uint64_t at = even->at;
-
-    even->sum += even->rest;
-    even->at += even->step + even->sum / SPREAD_SAMPLE;
-    even->sum %= SPREAD_SAMPLE;
-    return at;
-}
-
 #define PICK(size)                                                                     \
     for (size_t i = 0; i < n; i++)                                                     \
-        memcpy(to + i * (size), from + even_next(even) * (size), size);                \
+        memcpy(to + i * (size), from + sample_places_next(&places) * (size), size);    \
     break
 
 /* Copy the next n elements of the sample. */
-static void pick(struct even *even, const uint8_t *from, size_t size, size_t n,
-                 uint8_t *to)
+static void pick(struct sample_places *sample, const uint8_t *from, size_t size,
+                 size_t n, uint8_t *to)
 {
+    struct sample_places places = *sample; /* a copy, for registers */
+
     switch (size) {
     case 1:
         PICK(1);
@@ -111,22 +98,35 @@ static void pick(struct even *even, const uint8_t *from, size_t size, size_t n,
     default:
         PICK(size);
     }
+    *sample = places;
+}
+
+uint64_t spread_places(uint64_t n, uint64_t *to)
+{
+    uint64_t m = n < SPREAD_SAMPLE ? n : SPREAD_SAMPLE;
+    struct sample_places places;
+
+    if (m > 0)
+        places = sample_places_begin(n, m);
+    for (uint64_t i = 0; i < m; i++)
+        to[i] = sample_places_next(&places);
+    return m;
 }
 
 /* A sample of n > SPREAD_SAMPLE elements in C order. */
 static void add_sample(struct spread_counter *c, enum dtype dtype, const void *at,
                        uint64_t n)
 {
-    struct even even = {.step = n / SPREAD_SAMPLE, .rest = n % SPREAD_SAMPLE};
+    struct sample_places places = sample_places_begin(n, SPREAD_SAMPLE);
     size_t size = dtype_info(dtype)->bytes;
 
     if (dtype == DTYPE_FLOAT32) {
-        pick(&even, at, 4, SPREAD_SAMPLE, (uint8_t *)c->floats);
+        pick(&places, at, 4, SPREAD_SAMPLE, (uint8_t *)c->floats);
         add(c, dtype, c->floats, SPREAD_SAMPLE);
         return;
     }
     for (size_t done = 0; done < SPREAD_SAMPLE; done += SPREAD_PART) {
-        pick(&even, at, size, SPREAD_PART, c->raw);
+        pick(&places, at, size, SPREAD_PART, c->raw);
         add(c, dtype, c->raw, SPREAD_PART);
     }
 }

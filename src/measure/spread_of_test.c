@@ -7,6 +7,15 @@
 #include "measure/elements.h"
 #include "measure/spread_test_in.h"
 
+/* Element i of a sample, straight from its definition. */
+static uint64_t place_of(uint64_t i, uint64_t n, uint64_t m)
+{
+    uint64_t first = i * n / m, stride = (i + 1) * n / m - first;
+
+    return first +
+           (uint64_t)((uint32_t)(i * i * 0x9e3779b1u) * 0x1p-32 * (double)stride);
+}
+
 /* Copy the elements of a sample, straight from its definition. Returns how many. */
 static size_t copy_sample(const struct memory *memory, bool all, uint8_t *to)
 {
@@ -17,7 +26,7 @@ static size_t copy_sample(const struct memory *memory, bool all, uint8_t *to)
         n *= (uint64_t)memory->shape[d];
     m = all || n < SPREAD_SAMPLE ? n : SPREAD_SAMPLE;
     for (uint64_t i = 0; i < m; i++) {
-        uint64_t at = i * n / m, place = 0;
+        uint64_t at = place_of(i, n, m), place = 0;
 
         for (int d = memory->rank - 1; d >= 0; d--) {
             place += at % (uint64_t)memory->shape[d] * (uint64_t)memory->strides[d];
@@ -54,7 +63,7 @@ static void check_memory(struct spread_counter *counter, const struct memory *me
     spread_release(&expected);
 }
 
-TEST(a_sample_is_evenly_spaced_whatever_the_strides)
+TEST(a_sample_is_of_the_same_elements_whatever_the_strides)
 {
     static const struct {
         int rank;
@@ -96,6 +105,43 @@ TEST(a_sample_is_evenly_spaced_whatever_the_strides)
     free(data);
     free(room);
     spread_counter_free(counter);
+}
+
+TEST(a_sample_takes_one_element_of_each_stride)
+{
+    static const uint64_t sizes[] = {1,       16384,   16385,      32768,
+                                     2359296, 5000011, 3221225479, UINT64_C(1) << 45};
+    static uint64_t places[SPREAD_SAMPLE];
+
+    CHECK_INT(spread_places(0, places), 0);
+    for (size_t k = 0; k < COUNT_OF(sizes); k++) {
+        uint64_t n = sizes[k], m = spread_places(n, places);
+
+        CHECK_INT(m, n < SPREAD_SAMPLE ? n : SPREAD_SAMPLE);
+        for (uint64_t i = 0; i < m; i++) {
+            CHECK(places[i] >= i * n / m && places[i] < (i + 1) * n / m);
+            CHECK_INT(places[i], place_of(i, n, m));
+        }
+    }
+}
+
+/* A weight (512, 512, 3, 3), whose stride of 144 is a multiple of the 9 taps. */
+TEST(a_sample_of_kernels_sees_all_taps_and_channels_alike)
+{
+    static const uint32_t periods[] = {2, 4, 8, 64};
+    static uint64_t places[SPREAD_SAMPLE];
+    uint64_t m = spread_places((uint64_t)512 * 512 * 9, places);
+
+    for (size_t k = 0; k < COUNT_OF(periods); k++) {
+        uint32_t counts[9 * 64] = {0}, cells = 9 * periods[k];
+        double expected = (double)m / cells, chi = 0;
+
+        for (uint64_t i = 0; i < m; i++)
+            counts[places[i] % 9 * periods[k] + i % periods[k]]++;
+        for (uint32_t c = 0; c < cells; c++)
+            chi += (counts[c] - expected) * (counts[c] - expected) / expected;
+        CHECK(chi < cells + 4 * sqrt(2 * cells)); /* as of random positions */
+    }
 }
 
 TEST(packed_and_complex_elements_are_sampled_as_well)

@@ -4,7 +4,9 @@
 
 #include "measure/spread_in.h"
 
-#define FEW_BINS 16 /* too few for a picture */
+#define FEW_BINS 16   /* too few for a picture */
+#define SNAP     1e-9 /* rows: a place so near to a boundary is on it, but for rounding */
+#define NARROW   1e-3 /* rows: bins narrower than this may be no wider than rounding */
 
 void spread_linear_range(const struct spread *spread, uint32_t b, double *ret_low,
                          double *ret_high)
@@ -254,14 +256,30 @@ struct filling {
     bool exact;
 };
 
-/* A value's place in rows. Rounding must not cut a sliver off a bin. Places far outside
- * stay finite. */
+/* A value's place in rows; places far outside stay finite. */
 static double row_of(const struct filling *f, double value)
 {
-    double place = fmax(-1e300, fmin(1e300, spread_axis_place(f->axis, value) * f->n));
+    return fmax(-1e300, fmin(1e300, spread_axis_place(f->axis, value) * f->n));
+}
+
+/* Rounding must not cut a sliver off a bin. */
+static double snapped(double place)
+{
     double whole = nearbyint(place);
 
-    return fabs(place - whole) < 1e-9 ? whole : place;
+    return fabs(place - whole) < SNAP ? whole : place;
+}
+
+/* May a bin that is narrow beside SNAP be on another side of this boundary than its place
+ * says? The ends of the axis are known exactly, other boundaries are rounded. */
+static bool is_uncertain(const struct filling *f, double boundary, double low,
+                         double high)
+{
+    if (boundary == 0)
+        return low < f->axis->low && high > f->axis->low;
+    if (boundary == f->n)
+        return low < f->axis->high && high > f->axis->high;
+    return low < high || low != spread_axis_value(f->axis, boundary / f->n);
 }
 
 static void add_piece(struct filling *f, double at, double count)
@@ -292,8 +310,11 @@ static void divide(struct filling *f, double a, double b, double count)
 
 static void add_bin(struct filling *f, double low, double high, double count)
 {
-    double a = row_of(f, low), b = row_of(f, high);
+    double from = row_of(f, low), to = row_of(f, high);
+    double a = snapped(from), b = snapped(to);
 
+    if (to - from < NARROW && a >= 0 && b <= f->n && (a == floor(a) || b == floor(b)))
+        f->exact &= !is_uncertain(f, a == floor(a) ? a : b, low, high);
     if (!(a < b))
         add_piece(f, a, count);
     else if (b <= 0 || a >= f->n || (a >= 0 && b <= floor(a) + 1))

@@ -190,6 +190,37 @@ TEST(rows_are_exact_if_bins_nest_and_say_so)
     spread_release(&spread);
 }
 
+TEST(rows_are_not_exact_if_rounding_decided_about_a_bin)
+{
+    static const double tiny[] = {-3e-12, -1e-12, 1e-12, 2e-12}, same[] = {5, 5};
+    struct spread_axis wide = {.low = -1e30, .high = 1e30},
+                       up = {.low = -3e-12, .high = 1e30},
+                       down = {.low = -1e30, .high = 2e-12}, ten = {0, 10, 0};
+    struct spread spread = {0};
+    double rows[4], below, above;
+
+    count(tiny, COUNT_OF(tiny), &spread);
+    /* The boundary at 0 is in the middle of the bins; nothing is lost all the same. */
+    CHECK(!spread_rows(&spread, &wide, rows, 4, &below, &above));
+    CHECK(rows[1] + rows[2] == 4 && below == 0 && above == 0);
+    CHECK(spread_rows(&spread, &wide, rows, 3, &below, &above)); /* in the middle row */
+    CHECK(rows[1] == 4);
+    CHECK(
+        spread_rows(&spread, &up, rows, 4, &below, &above)); /* all above its low end */
+    CHECK(rows[0] == 4 && below == 0);
+    CHECK(spread_rows(&spread, &down, rows, 4, &below, &above));
+    CHECK(rows[3] == 4 && above == 0);
+    up.low = 0; /* inside of a bin or at an edge of one: two elements are below */
+    spread_rows(&spread, &up, rows, 4, &below, &above);
+    CHECK(rows[0] + below == 4);
+    count(same, COUNT_OF(same), &spread);
+    CHECK(spread_rows(&spread, &ten, rows, 2, &below, &above));
+    CHECK(rows[1] == 2);
+    ten.high = nextafter(10, 11); /* 5 is a little below the boundary */
+    CHECK(!spread_rows(&spread, &ten, rows, 2, &below, &above));
+    spread_release(&spread);
+}
+
 TEST(rows_of_a_log_axis_are_exact_if_each_is_a_power_of_two)
 {
     static const double x[] = {-4, -1, -0.0, 0, 1, 1.3, 2, 3.9, 1e-9};

@@ -16,23 +16,19 @@ void update_release(struct update *update)
     *update = (struct update){0};
 }
 
-/* Elements floor(i * of / n) of dense ones, as doubles. */
+/* n of all elements of a dense tensor, as doubles. */
 static void pick_plain(const struct memory *memory, uint64_t of, uint64_t n, double *to)
 {
     size_t size = dtype_info(memory->dtype)->bytes;
     const uint8_t *from = memory->at;
-    uint64_t at = 0, sum = 0;
+    struct sample_places places = sample_places_begin(of, n);
     uint8_t raw[8 * PART];
 
     for (uint64_t done = 0; done < n; done += PART) {
         size_t part = n - done < PART ? (size_t)(n - done) : PART;
 
-        for (size_t i = 0; i < part; i++) {
-            memcpy(raw + i * size, from + at * size, size);
-            sum += of % n;
-            at += of / n + sum / n;
-            sum %= n;
-        }
+        for (size_t i = 0; i < part; i++)
+            memcpy(raw + i * size, from + sample_places_next(&places) * size, size);
         decode_reals(memory->dtype, raw, 0, part, to + done);
     }
 }

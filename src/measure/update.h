@@ -1,6 +1,6 @@
 /* update.h - what an optimizer added to a parameter. The elements that a spread would
- * count (measure/spread.h: at most SPREAD_SAMPLE, evenly spaced, unless all are wanted)
- * are kept before the step and compared after it, so a copy of the whole parameter is
+ * count (measure/spread.h: at most SPREAD_SAMPLE, those of spread_places(), unless all
+ * are wanted) are kept before the step and compared after it, so a copy of the whole parameter is
  * never needed. What is measured is a sample unless the tensor is small. */
 #ifndef MEASURE_UPDATE_H
 #define MEASURE_UPDATE_H

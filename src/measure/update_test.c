@@ -1,6 +1,7 @@
 #include "measure/update.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/test.h"
 
@@ -69,6 +70,42 @@ TEST(a_large_tensor_is_sampled_at_the_same_places_whatever_its_strides)
     CHECK(fabs(found.ratio - same.ratio) < 1e-12);
     spread_release(&a);
     spread_release(&b);
+}
+
+/* Of kernels whose taps differ, the stride of the sample is a multiple of 9. */
+TEST(a_weight_whose_taps_differ_has_an_unbiased_std_and_ratio)
+{
+    const int64_t shape[] = {512 * 512, 9}, strides[] = {9, 1}, size = 512 * 512 * 9;
+    float *at = malloc((size_t)size * sizeof *at);
+    struct memory memory = dense(at, shape, strides);
+    struct spread_counter *counter = spread_counter_new(NULL);
+    struct update update = {0};
+    struct update_change found;
+    struct spread before = {0}, spread = {0};
+    double sum = 0, squares = 0, change = 0;
+
+    CHECK(at != NULL && counter != NULL);
+    for (int64_t i = 0; i < size; i++)
+        at[i] = i % 9 == 4 ? 1 : 0.01f * (float)(i % 9 - 4);
+    CHECK(update_keep(&update, &memory, SPREAD_SOME, NULL) == 0);
+    CHECK(spread_memory(counter, &memory, SPREAD_SOME, &before, NULL) == 0);
+    CHECK_NEAR((double)before.linear[before.n_linear - 1], SPREAD_SAMPLE / 9.0, 100);
+    for (int64_t i = 0; i < size; i++) {
+        double by = i % 9 == 0 ? 0.01 : 0.001;
+
+        sum += by, change += by * by, squares += (double)at[i] * at[i];
+        at[i] += (float)by;
+    }
+    CHECK(update_measure(&update, &memory, counter, &spread, &found, NULL) == 0);
+    CHECK_NEAR(found.stats.mean, sum / size, 0.05 * sum / size);
+    CHECK_NEAR(stats_std(&found.stats), sqrt(change / size - sum / size * (sum / size)),
+               0.0001);
+    CHECK_NEAR(found.ratio, sqrt(change / squares), 0.05 * sqrt(change / squares));
+    update_release(&update);
+    spread_release(&before);
+    spread_release(&spread);
+    spread_counter_free(counter);
+    free(at);
 }
 
 TEST(nothing_is_kept_of_integers_and_a_parameter_of_zeros_has_no_ratio)

@@ -9,6 +9,12 @@
 #include "rows/rows.h"
 #include "rows/show.h"
 
+enum column_of {
+    COLUMN_OF_RUN = 1,      /* a recording */
+    COLUMN_OF_OPS = 2,      /* a recording with operations */
+    COLUMN_OF_TRAINING = 4, /* a step of a training run */
+};
+
 struct column {
     const char *id;     /* for --columns */
     const char *header; /* above the column */
@@ -20,6 +26,7 @@ struct column {
     uint8_t sort;       /* enum rows_sort: sorts rows by this column; 0: none */
     /* Fill the cell of a row. Empty text: not applicable. */
     void (*cell)(struct figure *to, const struct show *show, const struct row *row);
+    uint8_t of; /* bits of enum column_of: it needs one of them; 0: nothing */
 };
 
 extern const struct column column_table[];
@@ -29,6 +36,8 @@ const struct column *column_find(struct str id); /* or NULL */
 /* The column that shows the sort key; NULL: none. */
 const struct column *column_sorted(const struct show *show, enum rows_sort sort);
 const char *column_title(const struct column *column);
+/* Does the session have what the column is about? */
+bool column_applies(const struct column *column, const struct show *show);
 
 /* Make the cell of a row and append its text to `to`. Bars have the default width;
  * column_bar() makes them `cells` wide. */

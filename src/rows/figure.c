@@ -79,6 +79,7 @@ void figure_not_finite(struct figure *to, uint64_t nan, uint64_t inf)
         return;
     run_not_finite(to->text, nan, inf);
     to->kind = FIGURE_NOT_FINITE;
+    to->n = nan + inf;
     to->role = COLOUR_ALARM;
 }
 

@@ -21,7 +21,7 @@ enum figure_kind {
     FIGURE_SHARE,      /* real, 0 to 1 */
     FIGURE_REAL,       /* real */
     FIGURE_BAR,        /* real, 0 to 1, with `solid` drawn solid; never cut */
-    FIGURE_NOT_FINITE, /* "NaN 12 Inf 3" */
+    FIGURE_NOT_FINITE, /* n: "NaN 12 Inf 3" */
     FIGURE_SHAPE,      /* dims, n of them */
     FIGURE_DTYPE,      /* n, an enum dtype */
     FIGURE_PLACE,      /* n, a place of the model */

@@ -7,6 +7,7 @@
  *   repeats.h     which siblings are equal                search.h   which rows match
  *   columns.h     THE TABLE of columns                    layout.h   how wide they are
  *   labels.h      the label of a row and how it shrinks
+ *   row_state.h   what pages mark about a row
  *   figure.h      a cell: its text, the number behind it, kind and role
  *   below.h       totals of everything below a place
  *   args.h        Conv2d(3→64, 7×7, stride=2): arguments as people read them

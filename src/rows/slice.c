@@ -183,6 +183,85 @@ int slice_shape(const struct slice *slice, int64_t shape[SLICE_RANK])
     return rank;
 }
 
+/* ---- planes ---- */
+
+static int dim_before(const struct slice *slice, int dim)
+{
+    while (--dim >= 0 && slice->dims[dim].single)
+        ;
+    return dim;
+}
+
+void slice_plane(struct slice *slice, int *ret_down, int *ret_across)
+{
+    *ret_across = dim_before(slice, slice->rank);
+    *ret_down = *ret_across < 0 ? -1 : dim_before(slice, *ret_across);
+    for (int i = 0; i < slice->rank; i++)
+        if (i != *ret_across && i != *ret_down && slice->dims[i].n > 1) {
+            slice->dims[i].n = 1;
+            slice->dims[i].single = true;
+        }
+    count_all(slice, NULL);
+}
+
+void slice_text(struct buf *to, const struct slice *slice, const int64_t *shape)
+{
+    buf_char(to, '[');
+    for (int i = 0; i < slice->rank; i++) {
+        const struct slice_dim *dim = &slice->dims[i];
+        int64_t stop = dim->start + (int64_t)dim->n * dim->step;
+        bool whole = dim->start == 0 && dim->step == 1 && stop == shape[i];
+
+        buf_text(to, i > 0 ? ", " : "");
+        if (dim->single || !whole)
+            buf_printf(to, "%lld", (long long)dim->start);
+        if (dim->single)
+            continue;
+        buf_char(to, ':');
+        if (!whole && stop >= 0)
+            buf_printf(to, "%lld", (long long)stop);
+        if (dim->step != 1)
+            buf_printf(to, ":%lld", (long long)dim->step);
+    }
+    buf_char(to, ']');
+}
+
+/* One dimension of the matrix: its size and stride. Returns whether it is flipped; the
+ * offset moves to the element with the lowest index. */
+static bool take_dim(const struct slice *slice, int dim, const int64_t *strides,
+                     uint64_t *offset, int64_t *ret_size, int64_t *ret_stride)
+{
+    const struct slice_dim *at = dim >= 0 ? &slice->dims[dim] : NULL;
+    bool flip = at && at->step < 0;
+
+    *ret_size = at ? (int64_t)at->n : 1;
+    *ret_stride = at ? strides[dim] * (flip ? -at->step : at->step) : 1;
+    if (flip && at->n > 0)
+        *offset -= (at->n - 1) * (uint64_t)*ret_stride;
+    return flip;
+}
+
+void slice_matrix_init(struct slice_matrix *matrix, const struct model *model,
+                       const struct tensor *tensor, const struct slice *slice, int down,
+                       int across)
+{
+    const int64_t *strides = tensor_strides(model, tensor);
+
+    *matrix = (struct slice_matrix){.model = *model, .tensor = *tensor};
+    matrix->model.dims = matrix->dims;
+    matrix->tensor.shape = 0;
+    matrix->tensor.rank = 2;
+    for (int i = 0; i < slice->rank; i++)
+        matrix->tensor.offset += (uint64_t)slice->dims[i].start * (uint64_t)strides[i];
+    matrix->flip_rows = take_dim(slice, down, strides, &matrix->tensor.offset,
+                                 &matrix->dims[0], &matrix->dims[2]);
+    matrix->flip_columns = take_dim(slice, across, strides, &matrix->tensor.offset,
+                                    &matrix->dims[1], &matrix->dims[3]);
+    matrix->rows = (uint64_t)matrix->dims[0];
+    matrix->columns = (uint64_t)matrix->dims[1];
+    matrix->tensor.numel = slice->n;
+}
+
 /* ---- reading ---- */
 
 static enum cell_kind kind_of(enum dtype dtype)

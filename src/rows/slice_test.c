@@ -92,3 +92,73 @@ TEST(a_scalar_integer_is_one_cell)
     arena_release(&arena);
     session_close(session);
 }
+
+TEST(a_plane_is_the_last_two_dimensions_and_the_first_index_of_others)
+{
+    struct slice slice;
+    struct buf text = BUF_INIT;
+    int down, across;
+
+    CHECK(parse(&slice, "[]") == 0);
+    slice_plane(&slice, &down, &across);
+    CHECK(down == 1 && across == 2 && slice.dims[0].single);
+    CHECK_INT(slice.n, 30);
+    slice_text(&text, &slice, shape);
+    CHECK_STR(buf_cstr(&text), "[0, :, :]");
+    buf_clear(&text);
+    CHECK(parse(&slice, "[::-1, 3, 1:6:2]") == 0);
+    slice_plane(&slice, &down, &across);
+    CHECK(down == 0 && across == 2);
+    slice_text(&text, &slice, shape);
+    CHECK_STR(buf_cstr(&text), "[3::-1, 3, 1:7:2]");
+    CHECK(parse(&slice, "[1, 2, 3]") == 0);
+    slice_plane(&slice, &down, &across);
+    CHECK(down == -1 && across == -1 && slice.n == 1);
+    buf_release(&text);
+}
+
+/* A plane read as a matrix has the values of the slice. */
+static void check_matrix(const struct session *session, uint32_t place,
+                         const char *text)
+{
+    const struct tensor *tensor = place_tensor(session->model, place);
+    struct slice_matrix matrix;
+    struct slice slice, whole;
+    struct cells expected, got;
+    struct arena arena;
+    int down, across;
+
+    arena_init(&arena, 0);
+    CHECK_INT(slice_parse(&slice, str_of(text), tensor_shape(session->model, tensor),
+                          tensor->rank, NULL),
+              0);
+    slice_plane(&slice, &down, &across);
+    slice_matrix_init(&matrix, session->model, tensor, &slice, down, across);
+    CHECK_INT(slice_all(&whole, matrix.dims, 2, NULL), 0);
+    CHECK_INT(cells_read(session->model, tensor, &slice, &arena, NULL, &expected, NULL),
+              0);
+    CHECK_INT(
+        cells_read(&matrix.model, &matrix.tensor, &whole, &arena, NULL, &got, NULL), 0);
+    CHECK_INT(got.n, expected.n);
+    for (uint64_t r = 0; r < matrix.rows; r++)
+        for (uint64_t c = 0; c < matrix.columns; c++) {
+            uint64_t row = matrix.flip_rows ? matrix.rows - 1 - r : r;
+            uint64_t column = matrix.flip_columns ? matrix.columns - 1 - c : c;
+
+            CHECK_NEAR(got.reals[r * matrix.columns + c],
+                       expected.reals[row * matrix.columns + column], 0);
+        }
+    arena_release(&arena);
+}
+
+TEST(a_plane_is_a_matrix_of_its_own)
+{
+    static const char *const slices[] = {"[]",        "[1]",          "[:, 2]",
+                                         "[::-1]",    "[:, ::-2]",    "[-1, 2:0:-1]",
+                                         "[0:1, 1:]", "[1::-1, ::-1]"};
+    struct session *session = sample_session();
+
+    for (size_t i = 0; i < sizeof slices / sizeof slices[0]; i++)
+        check_matrix(session, sample_place(session, "a.weight"), slices[i]);
+    session_close(session);
+}

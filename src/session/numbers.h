@@ -10,6 +10,8 @@ struct numbers_wanted {
     uint32_t n_quantiles;
     uint32_t bins; /* of the linear histogram, from min to max; 0: none */
     bool sha256;
+    bool inner;    /* the same histogram from the 1 % to the 99 % quantile */
+    bool mean_abs; /* the mean of |x| */
 };
 
 /* The default, which panel 4 shows. */
@@ -24,6 +26,10 @@ struct numbers {
     const uint64_t *bins;         /* n_bins counts of finite values */
     uint32_t n_bins;              /* 0: not requested, or nothing is finite */
     char sha256[65];              /* or "" */
+    const uint64_t *inner; /* n_bins counts from low to high; NULL: not requested,
+                                     or there is nothing between */
+    double inner_low, inner_high;
+    const double *mean_abs; /* NULL: not requested, or nothing is finite */
 };
 
 /* Results are allocated in the arena. Fails with the first pass that fails. If values

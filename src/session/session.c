@@ -7,6 +7,7 @@
 #include "history/ranks.h"
 #include "read/read.h"
 #include "run/run_file.h"
+#include "session/attach.h"
 #include "session/series_tree_in.h"
 
 /* A session grows with the places of its model, which are limited themselves. */
@@ -101,7 +102,7 @@ struct session *session_of_run(struct run *run, struct err *err)
 /* ---- the history ---- */
 
 /* A history that cannot be read does not keep the rest from being shown. */
-static void take_history(struct session *session, const char *path)
+void session_attach_history(struct session *session, const char *path)
 {
     struct arena *arena = &session->arena;
     struct err why = {0};
@@ -138,7 +139,7 @@ struct session *session_on_run(const struct run *run, struct source *source,
         session->model = &session->view;
     }
     if (session && run->model->n_files > 0 && run_file_is(run->model->path))
-        take_history(session, run->model->path);
+        session_attach_history(session, run->model->path);
     return session;
 }
 
@@ -196,7 +197,7 @@ static struct session *open_recording(const char *path, const char *history,
     else if (err)
         *err = why;
     if (session)
-        take_history(session, history);
+        session_attach_history(session, history);
     return session;
 }
 

@@ -121,7 +121,8 @@ TEST(numbers_hold_quantiles_a_histogram_and_a_digest)
 {
     static const double at[3] = {0, 0.5, 1};
     struct session *session = sample_session();
-    struct numbers_wanted wanted = {at, 3, 11, true};
+    struct numbers_wanted wanted = {
+        .quantiles = at, .n_quantiles = 3, .bins = 11, .sha256 = true};
     struct numbers numbers;
     struct arena arena;
 

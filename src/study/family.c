@@ -136,3 +136,29 @@ enum family family_of_place(const struct model *model, uint32_t place)
         family = family_of_bases(model, object->class_id);
     return family;
 }
+
+enum family family_of_op(enum op_family family)
+{
+    static const uint8_t families[OP_FAMILY_COUNT] = {
+        [OP_FAMILY_OTHER] = FAMILY_OTHER,
+        [OP_FAMILY_MATMUL] = FAMILY_LINEAR,
+        [OP_FAMILY_CONV] = FAMILY_CONV,
+        [OP_FAMILY_ATTENTION] = FAMILY_ATTENTION,
+        [OP_FAMILY_RNN] = FAMILY_LINEAR,
+        [OP_FAMILY_NORM] = FAMILY_NORM,
+        [OP_FAMILY_ACTIVATION] = FAMILY_ACTIVATION,
+        [OP_FAMILY_ELEMENTWISE] = FAMILY_ELEMENTWISE,
+        [OP_FAMILY_REDUCTION] = FAMILY_POOL,
+        [OP_FAMILY_POOL] = FAMILY_POOL,
+        [OP_FAMILY_EMBEDDING] = FAMILY_EMBEDDING,
+        [OP_FAMILY_INDEX] = FAMILY_OTHER,
+        [OP_FAMILY_VIEW] = FAMILY_VIEW,
+        [OP_FAMILY_COPY] = FAMILY_OTHER,
+        [OP_FAMILY_RANDOM] = FAMILY_ELEMENTWISE,
+        [OP_FAMILY_LOSS] = FAMILY_LOSS,
+        [OP_FAMILY_OPTIMIZER] = FAMILY_OTHER,
+        [OP_FAMILY_LINALG] = FAMILY_LINEAR,
+    };
+
+    return family < OP_FAMILY_COUNT ? (enum family)families[family] : FAMILY_OTHER;
+}

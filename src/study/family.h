@@ -4,6 +4,7 @@
 #define STUDY_FAMILY_H
 
 #include "model/model.h"
+#include "run/op_table.h"
 
 enum family {
     FAMILY_NONE, /* a container: no colour */
@@ -30,5 +31,8 @@ enum family family_of_class(struct str name);
 /* By the class of a module, else by its nearest known base class. FAMILY_NONE for other
  * places and for modules that hold modules, except torch's MultiheadAttention. */
 enum family family_of_place(const struct model *model, uint32_t place);
+
+/* Of an operation. */
+enum family family_of_op(enum op_family family);
 
 #endif

@@ -38,6 +38,20 @@ static struct op_sum sum_of(const struct run_ops *ops, const struct run_op_total
                            .matrix_unknown = matrix ? total->unknown : 0};
 }
 
+void op_sum_op(struct op_sum *sum, const struct run *run, const struct run_op *op)
+{
+    bool known = op->flops != OP_NO_FLOPS;
+    struct run_op_total total = {.kind = op->kind,
+                                 .count = 1,
+                                 .ns = op->ns,
+                                 .new_bytes = op->new_bytes,
+                                 .flops = known ? (uint64_t)op->flops : 0,
+                                 .unknown = !known};
+    struct op_sum one = sum_of(run->ops, &total);
+
+    op_sum_add(sum, &one);
+}
+
 /* Is an operation inside the module at `place`? NO_PLACE: all are. */
 static bool is_at(const struct run *run, const struct run_op_total *total,
                   uint32_t place)
@@ -83,19 +97,9 @@ void op_use_call(const struct run *run, uint32_t call,
         ret_sums[phase] = (struct op_sum){0};
     for (uint32_t i = 0; i < ops->n_ops; i++) {
         const struct run_op *op = &ops->ops[i];
-        bool known = op->flops != OP_NO_FLOPS;
-        struct run_op_total total = {.kind = op->kind,
-                                     .count = 1,
-                                     .ns = op->ns,
-                                     .new_bytes = op->new_bytes,
-                                     .flops = known ? (uint64_t)op->flops : 0,
-                                     .unknown = !known};
-        struct op_sum sum;
 
-        if (op->call == RUN_NONE || !is_inside(run, op->call, call))
-            continue;
-        sum = sum_of(ops, &total);
-        op_sum_add(&ret_sums[op->phase], &sum);
+        if (op->call != RUN_NONE && is_inside(run, op->call, call))
+            op_sum_op(&ret_sums[op->phase], run, op);
     }
 }
 

@@ -81,6 +81,8 @@ struct op_sum *op_use_below(const struct run *run, unsigned phases, struct arena
                             struct err *err);
 
 void op_sum_add(struct op_sum *sum, const struct op_sum *more);
+/* Add one operation. */
+void op_sum_op(struct op_sum *sum, const struct run *run, const struct run_op *op);
 /* The share of matrix work that has FLOPs, 0..1; 1 if there is no matrix work. */
 double op_sum_coverage(const struct op_sum *sum);
 

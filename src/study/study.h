@@ -8,6 +8,7 @@
  *   producer.h           who produced NaN and infinities: a module, an operation
  *   op_memory.h          tensor memory of a run: its curve, peak, saved activations
  *   slowest.h            where the time of a run went, by place and by class
+ *   timeline.h           a pass as boxes in time, without the cost of recording
  *   op_graph.h           operations or calls, and the values between them
  *   op_use.h             the operations that a run used: by name, by module, by phase
  *   program_use.h        the operations in the code of a file, by name

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base/base.h"
+#include "export/look/tokens.h"
 #include "page/page_text.h"
 #include "web/web_in.h"
 
@@ -32,23 +33,46 @@ static void make_etag(char to[24], struct str text)
     snprintf(to, 24, "\"%016llx\"", (unsigned long long)hash);
 }
 
+/* The colours, then the style that uses them. */
+static struct buf make_style(void)
+{
+    struct buf text = BUF_INIT;
+    struct out out;
+
+    out_init_buf(&out, &text);
+    tokens_css(&out);
+    out_text(&out, page_css);
+    return text;
+}
+
 bool static_answer(struct str path, const struct web_request *request,
                    struct web_answer *answer)
 {
+    struct buf style = BUF_INIT;
+    struct str text;
     char etag[24];
+    size_t i = 0;
 
-    for (size_t i = 0; i < COUNT_OF(files); i++) {
-        if (!str_is(path, files[i].path))
-            continue;
-        make_etag(etag, files[i].text);
-        answer_header_text(answer, "ETag", etag);
-        answer_header(answer, "Cache-Control", "no-cache");
-        answer->status = request->etag.at && str_is(request->etag, etag) ? 304 : 200;
-        if (answer->status == 200) {
-            answer->type = files[i].type;
-            answer->fixed = files[i].text;
-        }
+    while (i < COUNT_OF(files) && !str_is(path, files[i].path))
+        i++;
+    if (i == COUNT_OF(files))
+        return false;
+    text = files[i].text;
+    if (str_is(path, "page.css")) {
+        style = make_style();
+        text = buf_span(&style);
+    }
+    make_etag(etag, text);
+    answer_header_text(answer, "ETag", etag);
+    answer_header(answer, "Cache-Control", "no-cache");
+    answer->status = request->etag.at && str_is(request->etag, etag) ? 304 : 200;
+    if (answer->status == 304) {
+        buf_release(&style);
         return true;
     }
-    return false;
+    answer->type = files[i].type;
+    answer->own = style.at;
+    answer->len = style.len;
+    answer->fixed = style.at ? (struct str){NULL, 0} : text;
+    return true;
 }

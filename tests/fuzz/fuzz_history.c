@@ -129,7 +129,8 @@ static void read_modules(struct history *history, const struct model *model,
 /* Series in steady columns, with their shades. */
 static void read_columns(struct history *history, struct arena *arena, uint8_t phase)
 {
-    const struct history_steady steady = {.phase = (enum history_phase)phase, .most = 3};
+    const struct history_steady steady = {.phase = (enum history_phase)phase,
+                                          .most = 3};
     const struct history_shading how = {.rows = 4, .clip = 0.01, .axis = AXIS_LOG};
     struct history_memo *memo = history_memo_new(history);
     const struct history_point *const *points;

@@ -38,6 +38,7 @@ except OSError:
     AVAILABLE, WHY = False, "needs the host name localhost (/etc/hosts)"
 KEYS = {"Enter": "\ue007", "Escape": "\ue00c", "Tab": "\ue004"}
 KEYS |= {"Backspace": "\ue003", "Shift": "\ue008"}
+KEYS |= {"End": "\ue010", "Home": "\ue011"}
 KEYS |= {"Left": "\ue012", "Up": "\ue013", "Right": "\ue014", "Down": "\ue015"}
 
 
@@ -104,9 +105,12 @@ class Browser:
         self.folder.cleanup()
 
     def open(self, path, fragment="", ready="document.body.dataset.ready"):
-        """A file, anew; waits until its script is ready."""
+        """A file or an http address, anew; waits until its script is ready."""
+        address = str(path)
+        if not address.startswith("http"):
+            address = Path(path).absolute().as_uri()
         self.call("POST", "/url", {"url": "about:blank"})
-        self.call("POST", "/url", {"url": Path(path).absolute().as_uri() + fragment})
+        self.call("POST", "/url", {"url": address + fragment})
         self.wait(f"return {ready}")
 
     def run(self, script, *arguments):

@@ -291,7 +291,7 @@ class GraphPage(graph_pages.PageTest):
         self.assertEqual(self.text(".tip .head"), "stem Conv2d")
         self.assertEqual(rows["in"], "2\u00d73\u00d718\u00d718 float32")
         self.assertEqual(rows["out"], "2\u00d74\u00d78\u00d78 float32, 2.0KB")
-        self.assertEqual(rows["stride"], "2")
+        self.assertEqual((rows["\u2013"], rows["stride"]), ("4", "2\u00d72"))
         self.assertEqual(rows["parameters"], "112")
         self.assertEqual(rows["FLOPs"], "27,648")
         self.assertRegex(rows["forward"], r"^[\d.]+\w+, .*\d% of forward$")

@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import io
+import math
 import os
 import subprocess
 import unittest
@@ -344,6 +345,50 @@ class What(Watched):
         history = torchoscope.open(handle.path)
         self.assertEqual(history.steps, [100, 101, 102])
         self.assertEqual([one["step"] for one in history.alarms()], [101])
+
+    def test_a_step_with_several_passes_is_logged_once(self):
+        for first, log_freq in ((0, 1), (3, 1), (3, 2), (3, None)):
+            model = small()
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+            handle = self.watch(model, log_freq=log_freq)
+            for step in range(6):
+                optimizer.zero_grad()
+                bad = math.nan if step in (first, first + 1) else 1.0
+                one, two = model(torch.randn(4, 6) * bad), model(torch.randn(4, 6))
+                (one.mean() + two.square().mean()).backward()
+                for parameter in model.parameters():
+                    parameter.grad.nan_to_num_(0)
+                optimizer.step()
+                handle.log(number=step)
+                if handle._writer is not None:
+                    handle._writer.flush()  # a busy disk drops steps
+            handle.close()
+            history = torchoscope.open(handle.path)
+            numbers = history.scalars()["number"]
+            self.assertEqual(handle.steps, 6)
+            self.assertEqual(numbers.steps, list(range(6)))
+            self.assertEqual(numbers["value"], list(range(6)))
+            if log_freq == 1:
+                self.assertEqual(history.steps, list(range(6)))
+            self.assertEqual(history.alarms()[0]["step"], first)
+
+    def test_a_loop_that_leaves_steps_of_two_passes_out(self):
+        model = small()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        handle = self.watch(model)
+        for step in range(8):
+            optimizer.zero_grad()
+            bad = math.nan if step in (3, 5) else 1.0
+            loss = model(torch.randn(4, 6) * bad).mean() + model(torch.randn(4, 6)).mean()
+            if loss.isfinite():
+                loss.backward()
+                optimizer.step()
+            if handle._writer is not None:
+                handle._writer.flush()  # a busy disk drops steps
+        handle.close()
+        self.assertEqual(torchoscope.open(handle.path).steps, list(range(8)))
+        found = [one["step"] for one in self.alarms(handle) if one["kind"] == "nan"]
+        self.assertEqual(found, [3], self.alarms(handle))  # 5: the same NaN, too soon
 
     def test_a_loop_that_leaves_bad_steps_out(self):
         model = small()

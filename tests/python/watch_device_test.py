@@ -14,7 +14,7 @@ from folder import TemporaryFolder
 from torch import nn
 
 import torchoscope
-from torchoscope import watch_device
+from torchoscope import _core, watch_device
 
 STEPS = 5
 READS = ("item", "tolist", "cpu", "numpy", "__float__", "__bool__", "__int__")
@@ -128,6 +128,57 @@ def train_badly(folder, force):
                 handle._writer.flush()
         handle.close()
     return told, torchoscope.open(handle.path), when
+
+
+class Kernels(nn.Module):
+    """A weight whose 9 taps differ, and an optimizer's step that changes one of them
+    most. Its stride of 144 elements is a multiple of 9."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(512, 512, 3, bias=False)
+        taps = torch.tensor([9.0, 0, 0, 0, 1, 0, 0, 0, 0]).reshape(3, 3)
+        self.conv.weight.data.normal_(std=0.001).add_(taps)
+
+    def forward(self, x):
+        return self.conv(x)
+
+
+class Sample(TemporaryFolder):
+    def test_the_positions_are_those_of_the_core(self):
+        device = watch_device.WatchDevice("full")
+        for n in (16385, 32768, 512 * 512 * 9, 1000003):
+            places = memoryview(_core.sample_places(n)).cast("q").tolist()
+            piece = watch_device._Piece(torch.arange(n), device._places_of(torch.empty(n)))
+            self.assertEqual(piece.bytes.view(torch.int64).tolist(), places)
+            strides = [(i * n // 16384, (i + 1) * n // 16384) for i in range(16384)]
+            inside = [low <= at < high for at, (low, high) in zip(places, strides)]
+            self.assertTrue(all(inside))
+
+    def test_taps_of_kernels_have_their_share_and_their_part_of_the_update(self):
+        for force in (False, True):
+            torch.manual_seed(1)
+            model = Kernels()
+            weight = model.conv.weight
+            optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+            change = torch.tensor([0.5, 0, 0, 0, 0, 0, 0, 0, 0.1]).reshape(3, 3)
+            before = weight.detach().double()
+            truth = change.expand_as(weight).double().norm() / before.norm()
+            with mock.patch.dict(os.environ, {"TORCHOSCOPE_DEVICE": "ops"} if force else {}):
+                options = {"dir": str(self.folder), "log": ["params", "params_grad"]}
+                with torchoscope.watch(model, log_freq=1, **options) as handle:
+                    model(torch.randn(1, 512, 3, 3)).sum().backward()
+                    weight.grad.copy_(-change.expand_as(weight))
+                    optimizer.step()
+            run = torchoscope.open(handle.path)
+            update = run.series("conv.weight", "update")
+            self.assertLess(abs(update["ratio"][0] / truth - 1), 0.03)
+            self.assertLess(abs(update["mean"][0] / change.mean() - 1), 0.03)
+            self.assertLess(abs(update["std"][0] / change.std(unbiased=False) - 1), 0.03)
+            shown = run.series("conv.weight", "param").histograms[0]
+            edges, counts = shown["edges"], shown["counts"]
+            tap = sum(n for low, n in zip(edges, counts) if low > 5)
+            self.assertLess(abs(tap - 16384 / 9), 120)
 
 
 class Judged(TemporaryFolder):

@@ -174,3 +174,21 @@ PyObject *history_bins(PyObject *module, PyObject *args)
     spread_release(&spread);
     return answer;
 }
+
+PyObject *history_places(PyObject *module, PyObject *n)
+{
+    uint64_t *places, numel = PyLong_AsUnsignedLongLong(n);
+    PyObject *bytes;
+
+    (void)module;
+    if (PyErr_Occurred())
+        return NULL;
+    places = malloc(SPREAD_SAMPLE * sizeof *places);
+    if (!places)
+        return PyErr_NoMemory();
+    numel = spread_places(numel, places);
+    bytes = PyBytes_FromStringAndSize((const char *)places,
+                                      (Py_ssize_t)(numel * sizeof *places));
+    free(places);
+    return bytes;
+}

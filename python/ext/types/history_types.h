@@ -41,6 +41,9 @@ bool writer_keep_step(PyObject *self);
 /* _core.bins(packed, most) -> dict: edges, counts, counted, of; at most `most` bins. None
  * if there is no histogram. */
 PyObject *history_bins(PyObject *module, PyObject *args);
+/* _core.sample_places(n) -> bytes: the positions of the elements that a histogram of n
+ * elements counts (spread_places()), as int64. */
+PyObject *history_places(PyObject *module, PyObject *n);
 
 /* _core.History(path): of a file, or of a folder of ranks. Raises KeyError if there is no
  * history. All answers are lists of dicts.

@@ -38,25 +38,31 @@ static void write_number(struct document *doc, const struct fact_part *part)
     }
 }
 
+const char *export_kind_name(enum figure_kind kind)
+{
+    static const char *const names[] = {
+        [FIGURE_NAME] = "text",       [FIGURE_SHAPES] = "text",
+        [FIGURE_COUNT] = "count",     [FIGURE_BYTES] = "bytes",
+        [FIGURE_TIME] = "ns",         [FIGURE_SHARE] = "share",
+        [FIGURE_REAL] = "real",       [FIGURE_BAR] = "share",
+        [FIGURE_SHAPE] = "shape",     [FIGURE_DTYPE] = "dtype",
+        [FIGURE_PLACE] = "place",     [FIGURE_CALL] = "call",
+        [FIGURE_LINE] = "line",       [FIGURE_OFFSET] = "offset",
+        [FIGURE_NOT_FINITE] = "text", [FIGURE_TEXT] = "text"};
+
+    return names[kind];
+}
+
 static void write_part(struct document *doc, const struct facts *facts,
                        const struct fact_part *part, bool first)
 {
-    static const char *const kinds[] = {
-        [FIGURE_TEXT] = "text",      [FIGURE_COUNT] = "count",
-        [FIGURE_BYTES] = "bytes",    [FIGURE_TIME] = "ns",
-        [FIGURE_SHARE] = "share",    [FIGURE_REAL] = "real",
-        [FIGURE_SHAPE] = "shape",    [FIGURE_DTYPE] = "dtype",
-        [FIGURE_PLACE] = "place",    [FIGURE_CALL] = "call",
-        [FIGURE_LINE] = "line",      [FIGURE_OFFSET] = "offset",
-        [FIGURE_NOT_FINITE] = "text"};
-
     json_object(doc->json, NULL);
     json_str(doc->json, "text", fact_part_text(facts, part));
     write_role(doc->json, part->role);
     export_flag(doc->json, "gap", !first && !part->joined);
     if (part->name) {
         json_text(doc->json, "key", part->name);
-        json_text(doc->json, "kind", kinds[part->kind]);
+        json_text(doc->json, "kind", export_kind_name(part->kind));
         write_number(doc, part);
     }
     json_object_end(doc->json);
@@ -88,9 +94,9 @@ static void write_fact(struct document *doc, const struct facts *facts,
     json_object_end(doc->json);
 }
 
-void document_details(struct document *doc, const struct facts *facts)
+void document_facts(struct document *doc, const char *key, const struct facts *facts)
 {
-    json_array(doc->json, "details");
+    json_array(doc->json, key);
     for (uint32_t i = 0; i < facts->n; i++)
         write_fact(doc, facts, &facts->at[i]);
     json_array_end(doc->json);

@@ -3,8 +3,6 @@
 #include "export/json/json_history_in.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "base/base.h"
 #include "text/escape.h"
@@ -26,30 +24,6 @@ void history_writing_text(struct history_writing *self, const char *key,
     buf_clear(&self->name);
     escape_terminal(&self->name, text);
     json_str(self->json, key, buf_span(&self->name));
-}
-
-/* Rounds to so many digits. The result is the double nearest to a short decimal, unless
- * the value is very large or small: then it is one that is written in full. */
-static double rounded(double value, int digits)
-{
-    static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-                                  1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-    int power = digits - 1 - (int)floor(log10(fabs(value)));
-    char text[32];
-
-    if (abs(power) < (int)COUNT_OF(tens))
-        return power >= 0 ? rint(value * tens[power]) / tens[power]
-                          : rint(value / tens[-power]) * tens[-power];
-    snprintf(text, sizeof text, "%.*g", digits, value);
-    return strtod(text, NULL);
-}
-
-void history_writing_short(struct json *json, double value, int digits)
-{
-    if (isfinite(value) && value != 0)
-        value = rounded(value, digits);
-    json_real(json, NULL, value);
 }
 
 /* ---- columns ---- */
@@ -164,7 +138,7 @@ static void put_row(struct json *json, const char *key,
         double value;
 
         if (step_number(&module->now[i], which, &value) && isfinite(value))
-            history_writing_short(json, value, 5);
+            export_short(json, NULL, value, 5);
         else
             json_null(json, NULL);
     }

@@ -39,8 +39,6 @@ const char *history_writing_phase(uint8_t phase);
 /* Text of the file. */
 void history_writing_text(struct history_writing *self, const char *key,
                           struct str text);
-/* A few digits: enough for a picture, and short. */
-void history_writing_short(struct json *json, double value, int digits);
 void history_writing_columns(struct json *json, const char *key,
                              const struct history_grid *grid);
 

@@ -81,7 +81,7 @@ void history_writing_numbers(struct json *json,
         json_array(json, of->key);
         for (uint32_t i = from; i < n; i++)
             if (points[i] && has_number(of, points[i]))
-                history_writing_short(json, of->number(points[i]), 5);
+                export_short(json, NULL, of->number(points[i]), 5);
             else
                 json_null(json, NULL);
         json_array_end(json);

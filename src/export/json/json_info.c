@@ -113,7 +113,7 @@ static void write_details(struct document *doc)
         facts_file(&facts, &err) < 0)
         document_no_details(doc, &err);
     else
-        document_details(doc, &list);
+        document_facts(doc, "details", &list);
     facts_release(&list);
 }
 

@@ -40,7 +40,7 @@ static void put_cells(struct modules_writing *self, const char *key,
     json_array(json, key);
     for (uint32_t i = 0; i < self->table.columns; i++)
         if (isfinite(row[i].of[which]))
-            history_writing_short(json, (double)row[i].of[which], 3);
+            export_short(json, NULL, (double)row[i].of[which], 3);
         else
             json_null(json, NULL);
     json_array_end(json);
@@ -64,7 +64,7 @@ static void put_bad(struct modules_writing *self, const struct overview_cell *ro
     json_array(json, "bad_share");
     for (uint32_t i = 0; i < self->table.columns; i++)
         if (row[i].of[OVERVIEW_BAD] > 0)
-            history_writing_short(json, (double)row[i].of[OVERVIEW_BAD], 3);
+            export_short(json, NULL, (double)row[i].of[OVERVIEW_BAD], 3);
     json_array_end(json);
 }
 
@@ -113,9 +113,8 @@ static void put_ranks(struct modules_writing *self, uint32_t module)
 
 static void put_close_states(struct modules_writing *self, uint32_t module)
 {
-    static const char letters[] = {[CLOSE_UP_NOTHING] = '-',
-                                   [CLOSE_UP_FINITE] = '0',
-                                   [CLOSE_UP_BAD] = '1'};
+    static const char letters[] = {
+        [CLOSE_UP_NOTHING] = '-', [CLOSE_UP_FINITE] = '0', [CLOSE_UP_BAD] = '1'};
     char text[CLOSE_UP];
 
     for (uint32_t i = 0; i < self->close_up.n; i++)
@@ -185,10 +184,10 @@ static int make_close_up(struct modules_writing *self)
 
 static int read_table(struct modules_writing *self)
 {
-    const struct overview_wanted wanted = {
-        .grid = &self->grid,
-        .rank = self->wanted->rank,
-        .most = self->wanted->quick ? MOST_POINTS : 0};
+    const struct overview_wanted wanted = {.grid = &self->grid,
+                                           .rank = self->wanted->rank,
+                                           .most =
+                                               self->wanted->quick ? MOST_POINTS : 0};
 
     return overview_read(self->overview, &wanted, self->writing.arena, &self->table,
                          self->writing.err);

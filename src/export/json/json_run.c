@@ -166,11 +166,8 @@ static void write_op_sum(struct document *doc, const struct op_sum *sum)
 
 /* ---- numbers of a step of a training run ---- */
 
-void document_step(struct document *doc)
+void export_step(struct json *json, const struct at_step *at)
 {
-    const struct at_step *at = doc->session->step;
-    struct json *json = doc->json;
-
     if (!at)
         return;
     json_object(json, "step");

@@ -1,63 +1,13 @@
-#include "export/export_in.h"
+#include "export/json/json_show_in.h"
 
+#include <stdlib.h>
+
+#include "base/base.h"
 #include "facts/details.h"
+#include "facts/objects/kept_text.h"
 #include "facts/statistics.h"
 
 /* ---- a tensor ---- */
-
-static void write_numbers(struct json *json, const struct numbers *numbers)
-{
-    if (numbers->n_quantiles > 0) {
-        json_array(json, "quantiles");
-        for (uint32_t i = 0; i < numbers->n_quantiles; i++) {
-            json_object(json, NULL);
-            json_real(json, "q", numbers->at[i]);
-            json_real(json, "value", numbers->quantiles[i]);
-            json_object_end(json);
-        }
-        json_array_end(json);
-    }
-    if (numbers->n_bins > 0) {
-        /* As in numpy: the range around a single value has width 1. */
-        double half = numbers->stats->min == numbers->stats->max ? 0.5 : 0;
-
-        json_object(json, "histogram");
-        json_real(json, "min", numbers->stats->min - half);
-        json_real(json, "max", numbers->stats->max + half);
-        json_array(json, "bins");
-        for (uint32_t i = 0; i < numbers->n_bins; i++)
-            json_u64(json, NULL, numbers->bins[i]);
-        json_array_end(json);
-        json_object_end(json);
-    }
-    if (numbers->sha256[0])
-        json_text(json, "sha256", numbers->sha256);
-}
-
-static void write_cell(struct json *json, const struct cells *cells, uint64_t i)
-{
-    switch (cells->kind) {
-    case CELL_REAL:
-        json_real(json, NULL, cells->reals[i]);
-        break;
-    case CELL_COMPLEX:
-    case CELL_PAIR:
-        json_array(json, NULL);
-        json_real(json, NULL, cells->reals[2 * i]);
-        json_real(json, NULL, cells->reals[2 * i + 1]);
-        json_array_end(json);
-        break;
-    case CELL_INT:
-        json_i64(json, NULL, cells->integers[i]);
-        break;
-    case CELL_UINT:
-        json_u64(json, NULL, (uint64_t)cells->integers[i]);
-        break;
-    case CELL_BOOL:
-        json_bool(json, NULL, cells->integers[i] != 0);
-        break;
-    }
-}
 
 static void write_slice(struct json *json, const struct export_values *values)
 {
@@ -69,23 +19,48 @@ static void write_slice(struct json *json, const struct export_values *values)
     export_list(json, "shape", shape, rank);
     json_array(json, "values");
     for (uint64_t i = 0; i < values->cells->n; i++)
-        write_cell(json, values->cells, i);
+        show_values_cell(json, values->cells, i);
     json_array_end(json);
     json_object_end(json);
 }
 
-static void show_tensor(struct document *doc, uint32_t place,
-                        const struct numbers *numbers,
-                        const struct export_values *values)
+/* What is shown: numbers and values, or what a page asked for. */
+struct shown {
+    const struct numbers *numbers;
+    const struct export_values *values;
+    const struct show_values *page;
+};
+
+static void show_tensor(struct document *doc, uint32_t place, const struct shown *shown)
 {
     json_text(doc->json, "what", "tensor");
     json_object(doc->json, "tensor");
     document_tensor(doc, place);
     document_stats(doc, doc->model->object[place]);
-    if (numbers)
-        write_numbers(doc->json, numbers);
-    if (values)
-        write_slice(doc->json, values);
+    if (shown->numbers)
+        show_values_numbers(doc->json, shown->numbers);
+    if (shown->values)
+        write_slice(doc->json, shown->values);
+    if (shown->page)
+        show_values_write(doc->json, shown->page);
+    json_object_end(doc->json);
+}
+
+/* The kept result of a call of the module, as a tensor. */
+static void write_kept(struct document *doc, const struct show_values *v)
+{
+    const struct run_value *value = &doc->run->values[v->value];
+
+    json_object(doc->json, "kept");
+    json_u64(doc->json, "call", v->call);
+    json_u64(doc->json, "number", doc->run->calls[v->call].number);
+    document_run_value(doc, v->value);
+    if (v->has_numbers) {
+        export_stats_members(doc->json, v->numbers.stats, (enum dtype)value->dtype,
+                             doc->run->dims + value->shape, value->rank);
+        show_values_numbers(doc->json, &v->numbers);
+    }
+    show_values_write(doc->json, v);
     json_object_end(doc->json);
 }
 
@@ -128,7 +103,7 @@ static void write_own(struct document *doc, uint32_t place)
     json_object_end(doc->json);
 }
 
-static void show_module(struct document *doc, uint32_t place)
+static void show_module(struct document *doc, uint32_t place, const struct shown *shown)
 {
     const struct object *object = place_object(doc->model, place);
     const char *what = doc->model->kind[place] == PLACE_MODULE ? "module" : "group";
@@ -144,6 +119,8 @@ static void show_module(struct document *doc, uint32_t place)
     if (object && object->hidden != VALUE_ID_NONE)
         document_value(doc, "hidden", object->hidden);
     json_object_end(doc->json);
+    if (shown->page && shown->page->value != RUN_NONE)
+        write_kept(doc, shown->page);
     write_own(doc, place);
     write_children(doc, "modules", PLACE_MODULE, place, document_module);
     write_children(doc, "groups", PLACE_GROUP, place, document_module);
@@ -152,9 +129,32 @@ static void show_module(struct document *doc, uint32_t place)
     document_calls(doc, place);
 }
 
+/* "statistics": the numbers of the values as lines, all of them. */
+static void write_statistics(struct document *doc, const struct show_values *v)
+{
+    struct facts facts = {0};
+
+    if (!v->has_numbers || !v->wanted->all)
+        return;
+    statistics_facts(&facts, v->model, v->tensor, &v->numbers, STATISTICS_ALL_COUNTS);
+    document_facts(doc, "statistics", &facts);
+    facts_release(&facts);
+}
+
+/* "kept_details": what the kept result is, who made and read it. */
+static void write_kept_details(struct document *doc, const struct show *show,
+                               const struct show_values *v)
+{
+    struct facts facts = {0};
+
+    kept_facts(&facts, show, v->call, v->value);
+    document_facts(doc, "kept_details", &facts);
+    facts_release(&facts);
+}
+
 /* The lines that `show` prints. */
 static void write_details(struct document *doc, uint32_t place,
-                          const struct numbers *numbers)
+                          const struct shown *shown)
 {
     struct facts facts = {0};
     struct show show;
@@ -167,18 +167,23 @@ static void write_details(struct document *doc, uint32_t place,
     if (doc->model->kind[place] == PLACE_TENSOR) {
         statistics_subject(&facts, doc->session, place);
         details_tensor(&facts, &show, place, true);
-        if (numbers)
+        if (shown->numbers)
             statistics_facts(&facts, doc->model, place_tensor(doc->model, place),
-                             numbers, STATISTICS_ODD_COUNTS);
+                             shown->numbers, STATISTICS_ODD_COUNTS);
     } else {
         details_module(&facts, &show, place, DETAILS_NAME);
     }
-    document_details(doc, &facts);
+    document_facts(doc, "details", &facts);
     facts_release(&facts);
+    if (!shown->page)
+        return;
+    write_statistics(doc, shown->page);
+    if (shown->page->value != RUN_NONE)
+        write_kept_details(doc, &show, shown->page);
 }
 
-void export_show_json(struct json *json, const struct session *session, uint32_t place,
-                      const struct numbers *numbers, const struct export_values *values)
+static void write_show(struct json *json, const struct session *session, uint32_t place,
+                       const struct shown *shown)
 {
     struct document doc;
 
@@ -187,11 +192,11 @@ void export_show_json(struct json *json, const struct session *session, uint32_t
     json_u64(json, "place", place);
     switch ((enum place_kind)session->model->kind[place]) {
     case PLACE_TENSOR:
-        show_tensor(&doc, place, numbers, values);
+        show_tensor(&doc, place, shown);
         break;
     case PLACE_MODULE:
     case PLACE_GROUP:
-        show_module(&doc, place);
+        show_module(&doc, place, shown);
         break;
     case PLACE_VALUE:
         json_text(json, "what", "value");
@@ -201,6 +206,36 @@ void export_show_json(struct json *json, const struct session *session, uint32_t
         break;
     }
     if (session->model->kind[place] != PLACE_VALUE)
-        write_details(&doc, place, numbers);
+        write_details(&doc, place, shown);
     document_end(&doc);
+}
+
+void export_show_json(struct json *json, const struct session *session, uint32_t place,
+                      const struct numbers *numbers, const struct export_values *values)
+{
+    write_show(json, session, place, &(struct shown){numbers, values, NULL});
+}
+
+int export_show_page(struct json *json, struct session *session, uint32_t place,
+                     const struct export_show_wanted *wanted, struct work *work,
+                     struct err *err)
+{
+    struct show_values *values = calloc(1, sizeof *values); /* with a kept view */
+    int status;
+
+    if (!values)
+        return err_set(err, ERR_LIMIT, "no memory for the values of a tensor");
+    values->session = session;
+    values->wanted = wanted;
+    arena_init(&values->arena, GIB);
+    status = show_values_read(values, place, work, err);
+    if (status == 0) {
+        const struct numbers *numbers =
+            values->has_numbers && values->value == RUN_NONE ? &values->numbers : NULL;
+
+        write_show(json, session, place, &(struct shown){numbers, NULL, values});
+    }
+    arena_release(&values->arena);
+    free(values);
+    return status;
 }

@@ -10,8 +10,8 @@ void history_writing_begin(struct history_writing *self, const struct session *s
 {
     struct json *json = self->json;
 
-    json->tight = true;
     json_object(json, NULL);
+    json_pack(json);
     json_u64(json, "torchoscope", 1);
     json_text(json, "kind", kind);
     json_text(json, "path", session->history_path);
@@ -75,9 +75,7 @@ static void put_logged(struct history_writing *self, uint32_t n_names)
 
 static const char *role_name(enum colour role)
 {
-    return role == COLOUR_ALARM     ? "alarm"
-           : role == COLOUR_WARNING ? "warning"
-                                    : "good";
+    return role == COLOUR_ALARM ? "alarm" : role == COLOUR_WARNING ? "warning" : "good";
 }
 
 static int put_verdict(struct history_writing *self, const struct session *session,

@@ -144,7 +144,7 @@ void document_begin(struct document *doc, struct json *json,
     document_findings(doc, model->findings, model->n_findings, alarming(session));
     if (doc->run)
         document_run(doc);
-    document_step(doc);
+    export_step(doc->json, doc->session->step);
 }
 
 const char *document_unsaid(const struct document *doc)

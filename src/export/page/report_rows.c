@@ -13,21 +13,16 @@
 #include "export/page/page_in.h"
 #include "export/page/report_in.h"
 #include "facts/run_text.h"
+#include "rows/below.h"
 #include "rows/repeats.h"
+#include "rows/row_state.h"
 #include "study/family.h"
 #include "text/escape.h"
 #include "text/number.h"
 
 #define STATIC_ROWS 200
 
-enum report_row_flag { /* the same as in report.js */
-                       REPORT_RUN =
-                           1, /* represents several equal rows, which follow below it */
-                       REPORT_ALARM = 2,  /* something went wrong here */
-                       REPORT_WARN = 4,   /* worth a look */
-                       REPORT_SPOILT = 8, /* NaN or Inf from elsewhere */
-                       REPORT_DIM = 16,   /* not called, or frozen */
-};
+#define SCRIPT_STATES 31u /* of enum row_state: report.js knows these bits */
 
 /* --- Cells */
 
@@ -71,6 +66,7 @@ int report_make_rows(struct report *r, struct err *err)
             return arena_err(&r->arena, "the report", err);
     }
     find_cells(r);
+    below_index(&r->show, &r->arena);
     memset(open, 0xff, n / 8 + 1);
     view.open = open;
     view.no_runs = true;
@@ -169,25 +165,6 @@ static void add_what(struct buf *to, const struct report *r, const struct label 
     }
 }
 
-static unsigned row_flags(const struct report *r, const struct label *label,
-                          const struct row *row)
-{
-    unsigned flags = row->flags & ROW_RUN ? REPORT_RUN : 0;
-
-    if (label->sign.len > 0 && label->sign_colour == COLOUR_ALARM)
-        flags |= REPORT_ALARM;
-    if (label->sign.len > 0 && label->sign_colour == COLOUR_WARNING)
-        flags |= REPORT_WARN;
-    if (!r->show.activity)
-        return flags;
-    if (row_run(&r->show, row, RUN_NAN) + row_run(&r->show, row, RUN_INF) > 0)
-        flags |= REPORT_SPOILT;
-    if (r->model->kind[row->place] == PLACE_MODULE &&
-        row_run(&r->show, row, RUN_CALLS) == 0)
-        flags |= REPORT_DIM;
-    return flags;
-}
-
 /* --- One row */
 
 static void put_row(struct report *r, struct label *label, const struct row *row,
@@ -201,7 +178,7 @@ static void put_row(struct report *r, struct label *label, const struct row *row
     out_char(r->out, '[');
     put_number(r->out, depth);
     out_char(r->out, ',');
-    put_number(r->out, row_flags(r, label, row));
+    put_number(r->out, row_state(&r->show, label, row) & SCRIPT_STATES);
     out_char(r->out, ',');
     put_number(r->out, family_of_place(r->model, row->place));
     out_char(r->out, ',');

@@ -1,6 +1,10 @@
 
-/* --- draw_canvas.js: more than 2,000 nodes, painted. The same look; what is smaller
-       than a few pixels is set pixel by pixel (draw_specks.js). */
+/* --- draw_canvas.js: more than 2,000 nodes, from afar: painted; pieces of lines are thin
+       rectangles, and what is smaller than a few pixels is set pixel by pixel
+       (draw_specks.js). The canvas lies below the SVG. */
+
+const TRUNKS = 5000; // lines: far away, only one line of each net is drawn above
+const LABEL_WIDEST = 400; // a label that begins further left is not looked at
 
 let canvas, pen;
 let paints = {}; // colours by name, in the theme of now
@@ -30,43 +34,68 @@ function sizeCanvas() {
     canvas.height = h;
 }
 
-function paintCanvas(rings) {
+function paintCanvas() {
     const ratio = devicePixelRatio || 1, zoom = view.zoom;
     sizeCanvas();
     pen.setTransform(1, 0, 0, 1, 0, 0);
     pen.globalAlpha = 1;
     pen.fillStyle = paints.surface;
     pen.fillRect(0, 0, canvas.width, canvas.height);
+    if (levelOf(zoom) > 1) return;
     origin.x = Math.floor(view.x);
     origin.y = Math.floor(view.y);
     pen.setTransform(zoom * ratio, 0, 0, zoom * ratio,
         (origin.x - view.x) * zoom * ratio, (origin.y - view.y) * zoom * ratio);
-    const area = visibleArea(), level = levelOf(zoom);
+    const area = visibleArea();
     paintFrames(area, zoom);
     if (zoom < SPECKS) paintSpecks(area, zoom, zoom * ratio);
     else {
-        paintLines(area, level, zoom);
-        paintTitles(area, zoom);
-        if (level < 2) paintBlocks(area, zoom);
-        else paintNodes(area, zoom, level);
+        const level = levelOf(zoom);
+        paintThin(linesIn(area, level, zoom), (level ? 1 : 0.75) / zoom);
+        paintBlocks(area, zoom);
     }
-    if (level > 2) paintLabels(area, level);
-    paintMarks(area, zoom);
-    paintRings(rings, zoom);
+    pen.globalAlpha = 1;
 }
 
-/* --- Frames */
+/* --- What is seen */
 
 const inArea = (b, area) => box.x[b] <= area.right &&
     box.x[b] + box.w[b] >= area.left && box.y[b] <= area.bottom &&
     box.y[b] + box.h[b] >= area.top;
 
+function nodesIn(area) {
+    const list = [];
+    eachInGrid(scene.nodeGrid, scene.nodes.length, area, (i) => {
+        if (inArea(scene.nodes[i], area)) list.push(scene.nodes[i]);
+    });
+    return list;
+}
+
+/** Lines in an area that are not too short to be seen. */
+function linesIn(area, level, zoom) {
+    const {lines, bounds} = scene, seen = [];
+    const trunks = level === 0 && lines.n > TRUNKS ? new Set() : null;
+    eachInGrid(scene.lineGrid, lines.n, area, (i) => {
+        const at = i * 4;
+        if (bounds[at] > area.right || bounds[at + 2] < area.left ||
+            bounds[at + 1] > area.bottom || bounds[at + 3] < area.top) return;
+        const long = bounds[at + 2] - bounds[at] + bounds[at + 3] - bounds[at + 1];
+        if (long * zoom < 2 && level < 2) return;
+        if (trunks) {
+            if (trunks.has(lines.nets[i])) return;
+            trunks.add(lines.nets[i]);
+        }
+        seen.push(i);
+    });
+    return seen;
+}
+
+/* --- Frames and nodes */
+
 function paintFrames(area, zoom) {
-    scene.seenFrames = scene.frames.filter((b) => inArea(b, area) &&
-        box.h[b] * zoom > 3);
     pen.lineWidth = 1;
-    pen.strokeStyle = paints.line;
-    for (const b of scene.seenFrames) {
+    for (const b of scene.frames) {
+        if (!inArea(b, area) || box.h[b] * zoom <= 3) continue;
         pen.fillStyle = paints[`g${Math.min(3, depthOf(b))}`];
         pen.beginPath();
         pen.roundRect(box.x[b] - origin.x, box.y[b] - origin.y, box.w[b], box.h[b], 8);
@@ -78,84 +107,26 @@ function paintFrames(area, zoom) {
     pen.setLineDash([]);
 }
 
-function paintTitles(area, zoom) {
-    const band = bandHeight(zoom), size = levelOf(zoom) > 2 ? 1 : HELD / 12 / zoom;
-    for (const b of scene.seenFrames) {
-        if (band * zoom < 4 || box.y[b] + band < area.top) continue;
-        pen.globalAlpha = dimmed(b);
-        pen.fillStyle = paints[`g${Math.min(3, depthOf(b)) + 1}`];
-        pen.lineWidth = 1;
-        pen.strokeStyle = paints.line;
-        pen.beginPath();
-        const left = box.x[b] - origin.x, top = box.y[b] - origin.y;
-        pen.roundRect(left, top, box.w[b], band, [8, 8, 0, 0]);
-        pen.fill();
-        pen.stroke();
-        const texts = titleTexts(b, zoom);
-        if (!texts.length) continue;
-        const x = left + 10, y = top + band / 2 - 2 * size;
-        strokeChevron([x, y, x + 4.5 * size, y + 4.5 * size, x + 9 * size, y], size);
-        texts.forEach((text) => paintText(text));
-    }
-    pen.globalAlpha = 1;
-}
-
-function strokeChevron(points, size) {
-    pen.strokeStyle = paints.text2;
-    pen.lineWidth = 1.75 * size;
-    pen.lineCap = pen.lineJoin = 'round';
-    pen.beginPath();
-    for (let i = 0; i < 6; i += 2) pen.lineTo(points[i], points[i + 1]);
-    pen.stroke();
-    pen.lineCap = 'butt';
-}
-
-function paintText(text, from = origin) {
-    pen.font = `${text.bold ? 'bold ' : ''}${text.size}px ${FONT}`;
-    pen.textAlign = text.anchor === 'middle' ? 'center' : text.anchor ?? 'start';
-    pen.fillStyle = paints[text.role];
-    pen.fillText(text.text, text.x - from.x, text.y - from.y);
-}
-
-/* --- Nodes */
-
 const DIM = 0.35;
 const dimmed = (b) => (lit && !lit.boxes.has(b) ? DIM : 1);
 
 /** Solid boxes. */
 function paintBlocks(area, zoom) {
     const byColour = new Map();
-    eachInGrid(scene.nodeGrid, scene.nodes.length, area, (i) => {
-        const b = scene.nodes[i];
-        if (!inArea(b, area)) return;
-        const solid = solidOf(i);
-        let lists = byColour.get(solid);
-        if (!lists) byColour.set(solid, lists = {lit: [], dim: []});
-        (dimmed(b) < 1 ? lists.dim : lists.lit).push(b);
-    });
-    for (const [solid, lists] of byColour) {
-        pen.globalAlpha = DIM;
+    for (const b of nodesIn(area))
+        listAt(byColour, `${dimmed(b)} ${solidOf(b)}`).push(b);
+    for (const [key, list] of byColour) {
+        const [alpha, solid] = key.split(' '), line = alpha < 1 ? 0 : 0.75 / zoom;
+        pen.globalAlpha = alpha;
+        pen.fillStyle = paints.nodeline;
+        if (line) for (const b of list) fillBlock(b, line / 2, zoom);
         pen.fillStyle = paints[solid];
-        for (const b of lists.dim) fillBlock(b, 0, zoom);
-        pen.globalAlpha = 1;
-        fillOutlined(lists.lit, paints[solid], zoom);
+        for (const b of list) fillBlock(b, -line / 2, zoom);
     }
-    pen.globalAlpha = 1;
 }
 
 /** The colour of a node far away, kept: there are many. */
-function solidOf(i) {
-    if (!scene.solids[i]) scene.solids[i] = coloursOf(scene.nodes[i]).solid;
-    return scene.solids[i];
-}
-
-function fillOutlined(boxes, ink, zoom) {
-    const line = 0.75 / zoom;
-    pen.fillStyle = paints.nodeline;
-    for (const b of boxes) fillBlock(b, line / 2, zoom);
-    pen.fillStyle = ink;
-    for (const b of boxes) fillBlock(b, -line / 2, zoom);
-}
+const solidOf = (b) => (scene.solids[b] ??= coloursOf(b).solid);
 
 /** The box, larger by `more` on all sides. */
 function fillBlock(b, more, zoom) {
@@ -170,104 +141,23 @@ function fillBlock(b, more, zoom) {
     pen.fill();
 }
 
-function paintNodes(area, zoom, level) {
-    eachInGrid(scene.nodeGrid, scene.nodes.length, area, (i) => {
-        const b = scene.nodes[i];
-        if (!inArea(b, area)) return;
-        pen.globalAlpha = dimmed(b);
-        paintNode(b, zoom, level);
-    });
-    pen.globalAlpha = 1;
+/* --- Lines */
+
+function lineColour(i) {
+    const {nets, ends} = scene.lines;
+    return net.bad[nets[i]] ? 'alarm' : CHANGES[end.change[ends[i]]] || 'edge';
 }
 
-function paintNode(b, zoom, level) {
-    const {fill, bar, stroke, width, dash} = coloursOf(b), form = shapeOf(b);
-    const x = box.x[b] - origin.x, y = box.y[b] - origin.y;
-    const w = box.w[b], h = heightOf(b);
-    pen.strokeStyle = paints[stroke];
-    pen.lineWidth = width;
-    pen.fillStyle = paints[fill];
-    pen.setLineDash(dash ? dash.split(' ').map(Number) : []);
-    for (const by of hasSheets(b) ? [6, 3, 0] : [0]) {
-        pen.beginPath();
-        pen.roundRect(x + by, y + by, w, h, form === 'box' ? 4 : h / 2);
-        pen.fill();
-        pen.stroke();
+function paintThin(list, width) {
+    const {own, ownStart} = scene.lines, half = width / 2;
+    for (const i of list) {
+        pen.globalAlpha = !lit || lit.lines.has(i) ? 1 : DIM;
+        pen.fillStyle = paints[lineColour(i)];
+        for (let p = ownStart[i]; p + 3 < ownStart[i + 1]; p += 2) {
+            const x = Math.min(own[p], own[p + 2]) - origin.x - half;
+            const y = Math.min(own[p + 1], own[p + 3]) - origin.y - half;
+            pen.fillRect(x, y, Math.abs(own[p + 2] - own[p]) + width,
+                Math.abs(own[p + 3] - own[p + 1]) + width);
+        }
     }
-    pen.setLineDash([]);
-    if (bar) {
-        pen.fillStyle = paints[bar];
-        pen.beginPath();
-        pen.roundRect(x, y, 5, h, [4, 0, 0, 4]);
-        pen.fill();
-    }
-    if (form === 'circle') paintSign(b);
-    if (hasChevron(b)) {
-        const {size, ...at} = chevronOf(b, zoom), by = 4.5 * size;
-        const left = at.x - origin.x, middle = at.y - origin.y;
-        strokeChevron([left, middle - by, left + by, middle, left, middle + by], size);
-    }
-    textsOf(b, zoom).forEach((text) => paintText(text));
-}
-
-function paintSign(b) {
-    const path = signPath(b);
-    pen.lineCap = 'round';
-    if (path) strokePath(path, 'text', 1.75);
-    else paintText(signText(b));
-    pen.lineCap = 'butt';
-}
-
-/** Marks keep their size on the screen. */
-function paintMarks(area, zoom) {
-    const size = Math.max(1, 1 / zoom);
-    for (const b of scene.marked) {
-        if (!inArea(b, area)) continue;
-        pen.save();
-        pen.translate(box.x[b] - origin.x, box.y[b] - origin.y);
-        pen.scale(size, size);
-        if (alarmWord(b)) paintPill(alarmWord(b));
-        pen.restore();
-        if (box.change[b]) paintChange(b, size);
-    }
-}
-
-function paintPill(word) {
-    pen.fillStyle = paints.alarm;
-    pen.beginPath();
-    pen.roundRect(-6, -13, 20 + textWidth(word, 11, true) * 1.15, 17, 8.5);
-    pen.fill();
-    pen.fillStyle = paints['on-alarm'];
-    pen.fill(new Path2D(ALARM_SIGN));
-    paintText({text: word, x: 12, y: -0.5, size: 11, bold: true, role: 'on-alarm'},
-        {x: 0, y: 0});
-}
-
-function paintChange(b, size) {
-    pen.save();
-    const at = changeCorner(b);
-    pen.translate(at.x - origin.x, at.y - origin.y);
-    pen.scale(size, size);
-    pen.fillStyle = paints[CHANGES[box.change[b]]];
-    pen.beginPath();
-    pen.arc(0, 0, 7.5, 0, 2 * Math.PI);
-    pen.fill();
-    pen.strokeStyle = paints.surface;
-    pen.lineWidth = 1.75;
-    pen.stroke(new Path2D(CHANGE_SIGNS[box.change[b]]));
-    pen.restore();
-}
-
-function paintRings(rings, zoom) {
-    for (const {b, className, out} of rings) {
-        const by = out / zoom, h = isOpen(b) ? bandHeight(zoom) : box.h[b];
-        pen.strokeStyle = paints.accent;
-        pen.lineWidth = 2 / zoom;
-        pen.setLineDash(className === 'hit' ? [4 / zoom, 2 / zoom] : []);
-        pen.beginPath();
-        pen.roundRect(box.x[b] - by - origin.x, box.y[b] - by - origin.y,
-            box.w[b] + 2 * by, h + 2 * by, 4 + by);
-        pen.stroke();
-    }
-    pen.setLineDash([]);
 }

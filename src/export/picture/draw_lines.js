@@ -60,25 +60,22 @@ function drawLine(i) {
     const bad = net.bad[n] ? ' bad' : change ? ` ${CHANGE_NAMES[change]}` : '';
     const ids = {'data-from': idOf(from[i]), 'data-to': idOf(to[i])};
     if (change) ids['data-change'] = CHANGE_NAMES[change];
-    (scene.crossings.get(i) ?? []).forEach(drawCasing);
-    const edge = shape('path', `edge${bad}`, {...ids,
-        d: linePath(own, ownStart[i], ownStart[i + 1])}, layers.edges);
-    edge.style.setProperty('--w', WIDTHS[net.width[n]]);
-    const arrow = shape('path', `arrow${bad}`, {...ids,
-        d: arrowPath(own, ownStart[i + 1])}, layers.edges);
-    if (end.detached[scene.lines.ends[i]])
-        shape('path', 'detached', {d: detachedPath(own, ownStart[i + 1])},
-            layers.edges);
-    if (change === ADDED)
-        shape('path', 'tick added', {d: tickPath(own, ownStart[i + 1])}, layers.edges);
-    scene.edges.push([edge, arrow]);
+    const list = (scene.crossings.get(i) ?? []).map(drawCasing), stop = ownStart[i + 1];
+    const add = (kind, d, more) => list.push(shape('path', kind, {...more, d}));
+    add(`edge${bad}`, linePath(own, ownStart[i], stop), ids);
+    list[list.length - 1].style.setProperty('--w', WIDTHS[net.width[n]]);
+    add(`arrow${bad}`, arrowPath(own, stop), ids);
+    if (end.detached[scene.lines.ends[i]]) add('detached', detachedPath(own, stop));
+    if (change === ADDED) add('tick added', tickPath(own, stop));
+    return list;
 }
 
 /** The ground under a line that crosses another. */
 function drawCasing({x, y, upright, group: around}) {
     const d = upright ? `M${x} ${y - 5}v10` : `M${x - 5} ${y}h10`;
-    shape('path', 'casing', {d}, layers.edges).style.setProperty('--fill',
-        groundOf(around));
+    const casing = shape('path', 'casing', {d});
+    casing.style.setProperty('--fill', groundOf(around));
+    return casing;
 }
 
 /** The colour inside a group. */
@@ -87,20 +84,19 @@ const groundName = (b) => (b === scene.root ? 'surface'
 const groundOf = (b) => `var(--${groundName(b)})`;
 
 /** A dot where lines of one net part. */
-function drawDots() {
-    for (const {x, y, net: n} of scene.splits)
-        shape('circle', net.bad[n] ? 'dot bad' : 'dot', {cx: x, cy: y, r: 2.6},
-            layers.edges);
-}
+const drawDot = ({x, y, net: n}) => [shape('circle', net.bad[n] ? 'dot bad' : 'dot',
+    {cx: x, cy: y, r: 2.6}, layers.dots)];
 
 function drawLabel(label) {
-    const ground = groundOf(net.group[label.net]), {x, y} = label;
+    const ground = groundOf(net.group[label.net]), {x, y} = label, list = [];
     const add = (text, at, className) => {
         const element = shape('text', className, {x, y: at}, layers.labels);
         element.style.setProperty('--fill', ground);
         element.textContent = text;
+        list.push(element);
     };
-    if (label.slash) shape('path', 'slash', {d: label.slash}, layers.labels);
+    if (label.slash) list.push(shape('path', 'slash', {d: label.slash}, layers.labels));
     add(label.text, y + 11, `edge-label${label.strong ? ' strong' : ''}`);
     if (label.more) add(label.more, y + 25, 'edge-label');
+    return list;
 }

@@ -59,12 +59,9 @@ function paintSpecks(area, zoom, scale) {
     makeSpecks(canvas.width, canvas.height);
     specks.pixels.fill(0);
     linesIn(area, 0, zoom).forEach((i) => setLine(i, scale));
-    eachInGrid(scene.nodeGrid, scene.nodes.length, area, (i) => {
-        const b = scene.nodes[i];
-        if (inArea(b, area))
-            setPixels(box.x[b], box.y[b], box.w[b], box.h[b], scale,
-                inkOf(solidOf(i), dimmed(b)));
-    });
+    for (const b of nodesIn(area))
+        setPixels(box.x[b], box.y[b], box.w[b], box.h[b], scale,
+            inkOf(solidOf(b), dimmed(b)));
     specks.pen.putImageData(specks.image, 0, 0);
     pen.save();
     pen.setTransform(1, 0, 0, 1, 0, 0);

@@ -1,13 +1,12 @@
 
-/* --- draw_svg.js: up to 2,000 nodes as SVG elements, with the classes of docs/svg.md.
-       Shapes and lines are made once for a scene; texts again when the zoom asks for
-       others, and only where they are seen. */
+/* --- draw_svg.js: what is seen as SVG elements, with the classes of docs/svg.md. Shapes
+       and lines are made once; texts again when the zoom asks for others. Of more than
+       2,000 nodes the boxes and lines far away are painted (draw_canvas.js). */
 
 const SVG = 'http://www.w3.org/2000/svg';
 
 let svg, world, layers; // layers: groups, edges, titles, nodes, labels, marks
 let drawn; // elements by box: {group, texts, at: zoom for which they were dressed}
-let litLines = [], litBoxes = [];
 
 function shape(tag, className, attributes, parent) {
     const element = document.createElementNS(SVG, tag);
@@ -24,21 +23,63 @@ function makeSvg() {
 }
 
 function drawScene() {
+    clearSvg(false);
+    if (!scene.painted) showParts(EVERYWHERE, false);
+}
+
+/* --- Which parts have elements: all of a small scene; of a large one those that are
+       seen, far away only titles and marks */
+
+const EVERYWHERE = {left: -Infinity, right: Infinity, top: -Infinity, bottom: Infinity};
+
+let kept; // by kind: what has elements -> a list of them; and whether it is far away
+
+function clearSvg(far) {
     world.replaceChildren();
     layers = {};
-    drawn = new Map();
-    litLines = [];
-    litBoxes = [];
-    svg.classList.remove('dim');
-    if (scene.painted) return;
-    for (const name of ['groups', 'edges', 'titles', 'nodes', 'labels', 'marks'])
+    for (const name of ['groups', 'edges', 'dots', 'titles', 'nodes', 'labels',
+        'marks'])
         layers[name] = shape('g', name, {}, world);
-    scene.frames.forEach(drawFrame);
-    scene.edges = [];
-    for (let i = 0; i < scene.lines.n; i++) drawLine(i);
-    drawDots();
-    scene.nodes.forEach(drawNode);
-    scene.labels.forEach(drawLabel);
+    kept = {far};
+    drawn = new Map();
+    scene.ringKey = '';
+    svg.classList.remove('dim');
+}
+
+/** Makes the elements of what is wanted and has none; takes others away. In `layer` they
+    stay in the order of the list. */
+function keep(kind, wanted, make, layer) {
+    const had = kept[kind] ?? new Map(), now = kept[kind] = new Map();
+    let fresh = false;
+    for (const one of wanted) {
+        fresh ||= !had.has(one);
+        now.set(one, had.get(one) ?? make(one));
+        had.delete(one);
+    }
+    for (const [one, list] of had) {
+        list.forEach((element) => element.remove());
+        if (kind === 'boxes') drawn.delete(one);
+    }
+    if (fresh && layer) layers[layer].append(...[...now.values()].flat());
+    return fresh;
+}
+
+function showParts(area, far) {
+    const {labels, splits, marked} = scene, within = ({x, y}, wide, high) =>
+        x <= area.right && x + wide >= area.left && y <= area.bottom &&
+        y + high >= area.top;
+    if (kept.far !== far) clearSvg(far);
+    const frames = scene.frames.filter((b) => inArea(b, area) &&
+        (!far || bandHeight(view.zoom) * view.zoom >= HELD));
+    let fresh = keep('boxes', far ? frames : [...frames, ...nodesIn(area)], (b) =>
+        (isOpen(b) ? drawFrame(b, far) : drawNode(b)));
+    fresh = keep('lines', far ? [] : linesIn(area, 4, 1).sort((a, b) => a - b), drawLine,
+        'edges') || fresh;
+    keep('dots', far ? [] : splits.filter((one) => within(one, 0, 0)), drawDot);
+    keep('labels', far ? [] : labels.filter((one) => within(one, LABEL_WIDEST, 30)),
+        drawLabel);
+    keep('marks', marked.filter((b) => inArea(b, area)).slice(0, MANY), drawMarks);
+    if (fresh && lit) lightSvg(lit);
 }
 
 /* --- Frames */
@@ -53,10 +94,10 @@ function bandPath(x, y, w, h) {
 const changeOf = (b) => (box.change[b]
     ? {'data-change': CHANGE_NAMES[box.change[b]]} : {});
 
-function drawFrame(b) {
+function drawFrame(b, far) {
     const depth = Math.min(3, depthOf(b));
     const frame = shape('g', 'group', {'data-id': idOf(b), ...changeOf(b)},
-        layers.groups);
+        far ? null : layers.groups);
     frame.style.setProperty('--fill', `var(--g${depth})`);
     shape('rect', 'frame', {x: box.x[b], y: box.y[b], width: box.w[b],
         height: box.h[b], rx: 8}, frame);
@@ -67,8 +108,8 @@ function drawFrame(b) {
         one.style.setProperty('--stroke', `var(--${CHANGES[box.change[b]]})`);
         if (box.change[b] === REMOVED) one.style.setProperty('--dash', GONE);
     }
-    if (box.change[b]) drawChange(b);
     drawn.set(b, {frame, group: title, title: true, at: 0});
+    return [frame, title];
 }
 
 function dressTitle(b, one, zoom) {
@@ -116,8 +157,7 @@ function drawNode(b) {
     const texts = shape('g', 'texts', {}, node);
     drawn.set(b, {group: node, texts, chevron, at: 0});
     colourNode(b, node);
-    if (alarmWord(b)) drawPill(b, alarmWord(b));
-    if (box.change[b]) drawChange(b);
+    return [node];
 }
 
 /** Texts and chevron for a zoom. */
@@ -147,14 +187,32 @@ function drawSign(b, node) {
     else drawText(signText(b), node);
 }
 
+function drawMarks(b) {
+    const word = alarmWord(b), list = word ? [drawPill(b, word)] : [];
+    if (box.change[b]) list.push(drawChange(b));
+    return list.concat((lettersOf.get(b) ?? []).map((one, i) => drawLetter(b, one, i)));
+}
+
+const held = (kind, x, y) => shape('g', `held ${kind}`, {'data-x': x, 'data-y': y},
+    layers.marks);
+
+/** The letter of a panel on the top right corner; several lie side by side. */
+function drawLetter(b, letter, i) {
+    const mark = held('letter', box.x[b] + box.w[b], box.y[b]);
+    mark.style.setProperty('--fill', `var(--p-${letter.toLowerCase()})`);
+    shape('rect', '', {x: -14 - 17 * i, y: -8, width: 16, height: 16, rx: 3}, mark);
+    shape('text', '', {x: -6 - 17 * i, y: 4}, mark).textContent = letter;
+    return mark;
+}
+
 /** A triangle and a word on the top left corner, held at the size of the screen. */
 function drawPill(b, word) {
-    const pill = shape('g', 'held alarm', {'data-x': box.x[b], 'data-y': box.y[b]},
-        layers.marks);
+    const pill = held(isWarning(b) ? 'alarm warning' : 'alarm', box.x[b], box.y[b]);
     shape('rect', '', {x: -6, y: -13, width: 20 + textWidth(word, 11, true) * 1.15,
         height: 17, rx: 8.5}, pill);
     shape('path', '', {d: ALARM_SIGN}, pill);
     shape('text', '', {x: 12, y: -0.5}, pill).textContent = word;
+    return pill;
 }
 
 const ALARM_SIGN = 'M5 -9.5l4.6 8h-9.2z';
@@ -170,10 +228,11 @@ function changeCorner(b) {
 /** +, - or ~ on a disc. */
 function drawChange(b) {
     const {x, y} = changeCorner(b);
-    const mark = shape('g', 'held change', {'data-x': x, 'data-y': y}, layers.marks);
+    const mark = held('change', x, y);
     mark.style.setProperty('--fill', `var(--${CHANGES[box.change[b]]})`);
     shape('circle', '', {r: 7.5}, mark);
     shape('path', '', {d: CHANGE_SIGNS[box.change[b]]}, mark);
+    return mark;
 }
 
 /* --- Each frame of the screen */
@@ -202,20 +261,12 @@ function dressZoom() {
 function dressVisible() {
     const zoom = dressZoom(), level = levelOf(zoom), area = visibleArea();
     const key = level > 2 ? 1 : level === 0 ? 0.1 : zoom;
-    for (const b of scene.frames) {
-        const one = drawn.get(b);
-        if (one.at === key || box.y[b] > area.bottom || box.y[b] + 40 < area.top)
-            continue;
-        dressTitle(b, one, key);
+    for (const [b, one] of drawn) {
+        if (one.at === key || (level < 2 && !one.title) || !inArea(b, area)) continue;
+        if (one.title) dressTitle(b, one, key);
+        else dressNode(b, one, zoom);
         one.at = key;
     }
-    if (level < 2) return; // texts of nodes are hidden
-    eachInGrid(scene.nodeGrid, scene.nodes.length, area, (i) => {
-        const b = scene.nodes[i], one = drawn.get(b);
-        if (one.at === key || !inArea(b, area)) return;
-        dressNode(b, one, zoom);
-        one.at = key;
-    });
 }
 
 function paintSvg() {
@@ -232,7 +283,6 @@ function paintSvg() {
 
 /** Forget all texts: the colour changed, and with it values and fills. */
 function redressSvg() {
-    if (scene.painted) return;
     for (const [b, one] of drawn) {
         one.at = 0;
         if (!one.title) colourNode(b, one.group);
@@ -242,14 +292,10 @@ function redressSvg() {
 /* --- Highlight: lines and neighbours of a box keep their colour */
 
 function lightSvg(lit) {
-    const mark = (on) => litLines.forEach((i) =>
-        scene.edges[i].forEach((one) => one.classList.toggle('lit', on)));
-    mark(false);
-    litBoxes.forEach((b) => drawn.get(b)?.group.classList.remove('lit'));
-    litLines = lit ? [...lit.lines] : [];
-    litBoxes = lit ? [...lit.boxes] : [];
-    mark(true);
-    litBoxes.forEach((b) => drawn.get(b)?.group.classList.add('lit'));
+    svg.querySelectorAll('.lit').forEach((one) => one.classList.remove('lit'));
+    for (const i of lit ? lit.lines : [])
+        kept.lines?.get(i)?.forEach((one) => one.classList.add('lit'));
+    for (const b of lit ? lit.boxes : []) drawn.get(b)?.group.classList.add('lit');
     svg.classList.toggle('dim', Boolean(lit));
 }
 
@@ -263,7 +309,7 @@ function ringSvg(rings) {
         const by = out / view.zoom, round = shapeOf(b) === 'box' ? 4 : box.h[b] / 2;
         shape('rect', `ring ${className}`, {x: box.x[b] - by, y: box.y[b] - by,
             width: box.w[b] + 2 * by, rx: (isOpen(b) ? 8 : round) + by,
-            height: (isOpen(b) ? bandHeight(view.zoom) : box.h[b]) + 2 * by},
+            height: barHeight(b) + 2 * by},
         layers.marks);
     }
 }

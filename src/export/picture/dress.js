@@ -9,7 +9,7 @@ const CHEVRON = 13; // between the inset and the name: a chevron
 const FONT = 'Arial,"Liberation Sans",Arimo,Helvetica,sans-serif';
 const WIDTHS = [1.25, 2, 2.75, 3.5]; // of lines, by size of tensor
 
-let colour = 'family'; // or the name of a metric
+let colour = 'family'; // or the name of a metric; 'numbers': those of marks.js
 let heat = null; // {metric, most, log, step: by box}
 
 /** 4: everything; 3: changed shapes only; 2: names only; 1: solid, titles; 0: far. */
@@ -19,6 +19,8 @@ function levelOf(zoom) {
 
 /** A title's band keeps a height on the screen, as far as the frame has room. */
 const bandHeight = (zoom) => Math.max(BAND, Math.min(40, 15 / zoom));
+/** What a click on a box hits: of a frame its title. */
+const barHeight = (b) => (isOpen(b) ? bandHeight(view.zoom) : box.h[b]);
 
 /* --- Widths of texts */
 
@@ -61,14 +63,16 @@ function valueText(b) {
     if (kind === KIND_VIEW || kind === KIND_INPUT || kind === KIND_OUTPUT ||
         has(b, SIGN)) return '';
     if (!heat && !(box.params[b] > 0) && !has(b, SHARED)) return '';
-    return textOf(box[`${metric}Text`], b);
+    return metricText(metric, b);
 }
+
+const metricOf = (name) => data.metrics.find((one) => one.name === name);
 
 /** In a frame's title, times also have their share. */
 function frameValue(b) {
-    const text = valueText(b), metric = data.metrics.find((one) => one.name === 'time');
-    if (!heat || heat.metric !== 'time' || !text || !(metric?.total > 0)) return text;
-    return `${text}, ${Math.round(100 * box.time[b] / metric.total)}% of run`;
+    const text = valueText(b), total = metricOf('time')?.total;
+    if (!heat || heat.metric !== 'time' || !text || !(total > 0)) return text;
+    return `${text}, ${Math.round(100 * box.time[b] / total)}% of run`;
 }
 
 /** Steps of the shown nodes by a metric: the square root of their share of the largest,
@@ -77,7 +81,8 @@ function makeHeat() {
     heat = null;
     scene.solids = []; // draw_canvas.js: colours by node
     if (colour === 'family') return;
-    heat = {metric: colour, values: box[colour], most: 0, least: 0, log: false};
+    heat = {metric: colour, values: numbers ? numbers.values : box[colour], most: 0,
+        least: 0, log: false};
     const all = scene.nodes.filter(isHot).map((b) => heat.values[b]);
     all.sort((a, b) => a - b);
     if (!all.length) return;
@@ -122,12 +127,9 @@ function coloursOf(b) {
     const dash = box.change[b] === REMOVED ? GONE : box.shape[b] === PILL ? '3 2.5'
         : has(b, NOT_CALLED) ? '1.5 2' : '';
     if (box.change[b]) [stroke, width] = [CHANGES[box.change[b]], 1.75];
-    if (has(b, CARRIES) && !has(b, MADE)) [stroke, width] = ['alarm', 1.75];
+    if (carries(b)) [stroke, width] = ['alarm', 1.75];
     return {fill, solid, bar, stroke, width, dash};
 }
-
-/** The word of an alarm's pill; empty: none. */
-const alarmWord = (b) => (has(b, RAISED) ? 'raised' : has(b, MADE) ? 'NaN' : '');
 
 /** circle, pill or box. */
 function shapeOf(b) {

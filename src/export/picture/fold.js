@@ -6,9 +6,8 @@ let current = NONE; // has the keys
 let selected = NONE, hovered = NONE;
 let lit = null; // {boxes, lines} that keep their colour; null: all do
 let byKey = false; // the current box was reached with the keyboard
-let hits = []; // boxes that the search found
 
-const isOpen = (i) => opened[i] === 1 && isGroup(i);
+const isOpen = (i) => opened[i] === 1 && box.size[i] > 1;
 
 /** Place and draw anew: something was opened or folded, or the root is another. */
 function arrange(root = scene ? scene.root : 0) {
@@ -21,19 +20,22 @@ function arrange(root = scene ? scene.root : 0) {
     drawScene();
     drawMinimap();
     drawLegend();
-    labelFoldButton();
+    options.onScene?.();
     relight();
     paintLater();
 }
 
 /* --- Opening and folding */
 
-/** Set some groups; the box `keep` stays under the pointer or where it was. */
+/** Set some groups; the box `keep` stays under the pointer or where it was. What the data
+    does not contain is asked for. */
 function setOpen(list, open, keep, pointer) {
     const before = keep !== NONE && box.w[keep] ? toStage(box.x[keep], box.y[keep])
         : null;
-    const places = seenPlaces();
+    const places = seenPlaces(), missing = list.filter((i) => open && box.hidden[i]);
     for (const i of list) opened[i] = open ? 1 : 0;
+    if (missing.length) options.onMore?.(missing.map(idOf));
+    if (missing.length === list.length && missing.length) return;
     arrange();
     const anchor = keep === NONE ? NONE : shownFor(keep);
     if (!before || anchor === NONE) return;
@@ -43,13 +45,12 @@ function setOpen(list, open, keep, pointer) {
     holdView();
     slideFrom(places);
     announce();
-    saveState();
+    changed();
 }
 
 /** If the pointer is no longer over the box, its middle goes there. */
 function keepUnder(b, pointer) {
-    const at = toGraph(pointer.x, pointer.y), w = box.w[b];
-    const h = isOpen(b) ? bandHeight(view.zoom) : box.h[b];
+    const at = toGraph(pointer.x, pointer.y), w = box.w[b], h = barHeight(b);
     if (at.x < box.x[b] || at.x > box.x[b] + w) view.x += box.x[b] + w / 2 - at.x;
     if (at.y < box.y[b] || at.y > box.y[b] + h) view.y += box.y[b] + h / 2 - at.y;
 }
@@ -72,8 +73,13 @@ function toggleMany(list) {
 
 const withBelow = (list) => list.flatMap((b) => [b, ...groupsIn(b)]);
 
-const toggleAll = () => toggleMany(groupsIn(scene.root));
 const allOpen = () => groupsIn(scene.root).every(isOpen);
+
+function toggleAll() {
+    const list = groupsIn(scene.root);
+    if (list.some((i) => box.hidden[i])) options.onMore?.(['*']);
+    else toggleMany(list);
+}
 
 /** Groups beside the current one. */
 function siblings() {
@@ -89,68 +95,84 @@ function sameClass() {
         .filter((b) => isGroup(b) && className(b) === wanted);
 }
 
-/* --- Going in and up */
+/* --- Going in and up, unless someone else does it */
 
 function goIn(b) {
-    if (!isGroup(b)) return;
+    if (!isGroup(b) || options.onIn?.(about(b)) || box.hidden[b]) return;
     const from = current;
     opened[b] = 1;
     current = selected = NONE;
     arrange(b);
     arriveAt(startView());
-    drawPath();
+    options.onRoot?.();
     if (from !== NONE) setCurrent(scene.nodes[0] ?? NONE, true);
-    saveState();
+    changed();
 }
 
 function goTo(root) {
     const inner = scene.root;
     current = selected = NONE;
     arrange(root);
-    drawPath();
+    options.onRoot?.();
     Object.assign(view, startView());
     const at = shownFor(inner);
     if (at !== NONE) {
         setCurrent(at, true);
         reveal(at, true);
     }
-    saveState();
+    changed();
 }
 
-const goUp = () => scene.root !== 0 && goTo(box.parent[scene.root]);
+const goUp = () => (scene.root ? goTo(box.parent[scene.root]) : options.onUp?.());
+
+/** Open what is around a box; false: nothing changed. */
+function openAround(b) {
+    let any = false;
+    for (let at = box.parent[b]; at > scene.root; at = box.parent[at])
+        if (!opened[at]) any = opened[at] = 1;
+    if (any) arrange();
+    return Boolean(any);
+}
 
 /** Show a box wherever it is: open what is around it, bring it into view. */
 function goToBox(b) {
     if (!contains(scene.root, b) || b === scene.root) {
         arrange(0);
-        drawPath();
+        options.onRoot?.();
     }
-    let changed = false;
-    for (let at = box.parent[b]; at > scene.root; at = box.parent[at])
-        if (!opened[at]) {
-            opened[at] = 1;
-            changed = true;
-        }
-    if (changed) arrange();
+    openAround(b);
     setCurrent(b, true);
     reveal(b, true);
-    saveState();
+    changed();
 }
+
+const changed = () => options.onChange?.();
+
+/** What callbacks are told of a box. */
+const about = (b) => (b === NONE ? null : {id: idOf(b), name: nameOf(b),
+    around: nameAround(b), group: isGroup(b), call: box.number[b]});
 
 /* --- Current, selected, lit */
 
 function setCurrent(b, key) {
+    const before = selected;
     current = b;
     byKey = Boolean(key) && b !== NONE;
     if (b !== NONE) selected = b;
+    if (selected !== before) options.onSelect?.(about(selected), byKey);
     announce();
     relight();
     paintLater();
 }
 
+function clearCurrent() {
+    selected = NONE;
+    setCurrent(NONE);
+    options.onSelect?.(null);
+}
+
 /** Tell a screen reader which box is current. */
 function announce() {
-    const now = document.getElementById('now');
     now.setAttribute('aria-label', current === NONE ? '' : fullName(current));
     if (current === NONE) stage.removeAttribute('aria-activedescendant');
     else stage.setAttribute('aria-activedescendant',
@@ -173,70 +195,11 @@ function litBy(b) {
     return {boxes, lines};
 }
 
+const hasFocus = () => document.activeElement === stage;
+
 function relight() {
-    const b = hovered !== NONE ? hovered
-        : byKey && document.activeElement === stage ? current : NONE;
+    const b = hovered !== NONE ? hovered : byKey && hasFocus() ? current : NONE;
     lit = b === NONE ? null : litBy(b);
-    if (!scene.painted) lightSvg(lit);
+    lightSvg(lit);
     paintLater();
-}
-
-/** Boxes that show matches; kept until the scene or the search changes. */
-function shownHits() {
-    if (scene.hitsOf !== hits) {
-        scene.hitsOf = hits;
-        scene.shownHits = [...new Set(hits.map(shownFor))]
-            .filter((b) => b !== NONE);
-    }
-    return scene.shownHits;
-}
-
-/** Rings: matches of the search, the selected box, the one with the keys. */
-function rings() {
-    const list = [], area = visibleArea();
-    for (const b of shownHits()) {
-        if (list.length >= MANY) break;
-        if (inArea(b, area)) list.push({b, className: 'hit', out: 2});
-    }
-    if (selected !== NONE) list.push({b: selected, className: 'selected', out: 1});
-    if (byKey && current !== NONE && document.activeElement === stage)
-        list.push({b: current, className: 'focus', out: 5});
-    return list;
-}
-
-/* --- The address: which root, what is open, where the view is. A page in a frame may
-       have no address to write to. */
-
-let saving = 0;
-
-function saveState() {
-    clearTimeout(saving);
-    saving = setTimeout(() => {
-        const changed = groupsIn(0).filter((i) => (opened[i] === 1) !== startsOpen(i));
-        const parts = [];
-        if (scene.root) parts.push(`at=${scene.root}`);
-        if (changed.length && changed.length < 200)
-            parts.push(`open=${changed.join('.')}`);
-        parts.push(`view=${[view.x, view.y].map(Math.round)},${view.zoom.toFixed(3)}`);
-        try {
-            history.replaceState(null, '', `#${parts.join('&')}`);
-        } catch {
-            return; // sandboxed
-        }
-    }, 300);
-}
-
-const startsOpen = (i) => (box.flags[i] & FLAG_OPEN) !== 0;
-
-/** The root and the view of the address; wrong numbers are ignored. */
-function loadState() {
-    const parts = new URLSearchParams(location.hash.slice(1));
-    const valid = (i) => Number.isInteger(i) && i >= 0 && i < box.n && isGroup(i);
-    for (const i of (parts.get('open') ?? '').split('.').map(Number))
-        if (parts.get('open') && valid(i)) opened[i] ^= 1;
-    const root = Number(parts.get('at') ?? 0);
-    const [x, y, zoom] = (parts.get('view') ?? '').split(',').map(Number);
-    const good = [x, y, zoom].every(Number.isFinite) && zoom > 0;
-    return {root: valid(root) ? root : 0,
-        view: good ? {x, y, zoom: holdZoom(zoom)} : null};
 }

@@ -1,15 +1,19 @@
 'use strict';
-/* The script of a graph's page: these files joined into one, in this order.
+/* A graph that one can walk in: these files share one scope, in this order. mount.js is
+   the door: mountGraph(element, data, options). They are a module of the page
+   (src/page), and with search.js, address.js and graph_page.js the script of a file.
      graph_data.js    the numbers and texts of all boxes, as html.c wrote them
      place.js, place_columns.js, place_labels.js, place_lines.js   coordinates of what
                       is shown: the twin of plan_place() and plan_route() in src/layout
      scene.js         what is shown, found by position; trunks.js shared parts of lines
      dress.js         shapes, colours and texts of a box at a zoom
-     draw_svg.js, draw_lines.js   up to 2,000 boxes; draw_canvas.js,
-                      draw_canvas_lines.js, draw_specks.js more
+     draw_svg.js, draw_lines.js   what is seen; draw_canvas.js, draw_specks.js what is
+                      far away, of more than 2,000 boxes
      view.js, motion.js   pan and zoom; fold.js open, fold, go in and up
-     tips.js, search.js, minimap.js, legend.js
-     keys.js, mouse.js, graph_page.js   what the reader does; the start
+     tips.js, minimap.js, legend.js
+     keys.js, mouse.js   what the reader does
+     marks.js         what others know: panels, alarms, numbers, matches of a search
+     mount.js         begins, changes and ends it
    Names and texts come from models: they are set with textContent, never as HTML. */
 
 const FLAG_OPEN = 1, FLAG_SIDE = 2, FLAG_STRETCH = 4; // as in layout.h
@@ -114,8 +118,9 @@ function linkTables() {
     }
 }
 
-function readData() {
-    data = JSON.parse(document.getElementById('data').textContent);
+function readData(given) {
+    data = given;
+    trackY = null; // place.js: room for other boxes
     box = decodeTable(data.boxes);
     net = decodeTable(data.nets);
     end = decodeTable(data.ends);
@@ -126,19 +131,47 @@ function readData() {
     findParents();
     linkTables();
     if (data.sideways) turnSizes();
+    names = null;
 }
 
 /* --- Boxes */
 
+let names = null; // full name of a module -> its boxes, in the order of its calls
+
 const textOf = (column, i) => data.texts[column[i]];
-const isGroup = (i) => box.size[i] > 1;
+const isGroup = (i) => box.size[i] > 1 || box.hidden[i] > 0;
 const idOf = (i) => data.ids[i];
+const nameOf = (i) => textOf(box.at, i); // of its module; empty: it is none
 const has = (i, flag) => (box.marks[i] & flag) !== 0;
 
 /** The boxes directly inside. */
 function inside(i) {
     const list = [];
     for (let at = i + 1; at < box.end[i]; at = box.end[at]) list.push(at);
+    return list;
+}
+
+/** The full name of the innermost module around a box, or its own. */
+function nameAround(b) {
+    let at = b;
+    while (at > 0 && !nameOf(at)) at = box.parent[at];
+    return at > 0 ? nameOf(at) : '';
+}
+
+/** The boxes of a module: one for each of its calls. */
+function boxesOf(name) {
+    if (!names) {
+        names = new Map();
+        for (let i = 1; i < box.n; i++)
+            if (nameOf(i)) listAt(names, nameOf(i)).push(i);
+    }
+    return names.get(name) ?? [];
+}
+
+/** The list of a key; a new one if there is none. */
+function listAt(map, key) {
+    let list = map.get(key);
+    if (!list) map.set(key, list = []);
     return list;
 }
 

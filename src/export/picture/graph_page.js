@@ -1,25 +1,9 @@
 
-/* --- graph_page.js: the bar, the theme, printing, the start. */
+/* --- graph_page.js: the file of a graph: its bar, theme, help; the start. */
 
 const THEME = 'torchoscope-theme';
 
-let pathBar, zoomText, foldButton, toast, toastTimer = 0;
-
-function icon(d) {
-    const svgIcon = shape('svg', 'i', {viewBox: '0 0 14 14', 'aria-hidden': 'true'});
-    shape('path', '', {d}, svgIcon);
-    return svgIcon;
-}
-
-function button(label, content, onclick) {
-    const element = make('button', 'btn');
-    element.type = 'button';
-    element.setAttribute('aria-label', label);
-    element.title = label;
-    element.append(content);
-    element.onclick = onclick;
-    return element;
-}
+let pathBar, foldButton, toast, help, colourMenu, toastTimer = 0;
 
 /** One line at the bottom, for four seconds. */
 function say(text) {
@@ -45,38 +29,45 @@ function isDark() {
     return asked ? asked === 'dark' : matchMedia('(prefers-color-scheme:dark)').matches;
 }
 
-function themeChanged() {
-    readColours();
-    drawMinimap();
-    paintLater();
-}
-
 function switchTheme() {
     const other = isDark() ? 'light' : 'dark';
     storedTheme(other);
     document.documentElement.dataset.theme = other;
-    themeChanged();
 }
 
-/* --- The path of the root */
+/* --- The bar */
 
 /** Names from the model to the root; those above the file's own root lead nowhere. */
 function drawPath() {
-    const chain = [];
-    for (let at = scene.root; at !== NONE; at = box.parent[at]) chain.unshift(at);
-    const parts = (data.title ? [data.title] : data.path).map((name) => ({name}));
-    parts[parts.length - 1].at = 0;
-    for (const at of chain.slice(1)) parts.push({name: textOf(box.full, at), at});
-    if (parts.length > 6) parts.splice(2, parts.length - 5, {name: '\u2026'});
+    const parts = (data.title ? [data.title] : data.path).map((text) => ({text}));
+    parts[parts.length - 1].open = () => goTo(0);
+    parts.push(...path());
+    if (parts.length > 6) parts.splice(2, parts.length - 5, {text: '\u2026'});
     pathBar.replaceChildren();
-    parts.forEach(({name, at}, i) => {
+    parts.forEach(({text, open}, i) => {
         if (i) pathBar.append(make('span', 'then', '\u203a'));
         const last = i === parts.length - 1;
-        const part = make(last || at === undefined ? 'span' : 'button', 'part', name);
+        const part = make(last || !open ? 'span' : 'button', 'part', text);
         if (last) part.setAttribute('aria-current', 'page');
-        else if (at !== undefined) part.onclick = () => goTo(at);
+        else if (open) part.onclick = open;
         pathBar.append(part);
     });
+}
+
+function makeColourMenu() {
+    const label = make('label', 'menu', 'Colour');
+    colourMenu = make('select');
+    for (const [value, title] of [['family', 'op family'],
+        ...data.metrics.filter((one) => one.colour !== false)
+            .map((one) => [one.name, one.title])]) {
+        const option = make('option', '', title);
+        option.value = value;
+        colourMenu.append(option);
+    }
+    colourMenu.value = data.colour;
+    colourMenu.onchange = () => setColour(colourMenu.value);
+    label.append(colourMenu);
+    return label;
 }
 
 function makeBar() {
@@ -103,104 +94,79 @@ function labelFoldButton() {
     foldButton.setAttribute('aria-label', label);
 }
 
-function makeCorner() {
-    const corner = make('div', 'corner'), zoom = make('div', 'zoom');
-    zoomText = make('span', 'dim');
-    zoom.append(button('Zoom in (+)', icon('M7 2v10M2 7h10'), () => zoomMiddle(1.25)),
-        button('Zoom out (-)', icon('M2 7h10'), () => zoomMiddle(0.8)),
-        button('Fit (Space)', icon('M2 5V2h3M9 2h3v3M12 9v3H9M5 12H2V9'), fit),
-        zoomText);
-    corner.append(makeMinimap(), zoom);
-    stage.append(corner);
+/* --- Keys */
+
+const KEY_NAMES = {' ': 'Space', Escape: 'Esc', ArrowUp: 'Up', ArrowDown: 'Down',
+    ArrowLeft: 'Left', ArrowRight: 'Right'};
+const KEY_SIGNS = {Up: '\u2191', Down: '\u2193', Left: '\u2190', Right: '\u2192',
+    '-': '\u2212'};
+
+function closeOne() {
+    if (!help.hidden) toggleHelp();
+    else if (hits.length && tip.hidden) clearSearch();
+    else escape();
 }
 
-/* --- Drawing */
+const pageKeys = [
+    [['/'], 'search', () => field.select()],
+    [['n'], 'next match', () => nextHit(1)],
+    [['N'], 'match before', () => nextHit(-1)],
+    [['?'], 'this help', () => toggleHelp()],
+    ...keyTable.map((one) => (one[0][0] === 'Esc' ? [one[0], one[1], closeOne] : one)),
+];
 
-function paint() {
-    if (scene.painted) paintCanvas(rings());
-    else {
-        paintSvg();
-        ringSvg(rings());
-    }
-    paintMinimap();
-    zoomText.textContent = view.zoom < 0.01 ? '<1%' : `${Math.round(view.zoom * 100)}%`;
-    if (tipBox !== NONE && !tip.hidden) placeTip(tipBox);
+function press(event) {
+    const own = event.target.closest('button,select,input,a');
+    const key = KEY_NAMES[event.key] ?? event.key;
+    const found = pageKeys.find(([names]) => names.includes(key));
+    if (event.ctrlKey || event.metaKey || event.altKey || !found) return;
+    if (own && (own.tagName !== 'BUTTON' || key === 'Enter' || key === 'Space')) return;
+    event.preventDefault();
+    if (!help.hidden && key !== 'Esc' && key !== '?') toggleHelp();
+    if (key !== '/' && key !== '?') stage.focus({preventScroll: true});
+    runKey(found[2], key);
 }
 
-/** A canvas is printed as it is seen, in the colours of paper. */
-function paintForPaper(begin) {
-    const {dataset} = document.documentElement, kept = dataset.theme;
-    if (begin) dataset.theme = 'light';
-    readColours();
-    if (begin) {
-        if (kept) dataset.theme = kept;
-        else delete dataset.theme;
+function makeHelp() {
+    help = make('div', 'help');
+    help.setAttribute('role', 'dialog');
+    help.setAttribute('aria-label', 'Keys');
+    help.tabIndex = -1;
+    help.hidden = true;
+    const list = make('dl');
+    for (const [names, what] of pageKeys) {
+        const term = make('dt');
+        names.forEach((one) => term.append(make('kbd', '', KEY_SIGNS[one] ?? one)));
+        list.append(term, make('dd', '', what));
     }
-    paintCanvas([]);
-    if (!begin) paintLater();
+    help.append(make('b', '', 'Keys'), list, make('p', 'dim',
+        'Mouse: click a title or a chevron to fold and open, double-click a folded ' +
+        'box to go in, drag to move, wheel to zoom.'));
+    return help;
 }
 
-/** Paper gets the whole graph, in light colours, with all texts. */
-function printGraph(begin) {
-    if (scene.painted) {
-        paintForPaper(begin);
-        return;
-    }
-    if (!begin) {
-        svg.removeAttribute('viewBox');
-        paintLater();
-        return;
-    }
-    const kept = {...view};
-    Object.assign(view, {x: 0, y: 0, zoom: 1});
-    lightSvg(null);
-    svg.setAttribute('viewBox', `0 0 ${scene.width} ${scene.height}`);
-    scene.frames.forEach((b) => dressTitle(b, drawn.get(b), 1));
-    scene.nodes.forEach((b) => dressNode(b, drawn.get(b), 1));
-    drawn.forEach((one) => (one.at = 1));
-    paintSvg();
-    ringSvg([]);
-    Object.assign(view, kept);
+/** The focus goes to the list, so that a screen reader reads it, and back. */
+function toggleHelp() {
+    help.hidden = !help.hidden;
+    (help.hidden ? stage : help).focus({preventScroll: true});
 }
 
 /* --- Start */
 
-function listen() {
-    listenToPointers();
-    addEventListener('keydown', press);
-    stage.addEventListener('focus', relight);
-    stage.addEventListener('blur', relight);
-    addEventListener('resize', () => {
-        holdView();
-        paintLater();
-    });
-    matchMedia('(prefers-color-scheme:dark)').onchange = themeChanged;
-    addEventListener('beforeprint', () => printGraph(true));
-    addEventListener('afterprint', () => printGraph(false));
-}
-
 function start() {
-    readData();
-    stage = document.getElementById('stage');
-    legend = document.getElementById('legend');
     toast = document.getElementById('toast');
-    stage.setAttribute('aria-label', `Graph of ${data.path.join(' ')}. ` +
-        'Arrow keys move, question mark lists all keys.');
-    opened = Uint8Array.from(box.flags, (flags) => flags & FLAG_OPEN);
-    colour = data.colour;
-    makeCanvas();
-    makeSvg();
-    makeTip();
-    makeBar();
-    makeCorner();
-    stage.append(makeHelp());
-    readColours();
-    const state = loadState();
-    arrange(state.root);
-    drawPath();
-    Object.assign(view, state.view ?? startView());
-    listen();
-    paint();
+    mountGraph(document.getElementById('stage'),
+        JSON.parse(document.getElementById('data').textContent), {
+            legend: document.getElementById('legend'), say,
+            onRoot: drawPath, onScene: labelFoldButton, onChange: saveState,
+            onPress: () => help.hidden || toggleHelp(),
+            begin() {
+                makeBar();
+                stage.append(makeHelp());
+                return loadState();
+            },
+        });
+    addEventListener('keydown', press);
     document.body.dataset.ready = 'yes';
 }
 

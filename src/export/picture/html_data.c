@@ -1,8 +1,4 @@
-/* The data of the page: everything that the script needs to place, draw and describe
- * any box, open or not. */
-#include <math.h>
-#include <stdio.h>
-
+/* The data of the page: lines, groups and all that is not a box (html_boxes.c). */
 #include "base/base.h"
 #include "export/look/look.h"
 #include "export/look/tokens.h"
@@ -17,102 +13,6 @@
         return (expression);                                                           \
     }
 #define INDEX(number) ((number) == PLAN_NONE ? -1 : (int64_t)(number))
-
-/* --- Boxes */
-
-#define BOX   (&html->diagram->boxes[i])
-#define PLAN  (&html->plan->boxes[i])
-#define TEXTS (&html->picture->boxes[i])
-
-COLUMN(box_size, PLAN->end - i)
-COLUMN(box_flags, PLAN->flags)
-COLUMN(box_kind, BOX->kind)
-COLUMN(box_family, BOX->family)
-COLUMN(box_change, BOX->change)
-COLUMN(box_marks, BOX->flags)
-COLUMN(box_shape, TEXTS->shape)
-COLUMN(box_width, PLAN->width)
-COLUMN(box_height, PLAN->height)
-COLUMN(box_gap, PLAN->gap)
-COLUMN(box_rank, PLAN->rank)
-COLUMN(box_last, (int64_t)PLAN->last - PLAN->rank)
-COLUMN(box_column, PLAN->column)
-COLUMN(box_name, html_text(html, TEXTS->name))
-COLUMN(box_full, html_text(html, BOX->name))
-COLUMN(box_detail, html_text(html, TEXTS->detail))
-COLUMN(box_calls_text, html_text(html, TEXTS->calls))
-COLUMN(box_same, BOX->n_same)
-COLUMN(box_number, BOX->number)
-COLUMN(box_calls, BOX->n_calls)
-COLUMN(box_ops, BOX->n_ops)
-COLUMN(box_line, html_text(html, BOX->line))
-
-/* Class and arguments, a line each. */
-static int64_t box_words(struct html *html, uint32_t i)
-{
-    const struct diagram_box *box = BOX;
-
-    for (uint32_t k = 0; k < box->n_words; k++) {
-        if (k > 0)
-            buf_char(&html->spare, '\n');
-        escape_terminal(&html->spare, html->diagram->words[box->words + k]);
-    }
-    return html_spare(html);
-}
-
-static const struct html_column box_columns[] = {
-    {"size", box_size},     {"flags", box_flags},   {"kind", box_kind},
-    {"family", box_family}, {"change", box_change}, {"marks", box_marks},
-    {"shape", box_shape},   {"width", box_width},   {"height", box_height},
-    {"gap", box_gap},       {"rank", box_rank},     {"last", box_last},
-    {"column", box_column}, {"name", box_name},     {"full", box_full},
-    {"detail", box_detail}, {"words", box_words},   {"callsText", box_calls_text},
-    {"same", box_same},     {"number", box_number}, {"calls", box_calls},
-    {"ops", box_ops},       {"line", box_line},
-};
-
-static int64_t metric_text(struct html *html, uint32_t i)
-{
-    diagram_value(&html->spare, html->diagram, i, (enum diagram_metric)html->metric);
-    return html_spare(html);
-}
-
-/* Numbers for heat and shares, and the texts that people read. */
-static void put_metric(struct html *html, enum diagram_metric metric)
-{
-    const char *name = diagram_metric_name(metric);
-    int digits = metric == DIAGRAM_PARAMS || metric == DIAGRAM_FLOPS ? 15 : 7;
-    char text_name[32];
-    struct html_column text = {text_name, metric_text};
-
-    out_printf(html->out, ",\"%s\":[", name);
-    for (uint32_t i = 0; i < html->plan->n_boxes; i++) {
-        double value = html->diagram->boxes[i].metric[metric];
-
-        out_printf(html->out, "%s%.*g", i > 0 ? "," : "", digits,
-                   isfinite(value) ? value : -1);
-    }
-    out_char(html->out, ']');
-    snprintf(text_name, sizeof text_name, "%sText", name);
-    html->metric = (uint8_t)metric;
-    html_column(html, &text, html->plan->n_boxes);
-}
-
-static void put_boxes(struct html *html)
-{
-    html_table(html, "boxes", html->plan->n_boxes, box_columns, COUNT_OF(box_columns));
-    for (enum diagram_metric m = 0; m < DIAGRAM_METRICS; m++)
-        if (m == DIAGRAM_PARAMS || html->diagram->has[m])
-            put_metric(html, m);
-    out_text(html->out, "},\n\"ids\":[");
-    for (uint32_t i = 0; i < html->plan->n_boxes; i++) {
-        out_text(html->out, i > 0 ? "," : "");
-        escape_terminal(&html->spare, html->diagram->boxes[i].id);
-        look_json(html->out, buf_span(&html->spare));
-        buf_clear(&html->spare);
-    }
-    out_char(html->out, ']');
-}
 
 /* --- Nets and their ends */
 
@@ -303,6 +203,12 @@ static void put_metrics(struct html *html)
         out_char(html->out, '}');
         first = false;
     }
+    if (html_backward(html) >= 0) {
+        out_printf(html->out,
+                   ",{\"name\":\"backward\",\"title\":\"backward\","
+                   "\"colour\":false,\"total\":%.7g,\"totalText\":\"\"}",
+                   html_backward(html));
+    }
     out_char(html->out, ']');
 }
 
@@ -354,7 +260,7 @@ static void put_head(struct html *html)
     const struct diagram *diagram = html->diagram;
     const struct picture_wanted *wanted = html->picture->wanted;
 
-    out_text(html->out, "{\"path\":[");
+    out_text(html->out, "{\"torchoscope\":1,\"kind\":\"picture\",\"path\":[");
     for (uint32_t i = 0; i < diagram->n_path; i++) {
         out_text(html->out, i > 0 ? "," : "");
         escape_terminal(&html->spare, diagram->path[i]);
@@ -366,6 +272,8 @@ static void put_head(struct html *html)
         put_string(html, "title", str_of(wanted->title));
     put_string(html, "facts", diagram->facts);
     put_string(html, "note", diagram->note);
+    out_printf(html->out, ",\n\"level\":\"%s\"",
+               graph_level_name(diagram->wanted.level));
     out_printf(html->out, ",\n\"colour\":\"%s\",\"sideways\":%s",
                diagram_metric_name(wanted->color), wanted->sideways ? "true" : "false");
     put_words(html, "kinds", DIAGRAM_KINDS, kind_word);
@@ -376,12 +284,12 @@ static void put_head(struct html *html)
     put_style(html);
 }
 
-int html_data(struct html *html, struct err *err)
+static int put_data(struct html *html, struct err *err)
 {
     if (intern_init(&html->texts, &html->arena) < 0)
         return arena_err(&html->arena, "the page", err);
     put_head(html);
-    put_boxes(html);
+    html_boxes(html);
     html_table(html, "nets", html->plan->n_nets, net_columns, COUNT_OF(net_columns));
     out_char(html->out, '}');
     html_table(html, "ends", html->plan->n_ends, end_columns, COUNT_OF(end_columns));
@@ -397,4 +305,24 @@ int html_data(struct html *html, struct err *err)
     if (html->arena.spent || html->spare.bad)
         return arena_err(&html->arena, "the page", err);
     return 0;
+}
+
+int picture_data(struct out *out, struct diagram *diagram,
+                 const struct picture_wanted *wanted, struct err *err)
+{
+    struct picture_wanted page = *wanted;
+    struct picture picture;
+    struct html html = {
+        .out = out, .picture = &picture, .diagram = diagram, .plan = &diagram->plan};
+    int status;
+
+    page.shapes = true; /* the reader may choose other colours */
+    if (picture_init_places(&picture, diagram, &page, err) < 0)
+        return -1;
+    arena_init(&html.arena, 0);
+    status = put_data(&html, err);
+    buf_release(&html.spare);
+    arena_release(&html.arena);
+    picture_release(&picture);
+    return status;
 }

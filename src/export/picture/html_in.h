@@ -16,11 +16,15 @@ struct html {
     struct intern texts;
     struct buf spare;
     uint32_t *list;
-    uint8_t metric; /* enum diagram_metric: of the column being written */
+    uint8_t
+        metric; /* enum diagram_metric: of the column being written; DIAGRAM_METRICS:
+                       the backward time */
 };
 
-/* All data as one JSON object. */
-int html_data(struct html *html, struct err *err);
+/* The table of boxes and their ids. */
+void html_boxes(struct html *html);
+/* Time of the backward of all that is drawn, in ns; negative: unknown. */
+double html_backward(struct html *html);
 
 /* The number of a text, invisible characters escaped. */
 int64_t html_text(struct html *html, struct str raw);

@@ -211,8 +211,8 @@ static int place_all(struct picture *picture, struct err *err)
     return picture->wanted->sideways ? place_on_page(picture, true, err) : 0;
 }
 
-int picture_init(struct picture *picture, struct diagram *diagram,
-                 const struct picture_wanted *wanted, struct err *err)
+int picture_init_places(struct picture *picture, struct diagram *diagram,
+                        const struct picture_wanted *wanted, struct err *err)
 {
     *picture = (struct picture){.diagram = diagram, .wanted = wanted};
     arena_init(&picture->arena, MEMORY);
@@ -220,8 +220,7 @@ int picture_init(struct picture *picture, struct diagram *diagram,
     if (find_colours(picture, err) < 0 || picture_fit(picture, err) < 0 ||
         picture_fit_labels(picture, err) < 0 ||
         plan_order(&diagram->plan, &picture->arena, err) < 0 ||
-        picture_fit_end_labels(picture, err) < 0 || place_all(picture, err) < 0 ||
-        picture_route(picture, err) < 0)
+        picture_fit_end_labels(picture, err) < 0 || place_all(picture, err) < 0)
         goto fail;
     if (picture->arena.spent) {
         arena_err(&picture->arena, "the picture", err);
@@ -232,6 +231,18 @@ int picture_init(struct picture *picture, struct diagram *diagram,
 fail:
     picture_release(picture);
     return -1;
+}
+
+int picture_init(struct picture *picture, struct diagram *diagram,
+                 const struct picture_wanted *wanted, struct err *err)
+{
+    if (picture_init_places(picture, diagram, wanted, err) < 0)
+        return -1;
+    if (picture_route(picture, err) < 0) {
+        picture_release(picture);
+        return -1;
+    }
+    return 0;
 }
 
 void picture_release(struct picture *picture)

@@ -1,16 +1,5 @@
 
-/* --- keys.js: everything by keyboard, and the page that lists the keys. */
-
-const KEYS_HELP = [
-    ['\u2191 \u2193 \u2190 \u2192', 'along the lines; to boxes beside, to the frame'],
-    ['Enter', 'go into a folded box; fold an open one'], ['Backspace', 'go up'],
-    ['z', 'open or fold in place'], ['Z', 'open or fold everything'],
-    ['s S', 'open or fold siblings; and all below them'],
-    ['o O', 'open or fold the same class; and all below'],
-    ['Space', 'fit the whole graph'], ['+ \u2212 0', 'zoom in, out, 100%'],
-    ['h j k l', 'move the picture'], ['/', 'search'],
-    ['n N', 'next match, the one before'],
-    ['y', 'copy the path of the box'], ['?', 'this help'], ['Esc', 'close, clear']];
+/* --- keys.js: everything by keyboard. */
 
 /* --- Walking */
 
@@ -116,82 +105,51 @@ function enter() {
     else showTip(current);
 }
 
+/** false: there was nothing to close. */
 function escape() {
-    if (!help.hidden) toggleHelp();
-    else if (!tip.hidden) hideTip();
-    else if (hits.length) clearSearch();
-    else {
-        setCurrent(NONE);
-        selected = NONE;
-    }
+    if (!tip.hidden) hideTip();
+    else if (current !== NONE || selected !== NONE) clearCurrent();
+    else return false;
     paintLater();
+    return true;
 }
 
 async function copyPath() {
     if (current === NONE) return;
     try {
         await navigator.clipboard.writeText(idOf(current));
-        say(`copied ${idOf(current)}`);
+        options.say(`copied ${idOf(current)}`);
     } catch {
-        say(idOf(current)); // a page in a frame may not write to the clipboard
+        options.say(idOf(current)); // a page in a frame may not write to the clipboard
     }
 }
 
 const STEP = 60; // px
 
-const keys = {
-    ArrowDown: () => arrow(true, true), ArrowUp: () => arrow(true, false),
-    ArrowRight: () => arrow(false, true), ArrowLeft: () => arrow(false, false),
-    Enter: enter, Backspace: goUp, Escape: escape, ' ': fit,
-    '+': () => zoomMiddle(1.25), '=': () => zoomMiddle(1.25),
-    '-': () => zoomMiddle(0.8), 0: () => zoomMiddle(1 / view.zoom),
-    z: () => current !== NONE && toggle(isGroup(current) ? current
-        : box.parent[current]),
-    Z: toggleAll,
-    s: () => toggleMany(siblings()), S: () => toggleMany(withBelow(siblings())),
-    o: () => toggleMany(sameClass()), O: () => toggleMany(withBelow(sameClass())),
-    h: () => panBy(-STEP, 0), l: () => panBy(STEP, 0),
-    k: () => panBy(0, -STEP), j: () => panBy(0, STEP),
-    '/': () => field.select(), n: () => nextHit(1), N: () => nextHit(-1),
-    y: copyPath, '?': toggleHelp,
-};
+/** THE TABLE of keys: [names, what they do, what runs with the name of the key]. */
+const keyTable = [
+    [['Up', 'Down', 'Left', 'Right'], 'along the lines; to boxes beside, to the frame',
+        (key) => arrow(/Up|Down/.test(key), /Down|Right/.test(key))],
+    [['Enter'], 'go into a folded box; fold an open one', enter],
+    [['Backspace'], 'go up', goUp],
+    [['z'], 'open or fold in place', () => current !== NONE &&
+        toggle(isGroup(current) ? current : box.parent[current])],
+    [['Z'], 'open or fold everything', toggleAll],
+    [['s'], 'open or fold siblings', () => toggleMany(siblings())],
+    [['S'], 'siblings and all below them', () => toggleMany(withBelow(siblings()))],
+    [['o'], 'open or fold the same class', () => toggleMany(sameClass())],
+    [['O'], 'the same class and all below', () => toggleMany(withBelow(sameClass()))],
+    [['Space'], 'fit the whole graph', fit],
+    [['+', '=', '-'], 'zoom in and out', (key) => zoomMiddle(key === '-' ? 0.8 : 1.25)],
+    [['0'], '100%', () => zoomMiddle(1 / view.zoom)],
+    [['h', 'j', 'k', 'l'], 'move the picture', (key) => panBy(
+        {h: -STEP, l: STEP}[key] ?? 0, {k: -STEP, j: STEP}[key] ?? 0)],
+    [['y'], 'copy the path of the box', copyPath],
+    [['Esc'], 'close, clear', escape],
+];
 
-function press(event) {
-    const {key} = event, own = event.target.closest('button,select,input,a');
-    if (event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(keys, key))
-        return;
-    if (own && (own.tagName !== 'BUTTON' || key === 'Enter' || key === ' ')) return;
-    event.preventDefault();
-    if (!help.hidden && key !== 'Escape' && key !== '?') toggleHelp();
-    if (key !== '/' && key !== '?') stage.focus({preventScroll: true});
-    if (key !== 'Escape' && key !== 'Enter') hideTip();
-    keys[key](event);
-}
-
-/* --- Help */
-
-let help;
-
-function makeHelp() {
-    help = make('div', 'help');
-    help.setAttribute('role', 'dialog');
-    help.setAttribute('aria-label', 'Keys');
-    help.tabIndex = -1;
-    help.hidden = true;
-    const list = make('dl');
-    for (const [key, what] of KEYS_HELP) {
-        const term = make('dt');
-        key.split(' ').forEach((one) => term.append(make('kbd', '', one)));
-        list.append(term, make('dd', '', what));
-    }
-    help.append(make('b', '', 'Keys'), list, make('p', 'dim',
-        'Mouse: click a title or a chevron to fold and open, double-click a folded ' +
-        'box to go in, drag to move, wheel to zoom.'));
-    return help;
-}
-
-/** The focus goes to the list, so that a screen reader reads it, and back. */
-function toggleHelp() {
-    help.hidden = !help.hidden;
-    (help.hidden ? stage : help).focus({preventScroll: true});
+/** Runs a key; what the graph says of a box goes away with the box. */
+function runKey(run, key) {
+    if (key !== 'Esc' && key !== 'Enter') hideTip();
+    return run(key);
 }

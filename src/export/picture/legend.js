@@ -1,7 +1,7 @@
 
 /* --- legend.js: the strip below: what the colours and lines mean. */
 
-let legend, colourMenu;
+let legend;
 
 function swatch(name, fill, bar, dashed) {
     const entry = make('span', 'entry'), sign = make('i', dashed ? 'sw dashed' : 'sw');
@@ -24,7 +24,7 @@ function familyEntries() {
 
 /** Quantity, steps, the largest value and how the steps are spaced. */
 function heatEntries() {
-    const metric = data.metrics.find((one) => one.name === heat.metric);
+    const metric = metricOf(heat.metric) ?? {title: numbers.title, totalText: '\u2013'};
     const ramp = make('span', 'ramp');
     for (let i = 0; i < 9; i++) {
         const step = make('i');
@@ -33,7 +33,7 @@ function heatEntries() {
     }
     const most = scene.nodes.find((b) => heat.values[b] === heat.most);
     const largest = most === undefined ? '\u2013'
-        : textOf(box[`${heat.metric}Text`], most);
+        : metricText(heat.metric, most);
     const how = heat.log ? 'logarithmic steps' : 'square-root steps';
     const entry = make('span', 'entry');
     entry.append(make('b', '', metric.title), ' ', heat.log ? '' : '0', ramp, largest);
@@ -54,7 +54,7 @@ function changeEntry(change) {
 
 function drawLegend() {
     const entries = heat ? heatEntries() : familyEntries();
-    if (scene.lines.nets.some((n) => net.bad[n])) {
+    if (scene.lines.nets.some((n) => net.bad[n]) || [...scene.nodes].some(carries)) {
         const entry = make('span', 'entry bad');
         entry.append(make('i', 'stroke'), 'carries NaN or Inf');
         entries.push(entry);
@@ -66,25 +66,4 @@ function drawLegend() {
     if (scene.nodes.some(hasSheets))
         entries.push(make('span', 'entry', 'stacked: equal blocks, folded into one'));
     legend.replaceChildren(...entries);
-}
-
-function makeColourMenu() {
-    const label = make('label', 'menu', 'Colour');
-    colourMenu = make('select');
-    for (const [value, title] of [['family', 'op family'],
-        ...data.metrics.map((one) => [one.name, one.title])]) {
-        const option = make('option', '', title);
-        option.value = value;
-        colourMenu.append(option);
-    }
-    colourMenu.value = colour;
-    colourMenu.onchange = () => {
-        colour = colourMenu.value;
-        makeHeat();
-        redressSvg();
-        drawLegend();
-        paintLater();
-    };
-    label.append(colourMenu);
-    return label;
 }

@@ -28,8 +28,42 @@ function onChevron(b, at, touch) {
 
 const isControl = (event) => event.target.closest('.tip,.corner,.help');
 
+/** A box can be dragged elsewhere, as the name of its module: a part of the page that
+    lies over it is what the browser drags. */
+let handle;
+
+function makeHandle() {
+    handle = make('div', 'handle');
+    handle.draggable = true;
+    handle.ondragstart = (event) => {
+        pointers.clear();
+        hideTip();
+        event.dataTransfer.effectAllowed = 'copy';
+        for (const type of ['text/plain', 'application/x-torchoscope-place'])
+            event.dataTransfer.setData(type, handle.dataset.name);
+        options.onDrag?.(handle.dataset.name);
+    };
+    handle.hidden = true;
+    return handle;
+}
+
+function placeHandle(b) {
+    const name = options.onDrag && b !== NONE ? nameOf(b) : '';
+    handle.hidden = !name;
+    if (!name) return;
+    const at = toStage(box.x[b], box.y[b]);
+    handle.dataset.name = handle.textContent = name;
+    Object.assign(handle.style, {left: `${at.x}px`, top: `${at.y}px`,
+        width: `${box.w[b] * view.zoom}px`, height: `${barHeight(b) * view.zoom}px`});
+}
+
 function pointerDown(event) {
     if (isControl(event) || event.button > 0) return;
+    if (event.target === handle) {
+        pressed = {...position(event), moved: false};
+        pointers.set(event.pointerId, pressed);
+        return;
+    }
     const at = position(event);
     pointers.set(event.pointerId, at);
     stage.setPointerCapture(event.pointerId);
@@ -40,9 +74,13 @@ function pointerDown(event) {
 function pointerMove(event) {
     const at = position(event), before = pointers.get(event.pointerId);
     if (!before) {
-        if (!isControl(event)) hover(boxUnder(event));
+        if (!isControl(event)) {
+            hover(boxUnder(event));
+            placeHandle(event.pointerType === 'mouse' ? hovered : NONE);
+        }
         return;
     }
+    if (event.target === handle) return;
     pointers.set(event.pointerId, at);
     if (pointers.size === 2) {
         movePinch();
@@ -72,20 +110,19 @@ function pointerUp(event) {
     pressed = null;
     pinch = 0;
     if (click) clicked(event);
-    else saveState();
+    else changed();
 }
 
 function clicked(event) {
     const b = boxUnder(event), at = position(event);
     const touch = event.pointerType === 'touch';
     stage.focus({preventScroll: true});
-    if (!help.hidden) toggleHelp();
-    setCurrent(b, false);
+    options.onPress?.();
+    if (b === NONE) clearCurrent();
+    else setCurrent(b, false);
     if (touch) tipLater(b); // no hover
-    if (b === NONE) {
-        selected = NONE;
-        hideTip();
-    } else if (isOpen(b)) toggle(b, at);
+    if (b === NONE) hideTip();
+    else if (isOpen(b)) toggle(b, at);
     else if (isGroup(b) && (onChevron(b, at, touch) || box.shape[b] === PILL))
         toggle(b, at);
 }
@@ -104,6 +141,7 @@ function hover(b) {
     stage.style.cursor = pointer;
     if (b === hovered) return;
     hovered = b;
+    options.onHover?.(about(b));
     tipLater(b);
     relight();
 }
@@ -122,15 +160,15 @@ function wheel(event) {
             zoomAt(Math.exp(-by * (event.ctrlKey ? 0.01 : 0.002)), at.x, at.y);
         }
     }
-    saveState();
+    changed();
 }
 
 function listenToPointers() {
-    stage.addEventListener('pointerdown', pointerDown);
-    stage.addEventListener('pointermove', pointerMove);
-    stage.addEventListener('pointerup', pointerUp);
-    stage.addEventListener('pointercancel', pointerUp);
-    stage.addEventListener('pointerleave', () => hover(NONE));
-    stage.addEventListener('dblclick', doubleClicked);
-    stage.addEventListener('wheel', wheel, {passive: false});
+    listen(stage, 'pointerdown', pointerDown);
+    listen(stage, 'pointermove', pointerMove);
+    listen(stage, 'pointerup', pointerUp);
+    listen(stage, 'pointercancel', pointerUp);
+    listen(stage, 'pointerleave', () => hover(NONE));
+    listen(stage, 'dblclick', doubleClicked);
+    listen(stage, 'wheel', wheel, {passive: false});
 }

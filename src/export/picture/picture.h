@@ -6,7 +6,8 @@
  *   fit.c        sizes of boxes, texts that fit into them, colours (picture_in.h)
  *   init.c, one_page.c   places everything; closes groups until it fits one page
  *   svg*.c, pdf*.c, dot.c, mermaid.c, png.c   one form each
- *   html.c, *.js, *.css   the interactive file; place.js is the twin of layout/place */
+ *   html*.c, *.js, *.css   the interactive file; place.js is the twin of layout/place.
+ *                mount.js is the door of the scripts that the page of a server shares */
 #ifndef EXPORT_PICTURE_PICTURE_H
 #define EXPORT_PICTURE_PICTURE_H
 
@@ -56,5 +57,10 @@ const struct picture_form *picture_form_of(const char *path, struct err *err);
 int picture_write(const struct picture_form *form, const char *path,
                   struct diagram *diagram, const struct picture_wanted *wanted,
                   struct err *err);
+
+/* The data of the interactive picture (html_in.h, docs/json.md) as one JSON object: for
+ * html.c and for the page of a server. */
+int picture_data(struct out *out, struct diagram *diagram,
+                 const struct picture_wanted *wanted, struct err *err);
 
 #endif

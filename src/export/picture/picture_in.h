@@ -117,6 +117,9 @@ struct picture {
 int picture_init(struct picture *picture, struct diagram *diagram,
                  const struct picture_wanted *wanted, struct err *err);
 void picture_release(struct picture *picture);
+/* The same without lines: the order, and which groups are open. */
+int picture_init_places(struct picture *picture, struct diagram *diagram,
+                        const struct picture_wanted *wanted, struct err *err);
 
 /* The distances of a picture in this direction. */
 struct plan_style picture_style(const struct picture_wanted *wanted);
@@ -152,7 +155,8 @@ const char *picture_ground(const struct picture *picture, uint32_t group, int de
 
 static inline bool picture_is_group(const struct picture *picture, uint32_t box)
 {
-    return picture->diagram->plan.boxes[box].end > box + 1;
+    return picture->diagram->plan.boxes[box].end > box + 1 ||
+           picture->diagram->boxes[box].n_hidden > 0;
 }
 /* Drawn as a frame. */
 static inline bool picture_is_frame(const struct picture *picture, uint32_t box)

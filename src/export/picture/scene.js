@@ -90,11 +90,8 @@ function addToGrid(grid, i, left, top, right, bottom) {
         return;
     }
     for (let y = y1; y <= y2; y++)
-        for (let x = x1; x <= x2; x++) {
-            const key = y * grid.across + x, list = grid.cells.get(key);
-            if (list) list.push(i);
-            else grid.cells.set(key, [i]);
-        }
+        for (let x = x1; x <= x2; x++)
+            listAt(grid.cells, y * grid.across + x).push(i);
 }
 
 /** Calls visit(i) once for everything in a cell that the area touches. */
@@ -143,14 +140,9 @@ function indexScene() {
 function linkLines() {
     const {lines} = scene;
     scene.linesOf = new Map();
-    const add = (b, i) => {
-        const list = scene.linesOf.get(b);
-        if (list) list.push(i);
-        else scene.linesOf.set(b, [i]);
-    };
     for (let i = 0; i < lines.n; i++) {
-        add(lines.from[i], i);
-        if (lines.to[i] !== lines.from[i]) add(lines.to[i], i);
+        listAt(scene.linesOf, lines.from[i]).push(i);
+        if (lines.to[i] !== lines.from[i]) listAt(scene.linesOf, lines.to[i]).push(i);
     }
 }
 
@@ -160,8 +152,7 @@ function makeScene(root) {
     scene = {root, ...size, frames, nodes, lines, labels: listLabels(lines)};
     scene.index = new Map(nodes.map((b, i) => [b, i]));
     scene.painted = nodes.length > MANY;
-    scene.marked = [...frames, ...nodes].filter((b) =>
-        box.change[b] || (alarmWord(b) && !isOpen(b)));
+    findMarked();
     cutTrunks();
     findCrossings();
     indexScene();

@@ -5,13 +5,6 @@ const TIP_MS = 120;
 
 let tip, tipTimer = 0, tipBox = NONE;
 
-function make(tag, className, text) {
-    const element = document.createElement(tag);
-    if (className) element.className = className;
-    if (text !== undefined) element.textContent = text;
-    return element;
-}
-
 /** Nets of the box's group that end at it, or start from it. */
 function netsOf(b, incoming) {
     const g = groupOf[box.parent[b]], list = [];
@@ -63,25 +56,36 @@ function classOf(b) {
     return isEnd(b) ? words.join(' ') : words[0];
 }
 
-/** Arguments: "stride 2" is key and value, "3" has a dash as its key. */
+/* Defaults that torch does not print. */
+const SILENT = new RegExp('^(transposed=False|groups=1|padding_mode="zeros"|' +
+    '(output_)?padding=\\(0(, 0)*,?\\)|dilation=(1|\\(1(, 1)*,?\\)))$');
+
+/** Arguments as torch prints them, "64, kernel_size=(3, 3)", or else those of the class
+    line, "stride 2". What has no key gets a dash. */
 function argumentRows(b) {
     if (isEnd(b)) return [];
-    return textOf(box.words, b).split('\n').slice(1).filter(Boolean).map((word) => {
-        const space = word.indexOf(' ');
-        return space > 0 ? [word.slice(0, space), word.slice(space + 1)]
-            : ['\u2013', word];
+    const torch = textOf(box.extra, b), words = torch
+        ? torch.match(/(?:\([^()]*\)|\[[^[\]]*\]|'[^']*'|[^,])+/g)
+        : textOf(box.words, b).split('\n').slice(1);
+    const told = words.map((one) => one.trim());
+    return told.filter((one) => one && !SILENT.test(one)).map((word) => {
+        const [, key, value] = word.match(torch ? /^(\w+)=(.*)$/s : /^(\S+) (.*)$/s) ??
+            [0, '\u2013', word];
+        return [key, /^\([\d, ]+\)$/.test(value)
+            ? value.match(/\d+/g).join('\u00d7') : value];
     });
 }
 
 /** "8.42ms, 4% of forward"; counts in full, in brackets if they are tied. */
 function metricRow(metric, b) {
-    const text = textOf(box[`${metric.name}Text`], b);
+    const text = metricText(metric.name, b);
     const value = box[metric.name][b];
     if (!text || value < 0) return null;
-    if (metric.name === 'time') {
+    if (metric.name === 'time' || metric.name === 'backward') {
+        const name = metric.name === 'time' ? 'forward' : 'backward';
         const percent = Math.round(100 * value / metric.total);
         const share = percent ? `${percent}%` : 'under 1%';
-        return ['forward', metric.total > 0 ? `${text}, ${share} of forward` : text];
+        return [name, metric.total > 0 ? `${text}, ${share} of ${name}` : text];
     }
     const counted = metric.name === 'params' || metric.name === 'flops';
     return [metric.title, counted ? text.replace(/^(\(?)[\d.]+[A-Z]?(\)?)$/,
@@ -109,6 +113,7 @@ function tipRows(b) {
     if (box.calls[b] > 1) rows.push(['call', `${box.number[b]} of ${box.calls[b]}`]);
     if (box.ops[b] > 1) rows.push(['operations', String(box.ops[b])]);
     if (textOf(box.line, b)) rows.push(['source', textOf(box.line, b)]);
+    if (numbers) rows.push([numbers.title, metricText('numbers', b)]);
     return rows.concat(whereRows(b));
 }
 
@@ -124,6 +129,7 @@ function fillTip(b) {
     tip.replaceChildren(head, list);
     for (const [flag, note] of NOTES)
         if (has(b, flag)) tip.append(make('p', 'note', note));
+    for (const note of options.notes?.(nameOf(b)) ?? []) tip.append(make('p', 'note', note));
     if (isGroup(b)) {
         tip.append(make('p', 'hint', isOpen(b) ? 'z folds it'
             : 'z opens it here, Enter goes in'));
@@ -138,8 +144,7 @@ function placeTip(b) {
     if (x + width > stageWidth()) x = at.x - width - 12;
     if (x < 4) x = Math.max(4, Math.min(stageWidth() - width - 4, at.x));
     const below = x < right && x > at.x - width;
-    const band = (isOpen(b) ? BAND : box.h[b]) * view.zoom;
-    const y = below ? at.y + band + 8 : at.y;
+    const y = below ? at.y + barHeight(b) * view.zoom + 8 : at.y;
     tip.style.left = `${x}px`;
     const lowest = stageHeight() - tip.offsetHeight - 4;
     tip.style.top = `${Math.max(4, Math.min(lowest, y))}px`;
@@ -170,5 +175,5 @@ function makeTip() {
     tip.hidden = true;
     tip.onpointerenter = () => clearTimeout(tipTimer);
     tip.onpointerleave = () => tipLater(NONE);
-    stage.append(tip);
+    return tip;
 }

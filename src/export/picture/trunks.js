@@ -46,8 +46,7 @@ function cutTrunks() {
     const {lines} = scene, p = lines.points, bySource = new Map();
     const own = [], ownStart = [0], splits = new Map();
     for (let i = 0; i < lines.n; i++) {
-        let earlier = bySource.get(lines.from[i]);
-        if (!earlier) bySource.set(lines.from[i], earlier = []);
+        const earlier = listAt(bySource, lines.from[i]);
         const shared = sharedPart(lines, i, earlier);
         let first = lines.start[i];
         if (shared) {
@@ -112,8 +111,7 @@ function findCrossings() {
                 sameValue(one.line, other.line)) continue;
             const upright = one.line > other.line;
             const line = upright ? one.line : other.line;
-            if (!scene.crossings.has(line)) scene.crossings.set(line, []);
-            scene.crossings.get(line).push({x: one.at, y: other.at, upright,
+            listAt(scene.crossings, line).push({x: one.at, y: other.at, upright,
                 group: groupAt(one.at, other.at)});
         }
     }

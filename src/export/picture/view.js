@@ -90,7 +90,7 @@ function startView() {
 
 /** Bring a box into view: no further than needed, or to the middle. */
 function reveal(b, centre) {
-    const w = box.w[b], h = isOpen(b) ? bandHeight(view.zoom) : box.h[b];
+    const w = box.w[b], h = barHeight(b);
     if (centre) {
         const zoom = Math.max(view.zoom, 0.9);
         const to = viewOf(box.x[b], box.y[b], w, h, zoom);

@@ -1,7 +1,7 @@
-/* attribute_tree_in.h - the attributes of an object, as a tree that is loaded level by
+/* attribute_tree.h - the attributes of an object, as a tree that is loaded level by
  * level: from the live object at a place, or from the values in a file. */
-#ifndef EXPLORER_ATTRIBUTE_TREE_IN_H
-#define EXPLORER_ATTRIBUTE_TREE_IN_H
+#ifndef FACTS_OBJECTS_ATTRIBUTE_TREE_H
+#define FACTS_OBJECTS_ATTRIBUTE_TREE_H
 
 #include "base/arena.h"
 #include "rows/show.h"
@@ -40,5 +40,8 @@ void attribute_tree_release(struct attribute_tree *tree);
 int attribute_open(struct attribute_tree *tree, struct attribute_node *node,
                    struct err *err);
 void attribute_close(struct attribute_tree *tree, struct attribute_node *node);
+
+/* Why the object at a place has no attributes to show. */
+const char *attribute_why_none(const struct model *model, uint32_t place);
 
 #endif

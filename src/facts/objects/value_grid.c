@@ -1,4 +1,4 @@
-#include "facts/value_grid.h"
+#include "facts/objects/value_grid.h"
 
 #include <math.h>
 
@@ -18,14 +18,6 @@ struct value_grid_window {
     bool more_rows, more_columns; /* more than shown */
 };
 
-/* The last dimension before `dim` that is not a single index, or -1. */
-static int dim_before(const struct slice *slice, int dim)
-{
-    while (--dim >= 0 && slice->dims[dim].single)
-        ;
-    return dim;
-}
-
 static void pass_by(struct slice_dim *dim, uint64_t n)
 {
     n = dim->n == 0 ? 0 : n < dim->n ? n : dim->n - 1;
@@ -44,13 +36,7 @@ static int choose(struct value_grid_window *window, const struct value_grid *gri
     if (slice_parse(slice, grid->slice, tensor_shape(grid->model, tensor), tensor->rank,
                     err) < 0)
         return -1;
-    window->across = dim_before(slice, slice->rank);
-    window->down = window->across < 0 ? -1 : dim_before(slice, window->across);
-    for (int i = 0; i < slice->rank; i++)
-        if (i != window->across && i != window->down && slice->dims[i].n > 1) {
-            slice->dims[i].n = 1;
-            slice->dims[i].single = true;
-        }
+    slice_plane(slice, &window->down, &window->across);
     window->rows = window->columns = 1;
     if (window->across >= 0) {
         struct slice_dim *dim = &slice->dims[window->across];

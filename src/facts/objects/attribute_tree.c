@@ -1,4 +1,4 @@
-#include "explorer/attribute_tree_in.h"
+#include "facts/objects/attribute_tree.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -367,4 +367,18 @@ void attribute_close(struct attribute_tree *tree, struct attribute_node *node)
 {
     node->open = false;
     remember(tree, node, false);
+}
+
+const char *attribute_why_none(const struct model *model, uint32_t place)
+{
+    const struct object *object;
+
+    if (model->kind[place] == PLACE_VALUE)
+        return "a plain value: Details shows all of it";
+    object = place_object(model, place);
+    if (model->kind[place] == PLACE_GROUP && place_first(model, place) != NO_PLACE)
+        return "its content is in the tree";
+    if (!object || object->guessed || model->flags[0] & PLACE_STATE_DICT)
+        return "not recorded: a state_dict has only tensors";
+    return "no attributes except modules and tensors, which are in the tree";
 }

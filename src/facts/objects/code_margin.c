@@ -1,8 +1,9 @@
-/* The margin of the Code panel: the shapes of one call. Each inner call and each
+/* The margin of source code: the shapes of one call. Each inner call and each
  * operation recorded the line that made it. */
+#include "facts/objects/code.h"
+
 #include <string.h>
 
-#include "explorer/code_in.h"
 #include "facts/run_text.h"
 #include "rows/op_words.h"
 #include "text/text.h"

@@ -1,0 +1,2 @@
+
+export {mountGraph};

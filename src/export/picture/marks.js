@@ -1,0 +1,105 @@
+
+/* --- marks.js: what others know of the boxes: panels, alarms of a training, numbers by
+       place, matches of a search. All of them name modules. */
+
+let panels = []; // names; the first is A
+let alarms = new Map(); // name -> {word, made, warn}
+let hits = []; // boxes that a search found
+
+let lettersOf = new Map(), alarmOf = new Map(); // by shown box
+
+/** The box of a name, or of the module around it; NONE. */
+function boxNamed(name) {
+    for (let at = name; at; at = at.slice(0, Math.max(0, at.lastIndexOf('.'))))
+        if (boxesOf(at).length) return boxesOf(at)[0];
+    return NONE;
+}
+
+/** Which shown boxes have marks: letters the module's own, alarms also groups that are
+    closed around it. */
+function findMarked() {
+    lettersOf = new Map();
+    alarmOf = new Map();
+    panels.forEach((name, i) => boxesOf(name).forEach((b) => {
+        if (box.w[b] > 0) listAt(lettersOf, b).push('ABCDE'[i]);
+    }));
+    for (const [name, alarm] of alarms)
+        for (const b of boxesOf(name).map(shownFor)) {
+            const known = b === NONE ? alarm : alarmOf.get(b);
+            if (!known || (known.warn && !alarm.warn) || (!known.made && alarm.made))
+                alarmOf.set(b, alarm);
+        }
+    scene.marked = [...scene.frames, ...scene.nodes].filter((b) => lettersOf.has(b) ||
+        box.change[b] || (alarmWord(b) && (!isOpen(b) || alarmOf.has(b))));
+}
+
+/** The word of an alarm's pill; empty: none. */
+function alarmWord(b) {
+    const alarm = alarmOf.get(b);
+    if (has(b, RAISED)) return 'raised';
+    if (alarm && (alarm.made || alarm.warn)) return alarm.word;
+    return has(b, MADE) ? 'NaN' : '';
+}
+
+const isWarning = (b) => !has(b, MADE | RAISED) && Boolean(alarmOf.get(b)?.warn);
+
+/** Does it carry what another box made? */
+const carries = (b) => (has(b, CARRIES) && !has(b, MADE)) ||
+    (alarmOf.has(b) && !alarmWord(b));
+
+function remark() {
+    findMarked();
+    drawScene();
+    relight();
+}
+
+/* --- Numbers by module: {title, numbers: Map, text: (number) => string} */
+
+let numbers = null; // {title, values: by box, text}
+
+/** By a metric of the data, 'family', or numbers that the caller has. */
+function setColour(wanted) {
+    numbers = null;
+    if (typeof wanted !== 'string') {
+        const values = new Float64Array(box.n).fill(-1);
+        for (const [name, value] of wanted.numbers)
+            for (const b of boxesOf(name)) values[b] = value;
+        numbers = {...wanted, values};
+    }
+    colour = numbers ? 'numbers' : wanted === 'family' || box[wanted] ? wanted : 'family';
+    makeHeat();
+    redressSvg();
+    drawLegend();
+    paintLater();
+}
+
+/** The text of a metric's value. */
+function metricText(metric, b) {
+    if (metric !== 'numbers') return textOf(box[`${metric}Text`], b);
+    return numbers.values[b] < 0 ? '\u2013' : numbers.text(numbers.values[b]);
+}
+
+/* --- Rings */
+
+/** Boxes that show matches; kept until the scene or the search changes. */
+function shownHits() {
+    if (scene.hitsOf !== hits) {
+        scene.hitsOf = hits;
+        scene.shownHits = [...new Set(hits.map(shownFor))]
+            .filter((b) => b !== NONE);
+    }
+    return scene.shownHits;
+}
+
+/** Rings: matches of the search, the selected box, the one with the keys. */
+function rings() {
+    const list = [], area = visibleArea();
+    for (const b of shownHits()) {
+        if (list.length >= MANY) break;
+        if (inArea(b, area)) list.push({b, className: 'hit', out: 2});
+    }
+    if (selected !== NONE) list.push({b: selected, className: 'selected', out: 1});
+    if (byKey && current !== NONE && hasFocus())
+        list.push({b: current, className: 'focus', out: 5});
+    return list;
+}

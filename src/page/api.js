@@ -1,0 +1,131 @@
+/* api.js - questions to the server, each asked once for a version of its file. A page
+   made by `torchoscope export` has the answers in it, as JSON in #answers: an object from
+   `name?file=1&place=3` (arguments sorted by name) to the document. */
+
+const stored = document.getElementById('answers');
+const answers = stored ? JSON.parse(stored.textContent) : null;
+export const isStatic = answers !== null;
+
+const MOST = 80; // documents kept
+const cache = new Map(); // address -> {version, promise}, the newest last
+const versions = new Map(); // file -> {version, model}
+/* Their answers change with the model and its alarms, not with each step. */
+const LASTING = new Set(['rows', 'info', 'graph', 'code', 'check']);
+const listeners = new Set();
+
+/** A sentence for the reader; status: of HTTP, 0 without an answer. */
+export class AskError extends Error {
+    constructor(message, status) {
+        super(message);
+        this.status = status;
+        if (!status) this.title = 'Not connected';
+    }
+}
+
+function keptToken() {
+    const values = new URLSearchParams(location.search), given = values.get('token');
+    if (given === null) return sessionStorage.getItem('torchoscope-token') || '';
+    sessionStorage.setItem('torchoscope-token', given);
+    values.delete('token');
+    const rest = String(values);
+    history.replaceState(null, '', location.pathname + (rest ? `?${rest}` : '') + location.hash);
+    return given;
+}
+
+let secret = '';
+try {
+    secret = keptToken();
+} catch { /* nothing can be stored here */ }
+
+/** The token of an address as printed by the server, or the token alone. */
+export function setToken(text) {
+    const found = /[?&]token=([^&#\s]+)/.exec(text);
+    secret = found ? decodeURIComponent(found[1]) : text.trim();
+    try {
+        sessionStorage.setItem('torchoscope-token', secret);
+    } catch { /* then until the page is loaded again */ }
+}
+
+/** Calls fn(status) for each answer: 200, 403, 0 (no connection) ... */
+export function onStatus(fn) {
+    listeners.add(fn);
+}
+
+const tell = (status) => listeners.forEach((fn) => fn(status));
+
+/** fetch with the token; throws AskError. */
+export async function get(path, options = {}) {
+    let answer;
+    try {
+        answer = await fetch(path, {cache: 'no-store', ...options,
+            headers: secret ? {'X-Torchoscope-Token': secret} : {}});
+    } catch (error) {
+        if (error.name === 'AbortError') throw error;
+        tell(0);
+        throw new AskError('torchoscope does not answer.', 0);
+    }
+    tell(answer.status);
+    if (answer.ok) return answer;
+    let sentence = `The server answered ${answer.status}.`;
+    try {
+        sentence = (await answer.json()).error || sentence;
+    } catch { /* not JSON: a proxy's */ }
+    throw new AskError(sentence, answer.status);
+}
+
+function query(params) {
+    const values = new URLSearchParams();
+    for (const key of Object.keys(params).sort()) {
+        const value = params[key];
+        if (value === null || value === undefined || value === '' || value === false) continue;
+        values.set(key, Array.isArray(value) ? value.join(',') : value === true ? '1' : value);
+    }
+    return String(values);
+}
+
+function answered(name, key) {
+    const found = answers[key];
+    if (found) return Promise.resolve(found);
+    return Promise.reject(new AskError('This page is a file: it does not contain that. ' +
+        'torchoscope serve shows everything.', 404));
+}
+
+/** The document of a question; the same promise while its file does not change. */
+export function ask(name, params = {}) {
+    const key = `${name}?${query(params)}`;
+    if (isStatic) return answered(name, key);
+    const now = versions.get(params.file), kept = cache.get(key);
+    const version = now && (LASTING.has(name) && now.model !== undefined ? now.model :
+        now.version);
+    cache.delete(key);
+    if (kept && kept.version === version) {
+        cache.set(key, kept);
+        return kept.promise;
+    }
+    const promise = get(`api/${key}`).then((answer) => answer.json());
+    cache.set(key, {version, promise});
+    promise.catch(() => cache.get(key)?.promise === promise && cache.delete(key));
+    if (cache.size > MOST) cache.delete(cache.keys().next().value);
+    return promise;
+}
+
+/** From live.js: answers about this file are as new as these versions. */
+export function setVersion(file, version, model) {
+    versions.set(file, {version, model});
+}
+
+/** Offers bytes as a file. */
+export function save(blob, name) {
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(blob);
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}
+
+/** Saves what a route answers: download('export', {file, form: 'csv'}). */
+export async function download(path, params) {
+    const answer = await get(`${path}?${query(params)}`);
+    const said = /filename="?([^";]+)/.exec(answer.headers.get('Content-Disposition') || '');
+    save(await answer.blob(), said ? said[1] : `torchoscope.${params.form || 'txt'}`);
+}

@@ -1,0 +1,61 @@
+/* axis.js - cells over steps: what heat maps, curves and the scrubber draw alike. Columns
+   are those of the documents: {columns, first, last, ...}. */
+
+import {hatch, token} from './draw.js';
+
+/** Index of the column that holds a step: the last one that begins at or before it. */
+export function columnOf({first}, step) {
+    let low = 0, high = first.length;
+    while (high - low > 1) {
+        const middle = (low + high) >> 1;
+        if (first[middle] <= step) low = middle;
+        else high = middle;
+    }
+    return low;
+}
+
+/** The steps of an axis: {first, last, end}. Of a live run it ends a little behind the
+    newest step: new columns have room, and the others stay where they are. */
+export function stepRange(first, last, live) {
+    const span = last - first + 1, unit = live ? 2 ** (Math.floor(Math.log2(span)) - 4) : 1;
+    return {first, last, end: first + (unit > 1 ? Math.ceil(span / unit) * unit : span)};
+}
+
+/** Where column i begins and ends on an axis whose `end` is a step behind the last one:
+    [left, right] in whole px, at least one. Steps that are missing stay empty. */
+export function cell({first, last}, i, x) {
+    const n = first.length, usual = 2 * (last[n - 1] - first[0] + 1) / n;
+    const next = i + 1 < n ? Math.min(first[i + 1], last[i] + Math.max(1, usual)) : last[i] + 1;
+    const left = Math.round(x(first[i]));
+    return [left, Math.max(left + 1, Math.round(x(next)))];
+}
+
+/** What is not finite. */
+export function hatched(pen, left, top, width, height) {
+    pen.fillStyle = hatch(pen);
+    pen.fillRect(left, top, width, height);
+}
+
+/** The cursor of all views. */
+export function cursorLine(pen, x, top, bottom) {
+    const at = Math.round(Math.max(1, x));
+    pen.fillStyle = token('surface');
+    pen.fillRect(at - 2, top, 4, bottom - top);
+    pen.fillStyle = token('accent');
+    pen.fillRect(at - 1, top, 2, bottom - top);
+}
+
+/** The triangle of an alarm: filled if something is not finite, else an outline. */
+export function triangle(pen, x, top, filled, size = 9) {
+    pen.beginPath();
+    pen.moveTo(x, top);
+    pen.lineTo(x + size / 2 + .5, top + size);
+    pen.lineTo(x - size / 2 - .5, top + size);
+    pen.closePath();
+    pen.lineWidth = 1.4;
+    pen.lineJoin = 'round';
+    pen.strokeStyle = token(filled ? 'alarm' : 'warn');
+    pen.fillStyle = token(filled ? 'alarm' : 'surface');
+    pen.fill();
+    pen.stroke();
+}

@@ -1,0 +1,139 @@
+/* draw.js - colours of the theme, and canvases that follow it. */
+
+import {el} from './dom.js';
+
+let colours = new Map(), ramps = new Map(), hatches = new WeakMap();
+const canvases = new Set(), listeners = new Set();
+
+/** The value of a CSS variable: token('accent'). */
+export function token(name) {
+    let value = colours.get(name);
+    if (value === undefined) {
+        value = getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+        colours.set(name, value);
+    }
+    return value;
+}
+
+const rgb = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
+
+/** The stops of a ramp as [r, g, b]: heat, density or div. */
+export function stops(name) {
+    if (!ramps.has(name)) {
+        const list = [];
+        while (token(`${name}-${list.length}`)) list.push(rgb(token(`${name}-${list.length}`)));
+        ramps.set(name, list);
+    }
+    return ramps.get(name);
+}
+
+/** [r, g, b] at t from 0 to 1, for pixels. */
+export function rampAt(name, t) {
+    const list = stops(name), at = Math.max(0, Math.min(1, t)) * (list.length - 1);
+    const i = Math.min(list.length - 2, Math.floor(at)), part = at - i;
+    return list[i].map((value, k) => Math.round(value + (list[i + 1][k] - value) * part));
+}
+
+/** The same as a colour of CSS, in 256 steps. */
+export function ramp(name, t) {
+    const list = stops(name), i = Math.round(Math.max(0, Math.min(1, t || 0)) * 255);
+    list.css = list.css || [];
+    return list.css[i] = list.css[i] || `rgb(${rampAt(name, i / 255).join(' ')})`;
+}
+
+/** The pattern of what is not finite. */
+export function hatch(context) {
+    let pattern = hatches.get(context);
+    if (pattern) return pattern;
+    const scale = devicePixelRatio || 1, size = Math.round(5 * scale);
+    const tile = el('canvas', {width: size, height: size}), pen = tile.getContext('2d');
+    pen.fillStyle = token('alarm-soft');
+    pen.fillRect(0, 0, size, size);
+    pen.strokeStyle = token('alarm');
+    pen.lineWidth = 1.2 * scale;
+    for (const by of [-size, 0, size]) {
+        pen.moveTo(by - 1, size + 1);
+        pen.lineTo(by + size + 1, -1);
+    }
+    pen.stroke();
+    pattern = context.createPattern(tile, 'repeat');
+    pattern.setTransform(new DOMMatrix().scale(1 / scale));
+    hatches.set(context, pattern);
+    return pattern;
+}
+
+function redraw(canvas, paint) {
+    const width = canvas.clientWidth, height = canvas.clientHeight;
+    const scale = devicePixelRatio || 1;
+    if (!width || !height) return;
+    const w = Math.round(width * scale), h = Math.round(height * scale);
+    if (canvas.width !== w || canvas.height !== h) {
+        canvas.width = w;
+        canvas.height = h;
+    }
+    const context = canvas.getContext('2d');
+    context.setTransform(scale, 0, 0, scale, 0, 0);
+    context.clearRect(0, 0, width, height);
+    paint(context, width, height);
+}
+
+/** A canvas that calls paint(context, width, height) when its size or the theme changes,
+    and from its method redraw(), at most once a frame. */
+export function canvas(label, paint) {
+    const element = el('canvas', {role: 'img', aria: {label}});
+    let waiting = 0;
+    const now = () => {
+        waiting = 0;
+        redraw(element, paint);
+    };
+    element.redraw = () => { waiting = waiting || requestAnimationFrame(now); };
+    new ResizeObserver(now).observe(element);
+    canvases.add(element);
+    return element;
+}
+
+/** Calls fn when colours changed. */
+export function onTheme(fn) {
+    listeners.add(fn);
+    return () => listeners.delete(fn);
+}
+
+const system = matchMedia('(prefers-color-scheme: dark)');
+
+function themeChanged() {
+    colours = new Map();
+    ramps = new Map();
+    hatches = new WeakMap();
+    for (const one of canvases) {
+        if (one.isConnected) one.redraw();
+        else canvases.delete(one);
+    }
+    listeners.forEach((fn) => fn());
+}
+
+system.addEventListener('change', themeChanged);
+
+export const isDark = () => (document.documentElement.dataset.theme ||
+    (system.matches ? 'dark' : 'light')) === 'dark';
+
+/** 'light', 'dark' or '' for that of the system. */
+export function setTheme(theme) {
+    if (theme) document.documentElement.dataset.theme = theme;
+    else delete document.documentElement.dataset.theme;
+    themeChanged();
+}
+
+/** Round steps for an axis of `width` px, up to the step `end`: {x(step), step(x), ticks}. */
+export function stepAxis({first, last, end = last}, width) {
+    const span = Math.max(1, end - first), most = Math.max(1, Math.floor(width / 72));
+    let by = 10 ** Math.floor(Math.log10(span / most || 1));
+    by = [1, 2, 5, 10].map((k) => k * by).find((k) => span / k <= most) || by * 10;
+    by = Math.max(1, by);
+    const x = (step) => (step - first) / span * width;
+    const ticks = [first];
+    for (let at = Math.ceil((first + 1) / by) * by; at < last; at += by)
+        if (x(at) > 36 && x(last) - x(at) > 44) ticks.push(at);
+    if (last > first) ticks.push(last);
+    return {x, ticks, step: (at) => Math.round(Math.max(first, Math.min(last,
+        first + at / width * span)))};
+}

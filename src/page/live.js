@@ -1,0 +1,133 @@
+/* live.js - what is served and what is new: server-sent events, read with fetch because
+   they need the token; polling where a proxy holds them back. */
+
+import {AskError, ask, get, isStatic, setVersion} from './api.js';
+
+const SILENT = 4000, POLL = 1000, FIRST_WAIT = 1000, MOST_WAIT = 15000; // ms
+
+const news = new Set(), changes = new Set();
+
+/** All files that are served, by id. */
+export const files = new Map();
+
+/** status: 'starting', 'open', 'lost' (tries again at `retry`), 'refused', 'static'. */
+export const connection = {status: 'starting', retry: 0, polling: false};
+
+/** Calls fn(files that changed). */
+export function onNews(fn) {
+    news.add(fn);
+    return () => news.delete(fn);
+}
+
+export function onConnection(fn) {
+    changes.add(fn);
+    return () => changes.delete(fn);
+}
+
+function setStatus(status, retry = 0) {
+    const before = connection.status;
+    Object.assign(connection, {status, retry});
+    if (before !== status || retry) changes.forEach((fn) => fn(connection));
+}
+
+/** Takes a document `shelf` or `news`. */
+function take(shelf) {
+    const changed = [];
+    if (shelf.kind !== 'news' && shelf.complete !== false)
+        for (const id of files.keys())
+            if (!shelf.files.some((file) => String(file.id) === id)) files.delete(id);
+    for (const file of shelf.files) {
+        file.id = String(file.file);
+        file.step = file.newest_step ?? null;
+        file.has = file.has || [];
+        const before = files.get(file.id);
+        files.set(file.id, file);
+        if (before && JSON.stringify(before) === JSON.stringify(file)) continue;
+        setVersion(file.id, file.version, file.model);
+        changed.push(file);
+    }
+    setStatus('open');
+    if (changed.length) news.forEach((fn) => fn(changed));
+}
+
+const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+let wake = () => {};
+
+/** One stream of events, until it ends. Throws if it never says anything. */
+async function stream(since) {
+    const stop = new AbortController();
+    let timer = setTimeout(() => stop.abort(), SILENT);
+    try {
+        const answer = await get(`events?since=${since}`, {signal: stop.signal});
+        const reader = answer.body.getReader(), decoder = new TextDecoder();
+        let text = '';
+        for (;;) {
+            const {done, value} = await reader.read();
+            if (done) return;
+            clearTimeout(timer);
+            timer = setTimeout(() => stop.abort(), 60000);
+            text += decoder.decode(value, {stream: true});
+            const events = text.split(/\r?\n\r?\n/);
+            text = events.pop();
+            for (const event of events) takeEvent(event);
+        }
+    } finally {
+        clearTimeout(timer);
+    }
+}
+
+function takeEvent(event) {
+    const data = event.split(/\r?\n/).filter((line) => line.startsWith('data:'));
+    if (data.length) take(JSON.parse(data.map((line) => line.slice(5)).join('\n')));
+}
+
+async function poll(since) {
+    connection.polling = true;
+    for (;;) {
+        const answer = await (await get(`api/news?since=${since}`)).json();
+        take(answer);
+        since = answer.news;
+        await sleep(document.hidden ? 5 * POLL : POLL);
+    }
+}
+
+async function follow(since) {
+    if (connection.polling) return poll(since);
+    try {
+        return await stream(since);
+    } catch (error) {
+        if (error.name !== 'AbortError' && error.status !== 404) throw error;
+        return poll(since); // a proxy holds the events back
+    }
+}
+
+async function keepFollowing() {
+    for (let wait = FIRST_WAIT; ;) {
+        try {
+            const shelf = await (await get('api/shelf')).json();
+            take(shelf);
+            wait = FIRST_WAIT;
+            await follow(shelf.news);
+        } catch (error) {
+            if (!(error instanceof AskError) && error.name !== 'TypeError' &&
+                error.name !== 'SyntaxError') throw error;
+            if (error.status === 401 || error.status === 403) {
+                setStatus('refused');
+                return;
+            }
+        }
+        setStatus('lost', Date.now() + wait);
+        await Promise.race([sleep(wait), new Promise((done) => { wake = done; })]);
+        wait = Math.min(MOST_WAIT, wait * 2);
+    }
+}
+
+/** Tries again at once. */
+export const retryNow = () => wake();
+
+/** Begins; also after another token was given. */
+export async function startLive() {
+    if (!isStatic) return keepFollowing();
+    take(await ask('shelf'));
+    return setStatus('static');
+}

@@ -1,0 +1,92 @@
+/* moment.js - what a panel shows without a history: the values of a recording's one step, or
+   the parameters of a file, each as one histogram or, if only statistics were kept, as the
+   span of its values. */
+
+import {ask} from './api.js';
+import {el, failure, icon, loading, svgEl} from './dom.js';
+import {badWords} from './series.js';
+import {brief, plural, short} from './text.js';
+
+const IO = [['inputs', 'input', 'values'], ['grad_inputs', 'input', 'grad'],
+    ['outputs', 'output', 'values'], ['grad_outputs', 'output', 'grad']];
+
+/** One bar a bin; or from the least to the largest value, with mean and deviation. */
+function drawing({histogram, min, max, mean, std}) {
+    const low = histogram ? histogram.min : min, high = histogram ? histogram.max : max;
+    const x = (value) => 1000 * (value - low) / (high - low || 1), parts = [];
+    const add = (d, kind) => parts.push(svgEl('path', {d, class: kind}));
+    if (histogram) {
+        const {bins} = histogram, most = Math.max(...bins), wide = 1000 / bins.length;
+        add(bins.map((n, i) => n ? `M${i * wide} 100V${98 - 96 * n / most}h${wide}V100` : '')
+            .join(''), 'bars');
+    } else {
+        const from = Math.max(0, x(mean - (std || 0))), to = Math.min(1000, x(mean + (std || 0)));
+        add('M0 50H1000M1 40v20M999 40v20', 'edge');
+        add(`M${from} 32H${to}V68H${from}z`, 'bars');
+        add(`M${x(mean)} 24v52`, 'edge');
+    }
+    if (low < 0 && high > 0) add(`M${x(0)} 0V100`, 'zero');
+    return svgEl('svg', {viewBox: '0 0 1000 100', preserveAspectRatio: 'none',
+        'aria-hidden': 'true'}, parts);
+}
+
+const badMark = (stats) => badWords(stats) && el('span', 'mark bad', icon('alarm'),
+    badWords(stats));
+
+/** title: {tensor, what, call}; stats: of docs/json.md, "Statistics". */
+function figure({tensor, what, call}, stats) {
+    const words = [what, call].filter(Boolean).join(', ');
+    const caption = el('figcaption', null, el('b', 'cut', tensor), el('span', 'dim', words));
+    if (!stats || !stats.count || stats.min === undefined)
+        return el('figure', 'hg', caption, el('div', 'st dim', stats && stats.count === 0 ?
+            'empty' : stats && stats.stats_why || 'no statistics'), stats && badMark(stats));
+    const numbers = ['mean', 'std', 'min', 'max', 'l2'].filter((key) => key in stats).map((key) =>
+        [key === 'l2' ? 'norm' : key, short(stats[key])]);
+    const histogram = stats.histogram || {min: stats.min, max: stats.max};
+    const ends = [histogram.min, histogram.max];
+    caption.append(badMark(stats) || '');
+    return el('figure', 'hg one', caption, el('div', {class: 'hp', role: 'img', aria: {label:
+        `${tensor} ${words}: ${[plural(stats.count, 'value'), ...numbers.map((one) =>
+            one.join(' '))].join(', ')}`}}, drawing(stats)),
+    el('div', {class: 'span dim', aria: {hidden: 'true'}}, ends.map((value) =>
+        el('span', null, brief(value)))),
+    el('div', 'st', numbers.map(([name, text]) => el('span', null, `${name} `,
+        el('b', null, text)))));
+}
+
+/** The figure of a tensor's elements, counted on demand. */
+async function fill(box, file, model, place) {
+    const title = {tensor: model.name(place), what: 'values', call: ''};
+    const promise = ask('show', {file, place, bins: 48});
+    const wait = figure(title, {stats_why: ' '});
+    wait.append(loading(promise, 'Counting the values'));
+    box.append(wait);
+    try {
+        const {tensor} = await promise;
+        wait.replaceWith(figure(title, tensor));
+    } catch (error) {
+        wait.replaceWith(failure(error));
+    }
+}
+
+/** Fills the box; resolves to the number of figures. */
+export async function showMoment(box, file, model, place, alive) {
+    const tensors = model.kind(place) === 'tensor' ? [place] :
+        model.below(place).filter((i) => model.kind(i) === 'tensor');
+    let calls = [];
+    if (file.kind === 'recording' && model.isModule(place))
+        calls = (await ask('show', {file: file.id, place})).calls || [];
+    if (!alive()) return 0;
+    for (const [i, call] of calls.entries())
+        for (const [list, of, what] of IO)
+            for (const value of call[list] || [])
+                if (value.stats || value.stats_why)
+                    box.append(figure({tensor: value.path || of, what, call:
+                        calls.length > 1 ? `call ${i + 1}/${calls.length}` : ''},
+                    value.stats || value));
+    for (const i of tensors) {
+        if (!alive()) break;
+        await fill(box, file.id, model, i);
+    }
+    return box.children.length;
+}

@@ -1,0 +1,54 @@
+/* notices.js - what the page says when there is nothing to show: nothing open, waiting,
+   connection lost, token missing, ended. */
+
+import {isStatic, setToken} from './api.js';
+import {button, el, emptyState, failure, icon} from './dom.js';
+import {connection, retryNow, startLive} from './live.js';
+
+/** No file is served, or there is no such file. */
+export function nothingOpen(id) {
+    if (id) return failure({title: 'This file is not here', message:
+        'The address names a file that is not served, or not any more.',
+    rest: 'Choose another one at the top.'});
+    return emptyState('Open a model or a recording', 'Start with',
+        'torchoscope serve model.safetensors');
+}
+
+export function waiting(file) {
+    return emptyState('No step recorded yet', `Watching ${file.name}. The graph appears after ` +
+        'the first forward pass, histograms after the first logged step.');
+}
+
+/** A field for the address that the server printed. */
+export function tokenMissing() {
+    const field = el('input', {type: 'text', class: 'field', autocomplete: 'off',
+        spellcheck: false, placeholder: 'http://localhost:8080/?token=\u2026',
+        aria: {label: 'Address with token'}});
+    return el('form', {class: 'empty', onsubmit(event) {
+        event.preventDefault();
+        setToken(field.value);
+        startLive();
+    }}, el('b', null, 'This page needs its token'), el('div', 'dim',
+        'torchoscope printed an address that ends in ?token=\u2026 Paste it here.'),
+    el('div', 'row2', field, button({text: 'Open', type: 'submit'})));
+}
+
+/** A line below the bar while the connection is lost or the page is a file; or null. */
+export function connectionBanner() {
+    if (isStatic || connection.status !== 'lost') return null;
+    const left = el('span', {class: 'left'});
+    const box = el('div', {class: 'banner warn', role: 'status'}, icon('alarm'),
+        el('span', 'grow', el('b', null, 'Not connected'), ' ', left,
+            ' What was received stays usable. Training is not affected by this page.'),
+        button({text: 'Try now', onclick: retryNow}));
+    const tick = () => {
+        if (!box.isConnected && tick.begun) return;
+        tick.begun = true;
+        const seconds = Math.max(0, Math.ceil((connection.retry - Date.now()) / 1000));
+        left.textContent = seconds ? `Trying again in ${seconds}s.` : 'Trying again.';
+        setTimeout(tick, 250);
+    };
+    left.ariaHidden = 'true';
+    setTimeout(tick, 0);
+    return box;
+}

@@ -1,0 +1,218 @@
+/* scrubber.js - the steps of a training at the bottom: the loss as the track, alarms, what
+   is not finite, the cursor of all views. */
+
+import {columnOf, cursorLine, hatched, triangle} from './axis.js';
+import {button, el, failure, icon} from './dom.js';
+import {canvas, stepAxis, token} from './draw.js';
+import {bind} from './keys.js';
+import {files} from './live.js';
+import {training} from './model.js';
+import {go, state} from './state.js';
+import {number, plural, short} from './text.js';
+
+const DROP = 9; // px below the track, for the triangles
+
+/** The scalar that stands for the run: the loss if there is one. */
+export function mainScalar(document) {
+    const list = document.scalars.filter((one) => one.phase === 'train');
+    return list.find((one) => one.name === 'loss') ||
+        list.find((one) => /(^|\W|_)loss/i.test(one.name)) || list[0] || null;
+}
+
+function trainColumns(document) {
+    const phase = document.phases.find((one) => one.phase === 'train') || document.phases[0];
+    return phase ? phase.columns : {columns: 0, first: [], last: []};
+}
+
+class Scrubber {
+    constructor(stage) {
+        this.stage = stage;
+        this.play = button({icon: 'pause', label: 'Stop following', onclick: () =>
+            this.hold()});
+        this.text = el('div', 'stack');
+        this.track = canvas('loss over the steps', (...to) => this.paint(...to));
+        this.slider = el('div', {class: 'track', role: 'slider', tabIndex: 0,
+            aria: {label: 'Step'}}, this.track);
+        this.loss = el('div', 'stack');
+        this.live = button({text: 'Follow live', onclick: () => go({step: null})});
+        this.box = el('footer', {class: 'scrub', aria: {label: 'Steps'}}, this.play, this.text,
+            this.slider, this.loss, this.live);
+        this.slider.onpointerdown = (event) => {
+            this.slider.setPointerCapture(event.pointerId);
+            this.toPointer(event, 'push');
+        };
+        this.slider.onpointermove = (event) =>
+            event.buttons && this.toPointer(event, 'replace');
+        const to = (by) => () => this.document ? this.stepBy(by) : false;
+        const key = (keys, what, run, within) => bind({keys, what, run, within, where: 'Steps'});
+        this.unbind = [
+            key(['('], 'one step back', to(-1)), key([')'], 'one step forward', to(1)),
+            key(['Left'], 'one step back', to(-1), this.slider),
+            key(['Right'], 'one step forward', to(1), this.slider),
+            key(['Home'], 'first step', to(-Infinity), this.slider),
+            key(['End'], 'newest step', to(Infinity), this.slider),
+            key(['Space'], 'follow or stop', () => this.hold(), this.slider),
+        ];
+    }
+
+    async load() {
+        const file = files.get(state.file);
+        this.file = file;
+        if (!file || !file.has.includes('history')) {
+            this.document = null;
+            this.stage.replaceChildren();
+            return;
+        }
+        try {
+            const document = await training(file);
+            if (this.file === file) this.take(document);
+        } catch (error) {
+            if (this.file === file && !this.document)
+                this.stage.replaceChildren(failure(error, () => this.load()));
+        }
+    }
+
+    take(document) {
+        this.document = document;
+        this.columns = trainColumns(document);
+        this.scalar = mainScalar(document);
+        if (!this.columns.columns) this.stage.replaceChildren();
+        else if (!this.box.isConnected) this.stage.replaceChildren(this.box);
+        this.update();
+    }
+
+    newest() {
+        return this.columns.last[this.columns.columns - 1];
+    }
+
+    step() {
+        return state.step ?? this.newest();
+    }
+
+    columnOf(step) {
+        return columnOf(this.columns, step);
+    }
+
+    hold() {
+        go({step: state.step === null ? this.newest() : null});
+    }
+
+    stepBy(by) {
+        const {columns, first, last} = this.columns, at = this.columnOf(this.step());
+        if (!columns) return;
+        if (first[at] < last[at] && Math.abs(by) === 1) { // merged steps: one at a time
+            const step = this.step() + by;
+            go({step: Math.max(first[0], Math.min(this.newest(), step))}, 'replace');
+            return;
+        }
+        const to = Math.max(0, Math.min(columns - 1, at + by));
+        go({step: to === columns - 1 ? last[to] : by < 0 ? last[to] : first[to]}, 'replace');
+    }
+
+    axis(width) {
+        return stepAxis({first: this.columns.first[0], last: this.newest()}, width);
+    }
+
+    toPointer(event, how) {
+        const at = this.slider.getBoundingClientRect();
+        go({step: this.axis(at.width).step(event.clientX - at.left)}, how);
+    }
+
+    update() {
+        const {document} = this;
+        if (!document || !this.columns.columns) return;
+        const step = this.step(), following = state.step === null, file = this.file;
+        const value = this.scalar ? this.scalar.value[this.columnOf(step)] : null;
+        const x = number(value), bad = x !== null && !Number.isFinite(x);
+        const name = following ? 'Stop following' : 'Follow';
+        this.play.replaceChildren(icon(following ? 'pause' : 'play'));
+        this.play.ariaLabel = name;
+        this.play.title = name;
+        this.text.replaceChildren(el('b', null, `step ${step}`),
+            el('span', 'dim3', `of ${this.newest()}`));
+        this.loss.replaceChildren(el('b', bad ? 'bad' : '', short(value)),
+            el('span', 'dim3', this.scalar ? this.scalar.name : ''));
+        this.live.textContent = file.live ? 'Follow live' : 'To the end';
+        this.live.classList.toggle('off', following);
+        const set = (key, text) => this.slider.setAttribute(`aria-${key}`, text);
+        set('valuemin', this.columns.first[0]);
+        set('valuemax', this.newest());
+        set('valuenow', step);
+        set('valuetext', `step ${step}, ${this.scalar ? this.scalar.name : ''} ${short(value)}, ` +
+            plural(document.alarms.length, 'alarm'));
+        this.track.redraw();
+    }
+
+    paint(pen, width, height) {
+        if (!this.document) return;
+        const bottom = height - DROP - 0.5, axis = this.axis(width);
+        const {columns, first, last} = this.columns;
+        const values = this.scalar ? this.scalar.value.map(number) : [];
+        const fine = values.filter((v) => v !== null && Number.isFinite(v));
+        const low = Math.min(...fine), high = Math.max(...fine);
+        const y = (v) => bottom - 3 - (v - low) / (high - low || 1) * (bottom - 8);
+        const middle = (i) => axis.x((first[i] + last[i]) / 2);
+        for (let i = 0; i < columns; i++) {
+            if (values[i] === undefined || values[i] === null || Number.isFinite(values[i]))
+                continue;
+            const end = i + 1 < columns ? axis.x(first[i + 1]) : width;
+            hatched(pen, axis.x(first[i]), 5, Math.max(2, end - axis.x(first[i])), bottom - 5);
+        }
+        pen.strokeStyle = token('text3');
+        pen.lineWidth = 1.2;
+        pen.beginPath();
+        let down = false;
+        for (let i = 0; i < columns; i++) {
+            if (values[i] === null || !Number.isFinite(values[i])) {
+                if (values[i] !== null) down = false;
+                continue;
+            }
+            pen[down ? 'lineTo' : 'moveTo'](middle(i), y(values[i]));
+            down = true;
+        }
+        pen.stroke();
+        pen.strokeStyle = token('line2');
+        pen.lineWidth = 1;
+        pen.beginPath();
+        pen.moveTo(0, bottom);
+        pen.lineTo(width, bottom);
+        pen.stroke();
+        this.paintCursor(pen, axis.x(this.step()), bottom);
+        this.paintAlarms(pen, axis, bottom);
+    }
+
+    paintAlarms(pen, axis, bottom) {
+        const order = [...this.document.alarms].sort((a, b) =>
+            (a.severity === 'alarm') - (b.severity === 'alarm'));
+        for (const {step, severity} of order) {
+            if (severity === 'note') continue;
+            const x = axis.x(step), filled = severity === 'alarm';
+            triangle(pen, x, bottom + 1.5, filled, 7);
+        }
+    }
+
+    paintCursor(pen, x, bottom) {
+        const at = Math.round(Math.max(1, x)), dot = (name, size) => {
+            pen.fillStyle = token(name);
+            pen.beginPath();
+            pen.arc(at, bottom, size, 0, 7);
+            pen.fill();
+        };
+        dot('surface', 6);
+        cursorLine(pen, x, 0, bottom);
+        dot('accent', 4.5);
+    }
+}
+
+export const scrubber = {
+    id: 'scrubber',
+    mount(stage) {
+        const made = new Scrubber(stage);
+        made.load();
+        return {
+            state: (changed) => changed.has('file') ? made.load() : made.update(),
+            news: () => made.load(),
+            close: () => made.unbind.forEach((end) => end()),
+        };
+    },
+};

@@ -1,0 +1,277 @@
+"""The frame of the page in a real browser: address, keys, theme, tree, steps, files, and
+what it says when the server is away. Answers are those of page_server.py."""
+
+import unittest
+
+import browser
+import page_server
+
+CONV = "layer1.0.conv2"
+
+
+class Shell(browser.BrowserTest):
+    def setUp(self):
+        self.browser.call("POST", "/url", {"url": "about:blank"})  # it still asks
+        super().setUp()
+        self.server = page_server.Server().start()
+        self.addCleanup(self.server.stop)
+        self.browser.size(1440)
+
+    def open(self, fragment="", query=""):
+        if fragment and "view=" not in fragment:
+            fragment += "&view=details"  # which has the tree beside it
+        self.browser.open(self.server.url + query, fragment)
+
+    def names(self):
+        return self.browser.run(
+            "return [...document.querySelectorAll('.row')].map((one) =>"
+            " one.querySelector('.nm').textContent)")
+
+    def selected(self):
+        return self.browser.run("return document.querySelector('.row.sel')?.title ?? null")
+
+    def wait_selected(self, name):
+        self.browser.wait(f"return document.querySelector('.row.sel')?.title === '{name}'")
+
+    def text(self, selector):
+        return self.browser.run(f"return document.querySelector('{selector}')?.textContent")
+
+    def click(self, selector):
+        self.browser.run(f"document.querySelector('{selector}').click()")
+
+    def row(self, title):
+        return f'.row[title="{title}"]'
+
+    def focus_tree(self):
+        self.browser.wait("return document.querySelector('.row')")
+        self.browser.run("document.querySelector('.rows').focus()")
+
+    def hash(self):
+        return self.browser.run("return location.hash")
+
+    def silence(self):
+        """Requests that fail are errors of the console, and expected here."""
+        self.assertTrue(all("Failed to load" in one or "net::" in one
+                            for one in self.browser.log()))
+
+    def test_a_deep_link_back_and_forward(self):
+        self.open(f"#file=1&at={CONV}&step=8000&panels=layer1.0.conv1")
+        self.wait_selected(CONV)
+        self.browser.wait("return document.querySelector('.stack b')")
+        self.assertEqual(self.text(".stack b"), "step 8000")
+        self.assertEqual(self.text(".badge"), "A")
+        self.click(self.row("conv1"))
+        self.wait_selected("conv1")
+        self.assertIn("at=conv1", self.hash())
+        self.browser.run("history.back()")
+        self.wait_selected(CONV)
+        self.browser.run("history.forward()")
+        self.wait_selected("conv1")
+        self.silence()  # no series for the panel
+
+    def test_the_address_names_file_and_view(self):
+        self.server.files = self.server.files[:1]
+        self.open()
+        self.assertEqual(self.hash(), "#file=1&view=overview")
+
+    def test_fold_keys(self):
+        self.open("#file=1")
+        self.focus_tree()
+        self.browser.press("Z")
+        self.assertEqual(self.names(), ["ResNet", "conv1", "bn1", "relu", "maxpool", "layer1",
+                                        "layer2", "layer3", "layer4", "avgpool", "fc"])
+        self.browser.press(*["Down"] * 5, "Right")
+        self.assertEqual(self.names()[5:8], ["layer1", "0", "1\u20262"])
+        self.assertIn("open=layer1", self.hash())
+        self.browser.press("s")
+        self.assertNotIn("0", self.names())
+        self.browser.press("s", "Down", "Down", "Enter")
+        self.assertEqual(self.names()[5:9], ["layer1", "0", "1", "2"])
+        self.browser.press("Left", "Left")
+        self.assertEqual(self.names()[5:7], ["layer1", "layer2"])
+        self.browser.press("End")
+        self.wait_selected("fc")
+        self.browser.press("Home", "o")
+        self.assertEqual(self.names(), ["ResNet"])
+
+    def test_the_tree_has_its_roles(self):
+        self.open(f"#file=1&at={CONV}")
+        self.wait_selected(CONV)
+        told = self.browser.run(
+            "const row = document.querySelector('.row.sel'), list = row.closest('.rows');"
+            "return [list.role, row.role, row.ariaLevel, row.ariaSelected,"
+            " list.getAttribute('aria-activedescendant') === row.id]")
+        self.assertEqual(told, ["tree", "treeitem", "4", "true", True])
+        self.assertIsNotNone(self.text(".row.sel .al"))
+        self.assertEqual(self.text(".row.sel .value"), "36.9K")
+
+    def test_a_hundred_thousand_places(self):
+        self.open("#file=3")
+        self.focus_tree()
+        self.browser.press("Z")
+        self.assertLess(len(self.names()), 80)
+        rows = self.browser.run("return document.querySelector('.space').clientHeight / 24")
+        self.assertEqual(rows, 100001)
+        self.browser.press("End")
+        self.wait_selected("block999.lin98")
+
+    def test_steps(self):
+        self.open("#file=1")
+        self.browser.wait("return document.querySelector('.stack b')")
+        self.assertEqual(self.text(".stack b"), "step 12480")
+        self.assertIsNone(self.browser.run(
+            "return new URLSearchParams(location.hash.slice(1)).get('step')"))
+        self.browser.press("(")
+        self.assertEqual(self.text(".stack b"), "step 12479")
+        self.browser.press(")")
+        self.click(".scrub .btn:last-child")
+        self.assertNotIn("step=", self.hash())
+        at = self.browser.run("const at = document.querySelector('.track')"
+                              ".getBoundingClientRect(); return [at.x, at.y, at.width]")
+        self.browser.click(at[0] + at[2] / 2, at[1] + 10)
+        self.browser.wait("return document.querySelector('.stack b').textContent !== 'step 12480'")
+        self.assertAlmostEqual(int(self.text(".stack b")[5:]), 6240, delta=20)
+        self.assertEqual(self.browser.run("return document.querySelector('.track')"
+                                          ".getAttribute('aria-valuemax')"), "12480")
+
+    def test_new_steps_arrive(self):
+        self.open("#file=1")
+        self.browser.wait("return document.querySelector('.stack b')")
+        columns = self.server.documents["training 1"]["phases"][0]["columns"]
+        columns["last"][-1] = 12500
+        self.server.change(0, newest_step=12500)
+        self.browser.wait("return document.querySelector('.stack b').textContent ==="
+                          " 'step 12500'")
+        self.assertIn("12500", self.text(".status"))
+        self.server.change(0, live=False, ended=True)
+        self.browser.wait("return document.querySelector('.status').textContent"
+                          ".includes('ended')")
+
+    def test_events_that_a_proxy_holds_back_are_polled(self):
+        self.server.streams = False
+        self.open("#file=1")
+        self.server.change(0, newest_step=13000)
+        self.browser.wait("return document.querySelector('.status').textContent"
+                          ".includes('13000')")
+        self.silence()
+
+    def test_the_file_menu(self):
+        self.open(f"#file=1&at={CONV}")
+        self.click(".file")
+        self.assertEqual(self.browser.run("return document.activeElement.textContent")[:8],
+                         "resnet50")
+        self.browser.press("Down", "Enter")
+        self.browser.wait("return document.title.startsWith(\"it's a model.pth\")")
+        self.assertEqual(self.hash(), "#file=2&view=details")
+        self.assertEqual(self.text(".status"), "NEEDS CODE")
+        self.assertIsNone(self.text(".scrub"))
+        self.click(".file")
+        self.browser.press("Escape")
+        self.assertIsNone(self.text(".menu:not(.found)"))
+
+    def test_alarms(self):
+        self.open("#file=1")
+        self.click(".alarms")
+        self.browser.wait("return document.querySelector('.aline')")
+        self.assertEqual(self.browser.run("return document.querySelectorAll('.aline').length"),
+                         3)
+        self.browser.press("Enter")
+        self.wait_selected(CONV)
+        self.assertIn("step=11940", self.hash())
+
+    def test_the_theme_is_kept(self):
+        ask = "return getComputedStyle(document.body).backgroundColor"
+        self.open("#file=1")
+        light = self.browser.run(ask)
+        choose = "document.querySelector('[aria-label=\"Dark mode\"]')?.click()"
+        self.check_kept(lambda: self.browser.run(choose), lambda: self.open("#file=1"),
+                        lambda: self.browser.run(ask) != light)
+        self.browser.run("localStorage.clear()")
+        self.browser.prefer("dark")
+        self.open("#file=1")
+        self.assertNotEqual(self.browser.run(ask), light)
+
+    def test_keys_and_their_help(self):
+        self.open("#file=1")
+        self.browser.press("?")
+        self.assertIn("fold or unfold the siblings", self.text("dialog"))
+        self.browser.press("Escape")
+        self.assertIsNone(self.text("dialog"))
+        self.browser.press("/")
+        self.assertEqual(self.browser.run("return document.activeElement.type"), "search")
+        typed = "return document.querySelector('.search input').value"
+        self.browser.press("z")
+        self.assertEqual(self.browser.run(typed), "z")
+        self.browser.press("Escape")
+        self.browser.press("\\")
+        self.assertTrue(self.browser.run("return document.body.classList.contains('notree')"))
+
+    def test_a_token_that_is_missing(self):
+        self.server.token = "secret"
+        self.server.files = self.server.files[:1]
+        self.open()
+        self.assertIn("needs its token", self.text(".empty"))
+        self.silence()
+        self.browser.run("document.querySelector('.field').focus()")
+        self.browser.press(*f"{self.server.url}?token=secret", "Enter")
+        self.browser.wait("return document.querySelector('.row')")
+        self.browser.run("sessionStorage.clear()")
+
+    def test_a_token_leaves_the_address(self):
+        self.server.token = "secret"
+        self.open("#file=1", "?token=secret")
+        self.browser.wait("return document.querySelector('.row')")
+        self.assertNotIn("secret", self.browser.run("return location.href"))
+        self.browser.run("sessionStorage.clear()")
+
+    def test_a_connection_that_is_lost_and_comes_back(self):
+        self.open("#file=1")
+        self.browser.wait("return document.querySelector('.row')")
+        self.server.down = True
+        self.browser.wait("return document.querySelector('.banner')")
+        self.browser.wait("return /again in \\ds/.test(document.querySelector('.banner')"
+                          "?.textContent)")
+        self.assertIn("not connected", self.text(".status"))
+        self.assertIsNotNone(self.text(".row"))
+        self.server.down = False
+        self.click(".banner .btn")
+        self.browser.wait("return !document.querySelector('.banner')")
+        self.assertIn("live", self.text(".status"))
+        self.silence()
+
+    def test_nothing_open(self):
+        self.server.files = []
+        self.open()
+        self.assertIn("Open a model or a recording", self.text(".empty"))
+        self.server.files = [dict(page_server.FILE)]
+        self.browser.wait("return document.querySelector('.row')")
+
+    def test_answers_that_come_late_or_never(self):
+        self.server.slow = 2
+        self.open("#file=2")
+        self.browser.wait("return document.querySelector('.load [role=status]')")
+        self.server.documents.pop("rows 2")
+        self.open("#file=2")
+        self.browser.wait("return document.querySelector('.fail')")
+        self.assertIn("There is no rows of this file.", self.text(".fail"))
+        self.silence()
+
+    def test_narrow_windows(self):
+        for width in (1024, 390):
+            self.browser.size(width, 844)
+            self.open(f"#file=1&at={CONV}")
+            self.browser.wait("return document.querySelector('.stack b')")
+            over = "return document.documentElement.scrollWidth - innerWidth"
+            self.assertLessEqual(self.browser.run(over), 0)
+            self.assertEqual(self.browser.run(
+                "return getComputedStyle(document.querySelector('.tree')).visibility"),
+                "hidden")
+            self.browser.press("\\")
+            self.browser.wait("return document.querySelector('.row.sel')")
+            self.browser.press("Escape")
+            self.assertFalse(self.browser.run(
+                "return document.body.classList.contains('treeopen')"))
+
+
+if __name__ == "__main__":
+    unittest.main()
