@@ -153,6 +153,7 @@ THREADED = {
     "test_history": "threads_",
     "test_session": "",
     "test_rows": "threads_",
+    "test_web": "",
 }
 
 

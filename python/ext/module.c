@@ -8,6 +8,7 @@
 #include "ext/types/explore.h"
 #include "ext/types/history_types.h"
 #include "ext/types/model_type.h"
+#include "ext/types/server_type.h"
 #include "ext/types/types.h"
 #include "ext/types/views.h"
 
@@ -130,7 +131,7 @@ static int add_error(PyObject *module)
 static int fill_module(PyObject *module)
 {
     struct ext_state *state = ext_state(module);
-    PyObject *recorder_type, *budget_type, *hub_type, *history_type;
+    PyObject *recorder_type, *budget_type, *hub_type, *history_type, *server_type;
 
     state->run_type = add_type(module, &run_spec);
     recorder_type = add_type(module, &recorder_spec);
@@ -139,12 +140,14 @@ static int fill_module(PyObject *module)
     hub_type = add_type(module, &hub_spec);
     state->writer_type = add_type(module, &writer_spec);
     history_type = add_type(module, &history_spec);
+    server_type = add_type(module, &server_spec);
     Py_XDECREF(recorder_type); /* the module holds these */
     Py_XDECREF(budget_type);
     Py_XDECREF(hub_type);
     Py_XDECREF(history_type);
+    Py_XDECREF(server_type);
     if (!state->run_type || !state->model_type || !recorder_type || !budget_type ||
-        !hub_type || !state->writer_type || !history_type ||
+        !hub_type || !state->writer_type || !history_type || !server_type ||
         PyModule_AddFunctions(module, peek_functions) < 0 ||
         PyModule_AddFunctions(module, marks_functions) < 0 ||
         PyModule_AddFunctions(module, numbers_functions) < 0 || add_error(module) < 0)

@@ -38,6 +38,7 @@ __all__ = [
     "Recording",
     "Replayed",
     "Series",
+    "Server",
     "Summary",
     "Tensor",
     "Value",
@@ -54,6 +55,7 @@ __all__ = [
     "record",
     "register_flops",
     "replay",
+    "serve",
     "state_guard",
     "summary",
     "trace",
@@ -71,6 +73,7 @@ _LATER |= {"Graph": "graphs", "Node": "graphs", "Edge": "graphs", "graph": "grap
 _LATER |= {"GraphDiff": "graphs", "BoxChange": "graphs", "LineChange": "graphs"}
 _LATER |= {"watch": "watching", "unwatch": "watching", "Watch": "watching"}
 _LATER |= {"WatchPoint": "watch_sinks", "WatchStep": "watch_sinks"}
+_LATER |= {"serve": "serving", "Server": "serving"}
 _LATER |= {"replay": "replaying", "Replayed": "replaying"}
 _LATER |= {"Alarm": "watch_alarms"}
 _LATER |= {"attach": "attaching", "History": "history", "Series": "history"}

@@ -36,6 +36,7 @@ __all__ = [
     "Recording",
     "Replayed",
     "Series",
+    "Server",
     "Summary",
     "Tensor",
     "Value",
@@ -52,6 +53,7 @@ __all__ = [
     "record",
     "register_flops",
     "replay",
+    "serve",
     "state_guard",
     "summary",
     "trace",
@@ -646,6 +648,8 @@ class Watch:
     @property
     def folder(self) -> str: ...
     @property
+    def url(self) -> str | None: ...
+    @property
     def steps(self) -> int: ...
     @property
     def keeps(self) -> int | None: ...
@@ -686,7 +690,35 @@ def watch(
     delay_log_multi_backward: bool = False,
     exact: bool = False,
     group: bool | float = False,
+    port: int = 8080,
+    host: str = "127.0.0.1",
+    allow_hosts: Iterable[str] = (),
+    token: str | Literal[False] | None = None,
 ) -> Watch: ...
+
+class Server:
+    def __init__(
+        self, host: str, port: int, allow_hosts: Iterable[str], token: Any
+    ) -> None: ...
+    @property
+    def url(self) -> str: ...
+    @property
+    def port(self) -> int: ...
+    def pump(self) -> int: ...
+    def wait(self) -> None: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *_: object) -> Literal[False]: ...
+
+def serve(
+    what: object,
+    port: int = 8080,
+    host: str = "127.0.0.1",
+    allow_hosts: Iterable[str] = (),
+    open: bool = False,
+    token: str | Literal[False] | None = None,
+    name: str | None = None,
+) -> Server: ...
 
 class Replayed:
     path: str

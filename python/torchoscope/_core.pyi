@@ -203,6 +203,47 @@ class Budget:  # run/budget.h
     def owe(self, own_ns: int, /) -> None: ...
 
 @final
+class Server:  # ext/types/server_type.h
+    port: int
+    local: bool
+    token: str
+    address: str
+    tunnel: str | None
+    mine: bool
+    def __new__(
+        cls,
+        host: str | None = None,
+        port: int = 0,
+        tries: int = 0,
+        allow_hosts: Sequence[str] = (),
+        token: str | Literal[False] | None = None,
+        /,
+    ) -> Self: ...
+    def add(self, path: _Path, /) -> None: ...
+    def add_live(
+        self,
+        name: str,
+        thing: Model | Run,
+        live: Model | None = None,
+        path: _Path | None = None,
+        labels: str | None = None,
+        /,
+    ) -> int: ...
+    def renew(
+        self,
+        number: int,
+        name: str,
+        thing: Model | Run,
+        live: Model | None = None,
+        path: _Path | None = None,
+        labels: str | None = None,
+        /,
+    ) -> None: ...
+    def start(self) -> None: ...
+    def pump(self, step: int | None = None, /) -> int: ...
+    def close(self) -> None: ...
+
+@final
 class HistoryWriter:  # ext/types/history_types.h
     path: str | None
     def __new__(

@@ -194,7 +194,7 @@ class Sinks:
     def __init__(self, backend):
         one = isinstance(backend, str) or callable(backend)
         words = [backend] if one else list(backend)
-        known = ("file", "none", *_NATIVE, *_TRACKERS)
+        known = ("file", "standalone", "none", *_NATIVE, *_TRACKERS)
         for word in words:
             if word not in known and not callable(word):
                 names = ", ".join(map(repr, known))
@@ -206,6 +206,8 @@ class Sinks:
                     f"backend={word!r} needs the package {word}: pip install {word}"
                 )
         self.words = [word for word in words if isinstance(word, str)]
+        if "standalone" in self.words:  # a server of the file
+            self.words.append("file")
         self._native = [word for word in _NATIVE if word in words]
         self._trackers = [_Tracker(word) for word in _TRACKERS if word in words]
         self._python = [_Callback(word) for word in words if callable(word)]

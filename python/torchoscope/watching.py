@@ -13,9 +13,11 @@ import weakref
 
 import torch
 
-from torchoscope import _core, capsule_file, watch_alarms, watch_group
+from torchoscope import _core, capsule_file, serving
+from torchoscope import watch_alarms, watch_group, watch_page
 from torchoscope.capsule import Capsule
 from torchoscope.history import KINDS
+from torchoscope.notebook import Displayed
 from torchoscope.recorder import parse_size
 from torchoscope.restore import modules_of
 from torchoscope.watch_options import SAMPLE, Options, Reading, Target, stem_of, together
@@ -72,6 +74,10 @@ def watch(
     delay_log_multi_backward=False,
     exact=False,
     group=False,
+    port=serving.PORT,
+    host=serving.LOCAL,
+    allow_hosts=(),
+    token=None,
 ):
     """Follow the training of `model`: writes series over its steps to a .scope file.
 
@@ -85,9 +91,9 @@ def watch(
     name      part of the file's name; the model's class if not given
     budget    the share of time that logging may take; ignored with log_freq
     limit     the most that the file may have: old steps are merged to keep it
-    backend   where steps go, one or a list: "file", "tensorboard", "csv", "wandb",
-              "trackio", or a function that is called with each WatchStep; "none" keeps
-              the history in memory
+    backend   where steps go, one or a list: "file", "standalone" (a file, and a page in
+              the browser), "tensorboard", "csv", "wandb", "trackio", or a function that
+              is called with each WatchStep; "none" keeps the history in memory
     capsule   save the first step with a value that is not finite, for replay()
     on_alarm  what to do about NaN, loss spikes and the like: "print", "raise" (at the end
               of a step with NaN), a function that takes a dict, or None; they are in the
@@ -101,6 +107,7 @@ def watch(
     exact     count all elements in histograms and updates, sums in double precision
     group     True, or a timeout in seconds: rank 0 writes the steps of all ranks into one
               file; needs log_freq
+    port, host, allow_hosts, token    of the page, as in serve(); for "standalone"
 
     Returns a Watch. docs/python.md has the details.
     """
@@ -116,6 +123,7 @@ def watch(
     if group and log_freq is None:
         raise ValueError("group needs log_freq: all ranks must log the same steps")
     size, sinks = parse_size(limit), Sinks(backend)
+    server = watch_page.Wanted(sinks.words, port, host, allow_hosts, token).server()
     on_alarm = watch_alarms.checked(on_alarm)
     model, members, default = together(model)
     if not list(modules_of(model)):
@@ -132,6 +140,9 @@ def watch(
         handle._capsule = Capsule(handle._recorder._modules, share)
     with _lock:
         _watched.update((id(one), handle) for one in members)
+    if server is not None:
+        handle._page = watch_page.Page(server)
+        handle._page.begin(handle)
     return handle
 
 
@@ -172,7 +183,7 @@ def _path(folder, name):
     return path
 
 
-class Watch(Reading):
+class Watch(Reading, Displayed):
     """A training that is followed; made by watch(). Use it as a context manager, or call
     close() at the end; the end of the process does so too."""
 
@@ -194,7 +205,7 @@ class Watch(Reading):
         self._rounds = Rounds()
         self._ahead = 0  # passes before a backward, the most so far
         self._alarms = watch_alarms.Alarms(self, on_alarm)
-        self._first_hit = self._again = self._saved = None
+        self._first_hit = self._again = self._saved = self._page = self._run = None
         self._forget()
         self._recorder = self._begin(model, steps)
 
@@ -240,6 +251,11 @@ class Watch(Reading):
     def folder(self):
         """Where event files and CSV tables are."""
         return self._target.stem
+
+    @property
+    def url(self):
+        """The address of the page, with backend="standalone"; else None."""
+        return self._page.url if self._page is not None else None
 
     @property
     def steps(self):
@@ -300,6 +316,7 @@ class Watch(Reading):
         self._sinks.end(self)
         if writer is not None:
             self._guard(self._alarms.say_verdict)
+        self._end_page()
 
     def __enter__(self):
         return self
@@ -312,6 +329,13 @@ class Watch(Reading):
         state = "closed" if self._closed else f"{self._count} steps"
         keeps = f", keeps about {self.keeps} logged steps" if self.keeps else ""
         return f"<torchoscope.Watch of {self._name}: {state}, {self._target}{keeps}>"
+
+    def _notebook(self):
+        """What was recorded so far, and a link to the page."""
+        text = ""
+        with contextlib.suppress(Exception):  # nothing was logged yet
+            text = self.history()._notebook()
+        return text + (serving.link_html(self._page.server) if self._page else "") or None
 
     # --- what the hooks tell
 
@@ -427,6 +451,8 @@ class Watch(Reading):
         self._count += 1
         self._number, self._next = self._next, self._next + 1
         self._guard(self._alarms.step_done)
+        if self._page is not None:
+            self._timed(self._page.pump, self._number)
 
     def _hit(self, where, text):
         """A value is not finite: save what the step began with, for replay(). `where`
@@ -620,6 +646,8 @@ class Watch(Reading):
                 self._say("rank 0 did not tell its folder: this rank has one of its own")
             self._writer, self._run = self._target.open(run, self._limit, text)
             self._sinks.begin(self, self._writer, run)
+            if self._page is not None:
+                self._guard(self._page.filed, self)
             self._budget.created(self._writer, _core.clock_ns() - began)
         except Exception as problem:
             self._say(f"training is not watched: {problem}")
@@ -627,7 +655,12 @@ class Watch(Reading):
             self._forget_watch()
             self._recorder.stop()
             self._sinks.end(self)
+            self._end_page()
             raise
+
+    def _end_page(self):
+        if self._page is not None:
+            self._page.close()
 
     def _forget_watch(self):
         with _lock:

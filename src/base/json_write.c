@@ -279,6 +279,12 @@ void json_column(struct json *json, const char *key)
     json->packed = json->depth;
 }
 
+void json_pack(struct json *json)
+{
+    if (json->sink == &text_sink && json->packed == 0)
+        json->packed = json->depth;
+}
+
 /* The digits of a column go to the output in one piece. */
 static void text_u32s(struct out *out, const uint32_t *items, size_t n)
 {

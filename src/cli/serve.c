@@ -73,24 +73,13 @@ static int fill(struct shelf *shelf, int argc, char **argv, struct work *work,
     return 0;
 }
 
-/* The line to type on the own machine, if this one is reached over SSH. */
 static void say_tunnel(const struct web_server *server)
 {
-    const char *ssh = getenv("SSH_CONNECTION"), *user = getenv("USER");
-    unsigned port = web_server_port(server);
-    struct str rest = str_of(ssh), host = {0};
-    char name[256] = "";
+    struct buf text = BUF_INIT;
 
-    if (!ssh || !*ssh || !web_server_is_local(server))
-        return;
-    /* "client port server port": the address by which this machine is reached */
-    for (int i = 0; i < 3; i++)
-        if (!str_split(&rest, ' ', &host))
-            return;
-    if (gethostname(name, sizeof name - 1) == 0 && name[0])
-        host = str_of(name);
-    cli_say("from your own machine: ssh -L %u:localhost:%u %s%s%.*s", port, port,
-            user && *user ? user : "", user && *user ? "@" : "", STR_ARG(host));
+    if (web_server_tunnel(server, &text))
+        cli_say("from your own machine: %s", buf_cstr(&text));
+    buf_release(&text);
 }
 
 static void say_address(struct cli *cli, const struct web_server *server,

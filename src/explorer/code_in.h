@@ -2,7 +2,7 @@
 #ifndef EXPLORER_CODE_IN_H
 #define EXPLORER_CODE_IN_H
 
-#include "facts/code.h"
+#include "facts/objects/code.h"
 #include "text/lines.h"
 
 /* Add a line in colours, at most `cells` wide. *quote is the open quote of a multi-line

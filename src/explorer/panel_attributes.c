@@ -4,7 +4,7 @@
 
 #include "explorer/copy.h"
 #include "explorer/panels_in.h"
-#include "facts/attribute_tree.h"
+#include "facts/objects/attribute_tree.h"
 #include "text/text.h"
 
 struct panel_attributes_own {

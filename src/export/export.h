@@ -5,7 +5,8 @@
  *
  * Files:
  *   json/         one file for each document: tree, info, show, stats, run, ops, graph,
- *                 diff, check, history, shelf
+ *                 diff, check, shelf, history and its parts (training, modules, step,
+ *                 series)
  *     json_place.c, json_call.c, json_op.c, json_fact.c, json_value.c   their parts:
  *                 places, calls, operations and values of a run, facts, plain values
  *     json_row.c  `show --json` as text, for copying
@@ -21,6 +22,7 @@
 
 #include "base/json_write.h"
 #include "base/out.h"
+#include "history/grid.h"
 #include "rows/slice.h"
 #include "session/numbers.h"
 #include "session/pair.h"
@@ -100,6 +102,54 @@ struct export_history_wanted {
 int export_history_json(struct json *json, const struct session *session,
                         const struct export_history_wanted *wanted, struct err *err);
 
+/* The parts of it that the page asks for, one by one (docs/json.md). Their columns keep
+ * their boundaries while a run goes on; `since`: only those from the one that holds this
+ * step on; 0: all. Training, or evaluation if there is nothing else. */
+enum export_live { EXPORT_LIVE_UNKNOWN, EXPORT_ENDED, EXPORT_LIVE };
+struct export_training_wanted {
+    uint32_t columns;
+    uint64_t since;
+    enum export_live live; /* as far as the caller knows */
+};
+int export_training_json(struct json *json, struct session *session,
+                         const struct export_training_wanted *wanted, struct err *err);
+
+struct export_modules_wanted {
+    uint32_t columns;
+    uint64_t from, to, since; /* step numbers; to 0: up to the newest */
+    uint64_t rank;            /* one of a folder, or OVERVIEW_ALL_RANKS */
+    bool least;               /* of several ranks: also the least */
+    bool quick;               /* may leave rows of steps out, to be asked for again */
+    bool has_around;
+    uint64_t around; /* a step for the close-up; else the first that is not finite */
+};
+#define EXPORT_MODULES_WANTED                                                          \
+    {                                                                                  \
+        .columns = 120, .rank = OVERVIEW_ALL_RANKS                                     \
+    }
+int export_modules_json(struct json *json, struct session *session,
+                        const struct export_modules_wanted *wanted, struct err *err);
+
+/* All places at a step: a number, or STEP_NEWEST. */
+int export_step_json(struct json *json, struct session *session, uint64_t step,
+                     struct err *err);
+
+struct export_series_wanted {
+    uint32_t place, columns, rows; /* 0 rows: no histograms */
+    bool below;                    /* also of all modules below the place */
+    bool eval;                     /* of evaluation */
+    bool has_at;
+    uint64_t from, to, since;
+    uint64_t at; /* a step whose own numbers are wanted */
+    struct history_shading shading;
+};
+#define EXPORT_SERIES_WANTED                                                           \
+    {                                                                                  \
+        .columns = 120, .rows = 32                                                     \
+    }
+int export_series_json(struct json *json, struct session *session,
+                       const struct export_series_wanted *wanted, struct err *err);
+
 /* What a server shows: the document `shelf`, or `news` with what changed. */
 struct export_shelf_file {
     struct str file, name; /* how requests call it; for people */
@@ -107,6 +157,7 @@ struct export_shelf_file {
     const char *format;    /* NULL or "": unknown */
     const char *kind;      /* "file", "recording", "run" */
     const char *why;       /* it cannot be opened; or NULL */
+    const char *labels;    /* "numbers": inputs are numbered; NULL: they have names */
     bool opened;           /* it is known what it has; else pending */
     bool judged;           /* has a verdict */
     bool live, ended, died;
@@ -149,8 +200,8 @@ void export_show_json(struct json *json, const struct session *session, uint32_t
                       const struct numbers *numbers,
                       const struct export_values *values);
 
-/* What a page asks about the values of a tensor, or of the result of a module's call that
- * the recording kept. */
+/* What a page asks about the values of a tensor or, if it wants `all`, a slice or a sheet,
+ * of the result of a module's call that the recording kept. */
 struct export_show_wanted {
     struct numbers_wanted numbers;
     bool all;          /* NaN, infinities and zeros also if there are none, and all

@@ -75,8 +75,8 @@ void document_no_details(struct document *doc, const struct err *err);
 /* The kind of a value of facts and columns: "count", "bytes", "ns", ... */
 const char *export_kind_name(enum figure_kind kind);
 
-/* A real with five digits: enough for a picture, and short. */
-void export_short(struct json *json, const char *key, double value);
+/* A real with few digits: enough for a picture, and short. */
+void export_short(struct json *json, const char *key, double value, int digits);
 
 /* "KEY": true; nothing if it is false. */
 void export_flag(struct json *json, const char *key, bool flag);

@@ -18,7 +18,7 @@ void check_arguments(struct buf *to, const struct model *model, uint32_t args,
                      size_t most);
 
 /* Adds the alarms in the history of a training run to the findings of `ask`, and that it
- * cannot be read. Nothing for other files. */
+ * cannot be read. Nothing for other files. In training.c. */
 int check_training(const struct session *session, struct arena *arena,
                    struct check_ask *ask, struct err *err);
 

@@ -50,18 +50,67 @@ static void take_ratio(struct step_numbers *to, const struct history_point *poin
     to->parts = 1;
 }
 
+static void take_bad(struct step_numbers *to, enum history_kind kind,
+                     const struct stats *stats)
+{
+    uint64_t bad = stats->nan + stats->pos_inf;
+
+    if (stats->count == 0)
+        return;
+    if (kind != HISTORY_OUTPUT)
+        bad += stats->neg_inf;
+    if (history_kind_is_param((uint8_t)kind)) {
+        to->seen[kind - HISTORY_PARAM] += stats->count;
+        to->bad[kind - HISTORY_PARAM] += bad;
+    } else if (kind == HISTORY_OUTPUT || kind == HISTORY_GRAD_OUTPUT ||
+               kind == HISTORY_GRAD_INPUT) {
+        to->own_bad = fmax(to->own_bad, (double)bad / (double)stats->count);
+        to->has_own = true;
+    }
+}
+
+bool step_bad(const struct step_numbers *numbers, double *ret_share)
+{
+    bool known = numbers->has_own;
+    double share = numbers->own_bad;
+
+    for (int i = 0; i < HISTORY_PARAM_KINDS; i++) {
+        if (numbers->seen[i] == 0)
+            continue;
+        share = fmax(share, (double)numbers->bad[i] / (double)numbers->seen[i]);
+        known = true;
+    }
+    *ret_share = share;
+    return known;
+}
+
+static void take_dead(struct step_numbers *to, const struct history_point *point)
+{
+    if (point->extra[EXTRA_DEAD].n == 0 || point->units == 0 || knows(to, STEP_DEAD))
+        return;
+    to->dead = history_number_mean(&point->extra[EXTRA_DEAD]);
+    to->units = (double)point->units;
+    learn(to, STEP_DEAD, to->dead / to->units);
+}
+
+bool step_dead(const struct step_numbers *numbers, double *ret_share)
+{
+    if (knows(numbers, STEP_DEAD))
+        return step_number(numbers, STEP_DEAD, ret_share);
+    *ret_share = numbers->dead / numbers->units;
+    return numbers->units > 0;
+}
+
 void step_numbers_take(struct step_numbers *to, enum history_kind kind,
                        const struct history_point *point)
 {
     double norm = history_point_norm(point);
 
+    take_bad(to, kind, &point->stats);
     switch (kind) {
     case HISTORY_OUTPUT:
         learn_first(to, STEP_OUTPUT, norm);
-        if (point->extra[EXTRA_DEAD].n > 0 && point->units > 0)
-            learn_first(to, STEP_DEAD,
-                        history_number_mean(&point->extra[EXTRA_DEAD]) /
-                            (double)point->units);
+        take_dead(to, point);
         break;
     case HISTORY_GRAD_OUTPUT:
         learn_first(to, STEP_GRAD_OUTPUT, norm);
@@ -132,6 +181,14 @@ void step_numbers_add(struct step_numbers *to, const struct step_numbers *from)
     add_ratio(to, from);
     add_norm(to, from, STEP_GRADIENT);
     add_norm(to, from, STEP_WEIGHT);
+    for (int i = 0; i < HISTORY_PARAM_KINDS; i++) {
+        to->seen[i] += from->seen[i];
+        to->bad[i] += from->bad[i];
+    }
+    if (knows(to, STEP_DEAD))
+        return; /* its result is often that of its last module */
+    to->dead += from->dead;
+    to->units += from->units;
 }
 
 bool step_number(const struct step_numbers *numbers, enum step_number which,
@@ -228,12 +285,15 @@ bool at_step_scalar(const struct at_step *numbers, const char *name, double *ret
 }
 
 static int read_moment(struct history *history, uint64_t step, struct arena *arena,
-                       struct history_moment *ret_moment, struct err *err)
+                       struct history_moment *ret_moment, uint8_t *ret_phase,
+                       struct err *err)
 {
+    *ret_phase = HISTORY_TRAIN;
     if (history_read_moment(history, step, HISTORY_TRAIN, arena, ret_moment, err) < 0)
         return -1;
     if (ret_moment->step.merged > 0)
         return 0;
+    *ret_phase = HISTORY_EVAL;
     return history_read_moment(history, step, HISTORY_EVAL, arena, ret_moment, err);
 }
 
@@ -269,7 +329,7 @@ int at_step_read(struct history *history, const struct model *model, uint64_t st
     }
     if (history_read_series(history, &scratch, &series, &self.n_series, err) < 0 ||
         history_read_names(history, &scratch, &names, &n_names, err) < 0 ||
-        read_moment(history, step, &scratch, &moment, err) < 0)
+        read_moment(history, step, &scratch, &moment, &to.phase, err) < 0)
         goto out;
     self.series = series;
     to.step = moment.step;

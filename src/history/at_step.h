@@ -32,6 +32,13 @@ struct step_numbers {
     uint32_t parts;
     bool apart;
     double update, moved;
+    /* Private, for the share that is not finite: elements of the parameters by kind, the
+     * largest share of its own results and gradients. And for dead units:
+     * of results at and below it. */
+    uint64_t seen[HISTORY_PARAM_KINDS], bad[HISTORY_PARAM_KINDS];
+    bool has_own;
+    double own_bad;
+    double dead, units;
 };
 
 /* The place that a series is about: of a parameter, the tensor; by name if its number
@@ -49,6 +56,13 @@ void step_numbers_add(struct step_numbers *to, const struct step_numbers *from);
 /* False: not known, or not logged in this step. */
 bool step_number(const struct step_numbers *numbers, enum step_number which,
                  double *ret_value);
+/* The share of elements that are not finite: the largest of the parameters at and below
+ * the place, of their gradients, of their updates (all of a kind together), and of the
+ * place's own results and gradients. -Inf in a result does not count: masks have it.
+ * False: nothing was looked at. */
+bool step_bad(const struct step_numbers *numbers, double *ret_share);
+/* STEP_DEAD; of a module without units of its own, of all units below it. */
+bool step_dead(const struct step_numbers *numbers, double *ret_share);
 
 #define STEP_NEWEST UINT64_MAX
 
@@ -66,6 +80,7 @@ struct at_step {
     uint32_t n_scalars;
     struct step_numbers *at; /* by place */
     uint32_t n;
+    uint8_t phase; /* enum history_phase */
 };
 
 /* A number, or "newest". */

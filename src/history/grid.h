@@ -9,18 +9,37 @@
 struct history_grid {
     uint8_t phase; /* enum history_phase */
     uint32_t columns;
-    uint32_t each; /* steps of a column whose points are read; 0: all. The caller may
-                      set it */
+    uint32_t each;  /* steps of a column whose points are read; 0: all. The caller may
+                       set it */
+    uint64_t width; /* of history_grid_steady(): logged steps of a column; else 0 */
     /* By column: */
-    uint64_t *first, *last; /* step numbers */
-    uint32_t *merged;       /* logged steps */
-    uint32_t *segment;      /* of the first step */
+    uint64_t *first, *last;       /* step numbers */
+    uint64_t *begin_ns, *last_ns; /* when the first and the last step began */
+    uint32_t *merged;             /* logged steps */
+    uint32_t *skipped;            /* of these, by the gradient scaler */
+    uint32_t *segment;            /* of the first step */
 };
 
 /* At most so many columns. */
 int history_grid_make(struct history_grid *grid, struct history *history,
                       enum history_phase phase, uint32_t most, struct arena *arena,
                       struct err *err);
+/* Columns for a run that goes on: their boundaries stay where they are when steps are
+ * added, until two columns become one, all of them at once. A column is a power of two of
+ * logged steps (whatever their phase), of one segment. */
+struct history_steady {
+    enum history_phase phase;
+    uint64_t from, to; /* step numbers, inclusive; to 0: up to the newest */
+    uint32_t most;     /* columns; there are between half as many and so many, if there
+                          are steps enough */
+    bool points;       /* only steps with points; else also those with scalars alone */
+    uint64_t since;    /* only columns from the one that holds this step on */
+};
+int history_grid_steady(struct history_grid *grid, struct history *history,
+                        const struct history_steady *wanted, struct arena *arena,
+                        struct err *err);
+/* Keeps only columns from the one that holds this step on. */
+void history_grid_since(struct history_grid *grid, uint64_t since);
 /* The column that holds a step, or the nearest, of n columns that begin with the steps
  * `first`; 0 if there is none. */
 uint32_t history_column(const uint64_t *first, uint32_t n, uint64_t step);
@@ -34,8 +53,17 @@ int history_grid_scalars(const struct history_grid *grid, struct history *histor
                          const struct history_scalar ***ret_scalars, struct err *err);
 
 /* Histograms over columns as shades. */
+struct history_shading {
+    uint32_t rows;
+    enum { AXIS_CHOSEN, AXIS_LINEAR, AXIS_LOG } axis;
+    double clip; /* the share of elements that is cut at each end of the axis */
+    /* The axis and `largest` are rounded, so that new columns seldom change them. */
+    bool steady;
+};
 struct history_shades {
     struct spread_axis axis;
+    bool can_log;   /* a logarithmic axis is possible */
+    double cut;     /* the share of all elements that is outside of the axis */
     uint32_t rows;  /* 0: there are no histograms */
     double largest; /* the largest share of a column's elements in one cell */
     uint8_t *codes; /* (rows, columns), row 0 at the high end of the axis: 0 for none,
@@ -43,6 +71,7 @@ struct history_shades {
 };
 int history_shades_make(struct history_shades *shades,
                         const struct history_point *const *points, uint32_t columns,
-                        uint32_t rows, struct arena *arena, struct err *err);
+                        const struct history_shading *how, struct arena *arena,
+                        struct err *err);
 
 #endif

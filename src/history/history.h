@@ -116,6 +116,9 @@ struct history_point {
 struct history_codec {
     /* Appends the packed sum of two histograms to an empty buf; -1: one is damaged. */
     int (*merge)(struct str a, struct str b, struct buf *ret_packed);
+    /* The same of many, which is faster than one by one; damaged ones are left out. -1:
+     * all are. May be NULL. */
+    int (*merge_all)(const struct str *parts, uint32_t n, struct buf *ret_packed);
 };
 
 /* The default: packed spreads (measure/spread.h). */

@@ -189,6 +189,7 @@ static int read_ranks(struct rank_rows *rows, const struct rank_table *table,
     if (wanted.series >= table->n)
         return err_set(err, ERR_NOT_FOUND, "no such series");
     wanted.most = 0;
+    wanted.first = NULL;
     for (uint32_t rank = 0; rank < table->files; rank++) {
         wanted.series = table->of[(size_t)rows->wanted->series * table->files + rank];
         if (wanted.series != HISTORY_NONE && read_rank(rows, rank, &wanted, err) < 0)
@@ -259,11 +260,36 @@ static int join_overlaps(struct rank_rows *rows, struct buf *scratch, struct err
     return 0;
 }
 
+/* Merges the rows of each group that the caller chose, in place. */
+static int join_chosen(struct rank_rows *rows, struct buf *scratch, struct err *err)
+{
+    const struct history_wanted *wanted = rows->wanted;
+    uint32_t n = 0, group = 0, last = 0;
+
+    for (uint32_t i = 0; i < rows->n; i++) {
+        while (group + 1 < wanted->n_first &&
+               wanted->first[group + 1] <= rows->at[i].sample.step.first)
+            group++;
+        if (n > 0 && group == last) {
+            rows->at[i].rank = rows->at[n - 1].rank; /* other steps */
+            if (join(rows, &rows->at[n - 1], &rows->at[i], scratch, err) < 0)
+                return -1;
+        } else {
+            rows->at[n++] = rows->at[i];
+            last = group;
+        }
+    }
+    rows->n = n;
+    return 0;
+}
+
 /* Merges neighbours to as many as wanted, in place. */
 static int join_neighbours(struct rank_rows *rows, struct buf *scratch, struct err *err)
 {
     uint32_t most = rows->wanted->most, n = rows->n;
 
+    if (rows->wanted->first)
+        return join_chosen(rows, scratch, err);
     if (most == 0 || most >= n)
         return 0;
     for (uint32_t group = 0; group < most; group++) {

@@ -198,16 +198,15 @@ int history_hold(struct history *history, struct err *err)
         return 0;
     if (history_begin(history, err) < 0)
         return -1;
-    arena_init(&history->kept_arena, HELD_LIMIT);
-    history->held = true;
+    if (history->held++ == 0)
+        arena_init(&history->kept_arena, HELD_LIMIT);
     return 0;
 }
 
 void history_let_go(struct history *history)
 {
-    if (!history->held)
+    if (history->held == 0 || --history->held > 0)
         return;
-    history->held = false;
     history->n_kept = 0;
     arena_release(&history->kept_arena);
     history_end(history, 0);

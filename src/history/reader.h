@@ -29,7 +29,7 @@ struct history_ranks *history_ranks_of(const struct history *history);
 
 /* Makes the questions until history_let_go() one transaction, for several that belong
  * together: they see the same steps, and the file is opened once. Keep it short: the
- * writer's -wal grows meanwhile. */
+ * writer's -wal grows meanwhile. Calls nest. */
 int history_hold(struct history *history, struct err *err);
 void history_let_go(struct history *history);
 
@@ -75,7 +75,10 @@ struct history_wanted {
     uint32_t most; /* neighbouring steps are merged to at most so many; 0: all */
     uint32_t each; /* of the steps that are merged to one, read at most so many, evenly
                         spaced, for a view that must be quick; 0: all */
-    bool histograms; /* false: faster, points have none */
+    bool histograms;       /* false: faster, points have none */
+    const uint64_t *first; /* instead of `most`: (n_first) increasing step numbers at
+                              which the steps that are merged to one begin; or NULL */
+    uint32_t n_first;
 };
 struct history_sample {
     struct history_step step; /* merged; `block` means nothing */

@@ -15,7 +15,7 @@ struct history {
     size_t memory_size;
     sqlite3 *db;         /* NULL: closed between questions */
     struct file_key key; /* of the open file */
-    bool held;           /* between history_hold() and history_let_go() */
+    uint32_t held;       /* history_hold()s that history_let_go() has not ended */
     struct held_steps {  /* meanwhile: the steps of two ranges */
         struct history_range range;
         struct history_step *steps;

@@ -5,6 +5,8 @@
 
 #include "history/reader_in.h"
 
+#define PARTS_MOST 256u
+
 /* What is wanted, and its steps. */
 struct series_question {
     struct history *history;
@@ -13,8 +15,33 @@ struct series_question {
     sqlite3_stmt *stmt;
     struct history_step *steps;
     uint32_t n_steps, n_groups;
-    struct buf scratch[2]; /* merged histograms, in turn */
+    const uint32_t *begins; /* of groups that the caller chose (n_groups + 1) */
+    struct buf scratch[2];  /* merged histograms, in turn */
+    struct buf parts;       /* histograms that are to be merged at once */
+    size_t lens[PARTS_MOST];
+    uint32_t n_parts;
 };
+
+static int choose_groups(struct series_question *question, struct err *err)
+{
+    const struct history_wanted *wanted = question->wanted;
+    uint32_t *begins =
+        arena_array(question->arena, (size_t)wanted->n_first + 1, sizeof *begins);
+    uint32_t at = 0;
+
+    if (!begins)
+        return arena_err(question->arena, question->history->path, err);
+    for (uint32_t group = 0; group < wanted->n_first; group++) {
+        while (group > 0 && at < question->n_steps &&
+               question->steps[at].first < wanted->first[group])
+            at++;
+        begins[group] = at;
+    }
+    begins[wanted->n_first] = question->n_steps;
+    question->begins = begins;
+    question->n_groups = wanted->n_first;
+    return 0;
+}
 
 static int question_init(struct series_question *question, enum history_table table,
                          struct err *err)
@@ -27,6 +54,8 @@ static int question_init(struct series_question *question, enum history_table ta
     question->n_groups = question->n_steps;
     if (wanted->most > 0 && wanted->most < question->n_steps)
         question->n_groups = wanted->most;
+    if (wanted->first && choose_groups(question, err) < 0)
+        return -1;
     question->stmt =
         history_prepare_select(question->history->db, table, "WHERE id = ?1", err);
     return question->stmt ? 0 : -1;
@@ -37,11 +66,14 @@ static void question_release(struct series_question *question)
     sqlite3_finalize(question->stmt);
     buf_release(&question->scratch[0]);
     buf_release(&question->scratch[1]);
+    buf_release(&question->parts);
 }
 
-/* The first step of a group; all groups have about as many. */
+/* The first step of a group; all groups have about as many, unless they were chosen. */
 static uint32_t group_begin(const struct series_question *question, uint32_t group)
 {
+    if (question->begins)
+        return question->begins[group];
     return (uint32_t)((uint64_t)group * question->n_steps / question->n_groups);
 }
 
@@ -69,6 +101,46 @@ static int look_up(struct series_question *question, const struct history_step *
 }
 
 /* ---- points ---- */
+
+/* Merges the histograms that were set aside to one, in `parts`. */
+static void merge_parts(struct series_question *question)
+{
+    struct buf *merged = &question->scratch[0];
+    struct str parts[PARTS_MOST];
+    size_t at = 0;
+
+    if (question->n_parts < 2)
+        return;
+    for (uint32_t i = 0; i < question->n_parts; i++) {
+        parts[i] = str_span(question->parts.at + at, question->lens[i]);
+        at += question->lens[i];
+    }
+    buf_clear(merged);
+    if (question->parts.bad ||
+        question->history->codec->merge_all(parts, question->n_parts, merged) < 0)
+        buf_clear(merged);
+    buf_clear(&question->parts);
+    buf_str(&question->parts, buf_span(merged));
+    question->lens[0] = merged->len;
+    question->n_parts = merged->len > 0;
+}
+
+/* Sets a histogram aside. */
+static void add_part(struct series_question *question, struct str histogram)
+{
+    if (histogram.len == 0)
+        return;
+    if (question->n_parts == PARTS_MOST)
+        merge_parts(question);
+    buf_str(&question->parts, histogram);
+    question->lens[question->n_parts++] = histogram.len;
+}
+
+static void clear_parts(struct series_question *question)
+{
+    buf_clear(&question->parts);
+    question->n_parts = 0;
+}
 
 /* Adds a point to a sample, whose histogram is in scratch[turn]. */
 static void add_point(struct series_question *question, struct history_sample *sample,
@@ -113,6 +185,7 @@ static int read_group(struct series_question *question, uint32_t group,
     int turn = 0;
 
     *sample = (struct history_sample){0};
+    clear_parts(question);
     for (uint32_t i = 0; i < reads; i++) {
         uint32_t at = first + (uint32_t)((uint64_t)i * n / reads);
         const struct history_step *step = &question->steps[at];
@@ -124,12 +197,19 @@ static int read_group(struct series_question *question, uint32_t group,
             continue;
         if (!question->wanted->histograms)
             point.histogram = STR("");
+        if (question->history->codec->merge_all) {
+            add_part(question, point.histogram);
+            point.histogram = STR("");
+        }
         if (sample->step.merged == 0)
             sample->step = *step;
         else
             history_step_merge(&sample->step, step);
         add_point(question, sample, &point, &turn);
     }
+    merge_parts(question);
+    if (question->n_parts > 0)
+        sample->point.histogram = buf_span(&question->parts);
     sample->point.histogram = arena_str(question->arena, sample->point.histogram);
     if (!sample->point.histogram.at)
         return arena_err(question->arena, question->history->path, err);

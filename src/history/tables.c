@@ -328,7 +328,7 @@ static bool good_stats(const struct stats *stats)
            !(stats->min > stats->max);
 }
 
-static bool good_point(int64_t id, struct history_point *point)
+bool history_point_check(int64_t id, struct history_point *point)
 {
     bool good = point->merged >= 1 && point->merged != UINT32_MAX;
 
@@ -371,7 +371,7 @@ bool history_get(sqlite3_stmt *stmt, enum history_table table, int64_t *ret_id,
     *ret_id = id;
     switch (table) {
     case HISTORY_TABLE_POINT:
-        return id >= 0 && good_point(id, ret_row);
+        return id >= 0 && history_point_check(id, ret_row);
     case HISTORY_TABLE_SCALAR:
         return id >= 0 && good_scalar(id, ret_row);
     case HISTORY_TABLE_STEP:

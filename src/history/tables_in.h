@@ -69,6 +69,10 @@ int history_put_scalar(sqlite3_stmt *stmt, uint64_t block,
 bool history_get(sqlite3_stmt *stmt, enum history_table table, int64_t *ret_id,
                  void *ret_row);
 
+/* Completes a point as it was read: its series, the numbers that are left out. False: it
+ * cannot be. */
+bool history_point_check(int64_t id, struct history_point *point);
+
 /* An error of SQLite as a sentence; returns -1. */
 int history_sql_err(sqlite3 *db, const char *path, struct err *err);
 int history_exec(sqlite3 *db, const char *path, const char *sql, struct err *err);

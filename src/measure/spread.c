@@ -74,13 +74,6 @@ void spread_widen(uint64_t ring[SPREAD_LINEAR], const struct spread_window *from
     memcpy(ring, wide, sizeof wide);
 }
 
-int32_t spread_key_of_index(int64_t index, int32_t k)
-{
-    double magnitude = ldexp((double)(index < 0 ? ~index : index), k);
-
-    return index < 0 ? -spread_key(magnitude) : spread_key(magnitude);
-}
-
 int spread_log_room(struct spread *spread, uint32_t n, struct err *err)
 {
     while (spread->log_room < n)

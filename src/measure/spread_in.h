@@ -3,6 +3,7 @@
 #ifndef MEASURE_SPREAD_IN_H
 #define MEASURE_SPREAD_IN_H
 
+#include <math.h>
 #include <string.h>
 
 #include "measure/kernels_in.h"
@@ -102,6 +103,15 @@ int spread_log_room(struct spread *spread, uint32_t n, struct err *err);
 /* Where an element of a linear bin far from 0 is in the log grid: bins outside -4 to 3
  * nest in log bins, except for negative elements on the edge of a bin. */
 #define SPREAD_NESTS 4
-int32_t spread_key_of_index(int64_t index, int32_t k);
+static inline int32_t spread_key_of_index(int64_t index, int32_t k)
+{
+    double magnitude = (double)(index < 0 ? ~index : index);
+    int32_t key = spread_key(magnitude) + 4 * k;
+
+    /* Times 2^k is 4 * k bins further on, but for denormals and beyond the largest. */
+    if (key <= 4 || key > SPREAD_KEYS)
+        key = spread_key(ldexp(magnitude, k));
+    return index < 0 ? -key : key;
+}
 
 #endif

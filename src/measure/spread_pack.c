@@ -40,17 +40,24 @@ static void forecast_make(struct forecast *f, const struct spread *spread)
  * one follows. */
 struct packer {
     struct buf *to;
-    bool half; /* the lower half of a byte waits in `low` */
-    uint8_t low;
-    uint64_t zeros; /* differences of 0 that are not yet written */
+    uint64_t zeros;  /* differences of 0 that are not yet written */
+    uint32_t halves; /* in bytes[], which are not yet in `to` */
+    uint8_t bytes[256];
 };
+
+static void flush_halves(struct packer *p)
+{
+    buf_add(p->to, p->bytes, (p->halves + 1) / 2);
+    p->halves = 0;
+}
 
 static void put_half(struct packer *p, unsigned bits)
 {
-    if (p->half)
-        buf_char(p->to, (char)(p->low | bits << 4));
-    p->low = (uint8_t)bits;
-    p->half = !p->half;
+    uint8_t *byte = &p->bytes[p->halves / 2];
+
+    *byte = (uint8_t)(p->halves & 1 ? *byte | bits << 4 : bits);
+    if (++p->halves == 2 * sizeof p->bytes)
+        flush_halves(p);
 }
 
 static void put_number(struct packer *p, uint64_t number)
@@ -121,7 +128,7 @@ static bool is_float(double value)
 
 void spread_pack(const struct spread *spread, struct buf *to)
 {
-    struct packer p = {.to = to};
+    struct packer p;
     enum range_form form = spread->counted == 0 ? FORM_EMPTY
                            : is_float(spread->min) && is_float(spread->max)
                                ? FORM_FLOAT
@@ -132,6 +139,8 @@ void spread_pack(const struct spread *spread, struct buf *to)
         put_value(to, spread->min, form);
         put_value(to, spread->max, form);
     }
+    p.to = to;
+    p.zeros = p.halves = 0;
     put_number(&p, spread->of);
     put_number(&p, spread->of - spread->seen);
     put_number(&p, spread->seen - spread->counted);
@@ -141,32 +150,31 @@ void spread_pack(const struct spread *spread, struct buf *to)
         put_zeros(&p);
         put_log(&p, spread);
     }
-    if (p.half)
-        put_half(&p, 0);
+    flush_halves(&p);
 }
 
 struct unpacker {
-    struct bytes in;
-    bool half; /* the upper half of `byte` is next */
-    uint8_t byte;
-    bool bad;       /* a number of more than 64 bits */
-    uint64_t zeros; /* differences of 0 that were announced */
+    const uint8_t *at;
+    size_t next, end; /* half bytes */
+    bool bad;         /* a number of more than 64 bits, or none */
+    uint64_t zeros;   /* differences of 0 that were announced */
 };
 
-static unsigned take_half(struct unpacker *u)
+static struct unpacker unpacker_of(struct bytes in)
 {
-    if (!u->half)
-        u->byte = bytes_u8(&u->in);
-    u->half = !u->half;
-    return u->half ? u->byte & 15 : u->byte >> 4;
+    struct str rest = bytes_take(&in, bytes_left(&in));
+
+    return (struct unpacker){.at = (const uint8_t *)rest.at, .end = 2 * rest.len};
 }
 
 static uint64_t take_number(struct unpacker *u)
 {
     uint64_t number = 0;
 
-    for (unsigned shift = 0; shift < 66; shift += 3) {
-        unsigned bits = take_half(u);
+    for (unsigned shift = 0; shift < 66 && u->next < u->end; shift += 3) {
+        unsigned bits = u->at[u->next / 2] >> 4 * (u->next % 2) & 15;
+
+        u->next++;
 
         if (shift == 63 && (bits & 7) > 1)
             break;
@@ -221,7 +229,8 @@ static int add_bin(struct spread *spread, int32_t key, uint64_t count, uint64_t 
         return 0;
     if (!add_count(sum, count, spread->counted))
         return err_set(err, ERR_FORMAT, "a histogram with more counts than elements");
-    if (spread_log_room(spread, spread->n_log + 1, err) < 0)
+    if (spread->n_log == spread->log_room &&
+        spread_log_room(spread, spread->n_log + 1, err) < 0)
         return -1;
     spread->log[spread->n_log++] = (struct spread_bin){key, count};
     return 0;
@@ -236,7 +245,9 @@ static int take_log(struct unpacker *u, struct spread *spread, struct err *err)
     uint32_t j = 0;
 
     forecast_make(&f, spread);
-    for (int64_t key = f.first; key <= f.last && !u->bad && !u->in.bad;) {
+    if (spread_log_room(spread, f.n + 32, err) < 0) /* often enough, at once */
+        return -1;
+    for (int64_t key = f.first; key <= f.last && !u->bad;) {
         uint64_t difference = take_difference(u);
         int64_t end = u->zeros > (uint64_t)(f.last - key) ? f.last + 1
                                                           : key + (int64_t)u->zeros + 1;
@@ -253,7 +264,7 @@ static int take_log(struct unpacker *u, struct spread *spread, struct err *err)
                 return -1;
         key = end;
     }
-    if (u->bad || u->in.bad || sum != spread->counted ||
+    if (u->bad || sum != spread->counted ||
         spread->log[0].key != spread_key(spread->min) ||
         spread->log[spread->n_log - 1].key != spread_key(spread->max))
         return err_set(err, ERR_FORMAT, "a histogram whose counts do not add up");
@@ -273,13 +284,13 @@ static double take_value(struct bytes *in, unsigned form)
 }
 
 /* Min and max, which give the linear bins. */
-static int take_range(struct unpacker *u, unsigned form, struct spread *spread,
+static int take_range(struct bytes *in, unsigned form, struct spread *spread,
                       struct err *err)
 {
     struct spread_window window;
-    double min = take_value(&u->in, form), max = take_value(&u->in, form);
+    double min = take_value(in, form), max = take_value(in, form);
 
-    if (u->in.bad || !isfinite(min) || !isfinite(max) ||
+    if (in->bad || !isfinite(min) || !isfinite(max) ||
         spread_order(min) > spread_order(max) || spread_bits(min) == SPREAD_SIGN ||
         spread_bits(max) == SPREAD_SIGN)
         return err_set(err, ERR_FORMAT, "a histogram without a valid range");
@@ -292,40 +303,52 @@ static int take_range(struct unpacker *u, unsigned form, struct spread *spread,
     return 0;
 }
 
-static int unpack(struct unpacker *u, struct spread *spread, struct err *err)
+/* The counts of all elements, and whether the form fits them. */
+static int take_counts(struct unpacker *u, unsigned form, struct spread *spread,
+                       struct err *err)
 {
-    unsigned form = bytes_u8(&u->in);
     uint64_t left_out, not_finite;
 
-    if (u->in.bad || form > FORM_DOUBLE)
-        return err_set(err, ERR_FORMAT, "a histogram of an unknown form (%u)", form);
-    if (form != FORM_EMPTY && take_range(u, form, spread, err) < 0)
-        return -1;
     spread->of = take_number(u);
     left_out = take_number(u);
     not_finite = take_number(u);
     spread->seen = spread->of - left_out;
     spread->counted = spread->seen - not_finite;
-    if (u->bad || u->in.bad || left_out > spread->of || not_finite > spread->seen ||
+    if (u->bad || left_out > spread->of || not_finite > spread->seen ||
         (spread->counted == 0) != (form == FORM_EMPTY))
         return err_set(err, ERR_FORMAT, "a histogram whose counts do not add up");
+    return 0;
+}
+
+static int unpack(struct bytes in, struct spread *spread, struct err *err)
+{
+    unsigned form = bytes_u8(&in);
+    struct unpacker u;
+
+    if (in.bad || form > FORM_DOUBLE)
+        return err_set(err, ERR_FORMAT, "a histogram of an unknown form (%u)", form);
+    if (form != FORM_EMPTY && take_range(&in, form, spread, err) < 0)
+        return -1;
+    u = unpacker_of(in);
+    if (take_counts(&u, form, spread, err) < 0)
+        return -1;
     if (form != FORM_EMPTY) {
-        if (!take_linear(u, spread))
+        if (!take_linear(&u, spread))
             return err_set(err, ERR_FORMAT, "a histogram whose counts do not add up");
-        if (take_log(u, spread, err) < 0)
+        if (take_log(&u, spread, err) < 0)
             return -1;
     }
-    if (bytes_left(&u->in) > 0 || (u->half && u->byte >> 4))
+    /* The upper half of the last byte may be left over. */
+    if (u.end - u.next > 1 || (u.next < u.end && u.at[u.next / 2] >> 4))
         return err_set(err, ERR_FORMAT, "a histogram followed by other bytes");
     return 0;
 }
 
 int spread_unpack(struct bytes in, struct spread *ret_spread, struct err *err)
 {
-    struct unpacker u = {.in = in};
     struct spread spread = {0};
 
-    if (unpack(&u, &spread, err) < 0) {
+    if (unpack(in, &spread, err) < 0) {
         spread_release(&spread);
         return -1;
     }

@@ -5,6 +5,7 @@
 #include "base/base.h"
 #include "base/test.h"
 #include "measure/elements.h"
+#include "measure/spread_in.h"
 #include "measure/spread_test_in.h"
 
 /* The bytes of a spread, read again from memory of exactly their size. */
@@ -190,4 +191,20 @@ TEST(the_packed_form_is_the_documented_one)
     buf_release(&packed);
     spread_release(&spread);
     spread_counter_free(counter);
+}
+
+TEST(the_log_bin_of_a_linear_bin_is_that_of_its_lowest_magnitude)
+{
+    static const int64_t indices[] = {
+        4, 5, 6, 7, 64, 127, 128, 255, ((int64_t)1 << 53) - 1};
+
+    for (int32_t k = -1074; k <= 1018; k++)
+        for (size_t i = 0; i < COUNT_OF(indices); i++) {
+            double magnitude = ldexp((double)indices[i], k);
+
+            if (isinf(magnitude))
+                continue;
+            CHECK_INT(spread_key_of_index(indices[i], k), spread_key(magnitude));
+            CHECK_INT(spread_key_of_index(~indices[i], k), -spread_key(magnitude));
+        }
 }

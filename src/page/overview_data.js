@@ -9,7 +9,7 @@ import {NONE, number, share, short} from './text.js';
 export const KINDS = [
     {id: 'gradient', title: 'gradient norm', note: 'of the parameters, log', head: 'gradient',
         of: 'gradient_norm', most: 'largest value', key: 'g', sort: 'largest gradient',
-        missing: "not logged: log=['params_grad']"},
+        edge: 'log, lower edge: dead units', missing: "not logged: log=['params_grad']"},
     {id: 'ratio', title: 'update \u00f7 weight', note: 'log, per step', head: 'update \u00f7 w',
         of: 'update_ratio', most: 'farthest from 1e\u22123', key: 'u',
         sort: 'farthest from healthy', missing: 'not logged: no optimizer step was seen'},
@@ -18,6 +18,9 @@ export const KINDS = [
     {id: 'bad', title: 'not finite', note: 'close-up', head: 'not finite', of: 'bad_share',
         key: '!', sort: 'first not finite', missing: ''},
 ];
+
+export const ORDERS = {'': 'model order', ...Object.fromEntries(KINDS.map((one) =>
+    [one.id, one.sort])), name: 'name'};
 
 const middle = Math.log10(Math.sqrt(HEALTHY[0] * HEALTHY[1]));
 const badness = (kind, value) => Number.isNaN(value) ? -1 : kind === 'ratio' ?
@@ -115,6 +118,7 @@ export class Modules {
                     one[id] = [...before[id].slice(0, at), ...Array(length - at).fill(null)];
             one.bad = [...before.bad.filter((i) => i < at), ...one.bad.map((i) => i + at)];
         });
+        document.first_bad = this.document.first_bad ?? document.first_bad;
         this.take(document);
         return at;
     }

@@ -1,6 +1,7 @@
 /* overview_rows.js - which rows the overview shows and in which order. A row: {place, depth,
    many, last, members, maker, bad, flat}. */
 
+import {FLAGS} from './model.js';
 import {KINDS} from './overview_data.js';
 import {TreeRows} from './tree_rows.js';
 
@@ -13,9 +14,9 @@ const alarmPlaces = (places, training) => (training?.alarms || []).map((one) =>
 export class OverviewRows {
     constructor(places, modules, training, open) {
         this.places = places;
-        this.folds = new TreeRows(places, (i) => i === 0 ||
-            (modules.at.size ? this.modules.has(i) : places.isModule(i)));
         this.take(modules, training);
+        this.folds = new TreeRows(places, (i) => i === 0 ||
+            (this.modules.at.size ? this.modules.has(i) : places.isModule(i)));
         if (open.length) this.folds.openOnly(open);
         else this.openStart();
     }
@@ -50,7 +51,7 @@ export class OverviewRows {
             row.members.push(at);
         row.maker = row.many === 1 && this.makers.has(row.place);
         row.bad = modules.firstBad(row.place);
-        row.carries = !row.maker && modules.carries(row.members);
+        row.carries = !places.has(row.place, FLAGS.alarm) && modules.carries(row.members);
         return row;
     }
 

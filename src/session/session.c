@@ -7,6 +7,7 @@
 #include "history/ranks.h"
 #include "read/read.h"
 #include "run/run_file.h"
+#include "session/attach.h"
 #include "session/series_tree_in.h"
 
 /* A session grows with the places of its model, which are limited themselves. */
@@ -101,7 +102,7 @@ struct session *session_of_run(struct run *run, struct err *err)
 /* ---- the history ---- */
 
 /* A history that cannot be read does not keep the rest from being shown. */
-static void take_history(struct session *session, const char *path)
+void session_attach_history(struct session *session, const char *path)
 {
     struct arena *arena = &session->arena;
     struct err why = {0};
@@ -138,7 +139,7 @@ struct session *session_on_run(const struct run *run, struct source *source,
         session->model = &session->view;
     }
     if (session && run->model->n_files > 0 && run_file_is(run->model->path))
-        take_history(session, run->model->path);
+        session_attach_history(session, run->model->path);
     return session;
 }
 
@@ -162,6 +163,24 @@ int session_take_step(struct session *session, const char *step, struct err *err
     return 0;
 }
 
+struct overview *session_overview(struct session *session, struct err *err)
+{
+    if (!session->overview)
+        session->overview = overview_new(session->history, session->model);
+    if (!session->overview)
+        err_set(err, ERR_LIMIT, "the modules: no memory left");
+    return session->overview;
+}
+
+struct history_memo *session_memo(struct session *session, struct err *err)
+{
+    if (!session->memo)
+        session->memo = history_memo_new(session->history);
+    if (!session->memo)
+        err_set(err, ERR_LIMIT, "the series: no memory left");
+    return session->memo;
+}
+
 /* `history`: the same file, or the folder of ranks that it is in. */
 static struct session *open_recording(const char *path, const char *history,
                                       struct work *work, struct err *err)
@@ -178,7 +197,7 @@ static struct session *open_recording(const char *path, const char *history,
     else if (err)
         *err = why;
     if (session)
-        take_history(session, history);
+        session_attach_history(session, history);
     return session;
 }
 
@@ -218,6 +237,8 @@ void session_close(struct session *session)
 {
     if (!session)
         return;
+    overview_free(session->overview);
+    history_memo_free(session->memo);
     history_close(session->history);
     model_free(session->own_model);
     run_free(session->own_run);

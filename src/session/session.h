@@ -23,6 +23,8 @@
 #include "base/err.h"
 #include "base/work.h"
 #include "history/at_step.h"
+#include "history/memo.h"
+#include "history/overview.h"
 #include "history/summary.h"
 #include "measure/measure.h"
 #include "model/model.h"
@@ -58,6 +60,8 @@ struct session {
     const char *history_path;         /* also set if the history cannot be read */
     const char *history_why;          /* then: why */
     const struct at_step *step;       /* see session_take_step() */
+    struct overview *overview;        /* private: session_overview() */
+    struct history_memo *memo;        /* private: session_memo() */
     struct stats **stats;             /* private: by tensor; NULL: not measured */
     struct exponents **exponents;     /* likewise */
     const char **why;                 /* likewise: why there are no statistics */
@@ -86,6 +90,10 @@ struct session *session_on_run(const struct run *run, struct source *source,
 bool session_refresh_training(struct session *session);
 /* Reads the numbers of all places at a step of the history: a number or "newest". */
 int session_take_step(struct session *session, const char *step, struct err *err);
+/* What was read of the history for earlier questions; made on first use. NULL: no memory.
+ * Only of sessions with a history. */
+struct overview *session_overview(struct session *session, struct err *err);
+struct history_memo *session_memo(struct session *session, struct err *err);
 /* Looks at the files more thoroughly than opening them does; `values`: compares the
  * checksums of all bytes, too. Sets what was found in `ask`. */
 int session_verify(const struct session *session, bool values, struct arena *arena,

@@ -260,6 +260,7 @@ const struct tui_command tui_commands[] = {
     {"check", NULL, "show whether the file is safe and complete", check_command, NULL},
     {"export", "FILE", "export; the name gives the format", run_export,
      complete_exports},
+    {"serve", "[PORT|stop]", "show a page in the browser, or end it", run_serve, NULL},
     {"record", NULL, "run the live model once more", record_command, NULL},
     {"reload", NULL, "reload the file", run_reload, NULL},
     {"set", "NAME VALUE", "change a setting of the config file", set_command,
@@ -290,7 +291,7 @@ const struct tui_command *command_of(struct str line, struct str *ret_words)
 static bool needs_model(const struct tui_command *command)
 {
     static const char *const others[] = {"open", "set",    "help", "q",
-                                         "diff", "filter", "sort"};
+                                         "diff", "filter", "sort", "serve"};
 
     for (size_t i = 0; i < COUNT_OF(others); i++)
         if (strcmp(command->name, others[i]) == 0)

@@ -1,5 +1,5 @@
 /* commands_in.h - shared by the command files: commands.c (the table), command_files.c
- * (open, compare, write), complete.c (completion), remember.c (saved views). */
+ * (open, compare, write), serve.c (the page), complete.c (completion), remember.c (saved views). */
 #ifndef TUI_COMMANDS_IN_H
 #define TUI_COMMANDS_IN_H
 
@@ -19,6 +19,10 @@ int run_reload(struct tui *tui, struct str words, struct err *err);
 
 /* Expand a typed path: ~/ is the user's home. */
 void typed_path(struct buf *to, struct str typed);
+
+/* --- serve.c */
+
+int run_serve(struct tui *tui, struct str words, struct err *err);
 
 /* --- complete.c */
 

@@ -89,6 +89,11 @@ int files_open(struct tui *tui, const char *folder, struct err *err)
     return 0;
 }
 
+const char *files_folder(const struct tui *tui)
+{
+    return tui->files->folder;
+}
+
 void files_close(struct tui *tui)
 {
     struct files *files = tui->folder;

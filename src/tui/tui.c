@@ -28,6 +28,7 @@ static void forget_under(struct tui *tui)
 static void stop_exploring(struct tui *tui)
 {
     remember_save(tui);
+    serve_session_ends(tui);
     if (tui->exploring)
         explorer_end(&tui->explorer);
     tui->exploring = false;
@@ -309,6 +310,7 @@ int tui_begin(struct tui *tui, const struct tui_wanted *wanted, struct err *err)
 
 void tui_end(struct tui *tui)
 {
+    serve_end(tui);
     if (tui->exploring)
         stop_exploring(tui);
     files_close(tui);
@@ -347,10 +349,14 @@ bool tui_job_runs(const struct tui *tui)
            jobs_progress(tui->explorer.jobs, &done, &total, &began);
 }
 
-static int timeout_of(const struct tui *tui)
+static int timeout_of(struct tui *tui)
 {
+    int serves = serve_look(tui);
+
     if (tui_job_runs(tui))
         return FRAME_MS;
+    if (serves >= 0)
+        return serves;
     return tui->exploring && explorer_follows(&tui->explorer) ? FOLLOW_MS : -1;
 }
 

@@ -61,8 +61,9 @@ struct tui {
     bool background; /* compute numbers in threads: there is a terminal */
     struct session *session;
     struct pair *pair;
-    struct files *files;  /* the folder's list that is shown, or NULL */
-    struct files *folder; /* the same, also while a file of it is shown, for q */
+    struct files *files;       /* the folder's list that is shown, or NULL */
+    struct tui_server *server; /* of :serve; or NULL */
+    struct files *folder;      /* the same, also while a file of it is shown, for q */
     /* The session below a comparison, to which q goes back; or NULL. */
     struct session *under;
     bool under_ours;       /* close it when done */
@@ -191,6 +192,7 @@ void edit_source(struct tui *tui);
 
 int files_open(struct tui *tui, const char *folder, struct err *err);
 void files_close(struct tui *tui);
+const char *files_folder(const struct tui *tui); /* its path */
 void files_poll(struct tui *tui); /* add files found since the last call */
 int files_fd(const struct tui *tui);
 /* Apply the order and the filter of the options. */
@@ -217,5 +219,14 @@ void files_status(struct tui *tui, struct lines *to, unsigned width);
 void remember_save(struct tui *tui);
 /* The options of the saved view; false: none. */
 bool remember_load(struct tui *tui, struct buf *to);
+
+/* --- serve.c */
+
+/* Ends the server of :serve, if there is one. */
+void serve_end(struct tui *tui);
+/* The session that is explored will be closed: a server may borrow it. */
+void serve_session_ends(struct tui *tui);
+/* Answers what a page asks of a live model. In how many ms to look again; -1: never. */
+int serve_look(struct tui *tui);
 
 #endif

@@ -1,6 +1,8 @@
 /* Who may ask. A page of another site can make a browser send requests here: under a name
  * of its own (DNS rebinding; then Host is that name), or as itself (then it cannot read
  * the answer, and knows no token). */
+#include <string.h>
+
 #include "base/base.h"
 #include "web/web_in.h"
 
@@ -97,13 +99,14 @@ unsigned guard_check(const struct web_server *server, const struct web_request *
 /* In a time that does not depend on where they differ. */
 bool guard_knows(const struct web_server *server, const struct web_request *request)
 {
+    size_t len = strlen(server->token);
     unsigned char differ = 0;
 
-    if (!server->token[0])
+    if (len == 0)
         return true;
-    if (request->token.len != WEB_TOKEN - 1)
+    if (request->token.len != len)
         return false;
-    for (size_t i = 0; i < WEB_TOKEN - 1; i++)
+    for (size_t i = 0; i < len; i++)
         differ |= (unsigned char)(request->token.at[i] ^ server->token[i]);
     return differ == 0;
 }

@@ -3,6 +3,7 @@
  * would cost every start 15 ms. */
 #define _GNU_SOURCE /* dladdr() */
 #include <dlfcn.h>
+#include <glob.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +19,9 @@ static const char *const places[] = {
     "",                    /* a wheel's extension; the program in its build folder */
     "../",                 /* an installed extension: lib/torchoscope/torchoscope */
     "../lib/torchoscope/", /* the installed program: bin */
-    "../../src/",          /* the extension in the build folder: python/torchoscope */
+    "../torchoscope/",     /* the program of a wheel: bin; pip install --target */
+    "../lib/python3*/site-packages/torchoscope/", /* ... in a venv or a prefix */
+    "../../src/", /* the extension in the build folder: python/torchoscope */
 };
 
 /* Also for the program itself, which dladdr() only knows as it was called. */
@@ -44,6 +47,22 @@ static bool own_folder(char *to, size_t room)
     return end != NULL;
 }
 
+/* Several Pythons may share a prefix: the first one that has it. */
+static bool find_file(char *to, size_t room, const char *folder, const char *place)
+{
+    glob_t found = {0};
+    bool is;
+
+    snprintf(to, room, "%s%s" NAME, folder, place);
+    if (!strchr(place, '*'))
+        return access(to, R_OK) == 0;
+    is = glob(to, 0, NULL, &found) == 0 && strlen(found.gl_pathv[0]) < room;
+    if (is)
+        memcpy(to, found.gl_pathv[0], strlen(found.gl_pathv[0]) + 1);
+    globfree(&found);
+    return is;
+}
+
 static void *open_module(struct err *err)
 {
     char folder[4096], path[4200];
@@ -55,8 +74,7 @@ static void *open_module(struct err *err)
         return NULL;
     }
     for (size_t i = 0; !library && i < COUNT_OF(places); i++) {
-        snprintf(path, sizeof path, "%s%s" NAME, folder, places[i]);
-        if (access(path, R_OK) != 0)
+        if (!find_file(path, sizeof path, folder, places[i]))
             continue;
         library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         why = library ? NULL : dlerror();

@@ -1,6 +1,7 @@
 /* THE TABLE of questions. To add one: write it in an ask_*.c, declare it in web_in.h, add
  * a line here, describe its document in docs/json.md, ask it in questions_test.c. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/base.h"
@@ -13,8 +14,20 @@ const struct web_question web_questions[] = {
     {"news", "since", 0, ask_news},
     {"info", "", WEB_FILE, ask_info},
     {"rows", "columns step", WEB_FILE, ask_rows},
-    {"show", "place name slice bins quantiles step", WEB_FILE, ask_show},
+    {"show",
+     "place name step bins quantiles inner all slice row rows column columns picture "
+     "cell sheet item channel call",
+     WEB_FILE, ask_show},
+    {"code", "place name call", WEB_FILE, ask_code},
+    {"attributes", "place name open", WEB_FILE, ask_attributes},
+    {"timeline", "pass", WEB_FILE | WEB_RUN, ask_timeline},
     {"check", "", WEB_FILE, ask_check},
+    {"training", "columns since", WEB_FILE | WEB_HISTORY, ask_training},
+    {"modules", "columns from to since rank least quick around", WEB_FILE | WEB_HISTORY,
+     ask_modules},
+    {"step", "step", WEB_FILE | WEB_HISTORY, ask_step},
+    {"series", "place name columns rows below phase from to since at clip log",
+     WEB_FILE | WEB_HISTORY, ask_series},
     {"diff", "right all structure", WEB_FILE | WEB_RIGHT, ask_diff},
     {"graph", "level root depth pass call all inside old", WEB_FILE | WEB_OLD,
      ask_graph},
@@ -150,6 +163,7 @@ static int answer_one(struct web_ask *ask, const struct web_question *question,
     status = check_needs(ask, question->needs, err);
     if (status == 0)
         status = question->answer(ask, json, err);
+    ask->live = shelf_age(ask->item, &ask->age);
     shelf_give(shelf, ask->item);
     return status;
 }
@@ -212,11 +226,33 @@ static int answer_asked(struct web_ask *ask, const struct web_question *question
     return text->bad ? err_set(err, ERR_LIMIT, "no memory is left for the answer") : 0;
 }
 
+bool question_needs_file(struct str name)
+{
+    const struct web_question *question = find_question(name);
+
+    return question && (question->needs & WEB_FILE);
+}
+
+/* The answer is about values of this step. */
+static void tell_age(const struct owner_age *age, struct web_answer *answer)
+{
+    char step[24];
+
+    if (age->old)
+        answer_header(answer, "X-Torchoscope-Old", "1");
+    if (age->step == OWNER_NO_STEP)
+        return;
+    snprintf(step, sizeof step, "%" PRIu64, age->step);
+    answer_header_text(answer, "X-Torchoscope-Step", step);
+}
+
 void question_answer(struct web_server *server, struct str name,
                      const struct web_request *request, struct web_answer *answer)
 {
     const struct web_question *question = find_question(name);
-    struct web_ask ask = {.server = server, .request = request, .work = &server->work};
+    struct web_ask ask = {.server = server,
+                          .request = request,
+                          .work = request->work ? request->work : &server->work};
     struct buf text = BUF_INIT;
     struct err err = {0};
 
@@ -231,6 +267,8 @@ void question_answer(struct web_server *server, struct str name,
         answer->status = 200;
         answer->type = "application/json";
         answer_body(answer, &text);
+        if (ask.live)
+            tell_age(&ask.age, answer);
     }
     buf_release(&text);
     arena_release(&ask.arena);

@@ -1,7 +1,7 @@
 /* request.h - what is asked over HTTP and what is answered, without a library. The module
  * in web/http turns connections into these, routes.c answers them; the fuzz target and
- * the tests make requests themselves. This header needs nothing but base/str.h, because
- * the module contains nothing else of ours. */
+ * the tests make requests themselves. This header needs only headers of base/ without
+ * functions, because the module contains nothing else of ours. */
 #ifndef WEB_REQUEST_H
 #define WEB_REQUEST_H
 
@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "base/work.h"
 
 #define WEB_ARGS        24 /* arguments of a request, at most */
 #define WEB_CONNECTIONS 64
@@ -26,8 +27,10 @@ struct web_request {
     unsigned n_args;
     bool too_many; /* arguments were left out */
     bool has_body;
-    bool odd; /* a header below was sent twice */
+    bool odd;  /* a header below was sent twice */
+    bool late; /* it waited too long for its turn */
     struct str host, origin, token, etag;
+    struct work *work; /* cancelled when the client leaves; may be NULL */
 };
 
 /* Names and values live as long as the program, or in `texts`. */
@@ -58,6 +61,9 @@ struct web_stream {
 /* What the module asks. Its threads call these. */
 struct web_host {
     void *user;
+    /* Whose turn a request waits for: the number of a file, of whose requests one is
+     * answered at a time. 0: it is quick, and waits for nothing. */
+    uint64_t (*lane)(void *user, const struct web_request *request);
     /* Takes as long as it takes; several threads at once. */
     void (*answer)(void *user, const struct web_request *request,
                    struct web_answer *ret_answer);
@@ -66,6 +72,9 @@ struct web_host {
     /* A stream begins (true) or ends. */
     void (*listens)(void *user, bool begins);
 };
+
+/* Around a fork: in the process that forks, before and after; in the new one. */
+enum web_fork { WEB_FORK_BEGINS, WEB_FORK_ENDS, WEB_FORK_CHILD };
 
 /* What the module offers. */
 struct web_http;
@@ -76,10 +85,14 @@ struct web_http_module {
                               const char **ret_why);
     /* There may be new events: asks the host for each stream. */
     void (*wake)(struct web_http *http);
-    /* Ends all connections and threads; answers in progress are waited for. */
+    /* Ends all connections and threads; answers in progress are cancelled and waited
+     * for. */
     void (*stop)(struct web_http *http);
+    /* The child has no threads of the server: it closes its descriptors, so that
+     * connections end when the parent ends them, and forgets the server. */
+    void (*fork)(struct web_http *http, enum web_fork when);
 };
-#define WEB_HTTP_VERSION  1
+#define WEB_HTTP_VERSION  2
 #define WEB_HTTP_FUNCTION "torchoscope_http"
 
 #endif

@@ -122,6 +122,27 @@ static const struct web_route *find_route(struct str path, struct str *ret_rest)
     return NULL;
 }
 
+uint64_t web_lane(void *user, const struct web_request *request)
+{
+    struct web_server *server = user;
+    const struct shelf_item *item = NULL;
+    struct str file = STR("");
+    struct str name = str_starts(request->path, STR("api/"))
+                          ? str_from(request->path, 4)
+                          : (struct str){0};
+    const char *why;
+
+    /* What is refused, is refused at once. */
+    if (guard_check(server, request, &why) != 0 || !guard_knows(server, request) ||
+        !(name.at ? question_needs_file(name) : str_is(request->path, "export")))
+        return 0;
+    for (unsigned i = 0; i < request->n_args; i++)
+        if (str_is(request->args[i].name, "file"))
+            file = request->args[i].value;
+    item = shelf_find(server->shelf, file);
+    return item ? shelf_number(item) + 1u : 0;
+}
+
 void web_answer(struct web_server *server, const struct web_request *request,
                 struct web_answer *ret_answer)
 {
@@ -136,7 +157,11 @@ void web_answer(struct web_server *server, const struct web_request *request,
     route = refused ? NULL : find_route(request->path, &rest);
     if (!route || !route->open)
         answer_header(ret_answer, "Cache-Control", "no-store");
-    if (refused)
+    if (request->late) {
+        answer_error(ret_answer, 503,
+                     "the file is busy with another question; ask again");
+        answer_header(ret_answer, "Retry-After", "5");
+    } else if (refused)
         answer_error(ret_answer, refused, why);
     else if (!route)
         answer_error(ret_answer, 404, "there is nothing at this address");

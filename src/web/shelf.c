@@ -3,11 +3,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/base.h"
 #include "base/folder.h"
 #include "history/ranks.h"
 #include "web/shelf_in.h"
+
+#define BUSY_TRIES 40 /* of 250 ms */
 
 /* ---- beginning and ending ---- */
 
@@ -38,6 +41,7 @@ void shelf_free(struct shelf *shelf)
 
         if (!item->borrowed)
             session_close(item->session);
+        source_close(item->asks);
         pthread_mutex_destroy(&item->lock);
     }
     pthread_mutex_destroy(&shelf->lock);
@@ -158,7 +162,7 @@ static const char *kind_of(const struct session *session)
     return session->history ? "run" : session->run ? "recording" : "file";
 }
 
-static void learn(struct shelf *shelf, struct shelf_item *item)
+void shelf_learn(struct shelf *shelf, struct shelf_item *item)
 {
     const struct session *session = item->session;
     struct export_shelf_file *facts = &item->facts;
@@ -223,7 +227,7 @@ int shelf_add_session(struct shelf *shelf, const char *name, struct session *ses
     if (!item)
         return no_memory(err);
     pthread_mutex_lock(&item->lock);
-    learn(shelf, item);
+    shelf_learn(shelf, item);
     pthread_mutex_unlock(&item->lock);
     return 0;
 }
@@ -238,6 +242,21 @@ struct shelf_item *shelf_find(struct shelf *shelf, struct str id)
         item = shelf->n > 0 ? shelf->items[0] : NULL;
     else if (name_map_find(&shelf->ids, id, &at))
         item = shelf->items[at];
+    pthread_mutex_unlock(&shelf->lock);
+    return item;
+}
+
+uint32_t shelf_number(const struct shelf_item *item)
+{
+    return item->number;
+}
+
+struct shelf_item *shelf_at(struct shelf *shelf, uint32_t number)
+{
+    struct shelf_item *item;
+
+    pthread_mutex_lock(&shelf->lock);
+    item = number < shelf->n ? shelf->items[number] : NULL;
     pthread_mutex_unlock(&shelf->lock);
     return item;
 }
@@ -297,6 +316,8 @@ static int open_session(struct shelf *shelf, struct shelf_item *item, struct wor
     struct err why = {0};
     uint64_t stamp = shelf_stamp(item->facts.path);
 
+    if (item->owner)
+        return shelf_open_live(shelf, item, err);
     if (item->session && stamp == item->stamp) {
         set_open(shelf, item, true);
         return 0;
@@ -308,7 +329,7 @@ static int open_session(struct shelf *shelf, struct shelf_item *item, struct wor
     item->stamp = stamp;
     set_open(shelf, item, item->session != NULL);
     if (item->session) {
-        learn(shelf, item);
+        shelf_learn(shelf, item);
         return 0;
     }
     if (why.code != ERR_CANCELLED)
@@ -316,10 +337,31 @@ static int open_session(struct shelf *shelf, struct shelf_item *item, struct wor
     return err_copy(err, &why);
 }
 
+/* Requests about one file wait for their turn before they get here; those about two may
+ * meet another one. */
+static int lock_item(struct shelf_item *item, struct work *work, struct err *err)
+{
+    struct timespec until;
+
+    for (unsigned i = 0; i < BUSY_TRIES; i++) {
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += 250000000;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        if (pthread_mutex_timedlock(&item->lock, &until) == 0)
+            return 0;
+        if (work && work_cancelled(work))
+            return err_set(err, ERR_CANCELLED, "stopped");
+    }
+    return err_set(err, ERR_LIMIT, "%s is busy with another question; ask again",
+                   item->facts.name.at);
+}
+
 struct session *shelf_take(struct shelf *shelf, struct shelf_item *item,
                            struct work *work, struct err *err)
 {
-    pthread_mutex_lock(&item->lock);
+    if (lock_item(item, work, err) < 0)
+        return NULL;
     if (item->borrowed || open_session(shelf, item, work, err) == 0)
         return item->session;
     pthread_mutex_unlock(&item->lock);
@@ -329,6 +371,8 @@ struct session *shelf_take(struct shelf *shelf, struct shelf_item *item,
 void shelf_give(struct shelf *shelf, struct shelf_item *item)
 {
     (void)shelf;
+    if (item->asks)
+        owner_source_end(item->asks);
     pthread_mutex_unlock(&item->lock);
 }
 

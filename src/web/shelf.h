@@ -10,6 +10,7 @@
 #include "base/json_write.h"
 #include "base/work.h"
 #include "session/session.h"
+#include "web/owner.h"
 
 struct shelf;
 struct shelf_item;
@@ -25,8 +26,31 @@ int shelf_add(struct shelf *shelf, const char *path, struct work *work,
 int shelf_add_session(struct shelf *shelf, const char *name, struct session *session,
                       struct err *err);
 
+/* A live model, or a recording of one in this process, all borrowed. What only its owner
+ * may read is asked of it (web/owner.h). */
+struct shelf_live {
+    const char *name;
+    struct owner *owner;
+    const struct model *model;
+    const struct run *run; /* or NULL */
+    struct source *source; /* knows its values and attributes */
+    const char *path;      /* of the .scope file with its history; or NULL */
+    const char *labels; /* how a page labels inputs: "numbers"; NULL: by their names */
+};
+/* Returns its item in *ret_item. */
+int shelf_add_live(struct shelf *shelf, const struct shelf_live *live,
+                   struct shelf_item **ret_item, struct err *err);
+/* From now on the item shows this: a training run whose file has begun, say. Never waits
+ * for a question. */
+int shelf_renew_live(struct shelf *shelf, struct shelf_item *item,
+                     const struct shelf_live *live, struct err *err);
+/* How old the values in the answer were that is being given. False: it is no live one. */
+bool shelf_age(const struct shelf_item *item, struct owner_age *ret_age);
+
 /* The item with this id; an empty id means the only or first one. NULL: none. */
 struct shelf_item *shelf_find(struct shelf *shelf, struct str id);
+uint32_t shelf_number(const struct shelf_item *item); /* of the item, from 0 */
+struct shelf_item *shelf_at(struct shelf *shelf, uint32_t number); /* NULL: none */
 /* The session of an item, for the caller alone until it is given back: as new as the
  * file. */
 struct session *shelf_take(struct shelf *shelf, struct shelf_item *item,

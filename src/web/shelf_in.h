@@ -18,14 +18,21 @@ struct shelf_item {
     struct session *session;
     uint64_t stamp; /* of the file that the session has read */
     bool borrowed;
+    struct shelf_live live; /* of the session; owner NULL: it is a file */
+    struct source *asks;    /* the session's; NULL: no session was made yet */
+    struct model view;      /* live.model with that source */
+    uint64_t steps;         /* owner_steps() when the session was made */
     /* The shelf's lock protects the rest. */
     struct export_shelf_file facts;
-    bool asked;       /* named by the user, not found in a folder */
-    bool open;        /* has a session */
-    uint64_t used;    /* when it was last taken, in takes */
-    uint64_t changed; /* the number of its newest change */
-    uint64_t seen;    /* stamp of the file at the last look */
-    int writer;       /* process that writes the run on this machine; 0: unknown */
+    bool asked;             /* named by the user, not found in a folder */
+    bool open;              /* has a session */
+    uint64_t used;          /* when it was last taken, in takes */
+    uint64_t changed;       /* the number of its newest change */
+    uint64_t seen;          /* stamp of the file at the last look */
+    struct shelf_live next; /* what is live from now on; owner NULL: nothing */
+    struct owner *owner;    /* of what is live; NULL: it is a file */
+    uint64_t told;          /* owner_steps() at the last look */
+    int writer; /* process that writes the run on this machine; 0: unknown */
 };
 
 struct shelf_folder {
@@ -58,6 +65,11 @@ struct shelf_item *shelf_put(struct shelf *shelf,
                              const struct export_shelf_file *facts);
 /* Its answers changed. The lock is held. */
 void shelf_changed(struct shelf *shelf, struct shelf_item *item);
+/* Makes the session of a live item; its lock is held. */
+int shelf_open_live(struct shelf *shelf, struct shelf_item *item, struct err *err);
+void shelf_close_live(struct shelf_item *item);
+/* What the session of an item says of it; the item's lock is held. */
+void shelf_learn(struct shelf *shelf, struct shelf_item *item);
 /* What a summary says of a run. The lock is held. */
 void shelf_learn_training(struct shelf_item *item,
                           const struct history_summary *summary);

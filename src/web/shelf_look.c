@@ -187,6 +187,19 @@ static void look_at_process(struct shelf *shelf, struct shelf_item *item)
     pthread_mutex_unlock(&shelf->lock);
 }
 
+/* The values of a live model change with its steps. */
+static void look_at_owner(struct shelf *shelf, struct shelf_item *item)
+{
+    uint64_t steps;
+
+    pthread_mutex_lock(&shelf->lock);
+    steps = item->owner ? owner_steps(item->owner) : 0;
+    if (steps != item->told)
+        shelf_changed(shelf, item);
+    item->told = steps;
+    pthread_mutex_unlock(&shelf->lock);
+}
+
 /* Files that are open, and all runs. */
 static void look_at_item(struct shelf *shelf, struct shelf_item *item)
 {
@@ -200,8 +213,10 @@ static void look_at_item(struct shelf *shelf, struct shelf_item *item)
     run = item->facts.has & SESSION_HISTORY;
     looks = path && (item->open || run);
     pthread_mutex_unlock(&shelf->lock);
-    if (!looks)
+    if (!looks) {
+        look_at_owner(shelf, item);
         return;
+    }
     stamp = shelf_stamp(path);
     if (stamp == seen) {
         look_at_process(shelf, item);

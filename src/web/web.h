@@ -4,6 +4,7 @@
  * The tour:
  *   shelf.h      what is served: files, folders, models of the caller
  *     shelf.c        files by id; sessions that are opened on demand
+ *     shelf_live.c   live models: what only Python knows is asked of it (owner.h)
  *     shelf_look.c   what changed: runs that grow, files that are found
  *   request.h    a request and its answer, without a library
  *   guard.c      who may ask: Host, Origin, token, method
@@ -28,7 +29,9 @@ struct web_wanted {
     unsigned tries;                 /* further ports, if this one is taken */
     const char *const *allow_hosts; /* further names of this host, of proxies */
     unsigned n_allow_hosts;
-    bool open; /* no token: only for pages that promise their bare address */
+    const char *token; /* at least 16 letters, digits, - and _; NULL: a random one */
+    bool open; /* no token, on this machine only: for pages that promise their bare
+                  address */
 };
 
 /* A server that is not started: web_answer() works. Takes the shelf. */
@@ -37,8 +40,12 @@ struct web_server *web_server_new(struct shelf *shelf, const struct web_wanted *
 /* Listens, and starts its threads. ERR_UNSUPPORTED: this build has no server. */
 int web_server_start(struct web_server *server, const struct web_wanted *wanted,
                      struct err *err);
-/* Cancels questions, ends all connections and frees everything; NULL is allowed. */
+/* Cancels questions, ends all connections and frees everything; NULL is allowed. Does
+ * nothing in a process that was forked from the one that serves: there, only
+ * web_server_is_mine() may be asked besides. */
 void web_server_free(struct web_server *server);
+
+bool web_server_is_mine(const struct web_server *server);
 
 unsigned web_server_port(const struct web_server *server);
 /* Does it listen on this machine only? */
@@ -46,6 +53,10 @@ bool web_server_is_local(const struct web_server *server);
 const char *web_server_token(const struct web_server *server); /* "" without one */
 /* "http://localhost:8080/?token=..." */
 void web_server_address(const struct web_server *server, struct buf *to);
+
+/* The line to type on one's own machine, if this one is reached over SSH: "ssh -L ...".
+ * False: it is not, or others can reach the server anyway. */
+bool web_server_tunnel(const struct web_server *server, struct buf *to);
 
 /* Answers a request; never fails. Many threads may call it. Free ret_answer->own. */
 void web_answer(struct web_server *server, const struct web_request *request,

@@ -9,9 +9,12 @@
 #include "base/json_write.h"
 #include "web/web.h"
 
-#define WEB_TOKEN 33 /* 32 digits of 128 random bits, and NUL */
+#define WEB_TOKEN   65 /* usually 32 digits of 128 random bits; and NUL */
+#define TOKEN_BYTES 16
 
 struct web_server {
+    struct web_server *next; /* of those that serve */
+    bool forked;             /* this is a copy in a child */
     struct shelf *shelf;
     char *host;         /* as Host names the address that was asked for */
     char **allow_hosts; /* owned */
@@ -84,6 +87,8 @@ struct web_ask {
     struct shelf_item *item;
     struct session *session; /* for this call only */
     struct session *right;
+    bool live; /* values of a live model were read: */
+    struct owner_age age;
     struct arena arena; /* for this call */
     struct work *work;
 };
@@ -96,6 +101,10 @@ struct web_question {
     int (*answer)(struct web_ask *ask, struct json *json, struct err *err);
 };
 
+/* For struct web_host. */
+uint64_t web_lane(void *user, const struct web_request *request);
+/* Does api/NAME need the session of a file? */
+bool question_needs_file(struct str name);
 /* Answers api/NAME. */
 void question_answer(struct web_server *server, struct str name,
                      const struct web_request *request, struct web_answer *answer);
@@ -113,14 +122,21 @@ bool web_flag(const struct web_ask *ask, const char *name);
 extern const struct web_question web_questions[];
 extern const size_t n_web_questions;
 
-/* ---- ask_model.c, ask_graph.c, ask_shelf.c ---- */
+/* ---- ask_*.c ---- */
 
 int ask_info(struct web_ask *ask, struct json *json, struct err *err);
 int ask_rows(struct web_ask *ask, struct json *json, struct err *err);
 int ask_show(struct web_ask *ask, struct json *json, struct err *err);
+int ask_code(struct web_ask *ask, struct json *json, struct err *err);
+int ask_attributes(struct web_ask *ask, struct json *json, struct err *err);
+int ask_timeline(struct web_ask *ask, struct json *json, struct err *err);
 int ask_check(struct web_ask *ask, struct json *json, struct err *err);
 int ask_diff(struct web_ask *ask, struct json *json, struct err *err);
 int ask_graph(struct web_ask *ask, struct json *json, struct err *err);
+int ask_training(struct web_ask *ask, struct json *json, struct err *err);
+int ask_modules(struct web_ask *ask, struct json *json, struct err *err);
+int ask_step(struct web_ask *ask, struct json *json, struct err *err);
+int ask_series(struct web_ask *ask, struct json *json, struct err *err);
 int ask_shelf(struct web_ask *ask, struct json *json, struct err *err);
 int ask_news(struct web_ask *ask, struct json *json, struct err *err);
 

@@ -79,6 +79,27 @@ def histories():
     )
 
 
+def requests():
+    """Requests to the server: right ones and wrong ones."""
+    files = "recording", "w.safetensors", "run.scope"
+    questions = [
+        *("shelf", "news?since=0", "info?", "show?", "show?name=a.weight&slice=0,0&bins=3"),
+        *("show?name=a.w&quantiles=5,50", "show?name=a.weight&step=newest", "check?"),
+        *("diff?right=w.safetensors&all", "rows?", "rows?columns=params", "graph?level=ops"),
+        *("training?columns=9", "modules?columns=7&from=1&to=5", "step?step=3"),
+        *("series?place=a.weight&columns=9&rows=8", "timeline?", "code?name=a"),
+        *("attributes?name=a", "nothing?"),
+    ]
+    for question in questions:
+        for file in files if "?" in question and "since" not in question else ("",):
+            yield f"GET api/{question}&file={file}\n" if file else f"GET api/{question}\n"
+    for path in "", "page.js", "page.css", "events?since=3", "../etc/passwd", "%2e%2e%2f":
+        yield f"GET {path}\nhost: hub.example.org:80\norigin: http://evil.example\n"
+        yield f"HEAD {path}\nhost: localhost:1\ntoken: T\netag: \"0\"\n"
+    yield "GET export?file=run.scope&form=csv\n"
+    yield "POST api/shelf\nbody: 1\nodd: 1\n"
+
+
 def recording(test, *changes, program="test_run"):
     """The recording that a unit test writes, after each of the changes."""
     program = ROOT / "build/c/src" / program
@@ -107,6 +128,8 @@ def seeds():
         yield "scope", data
     for data in histories():
         yield "history", data
+    for text in requests():
+        yield "web", text.encode()
     folder, manifest = scope.samples()
     files = [folder / name for name in manifest["files"]]
     for path in files:

@@ -2,6 +2,7 @@
 """The explorer on a real terminal: commands behind a colon, two models side by side,
 the files of a folder, views that are taken along or remembered."""
 
+import json
 import os
 import re
 import shlex
@@ -10,6 +11,7 @@ import subprocess
 import tempfile
 import unittest
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 import scope
 import terminal
@@ -101,6 +103,38 @@ class Command(unittest.TestCase):
                 screen.wait("y.safetensors")
                 self.command(screen, f"open {folder}/y.safetensors")
                 screen.wait("safetensors 122 tensors", "✓ SAFE")
+
+
+class Serve(unittest.TestCase):
+    def address(self, screen):
+        screen.wait("http://localhost:", ":serve stop ends it")
+        found = re.search(r"http://localhost:(\d+)/\?token=(\w+)", screen.squeezed())
+        return found[1], found[2]
+
+    def ask(self, port, token):
+        ask = Request(f"http://localhost:{port}/api/shelf")
+        ask.add_header("X-Torchoscope-Token", token)
+        with urlopen(ask) as answer:
+            return [file["file"] for file in json.load(answer)["files"]]
+
+    def test_a_page_of_the_file_until_it_is_stopped(self):
+        with explore(demo("resnet18.pth"), columns=120) as screen:
+            screen.wait("row 1/11")
+            screen.type(":serve x")
+            screen.keys("Enter")
+            screen.wait(":serve takes a port, or stop")
+            screen.type(":serve stop")
+            screen.keys("Enter")
+            screen.wait("nothing is served")
+            screen.type(":serve 0")
+            screen.keys("Enter")
+            port, token = self.address(screen)
+            self.assertEqual(self.ask(port, token), ["resnet18.pth"])
+            screen.type(":serve stop")
+            screen.keys("Enter")
+            screen.wait("the page has ended")
+            with self.assertRaises(OSError):
+                self.ask(port, token)
 
 
 class Manual(unittest.TestCase):

@@ -16,7 +16,7 @@ from torchoscope.compat import model_analysis, rp, torch_vis
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/python.md").read_text()
-SIGNATURES = ("record", "watch", "trace", "summary", "memory", "diff", "replay")
+SIGNATURES = ("record", "serve", "watch", "trace", "summary", "memory", "diff", "replay")
 
 
 def members(kind):

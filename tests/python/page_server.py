@@ -24,15 +24,25 @@ POLICY = (
 )
 
 
-def page_script():
+def listed(name):
     build = (PAGE / "meson.build").read_text()
-    listed = re.search(r"page_modules = \[(.*?)\]", build, re.S)[1]
-    names = [str(PAGE / name) for name in re.findall(r"'(.*?)'", listed)]
+    files = re.search(name + r" = \[(.*?)\]", build, re.S)[1]
+    return [PAGE / file for file in re.findall(r"'(.*?)'", files)]
+
+
+def page_script():
+    names = [str(file) for file in listed("page_modules")]
     picture = ROOT / "src/export/picture"
-    listed = re.search(r"graph_parts = \[(.*?)\]", (picture / "meson.build").read_text(), re.S)
-    parts = [*re.findall(r"'(.*?)'", listed[1]), "graph_module.js"]
+    build = (picture / "meson.build").read_text()
+    parts = re.search(r"graph_parts = \[(.*?)\]", build, re.S)[1]
+    parts = [*re.findall(r"'(.*?)'", parts), "graph_module.js"]
     names.append("graph:" + "+".join(str(picture / name) for name in parts))
     return bundle.bundle(names)[0]
+
+
+def page_style():
+    styles = listed("page_styles")
+    return "".join(bundle.strip_style(file.read_text()) for file in styles)
 
 
 def tokens():
@@ -175,7 +185,7 @@ def training():
     return {
         "torchoscope": 1,
         "kind": "history",
-        "phases": [{"phase": "train", "scalar_columns": columns}],
+        "phases": [{"phase": "train", "columns": columns}],
         "segments": [],
         "alarms": [dict(zip(keys, one)) for one in texts],
         "scalars": [{"name": "loss", "phase": "train", "newest": "NaN", "value": loss}],
@@ -202,6 +212,9 @@ class Server(ThreadingHTTPServer):
         self.files = [dict(RUN), dict(FILE), dict(BIG)]
         self.documents = {"rows 1": resnet(), "rows 2": resnet(), "rows 3": large()}
         self.documents["training 1"] = training()
+        none = {"columns": 0, "first": [], "last": [], "steps": []}
+        none = {"phase": "train", "columns": none, "modules": [], "place": []}
+        self.documents |= {"modules 1": none, "step 1": none}
         self.script, self.token, self.down, self.slow = None, "", False, 0
         self.streams, self.changed = True, threading.Event()
         self.url = f"http://localhost:{self.server_address[1]}/"
@@ -247,9 +260,7 @@ class Handler(BaseHTTPRequestHandler):
         if path == "":
             self.answer(200, "text/html", (PAGE / "index.html").read_bytes())
         elif path == "page.css":
-            sheets = ["page.css", "../export/picture/graph.css", "graph_view.css"]
-            text = "".join((PAGE / name).read_text() for name in sheets)
-            style = tokens() + bundle.strip_style(text)
+            style = tokens() + page_style()
             self.answer(200, "text/css", style.encode())
         elif path == "page.js":
             self.answer(200, "text/javascript", page_script().encode())
@@ -269,7 +280,7 @@ class Handler(BaseHTTPRequestHandler):
         time.sleep(server.slow)
         found = server.documents.get(f"{name} {args.get('file')}")
         if found:
-            self.json(200, found)
+            self.json(200, found(args) if callable(found) else found)
         else:
             self.json(404, {"error": f"There is no {name} of this file."})
 

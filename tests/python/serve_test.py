@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 import unittest
+from pathlib import Path
 
 import torch
 
@@ -264,6 +265,60 @@ class Shelf(Serving):
         self.assertEqual(
             server.document("api/info?file=deep/one.safetensors")["counts"]["stored"], 3
         )
+
+
+class Busy(Serving):
+    """Long questions: sparse files of 64 GB, which take a minute to measure."""
+
+    LARGE = 1 << 36
+
+    def large(self, name):
+        path = self.folder / name
+        where = [0, 8], [8, self.LARGE]
+        shapes = [2], [(self.LARGE - 8) // 4]
+        entries = {
+            key: {"dtype": "F32", "shape": shape, "data_offsets": at}
+            for key, shape, at in zip(("small", "vast"), shapes, where)
+        }
+        head = json.dumps(entries)
+        with path.open("wb") as file:
+            file.write(struct.pack("<Q", len(head)) + head.encode())
+            file.truncate(8 + len(head) + self.LARGE)
+        return path
+
+    def begin(self, server, path):
+        link = http.client.HTTPConnection("127.0.0.1", server.port, timeout=scope.PATIENCE)
+        link.request("GET", "/" + path, headers={"X-Torchoscope-Token": server.token})
+        self.addCleanup(link.close)
+        return link
+
+    def used(self, server):
+        """Seconds of processor time."""
+        words = Path(f"/proc/{server.process.pid}/stat").read_text().rpartition(")")[2]
+        return sum(map(int, words.split()[11:13])) / os.sysconf("SC_CLK_TCK")
+
+    def test_who_asks_for_little_does_not_wait_and_who_leaves_stops_it(self):
+        names = [f"{number}.safetensors" for number in range(5)]
+        try:
+            server = self.serve(*map(self.large, names))
+        except OSError as error:
+            self.skipTest(f"no sparse files: {error}")
+        vast = [self.begin(server, f"api/show?file={name}&name=vast") for name in names[:3]]
+        again = [self.begin(server, f"api/show?file={names[0]}&name=vast") for _ in range(5)]
+        while self.used(server) < 0.2:
+            pass
+        for path in "", "page.js", "api/shelf", "api/news", "api/nothing":
+            self.assertIn(server.ask(path).status, (200, 404))
+        small = server.document(f"api/show?file={names[4]}&name=small")
+        self.assertEqual(small["tensor"]["zeros"], 2)
+        news(server.stream("events?since=0")).__next__()
+        waits = self.begin(server, f"api/show?file={names[0]}&name=small")
+        for link in vast + again:
+            link.close()
+        self.assertEqual(waits.getresponse().status, 200)
+        self.assertLess(self.used(server), 30)
+        self.begin(server, f"api/show?file={names[1]}&name=vast")
+        self.assertEqual(server.end(), (0, ""))
 
 
 class Training(Serving):

@@ -82,6 +82,7 @@ class Strict(TemporaryFolder):
         super().setUp()
         seed()
         self.addCleanup(gc.collect)  # models with a step that no backward ended
+        self.addCleanup(torchexplorer._close_pages)
         caught = warnings.catch_warnings()
         caught.__enter__()
         self.addCleanup(caught.__exit__, None, None, None)
@@ -763,7 +764,9 @@ class Harmless(Strict):
         done = subprocess.run(
             [sys.executable, "-c", code], cwd=self.folder, capture_output=True, text=True
         )
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, r"^torchoscope: http://localhost:\d+/( \(.*\))?\n")
+        self.assertNotIn("Warning", done.stderr)
         self.assertIn("data.json", done.stdout)
         path = self.folder / "torchexplorer_standalone" / "data" / "data.json"
         self.assertIn("nodes:id", path.read_text())

@@ -8,10 +8,12 @@ import functools
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import unittest
 from pathlib import Path
+from urllib.request import urlopen
 
 import scope
 from folder import TemporaryFolder
@@ -110,6 +112,34 @@ class Wheel(TemporaryFolder):
         self.assertEqual(self.must(python, "-c", code), f"{VERSION}\n")
         self.assertTrue((venv / "share/man/man1/torchoscope.1").exists())
 
+    def page(self, *command, **env):
+        """The page that a command serves, which then is ended."""
+        env = {"LANG": "C.UTF-8", "PATH": "/none", **env}
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env
+        ) as process:
+            said = process.stdout.readline()
+            found = re.search(r"http://localhost:(\d+)/", said)
+            page = found and urlopen(f"http://localhost:{found[1]}/").read()
+            process.send_signal(signal.SIGINT)
+            process.communicate()
+        self.assertIsNotNone(found, said)
+        return page.decode()
+
+    def test_it_serves_a_page(self):
+        sample = self.folder / "resnet18.pth"
+        self.must(sys.executable, scope.ROOT / "tools/demo_model.py", sample)
+        python = next(iter(pythons().values()))
+        venv, folder = self.folder / "page", self.folder / "target"
+        self.must(python, "-m", "venv", venv)
+        self.install(venv / "bin/python3")
+        self.install(venv / "bin/python3", "--target", folder)
+        words = "serve", sample, "--port", "0"
+        self.assertIn("page.js", self.page(venv / "bin/torchoscope", *words))
+        self.assertIn("page.js", self.page(folder / "bin/torchoscope", *words))
+        code = f"import torchoscope; torchoscope.serve({str(sample)!r}, port=0).wait()"
+        self.assertIn("page.js", self.page(venv / "bin/python3", "-c", code))
+
     def test_it_runs_where_readme_says(self):
         glibc = re.search(r"manylinux_2_(\d+)_", Path(WHEEL).name)[1]
         said = re.search(r"glibc 2\.(\d+) or later", (scope.ROOT / "docs/install.md").read_text())
@@ -119,7 +149,8 @@ class Wheel(TemporaryFolder):
         folder = self.folder / "target"
         self.install_into(folder)
         usual = {"linux-vdso", "libc", "libm", "ld-linux-x86-64"}
-        for file in ("torchoscope/_core.abi3.so", "bin/torchoscope"):
+        inside = ["torchoscope/_core.abi3.so", "torchoscope/torchoscope-http.so"]
+        for file in [*inside, "bin/torchoscope"]:
             said = self.must("/usr/bin/ldd", folder / file, PATH="/usr/bin:/bin")
             needs = {Path(line.split()[0]).name for line in said.splitlines()}
             brought = {one.name for one in folder.glob("torchoscope.libs/*")}

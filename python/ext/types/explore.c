@@ -46,9 +46,7 @@ static bool is_alike(const struct model *a, const struct model *b)
     return true;
 }
 
-/* The source for a Run's model: that of the recorded live model if it has not changed
- * since; else the Run's own. */
-static struct source *source_for(PyObject *run, PyObject *live)
+struct source *explore_source(PyObject *run, PyObject *live)
 {
     const struct model *alive = NULL;
 
@@ -70,7 +68,7 @@ static struct session *session_for(struct exploration *self, PyObject *thing,
     if (PyObject_TypeCheck(thing, (PyTypeObject *)self->state->model_type)) {
         session = session_on(model_of(thing)->session->model, &err);
     } else if (PyObject_TypeCheck(thing, (PyTypeObject *)self->state->run_type)) {
-        session = session_on_run(answers_of(thing), source_for(thing, live), &err);
+        session = session_on_run(answers_of(thing), explore_source(thing, live), &err);
     } else {
         PyErr_Format(PyExc_TypeError, "%R is not a Model or a Run", thing);
         return NULL;

@@ -18,5 +18,8 @@
 #include "ext/ext.h"
 
 PyObject *explore(PyObject *module, PyObject *args, PyObject *kwargs);
+/* The source for a _core.Run: that of the recorded module, a _core.Model or None, if its
+ * structure is the same; else the Run's own. NULL: it has none. */
+struct source *explore_source(PyObject *run, PyObject *live);
 
 #endif

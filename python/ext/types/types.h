@@ -5,6 +5,7 @@
  *   answers.h      _core.Run: a recording
  *   views.h        the tree as text, rows and exports, for both types
  *   history_types.h  _core.HistoryWriter and _core.History: a training's history
+ *   server_type.h  _core.Server: the page of models, files and recordings
  *   explore.h      the terminal explorer in the user's process
  *   pairs.c        diff()
  *   arrange.c      places and lines of a graph

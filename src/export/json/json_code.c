@@ -3,8 +3,8 @@
 #include "export/export_in.h"
 
 #include "base/base.h"
-#include "facts/attribute_tree.h"
-#include "facts/code.h"
+#include "facts/objects/attribute_tree.h"
+#include "facts/objects/code.h"
 #include "text/escape.h"
 
 #define MOST_ATTRIBUTES 1000u

@@ -7,9 +7,7 @@
 #include "base/base.h"
 #include "text/escape.h"
 
-#define MOST_SCALARS 100u
-#define MOST_ALARMS  200u
-#define MOST_READS   600000u /* points */
+#define MOST_READS 600000u /* points */
 
 const char *history_writing_phase(uint8_t phase)
 {
@@ -19,7 +17,7 @@ const char *history_writing_phase(uint8_t phase)
 void history_writing_text(struct history_writing *self, const char *key,
                           struct str text)
 {
-    if (!self->wanted->shown) {
+    if (!self->shown) {
         json_str(self->json, key, text);
         return;
     }
@@ -28,30 +26,52 @@ void history_writing_text(struct history_writing *self, const char *key,
     json_str(self->json, key, buf_span(&self->name));
 }
 
-void history_writing_short(struct json *json, double value)
-{
-    export_short(json, NULL, value);
-}
-
 /* ---- columns ---- */
 
-static void put_grid(struct json *json, const char *key,
-                     const struct history_grid *grid)
+static void put_list(struct json *json, const char *key, const uint64_t *items,
+                     uint32_t n)
+{
+    json_array(json, key);
+    for (uint32_t i = 0; i < n; i++)
+        json_u64(json, NULL, items[i]);
+    json_array_end(json);
+}
+
+static void put_counts(struct json *json, const char *key, const uint32_t *items,
+                       uint32_t n)
+{
+    json_array(json, key);
+    for (uint32_t i = 0; i < n; i++)
+        json_u64(json, NULL, items[i]);
+    json_array_end(json);
+}
+
+/* Of columns that stay: how wide they are, and when they began. */
+static void put_steady(struct json *json, const struct history_grid *grid)
+{
+    bool skipped = false;
+
+    json_u64(json, "width", grid->width);
+    json_array(json, "time_ms");
+    for (uint32_t i = 0; i < grid->columns; i++)
+        json_u64(json, NULL, grid->begin_ns[i] / 1000000);
+    json_array_end(json);
+    for (uint32_t i = 0; i < grid->columns; i++)
+        skipped = skipped || grid->skipped[i] > 0;
+    if (skipped)
+        put_counts(json, "skipped", grid->skipped, grid->columns);
+}
+
+void history_writing_columns(struct json *json, const char *key,
+                             const struct history_grid *grid)
 {
     json_object(json, key);
     json_u64(json, "columns", grid->columns);
-    json_array(json, "first");
-    for (uint32_t i = 0; i < grid->columns; i++)
-        json_u64(json, NULL, grid->first[i]);
-    json_array_end(json);
-    json_array(json, "last");
-    for (uint32_t i = 0; i < grid->columns; i++)
-        json_u64(json, NULL, grid->last[i]);
-    json_array_end(json);
-    json_array(json, "steps");
-    for (uint32_t i = 0; i < grid->columns; i++)
-        json_u64(json, NULL, grid->merged[i]);
-    json_array_end(json);
+    put_list(json, "first", grid->first, grid->columns);
+    put_list(json, "last", grid->last, grid->columns);
+    put_counts(json, "steps", grid->merged, grid->columns);
+    if (grid->width > 0)
+        put_steady(json, grid);
     if (grid->each > 0)
         json_u64(json, "read", grid->each);
     json_object_end(json);
@@ -98,165 +118,11 @@ static void put_phases(struct history_writing *self)
     for (int phase = 0; phase < HISTORY_PHASES; phase++) {
         json_object(self->json, NULL);
         json_text(self->json, "phase", history_writing_phase((uint8_t)phase));
-        put_grid(self->json, "scalar_columns", &self->scalars[phase]);
-        put_grid(self->json, "series_columns", &self->points[phase]);
+        history_writing_columns(self->json, "scalar_columns", &self->scalars[phase]);
+        history_writing_columns(self->json, "series_columns", &self->points[phase]);
         json_object_end(self->json);
     }
     json_array_end(self->json);
-}
-
-/* ---- segments and alarms ---- */
-
-static int put_segments(struct history_writing *self)
-{
-    struct history_segment *segments;
-    struct json *json = self->json;
-    uint32_t n;
-
-    if (history_read_segments(self->history, self->arena, &segments, &n, self->err) < 0)
-        return -1;
-    json_array(json, "segments");
-    for (uint32_t i = 0; i < n; i++) {
-        json_object(json, NULL);
-        json_u64(json, "first", segments[i].first);
-        json_u64(json, "time_ns", segments[i].wall_ns);
-        json_u64(json, "gap_ns", segments[i].gap_ns);
-        json_i64(json, "gap_steps", segments[i].gap_steps);
-        if (segments[i].ranks > 0) {
-            json_u64(json, "rank", segments[i].rank);
-            json_u64(json, "ranks", segments[i].ranks);
-        }
-        history_writing_text(self, "text", segments[i].text);
-        json_object_end(json);
-    }
-    json_array_end(json);
-    return 0;
-}
-
-static void put_alarm(struct history_writing *self, const struct history_alarm *alarm)
-{
-    static const char *const severities[] = {[SEVERITY_NOTE] = "note",
-                                             [SEVERITY_WARNING] = "warning",
-                                             [SEVERITY_ALARM] = "alarm"};
-    struct json *json = self->json;
-
-    json_object(json, NULL);
-    json_u64(json, "step", alarm->step);
-    json_text(json, "severity", severities[alarm->severity % 3]);
-    history_writing_text(self, "kind", alarm->kind);
-    history_writing_text(self, "name", alarm->name);
-    if (alarm->place < self->model->n_places)
-        json_u64(json, "place", alarm->place);
-    if (alarm->line.len > 0)
-        history_writing_text(self, "line", alarm->line);
-    history_writing_text(self, "text", alarm->text);
-    json_object_end(json);
-}
-
-static int put_alarms(struct history_writing *self)
-{
-    struct history_alarm *alarms;
-    uint32_t n;
-
-    if (history_read_alarms(self->history, 0, UINT16_MAX, self->arena, &alarms, &n,
-                            self->err) < 0)
-        return -1;
-    json_array(self->json, "alarms");
-    for (uint32_t i = 0; i < n && i < MOST_ALARMS; i++)
-        put_alarm(self, &alarms[i]);
-    json_array_end(self->json);
-    json_u64(self->json, "alarms_left_out", n > MOST_ALARMS ? n - MOST_ALARMS : 0);
-    return 0;
-}
-
-/* ---- scalars ---- */
-
-static double scalar_value(const struct history_scalar *scalar)
-{
-    return scalar->number.bad > 0 ? NAN : history_number_mean(&scalar->number);
-}
-
-static double scalar_min(const struct history_scalar *scalar)
-{
-    return scalar->number.min;
-}
-
-static double scalar_max(const struct history_scalar *scalar)
-{
-    return scalar->number.max;
-}
-
-static void put_scalar_row(struct json *json, const char *key,
-                           const struct history_scalar *const *row, uint32_t n,
-                           double (*number)(const struct history_scalar *scalar))
-{
-    json_array(json, key);
-    for (uint32_t i = 0; i < n; i++)
-        if (row[i] && (number == scalar_value || row[i]->number.n > 0))
-            json_real(json, NULL, number(row[i]));
-        else
-            json_null(json, NULL);
-    json_array_end(json);
-}
-
-/* 1: written, 0: it has no values. */
-static int put_scalar(struct history_writing *self, uint32_t name, struct str text,
-                      uint8_t phase)
-{
-    const struct history_grid *grid = &self->scalars[phase];
-    const struct history_scalar **row;
-    bool merged = false;
-    struct arena arena;
-    uint32_t last = HISTORY_NONE;
-    int status;
-
-    arena_init(&arena, SERIES_LIMIT);
-    status = history_grid_scalars(grid, self->history, name, &arena, &row, self->err);
-    for (uint32_t i = 0; status == 0 && i < grid->columns; i++) {
-        last = row[i] ? i : last;
-        merged = merged || (row[i] && row[i]->number.n > 1);
-    }
-    if (status == 0 && last != HISTORY_NONE) {
-        json_object(self->json, NULL);
-        history_writing_text(self, "name", text);
-        json_u64(self->json, "index", name);
-        json_text(self->json, "phase", history_writing_phase(phase));
-        json_real(self->json, "newest", row[last]->last);
-        put_scalar_row(self->json, "value", row, grid->columns, scalar_value);
-        if (merged) {
-            put_scalar_row(self->json, "min", row, grid->columns, scalar_min);
-            put_scalar_row(self->json, "max", row, grid->columns, scalar_max);
-        }
-        json_object_end(self->json);
-        status = 1;
-    }
-    arena_release(&arena);
-    return status;
-}
-
-static int put_scalars(struct history_writing *self)
-{
-    uint32_t n, written = 0, left_out = 0;
-    struct str *names;
-    int status;
-
-    if (history_read_names(self->history, self->arena, &names, &n, self->err) < 0)
-        return -1;
-    json_array(self->json, "scalars");
-    for (uint32_t i = 0; i < n; i++)
-        for (uint8_t phase = 0; phase < HISTORY_PHASES; phase++) {
-            if (written >= MOST_SCALARS) {
-                left_out += phase == 0;
-                continue;
-            }
-            status = put_scalar(self, i, names[i], phase);
-            if (status < 0)
-                return -1;
-            written += (uint32_t)status;
-        }
-    json_array_end(self->json);
-    json_u64(self->json, "scalars_left_out", left_out);
-    return 0;
 }
 
 /* ---- modules ---- */
@@ -272,7 +138,7 @@ static void put_row(struct json *json, const char *key,
         double value;
 
         if (step_number(&module->now[i], which, &value) && isfinite(value))
-            history_writing_short(json, value);
+            export_short(json, NULL, value, 5);
         else
             json_null(json, NULL);
     }
@@ -328,11 +194,11 @@ static int put_document(struct history_writing *self, const struct session *sess
     json_text(json, "kind", "history");
     history_writing_text(self, "path", str_of(session->history_path));
     put_phases(self);
-    status = put_segments(self);
+    status = history_writing_segments(self);
     if (status == 0)
-        status = put_alarms(self);
+        status = history_writing_alarms(self, NULL, NULL);
     if (status == 0)
-        status = put_scalars(self);
+        status = history_writing_scalars(self);
     if (status == 0)
         status = history_writing_series(self);
     if (status == 0)
@@ -341,24 +207,34 @@ static int put_document(struct history_writing *self, const struct session *sess
     return status;
 }
 
+int history_writing_init(struct history_writing *self, struct json *json,
+                         const struct session *session, struct arena *arena,
+                         struct err *err)
+{
+    *self = (struct history_writing){.json = json,
+                                     .history = session->history,
+                                     .model = session->model,
+                                     .arena = arena,
+                                     .err = err};
+    if (session->history)
+        return 0;
+    return err_set(err, ERR_UNSUPPORTED,
+                   "%s: no history of a training run; torchoscope.watch() writes one",
+                   session->model->path);
+}
+
 int export_history_json(struct json *json, const struct session *session,
                         const struct export_history_wanted *wanted, struct err *err)
 {
-    struct history_writing self = {.json = json,
-                                   .history = session->history,
-                                   .model = session->model,
-                                   .wanted = wanted,
-                                   .err = err};
+    struct history_writing self;
     struct arena arena;
     int status = -1;
 
-    if (!session->history)
-        return err_set(
-            err, ERR_UNSUPPORTED,
-            "%s: no history of a training run; torchoscope.watch() writes one",
-            session->model->path);
+    if (history_writing_init(&self, json, session, &arena, err) < 0)
+        return -1;
     arena_init(&arena, GIB);
-    self.arena = &arena;
+    self.wanted = wanted;
+    self.shown = wanted->shown;
     if (history_read_series(self.history, &arena, &self.series, &self.n_series, err) ==
             0 &&
         make_grids(&self) == 0 &&

@@ -1,4 +1,5 @@
-/* json_history_in.h - the document `history` being written. */
+/* json_history_in.h - documents about a training run being written: `history`, and its
+ * parts, which the page asks for one by one. */
 #ifndef EXPORT_JSON_JSON_HISTORY_IN_H
 #define EXPORT_JSON_JSON_HISTORY_IN_H
 
@@ -14,7 +15,8 @@ struct history_writing {
     struct json *json;
     struct history *history;
     const struct model *model;
-    const struct export_history_wanted *wanted;
+    const struct export_history_wanted *wanted; /* of `history` only */
+    bool shown;                                 /* names are escaped for display */
     struct arena *arena;
     struct history_grid scalars[HISTORY_PHASES], points[HISTORY_PHASES];
     struct history_series *series;
@@ -25,6 +27,11 @@ struct history_writing {
     struct err *err;
 };
 
+/* Fails if the session has no history. */
+int history_writing_init(struct history_writing *self, struct json *json,
+                         const struct session *session, struct arena *arena,
+                         struct err *err);
+
 /* All series that fit: json_history_series.c. */
 int history_writing_series(struct history_writing *self);
 
@@ -32,7 +39,31 @@ const char *history_writing_phase(uint8_t phase);
 /* Text of the file. */
 void history_writing_text(struct history_writing *self, const char *key,
                           struct str text);
-/* Five digits: enough for a picture, and short. */
-void history_writing_short(struct json *json, double value);
+void history_writing_columns(struct json *json, const char *key,
+                             const struct history_grid *grid);
+
+/* Members that are lists: json_history_lists.c. *ret_alarms, all of them, may be NULL. */
+int history_writing_segments(struct history_writing *self);
+int history_writing_alarms(struct history_writing *self,
+                           const struct history_alarm **ret_alarms, uint32_t *ret_n);
+int history_writing_scalars(struct history_writing *self);
+
+/* Members of a series: json_history_series.c. Its name, place, kind, ... */
+void history_writing_series_name(struct history_writing *self,
+                                 const struct history_series *series);
+/* Numbers and shades by column; only columns from `from` on are written. */
+void history_writing_numbers(struct json *json,
+                             const struct history_point *const *points, uint32_t from,
+                             uint32_t n);
+int history_writing_shades(struct history_writing *self,
+                           const struct history_point *const *points, uint32_t from,
+                           uint32_t n, const struct history_shading *how,
+                           struct arena *arena);
+
+/* What all parts begin with: "torchoscope", "kind", "path", "newest" (the newest step of
+ * these columns; null: none), "since". */
+void history_writing_begin(struct history_writing *self, const struct session *session,
+                           const char *kind);
+void history_writing_newest(struct history_writing *self, uint64_t since);
 
 #endif

@@ -2,6 +2,7 @@
 #include "export/json/json_history_in.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/base.h"
 #include "export/look/look.h"
@@ -65,8 +66,9 @@ static bool has_number(const struct point_number *of, const struct history_point
     return of->number == history_point_norm || stats_measured(&point->stats);
 }
 
-static void put_numbers(struct json *json, const struct history_point *const *points,
-                        uint32_t n)
+void history_writing_numbers(struct json *json,
+                             const struct history_point *const *points, uint32_t from,
+                             uint32_t n)
 {
     for (size_t k = 0; k < COUNT_OF(point_numbers); k++) {
         const struct point_number *of = &point_numbers[k];
@@ -77,28 +79,46 @@ static void put_numbers(struct json *json, const struct history_point *const *po
         if (!some)
             continue;
         json_array(json, of->key);
-        for (uint32_t i = 0; i < n; i++)
+        for (uint32_t i = from; i < n; i++)
             if (points[i] && has_number(of, points[i]))
-                history_writing_short(json, of->number(points[i]));
+                export_short(json, NULL, of->number(points[i]), 5);
             else
                 json_null(json, NULL);
         json_array_end(json);
     }
 }
 
-static int put_shades(struct history_writing *self,
-                      const struct history_point *const *points, uint32_t n,
-                      struct arena *arena)
+/* Rows of the columns from `from` on. */
+static void put_codes(struct json *json, const struct history_shades *shades,
+                      uint32_t from, uint32_t n, struct arena *arena)
+{
+    uint32_t wide = n - from;
+    uint8_t *codes = shades->codes;
+    struct buf text = BUF_INIT;
+
+    if (from > 0)
+        codes = arena_array(arena, (size_t)shades->rows * wide + 1, 1);
+    for (uint32_t row = 0; from > 0 && codes && row < shades->rows; row++)
+        memcpy(codes + (size_t)row * wide, shades->codes + (size_t)row * n + from,
+               wide);
+    if (codes)
+        look_base64(&text, codes, (size_t)shades->rows * wide);
+    json_str(json, "codes", buf_span(&text));
+    buf_release(&text);
+}
+
+int history_writing_shades(struct history_writing *self,
+                           const struct history_point *const *points, uint32_t from,
+                           uint32_t n, const struct history_shading *how,
+                           struct arena *arena)
 {
     struct history_shades shades;
     struct json *json = self->json;
-    struct buf codes = BUF_INIT;
 
-    if (history_shades_make(&shades, points, n, SHADE_ROWS, arena, self->err) < 0)
+    if (history_shades_make(&shades, points, n, how, arena, self->err) < 0)
         return -1;
     if (shades.rows == 0)
         return 0;
-    look_base64(&codes, shades.codes, (size_t)shades.rows * n);
     json_object(json, "histogram");
     json_u64(json, "rows", shades.rows);
     json_real(json, "low", shades.axis.low);
@@ -106,10 +126,13 @@ static int put_shades(struct history_writing *self,
     json_real(json, "least", shades.axis.least);
     json_real(json, "zero", spread_axis_place(&shades.axis, 0));
     json_real(json, "largest", shades.largest);
-    json_str(json, "codes", buf_span(&codes));
+    if (how->steady)
+        json_bool(json, "can_log", shades.can_log);
+    if (how->clip > 0)
+        json_real(json, "cut", shades.cut);
+    put_codes(json, &shades, from, n, arena);
     json_object_end(json);
-    buf_release(&codes);
-    return 0;
+    return arena->spent ? arena_err(arena, "the histograms", self->err) : 0;
 }
 
 /* The name of a series' module: of a parameter, without its last part. */
@@ -131,23 +154,29 @@ static void put_module(struct history_writing *self,
     buf_release(&path);
 }
 
+void history_writing_series_name(struct history_writing *self,
+                                 const struct history_series *series)
+{
+    history_writing_text(self, "name", series->name);
+    put_module(self, series);
+    json_text(self->json, "kind", history_kind_name(series->kind));
+    json_u64(self->json, "call", series->call);
+    history_writing_text(self, "path", series->path);
+    json_text(self->json, "phase", history_writing_phase(series->phase));
+}
+
 static int put_series(struct history_writing *self, const struct history_series *series,
                       const struct history_point *const *points, struct arena *arena)
 {
+    const struct history_shading how = {.rows = SHADE_ROWS};
     uint32_t n = self->points[series->phase].columns;
-    struct json *json = self->json;
     int status;
 
-    json_object(json, NULL);
-    history_writing_text(self, "name", series->name);
-    put_module(self, series);
-    json_text(json, "kind", history_kind_name(series->kind));
-    json_u64(json, "call", series->call);
-    history_writing_text(self, "path", series->path);
-    json_text(json, "phase", history_writing_phase(series->phase));
-    put_numbers(json, points, n);
-    status = put_shades(self, points, n, arena);
-    json_object_end(json);
+    json_object(self->json, NULL);
+    history_writing_series_name(self, series);
+    history_writing_numbers(self->json, points, 0, n);
+    status = history_writing_shades(self, points, 0, n, &how, arena);
+    json_object_end(self->json);
     return status;
 }
 

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/base.h"
+
 const char *export_role_name(uint8_t role)
 {
     static const char *const names[] = {"parameter", "buffer", "state", "plain"};
@@ -52,14 +54,27 @@ void export_list(struct json *json, const char *key, const int64_t *items, int n
     json_array_end(json);
 }
 
-void export_short(struct json *json, const char *key, double value)
+/* Rounds to so many digits. The result is the double nearest to a short decimal, unless
+ * the value is very large or small: then it is one that is written in full. */
+static double rounded(double value, int digits)
 {
+    static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                  1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    int power = digits - 1 - (int)floor(log10(fabs(value)));
     char text[32];
 
-    if (isfinite(value)) {
-        snprintf(text, sizeof text, "%.5g", value);
-        value = strtod(text, NULL);
-    }
+    if (abs(power) < (int)COUNT_OF(tens))
+        return power >= 0 ? rint(value * tens[power]) / tens[power]
+                          : rint(value / tens[-power]) * tens[-power];
+    snprintf(text, sizeof text, "%.*g", digits, value);
+    return strtod(text, NULL);
+}
+
+void export_short(struct json *json, const char *key, double value, int digits)
+{
+    if (isfinite(value) && value != 0)
+        value = rounded(value, digits);
     json_real(json, key, value);
 }
 

@@ -101,7 +101,7 @@ static void put_number(struct json *json, double number)
     if (number == floor(number) && fabs(number) < 0x1p53)
         json_i64(json, NULL, (int64_t)number);
     else
-        export_short(json, NULL, number);
+        export_short(json, NULL, number, 5);
 }
 
 static void put_numbers(struct rows_writing *w, const char *key, uint32_t n, bool any)

@@ -4,7 +4,7 @@
 
 #include "base/base.h"
 #include "facts/details.h"
-#include "facts/kept_text.h"
+#include "facts/objects/kept_text.h"
 #include "facts/statistics.h"
 
 /* ---- a tensor ---- */

@@ -55,9 +55,13 @@ static int find_tensor(struct show_values *v, uint32_t place, struct err *err)
 {
     const struct model *model = v->session->model;
 
+    const struct export_show_wanted *wanted = v->wanted;
+
     v->call = v->value = RUN_NONE;
-    if (model->kind[place] == PLACE_MODULE && v->session->run)
-        return find_kept(v, place, err);
+    if (model->kind[place] == PLACE_MODULE)
+        return v->session->run && (wanted->all || wanted->slice || wanted->sheet)
+                   ? find_kept(v, place, err)
+                   : 0;
     if (model->kind[place] != PLACE_TENSOR)
         return 0;
     v->model = model;

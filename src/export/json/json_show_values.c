@@ -120,7 +120,7 @@ static void write_shorts(struct json *json, const char *key, const double *x, si
         if (isnan(x[i]))
             json_null(json, NULL);
         else
-            export_short(json, NULL, x[i]);
+            export_short(json, NULL, x[i], 5);
     json_array_end(json);
 }
 

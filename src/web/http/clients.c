@@ -1,5 +1,9 @@
 /* libmicrohttpd ends connections that are silent. One that sends a byte now and then is
- * ended here: a whole request may take 10 seconds, the sending of an answer two minutes. */
+ * ended here: a whole request may take 10 seconds, the sending of an answer two minutes.
+ * Who leaves while an answer is computed is noticed here too: a suspended connection is
+ * not looked at by the library. */
+#define _GNU_SOURCE /* POLLRDHUP */
+#include <poll.h>
 #include <sys/socket.h>
 
 #include "web/http/http_in.h"
@@ -7,7 +11,7 @@
 #define ASK_SECONDS  10
 #define READ_SECONDS 120
 
-static time_t seconds(void)
+time_t clients_now(void)
 {
     struct timespec now;
 
@@ -26,7 +30,7 @@ static struct http_client *find(struct web_http *http,
 
 static void set(struct http_client *client, enum client_phase phase)
 {
-    client->since = seconds();
+    client->since = clients_now();
     client->asked = phase == CLIENT_WAITS;
     client->answered = phase == CLIENT_READS;
 }
@@ -44,6 +48,7 @@ void clients_notify(void *user, struct MHD_Connection *connection, void **socket
     client = find(http, code == MHD_CONNECTION_NOTIFY_STARTED ? NULL : connection);
     if (client && code == MHD_CONNECTION_NOTIFY_STARTED && info) {
         client->connection = connection;
+        client->job = NULL;
         client->fd = info->connect_fd;
         set(client, CLIENT_ASKS);
     } else if (client) {
@@ -64,9 +69,28 @@ void clients_set(struct web_http *http, struct MHD_Connection *connection,
     pthread_mutex_unlock(&http->lock);
 }
 
+void clients_wait(struct web_http *http, struct MHD_Connection *connection,
+                  struct http_job *job)
+{
+    struct http_client *client;
+
+    pthread_mutex_lock(&http->lock);
+    client = find(http, connection);
+    if (client)
+        client->job = job;
+    pthread_mutex_unlock(&http->lock);
+}
+
+static bool has_left(int fd)
+{
+    struct pollfd ready = {.fd = fd, .events = POLLRDHUP};
+
+    return poll(&ready, 1, 0) > 0;
+}
+
 static void look(struct web_http *http)
 {
-    time_t now = seconds();
+    time_t now = clients_now();
 
     for (size_t i = 0; i < sizeof http->clients / sizeof http->clients[0]; i++) {
         struct http_client *client = &http->clients[i];
@@ -74,7 +98,10 @@ static void look(struct web_http *http)
 
         if (client->connection && !client->asked && now - client->since > most)
             shutdown(client->fd, SHUT_RDWR);
+        if (client->connection && client->job && has_left(client->fd))
+            pool_leave(http, client->job);
     }
+    pool_look(http, now);
 }
 
 void *clients_keep(void *user)
@@ -85,7 +112,9 @@ void *clients_keep(void *user)
     pthread_mutex_lock(&http->lock);
     while (!http->ending) {
         clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_sec++;
+        until.tv_nsec += KEEPER_MS * 1000000;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
         pthread_cond_timedwait(&http->ended, &http->lock, &until);
         look(http);
     }

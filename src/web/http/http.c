@@ -1,6 +1,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "web/http/http_in.h"
 
@@ -11,6 +12,35 @@
     "server's events; ask api/news now and then\"}"
 
 /* ---- from a connection to a request ---- */
+
+static int digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    return (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : -1;
+}
+
+/* %XX in place. A NUL stays as it was written: a path would end there. */
+static size_t unescape(void *user, struct MHD_Connection *connection, char *text)
+{
+    size_t n = 0;
+
+    (void)user;
+    (void)connection;
+    for (const char *at = text; *at; at++) {
+        int high = *at == '%' ? digit(at[1]) : -1;
+        int low = high >= 0 ? digit(at[2]) : -1;
+
+        if (low >= 0 && (high || low)) {
+            text[n++] = (char)(high * 16 + low);
+            at += 2;
+        } else {
+            text[n++] = *at;
+        }
+    }
+    text[n] = '\0';
+    return n;
+}
 
 static enum MHD_Result take_arg(void *user, enum MHD_ValueKind kind, const char *name,
                                 size_t name_len, const char *value, size_t len)
@@ -171,6 +201,7 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *connection,
         return send_answer(http, job);
     if (job->state == JOB_NEW) {
         clients_set(http, connection, CLIENT_WAITS);
+        clients_wait(http, connection, job);
         if (!pool_add(http, job))
             return MHD_NO;
     }
@@ -183,6 +214,7 @@ static void completed(void *user, struct MHD_Connection *connection, void **at,
     struct http_job *job = *at;
 
     (void)why;
+    clients_wait(user, connection, NULL);
     clients_set(user, connection, CLIENT_ASKS);
     if (job)
         free(job->answer.own);
@@ -205,8 +237,9 @@ static struct MHD_Daemon *start_daemon(struct web_http *http, int listener)
         flags, 0, NULL, NULL, handle, http, MHD_OPTION_LISTEN_SOCKET, listener,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)WEB_CONNECTIONS,
         MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        MEMORY, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED, completed,
-        http, MHD_OPTION_NOTIFY_CONNECTION, clients_notify, http, MHD_OPTION_END);
+        MEMORY, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK, unescape,
+        http, MHD_OPTION_NOTIFY_COMPLETED, completed, http,
+        MHD_OPTION_NOTIFY_CONNECTION, clients_notify, http, MHD_OPTION_END);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return daemon;
 }
@@ -225,6 +258,30 @@ static void stop(struct web_http *http)
     free(http);
 }
 
+/* A connection in the table has an open descriptor, as long as the lock is held. */
+static void around_fork(struct web_http *http, enum web_fork when)
+{
+    const union MHD_DaemonInfo *info;
+    struct timespec until;
+
+    if (when == WEB_FORK_BEGINS) {
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec++;
+        http->held = pthread_mutex_timedlock(&http->lock, &until) == 0;
+    } else if (when == WEB_FORK_ENDS) {
+        if (http->held)
+            pthread_mutex_unlock(&http->lock);
+    } else {
+        for (size_t i = 0; http->held && i <= WEB_CONNECTIONS; i++)
+            if (http->clients[i].connection)
+                close(http->clients[i].fd);
+        info = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+        if (info)
+            close(info->epoll_fd);
+        close(http->listener);
+    }
+}
+
 static struct web_http *start(int listener, const struct web_host *host,
                               const char **ret_why)
 {
@@ -235,6 +292,7 @@ static struct web_http *start(int listener, const struct web_host *host,
         return NULL;
     }
     http->host = *host;
+    http->listener = listener;
     pthread_mutex_init(&http->lock, NULL);
     pthread_cond_init(&http->more, NULL);
     pthread_cond_init(&http->ended, NULL);
@@ -259,7 +317,8 @@ torchoscope_http(void)
     static const struct web_http_module module = {.version = WEB_HTTP_VERSION,
                                                   .start = start,
                                                   .wake = streams_wake,
-                                                  .stop = stop};
+                                                  .stop = stop,
+                                                  .fork = around_fork};
 
     return &module;
 }

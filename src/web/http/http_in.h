@@ -17,7 +17,9 @@
 
 #include "web/request.h"
 
-#define HTTP_THREADS 4
+#define HTTP_THREADS 5  /* one of them only gives quick answers */
+#define LATE_SECONDS 60 /* a request waits so long for its turn, at most */
+#define KEEPER_MS    250
 
 enum job_state { JOB_NEW, JOB_WAITS, JOB_DONE };
 
@@ -26,6 +28,9 @@ struct http_job {
     struct http_job *next;
     struct MHD_Connection *connection;
     enum job_state state;
+    uint64_t lane;
+    time_t since; /* when it began to wait for its turn */
+    struct work work;
     struct web_request request;
     struct web_answer answer;
 };
@@ -42,6 +47,7 @@ struct http_stream {
 
 struct http_client {
     struct MHD_Connection *connection; /* NULL: free */
+    struct http_job *job;              /* until it is answered; else NULL */
     int fd;
     time_t since;  /* of the newest change: */
     bool answered; /* the answer is being sent; else a request is waited for */
@@ -54,14 +60,17 @@ struct web_http {
     pthread_mutex_t lock; /* protects what follows */
     pthread_cond_t more;  /* a job, or `ending` */
     pthread_cond_t ended; /* `ending` */
-    struct http_job *first, *last;
+    struct http_job *first;
+    struct http_job *running[HTTP_THREADS]; /* by thread; NULL: it waits */
     bool ending;
+    bool held; /* the lock, for a fork */
     struct http_stream *streams;
     unsigned n_streams;
     struct http_client clients[WEB_CONNECTIONS + 1];
     pthread_t threads[HTTP_THREADS], keeper;
     unsigned n_threads;
     bool has_keeper;
+    int listener;
 };
 
 /* A thread that blocks all signals. */
@@ -70,8 +79,12 @@ bool http_thread(pthread_t *thread, void *(*run)(void *), void *user);
 int pool_start(struct web_http *http);
 /* Suspends the connection until the job is done. False: the server ends. */
 bool pool_add(struct web_http *http, struct http_job *job);
-void pool_stop(
-    struct web_http *http); /* sets `ending`; answers in progress are waited for */
+/* Jobs that waited too long for their turn get it. The lock is held. */
+void pool_look(struct web_http *http, time_t now);
+/* The client left: stops its job. The lock is held. */
+void pool_leave(struct web_http *http, struct http_job *job);
+/* Sets `ending`; answers in progress are cancelled and waited for. */
+void pool_stop(struct web_http *http);
 
 /* The response of a stream; NULL: there are too many. */
 struct MHD_Response *stream_response(struct web_http *http,
@@ -84,6 +97,10 @@ void clients_notify(void *user, struct MHD_Connection *connection, void **socket
 enum client_phase { CLIENT_ASKS, CLIENT_WAITS, CLIENT_READS };
 void clients_set(struct web_http *http, struct MHD_Connection *connection,
                  enum client_phase phase);
+/* Whose job is waited for; NULL: none any more. */
+void clients_wait(struct web_http *http, struct MHD_Connection *connection,
+                  struct http_job *job);
+time_t clients_now(void); /* seconds */
 /* The thread that ends connections which are too slow. */
 void *clients_keep(void *user);
 

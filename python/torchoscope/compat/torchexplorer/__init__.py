@@ -27,6 +27,7 @@ LIGHTNING_EPOCHS = ("epoch", lambda module, step: module.current_epoch)
 
 _explorers = weakref.WeakSet()
 _count = 0
+_pages = {}  # id of a module -> its page
 
 
 @dataclass
@@ -65,7 +66,7 @@ def watch(
     delay_log_multi_backward=False,
     backend="wandb",
     standalone_dir="./torchexplorer_standalone",
-    standalone_port=8080,
+    standalone_port=5000,
     verbose=True,
     **misspelt,
 ):
@@ -80,8 +81,9 @@ def watch(
     reject_outlier_proportion  the share that is not counted, farthest from the median
     time_log                   (unit, function(module, step)): the times of a histogram
     delay_log_multi_backward   a step ends with the next forward, not with a backward
-    backend                    "wandb", "standalone" (writes standalone_dir/data/data.json)
-                               or "none"
+    backend                    "wandb", "standalone" (a page at http://localhost:5000, and
+                               standalone_dir/data/data.json) or "none"
+    standalone_port            of the page, or the next free one
     verbose                    print where the data is
 
     Returns a StructureWrapper. docs/python.md has the details.
@@ -101,8 +103,28 @@ def watch(
         for one in module.modules():
             if hasattr(one, "inplace"):
                 one.inplace = False
+    if backend == "standalone":
+        shown = {"log": list(options["log"]), "log_freq": log_freq, "bins": bins}
+        shown |= {"reject_outlier_proportion": min(reject, 0.99)}
+        shown |= {"ignore_io_grad_classes": options["ignored"]}
+        shown |= {"sample_n": None} if sample_n is None else {}
+        shown |= {"time_log": time_log} if time_log not in (None, _STEPS) else {}
+        _open_page(module, standalone_dir, standalone_port, shown)
     params = core.HistogramParams(bins, sample_n, reject, options["unit"])
     return _begin(module, options, params, target)
+
+
+def _open_page(module, folder, port, options):
+    """The page of a module, instead of the one that it has."""
+    from torchoscope.compat.torchexplorer import backends
+
+    old = _pages.pop(id(module), None)
+    if old is not None:
+        old.close()
+    _pages[id(module)] = backends.Page(module, folder, port, options)
+    # Functions that end servers and watches were registered meanwhile: this comes first.
+    atexit.unregister(_end_all)
+    atexit.register(_end_all)
 
 
 def _begin(module, options, params, target):
@@ -191,7 +213,14 @@ def _backend(name, folder, verbose):
     return backends.Wandb(_count)
 
 
+def _close_pages():
+    while _pages:
+        _pages.popitem()[1].close()
+
+
 @atexit.register
 def _end_all():
     for explorer in list(_explorers):
         explorer.end()
+    for page in list(_pages.values()):
+        page.stay()

@@ -41,7 +41,7 @@ def watch(
     delay_log_multi_backward: bool = False,
     backend: Literal["wandb", "standalone", "none"] = "wandb",
     standalone_dir: str | os.PathLike[str] = "./torchexplorer_standalone",
-    standalone_port: int = 8080,
+    standalone_port: int = 5000,
     verbose: bool = True,
     **misspelt: Any,
 ) -> StructureWrapper: ...

@@ -1,7 +1,9 @@
-"""Where the rows of a logged step go."""
+"""Where the rows of a logged step go, and the page that shows them."""
 
+import contextlib
 import json
 import os
+import sys
 import tempfile
 
 
@@ -41,6 +43,55 @@ class Standalone:
         if self._tell:
             print(f"torchoscope: the data of TorchExplorer's page is in {self._path}")
             self._tell = False
+
+
+class Page:
+    """The page at http://localhost:5000, for this machine only and without a token, as
+    TorchExplorer promises. It shows a .scope file in the same folder."""
+
+    def __init__(self, module, folder, port, options):
+        import torchoscope
+
+        more = {"dir": folder, "port": port, "token": False, "backend": "standalone"}
+        more |= {"capsule": False, "on_alarm": None}
+        self._watch = torchoscope.watch(module, **options, **more)
+        page = self._watch._page
+        if page is not None and page.server is not None:
+            page.labels = "numbers"  # Input 0, Input 1
+            page.filed(self._watch)
+
+    def close(self):
+        """End the training and the page."""
+        self._watch.close()
+
+    def stay(self):
+        """At the end of the process: the training ends, and on a terminal the page stays
+        until Ctrl-C."""
+        page = self._watch._page
+        server = page.server if page is not None else None
+        if server is not None:
+            page.stays = True
+        self._watch.close()
+        if server is None:
+            return
+        if _is_attended():
+            with contextlib.suppress(OSError):
+                text = f"torchoscope: the page is at {server.url} until Ctrl-C"
+                print(text, file=sys.stderr, flush=True)
+            server.wait()
+        server.close()
+
+
+def _is_attended():
+    """Does a person see the end of this script, who did not end it with Ctrl-C?"""
+    if hasattr(sys, "ps1") or sys.flags.interactive:
+        return False
+    if getattr(sys, "last_type", None) is KeyboardInterrupt:
+        return False
+    try:
+        return sys.stdin.isatty() and sys.stdout.isatty()
+    except (AttributeError, ValueError):  # closed
+        return False
 
 
 class Wandb:

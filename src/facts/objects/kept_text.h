@@ -1,6 +1,6 @@
 /* kept_text.h - a value that a recording kept: what it is, who made it, who read it. */
-#ifndef FACTS_KEPT_TEXT_H
-#define FACTS_KEPT_TEXT_H
+#ifndef FACTS_OBJECTS_KEPT_TEXT_H
+#define FACTS_OBJECTS_KEPT_TEXT_H
 
 #include "facts/fact.h"
 #include "rows/show.h"

@@ -1,7 +1,7 @@
 /* code.h - the source of a module's class, line by line, and beside the lines the shapes
  * of one call. Panel 2 of the terminal and pages show the same. */
-#ifndef FACTS_CODE_H
-#define FACTS_CODE_H
+#ifndef FACTS_OBJECTS_CODE_H
+#define FACTS_OBJECTS_CODE_H
 
 #include "base/arena.h"
 #include "rows/show.h"

@@ -1,4 +1,4 @@
-#include "facts/code.h"
+#include "facts/objects/code.h"
 
 int code_split(struct code *code, struct str text, struct arena *arena)
 {

@@ -1,7 +1,7 @@
 /* attribute_tree.h - the attributes of an object, as a tree that is loaded level by
  * level: from the live object at a place, or from the values in a file. */
-#ifndef FACTS_ATTRIBUTE_TREE_H
-#define FACTS_ATTRIBUTE_TREE_H
+#ifndef FACTS_OBJECTS_ATTRIBUTE_TREE_H
+#define FACTS_OBJECTS_ATTRIBUTE_TREE_H
 
 #include "base/arena.h"
 #include "rows/show.h"

@@ -1,4 +1,4 @@
-#include "facts/kept_text.h"
+#include "facts/objects/kept_text.h"
 
 #include <inttypes.h>
 

@@ -1,4 +1,4 @@
-#include "facts/attribute_tree.h"
+#include "facts/objects/attribute_tree.h"
 
 #include <stdlib.h>
 #include <string.h>

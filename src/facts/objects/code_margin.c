@@ -1,6 +1,6 @@
 /* The margin of source code: the shapes of one call. Each inner call and each
  * operation recorded the line that made it. */
-#include "facts/code.h"
+#include "facts/objects/code.h"
 
 #include <string.h>
 

@@ -1,0 +1,87 @@
+/* overview.h - what every module of a training did, row of steps by row: the norm of its
+ * gradients, how far the optimizer moved it, its dead units, what was not finite. And the
+ * same in columns, where a cell shows the worst of its steps and ranks.
+ *
+ * A row never changes in the file, so it is read once and kept: a later question reads
+ * what is new. The numbers of a row are those of at_step.h. Of steps that the file has
+ * merged, the ratio and the share of dead units are the worst that merging kept (with
+ * several parameters: as if all had theirs in one step); the norm is the root of the mean
+ * square. Steps that the gradient scaler skipped have no gradient if it is not finite.
+ *
+ *   overview.c         columns, the worst
+ *   overview_rows.c    the rows of one file
+ *   overview_places.c  which places there are, and their series */
+#ifndef HISTORY_OVERVIEW_H
+#define HISTORY_OVERVIEW_H
+
+#include "history/at_step.h"
+#include "history/grid.h"
+#include "model/model.h"
+
+struct overview;
+
+/* Both must outlive it. A folder of ranks has the rows of each. Opens nothing yet. */
+struct overview *overview_new(struct history *history, const struct model *model);
+void overview_free(struct overview *overview);
+
+enum overview_number {
+    OVERVIEW_GRADIENT,
+    OVERVIEW_RATIO,
+    OVERVIEW_DEAD,
+    OVERVIEW_BAD, /* step_bad() */
+    OVERVIEW_NUMBERS
+};
+
+/* NaN: not logged. Infinite: not finite. */
+struct overview_cell {
+    float of[OVERVIEW_NUMBERS];
+};
+
+#define OVERVIEW_ALL_RANKS UINT64_MAX
+
+struct overview_wanted {
+    const struct history_grid *grid;
+    uint64_t rank; /* or OVERVIEW_ALL_RANKS */
+    uint64_t most; /* points to read, about: of a large history some rows are left out,
+                      evenly, and the next question reads more. 0: all */
+};
+
+struct overview_table {
+    uint32_t n; /* modules with parameters at or below them, or with units */
+    const uint32_t *places; /* of the model */
+    uint32_t columns;
+    struct overview_cell *cells; /* (n, columns): the worst; see overview_worse() */
+    /* Of several ranks: whose that is, and the best rank's worst. NULL: one file. */
+    struct overview_cell *least;
+    uint16_t (*worst_rank)[OVERVIEW_NUMBERS]; /* (n, columns): index in `ranks` */
+    uint16_t (*least_rank)[OVERVIEW_NUMBERS];
+    uint64_t *ranks;
+    uint32_t n_ranks;
+    uint64_t unread; /* rows of steps that were left out */
+    bool has_bad;
+    uint64_t first_bad; /* the first step in which something was not finite */
+};
+
+int overview_read(struct overview *overview, const struct overview_wanted *wanted,
+                  struct arena *arena, struct overview_table *ret_table,
+                  struct err *err);
+
+/* Is b worse than a? Of ratios the one farther from 1e-3, of others the larger one. What
+ * was logged is worse than what was not. */
+bool overview_worse(enum overview_number which, float a, float b);
+
+/* A few neighbouring steps, module by module. */
+#define CLOSE_UP 14
+enum close_up_state { CLOSE_UP_NOTHING, CLOSE_UP_FINITE, CLOSE_UP_BAD };
+struct close_up {
+    uint32_t n;
+    uint64_t first[CLOSE_UP], last[CLOSE_UP]; /* step numbers */
+    uint8_t (*states)[CLOSE_UP]; /* (modules of the table): the worst rank */
+};
+/* The steps around a step: ten before it, if there are so many. */
+int overview_close_up(struct overview *overview, const struct overview_table *table,
+                      uint8_t phase, uint64_t around, uint64_t rank,
+                      struct arena *arena, struct close_up *ret_close_up,
+                      struct err *err);
+
+#endif
