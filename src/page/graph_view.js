@@ -49,8 +49,7 @@ export class GraphView {
         return {file: this.newer || state.file, level, root, depth, pass, call,
             all: state.expand, old: this.old,
             inside: inside.length > MOST_IDS || inside.includes('*') ? '*' :
-                inside.join('
-')};
+                inside.join('\n')};
     }
 
     async load() {
