@@ -23,8 +23,13 @@
  *   curves.h         the curves of one place, in as many columns as a screen has
  *     curves_find.c    which series belong to a place
  *     curves_heat.c    its histograms over steps as rows of magnitudes
- *   grid.h           every series and scalar in the same few columns
+ *   grid.h           every series and scalar in the same few columns, which may stay
+ *                    where they are while a run goes on
  *   modules.h        gradients and updates of each module, in these columns
+ *   overview.h       the same, where a column shows the worst of its steps and ranks;
+ *                    what was read is kept
+ *   numbers_in.h     points of many steps without their distribution
+ *   memo.h           series in columns, kept while a run goes on
  *   ranks.h          several files, one of each rank, as one; a reader opens them too
  *   tables_in.h      THE TABLE of tables; checked rows
  *   point.c          merges points (below);  codec.c  merges packed histograms

@@ -77,16 +77,18 @@ class Documents(TemporaryFolder):
         if expected is None or not math.isfinite(expected):
             self.assertIsNone(got)
         else:
-            self.assertAlmostEqual(got, expected, delta=abs(expected) * 0.6 * 10 ** (1 - digits))
+            room = abs(expected) * 0.6 * 10 ** (1 - digits)
+            self.assertAlmostEqual(got, expected, delta=room)
 
     def norms(self, kind, *names):
         """By step: of these parameters together."""
         series = [self.run.series(name, kind) for name in names]
-        bad = [[n + p + m > 0 for n, p, m in zip(s["nan"], s["pos_inf"], s["neg_inf"])] for s in series]
-        return [
-            joined(math.nan if wrong[i] else one["l2"][i] for one, wrong in zip(series, bad))
-            for i in range(STEPS)
-        ]
+
+        def norm(one, i):
+            bad = one["nan"][i] + one["pos_inf"][i] + one["neg_inf"][i]
+            return math.nan if bad else one["l2"][i]
+
+        return [joined(norm(one, i) for one in series) for i in range(STEPS)]
 
     def columns(self, document):
         """The steps of each column."""
@@ -99,7 +101,8 @@ class Documents(TemporaryFolder):
             columns = self.columns(document)
             self.assertEqual(document["first_bad"], 30)
             self.assertLessEqual(len(columns), asked)
-            self.assertEqual([step for one in columns for step in one], list(range(STEPS)))
+            steps = [step for one in columns for step in one]
+            self.assertEqual(steps, list(range(STEPS)))
             modules = {one["name"]: one for one in document["modules"]}
             self.assertEqual(
                 list(modules),
@@ -117,15 +120,14 @@ class Documents(TemporaryFolder):
                     self.assertEqual(i in modules[name]["bad"], None in values)
 
     def test_ratios_are_those_of_all_parameters_together(self):
-        modules = {one["name"]: one for one in self.ask("modules", columns=100)["modules"]}
+        document = self.ask("modules", columns=100)
+        last = next(one for one in document["modules"] if one["name"] == "last")
         names = ("last.weight", "last.bias")
         ratios = [self.run.series(name, "update")["ratio"] for name in names]
         weights = [self.run.series(name, "param")["l2"] for name in names]
         for step in range(30):
             moved = joined(r[step] * w[step] for r, w in zip(ratios, weights))
-            self.near(
-                modules["last"]["ratio"][step], moved / joined(w[step] for w in weights)
-            )
+            self.near(last["ratio"][step], moved / joined(w[step] for w in weights))
 
     def test_the_close_up_is_around_the_first_bad_step(self):
         document = self.ask("modules")
@@ -144,12 +146,13 @@ class Documents(TemporaryFolder):
         self.assertLessEqual(part["columns"]["first"][0], 25)
         self.assertGreaterEqual(part["columns"]["last"][0], 25)
         for one, all_of in zip(part["modules"], whole["modules"]):
-            self.assertEqual(one.get("gradient"), all_of.get("gradient", [None] * 99)[-n:]
-                             if "gradient" in one else None)
+            if "gradient" in one:
+                self.assertEqual(one["gradient"], all_of["gradient"][-n:])
 
     def test_a_step_is_that_of_the_tree(self):
         program = [scope.PROGRAM, "tree", self.path, "--json", "--step", "12"]
-        tree = json.loads(subprocess.run(program, capture_output=True, check=True).stdout)
+        tree = subprocess.run(program, capture_output=True, check=True)
+        tree = json.loads(tree.stdout)
         at = {
             one["place"]: one["at_step"]
             for kind in ("modules", "groups", "tensors")
@@ -159,7 +162,8 @@ class Documents(TemporaryFolder):
         step = self.ask("step", step=12)
         self.assertEqual(step["text"], "step 12")
         self.assertEqual(step["scalars"], tree["step"]["scalars"])
-        lists = {key: step[key] for key in step if key.endswith(("_norm", "_ratio", "_share"))}
+        ends = ("_norm", "_ratio", "_share")
+        lists = {key: step[key] for key in step if key.endswith(ends)}
         for i, place in enumerate(step["place"]):
             for key, values in lists.items():
                 if place in at and key in at[place]:
@@ -194,8 +198,8 @@ class Documents(TemporaryFolder):
         codes = base64.b64decode(shades["codes"])
         self.assertEqual(len(codes), 8 * n)
         for i in range(30):  # later ones have no finite element
-            shares = [(codes[row * n + i] / 255) ** 2 * shades["largest"] for row in range(8)]
-            self.assertAlmostEqual(sum(shares), 1, delta=0.05)
+            shares = sum((codes[row * n + i] / 255) ** 2 for row in range(8))
+            self.assertAlmostEqual(shares * shades["largest"], 1, delta=0.05)
         values = self.run.series("first.weight", "param")
         self.assertLessEqual(shades["low"], min(values["min"]))
         self.assertGreaterEqual(shades["high"], max(values["max"]))
@@ -206,15 +210,15 @@ class Documents(TemporaryFolder):
         self.assertEqual({**new, "codes": 0}, {**shades, "codes": 0})
         new = base64.b64decode(new["codes"])
         for row in range(8):
-            self.assertEqual(new[row * 2 : row * 2 + 2], codes[row * n + n - 2 : row * n + n])
+            end = row * n + n
+            self.assertEqual(new[row * 2 : row * 2 + 2], codes[end - 2 : end])
 
     def test_a_training_is_judged_as_check_does(self):
         document = self.ask("training", columns=100)
         check = [scope.PROGRAM, "check", self.path, "--json"]
         lines = json.loads(subprocess.run(check, capture_output=True).stdout)
-        texts = [
-            one["text"] for one in lines["checked"][0]["checks"] if one["topic"] == "training"
-        ]
+        checks = lines["checked"][0]["checks"]
+        texts = [one["text"] for one in checks if one["topic"] == "training"]
         self.assertEqual(document["verdict"]["role"], "alarm")
         self.assertIn(document["verdict"]["text"], texts)
         self.assertEqual(document["verdict"]["lead"], "healthy until step 29")
@@ -230,7 +234,8 @@ class Documents(TemporaryFolder):
                 for got, value in zip(one["value"], values):
                     self.assertEqual(got, value if math.isfinite(value) else "NaN")
         self.assertEqual(document["phases"][1]["steps"], 4)
-        self.assertTrue(document["logged"]["gradients"] and document["logged"]["updates"])
+        self.assertTrue(document["logged"]["gradients"])
+        self.assertTrue(document["logged"]["updates"])
 
 
 class Healthy(TemporaryFolder):
@@ -249,8 +254,10 @@ class Healthy(TemporaryFolder):
         self.addCleanup(server.close)
         file = server.document("api/shelf")["files"][0]["file"]
         document = server.document(f"api/training?file={file}")
-        check = subprocess.run([scope.PROGRAM, "check", handle.path], capture_output=True)
-        self.assertEqual(document["verdict"], {"role": "good", "text": "healthy in 5 steps"})
+        check = [scope.PROGRAM, "check", handle.path]
+        check = subprocess.run(check, capture_output=True)
+        verdict = {"role": "good", "text": "healthy in 5 steps"}
+        self.assertEqual(document["verdict"], verdict)
         self.assertIn(b"healthy in 5 steps", check.stdout)
         self.assertFalse(document["logged"]["gradients"])
         self.assertIsNone(document["first_bad"])
