@@ -8,9 +8,9 @@
 #include "explorer/statistics_in.h"
 #include "explorer/statistics_lines.h"
 #include "facts/heatmap.h"
+#include "facts/objects/value_grid.h"
 #include "facts/run_text.h"
 #include "facts/sheet.h"
-#include "facts/value_grid.h"
 #include "rows/slice.h"
 #include "text/text.h"
 

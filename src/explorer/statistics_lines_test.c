@@ -8,8 +8,8 @@
 #include "base/test.h"
 #include "facts/heatmap.h"
 #include "facts/histogram_lines.h"
+#include "facts/objects/value_grid.h"
 #include "facts/statistics.h"
-#include "facts/value_grid.h"
 #include "session/sample_session.h"
 
 #define CIFARNET "../shared/models/pytorch-ml/CNN_cifarnet.ckpt"

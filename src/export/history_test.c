@@ -269,3 +269,252 @@ TEST(a_report_of_a_training_has_its_curves_and_alarms_without_a_script)
     buf_release(&document);
     buf_release(&text);
 }
+
+/* ---- the parts that the page asks for ---- */
+
+#define ASK(text, call)                                                                \
+    do {                                                                               \
+        buf_clear(&(text));                                                            \
+        DOCUMENT(text, CHECK_INT(call, 0));                                            \
+    } while (0)
+
+TEST(a_training_says_how_it_went_and_when)
+{
+    struct export_training_wanted wanted = {.columns = 400, .live = EXPORT_ENDED};
+    char path[64];
+    struct session *session = open_history(path);
+    struct buf text = BUF_INIT;
+
+    ASK(text, export_training_json(&json, session, &wanted, NULL));
+    CHECK(has(&text, "{\"torchoscope\":1,\"kind\":\"training\",\"path\":\"/tmp/"));
+    CHECK(has(&text, "\"newest\":11,\"since\":null,\"live\":false"));
+    CHECK(has(&text, "\"gradients\":true,\"updates\":false"));
+    CHECK(has(&text, "\"phase\":\"train\",\"steps\":12,\"first\":0,\"last\":11"));
+    CHECK(has(&text, "\"width\":1,\"time_ms\":[1000,2000,"));
+    CHECK(has(&text, "\"verdict\":{\"role\":\"alarm\",\"text\":\"step 7: a: "
+                     "<i>NaN</i>\",\"lead\":\"healthy until step 6\",\"name\":\"a\""));
+    CHECK(has(&text, "\"first_bad\":7,\"loss\":\"loss\""));
+    CHECK(has(&text, "\"value\":[1.0,0.5,"));
+    wanted = (struct export_training_wanted){.columns = 4, .since = 9};
+    ASK(text, export_training_json(&json, session, &wanted, NULL));
+    CHECK(has(&text, "\"since\":9,\"live\":null"));
+    CHECK(has(&text, "\"columns\":{\"columns\":1,\"first\":[8],\"last\":[11],"
+                     "\"steps\":[4],\"width\":4"));
+    session_close(session);
+    unlink(path);
+    buf_release(&text);
+}
+
+TEST(modules_have_their_numbers_by_column_and_a_close_up)
+{
+    struct export_modules_wanted wanted = EXPORT_MODULES_WANTED;
+    char path[64];
+    struct session *session = open_history(path);
+    struct buf text = BUF_INIT;
+
+    ASK(text, export_modules_json(&json, session, &wanted, NULL));
+    CHECK(has(&text, "\"kind\":\"modules\""));
+    CHECK(has(&text, "\"phase\":\"train\",\"columns\":{\"columns\":12,"));
+    CHECK(has(&text, "\"unread\":0,\"first_bad\":11,\"close_up\":{\"first\":[0,1,"));
+    CHECK(has(&text, "{\"name\":\"a\",\"place\":1,"));
+    CHECK(has(&text, "\"gradient\":[2.45,4.9,7.35,"));
+    CHECK(has(&text, ",null],\"ratio\":[0.01,0.02,"));
+    /* Two of four elements are NaN. */
+    CHECK(
+        has(&text, "\"bad\":[11],\"bad_share\":[0.75],\"close_up\":\"000000000001\""));
+    CHECK(!has(&text, "\"dead\""));
+    wanted.columns = 3;
+    wanted.since = 8;
+    ASK(text, export_modules_json(&json, session, &wanted, NULL));
+    CHECK(has(&text, "\"columns\":{\"columns\":1,\"first\":[8]"));
+    wanted = (struct export_modules_wanted)EXPORT_MODULES_WANTED;
+    wanted.to = 3;
+    ASK(text, export_modules_json(&json, session, &wanted, NULL));
+    CHECK(has(&text, "\"columns\":{\"columns\":4,"));
+    CHECK(has(&text, "\"first_bad\":null,\"close_up\":null"));
+    session_close(session);
+    unlink(path);
+    buf_release(&text);
+}
+
+TEST(a_step_has_the_numbers_of_all_places)
+{
+    char path[64];
+    struct session *session = open_history(path);
+    struct buf text = BUF_INIT;
+
+    ASK(text, export_step_json(&json, session, 3, NULL));
+    CHECK(has(&text,
+              "\"newest\":11,\"text\":\"step 3\",\"asked\":3,\"phase\":\"train\","
+              "\"first\":3,\"last\":3,\"merged\":1,\"skipped\":0,"
+              "\"time_ms\":4000,\"scalars\":{\"loss\":0.25,"));
+    CHECK(has(&text, "\"place\":[0,1,2],\"gradient_norm\":["));
+    CHECK(has(&text, "\"update_ratio\":[0.04,0.04,0.04],\"bad_share\":[0.0,0.0,0.0]"));
+    ASK(text, export_step_json(&json, session, STEP_NEWEST, NULL));
+    CHECK(has(&text, "\"asked\":null") && has(&text, "\"bad_share\":[0.75,0.75,0.75]"));
+    session_close(session);
+    unlink(path);
+    buf_release(&text);
+}
+
+TEST(a_module_has_its_series_with_histograms_and_the_numbers_of_a_step)
+{
+    struct export_series_wanted wanted = EXPORT_SERIES_WANTED;
+    char path[64];
+    struct session *session = open_history(path);
+    struct buf text = BUF_INIT;
+
+    wanted.place = place_of(session->model, "a");
+    wanted.rows = 4;
+    wanted.has_at = true;
+    wanted.at = 2;
+    ASK(text, export_series_json(&json, session, &wanted, NULL));
+    CHECK(has(&text, "\"name\":\"a\",\"place\":1,\"phase\":\"train\""));
+    CHECK(has(&text, "\"kind\":\"grad_param\""));
+    CHECK(has(&text, "\"norm\":[2.4495,4.899,"));
+    CHECK(has(&text, "\"histogram\":{\"rows\":4,\"low\":"));
+    CHECK(has(&text, "\"own\":{\"first\":2,\"last\":2,\"merged\":1,\"count\":4,"));
+    CHECK(has(&text, "\"min\":-3.0") && has(&text, "\"max\":6.0"));
+    CHECK(has(&text, "\"ratio\":0.03,\"histogram\":{\"of\":4,\"counted\":4,"));
+    wanted.shading.clip = 0.2;
+    wanted.shading.axis = AXIS_LOG;
+    wanted.has_at = false;
+    wanted.since = 10;
+    ASK(text, export_series_json(&json, session, &wanted, NULL));
+    CHECK(has(&text, "\"cut\":0.") && !has(&text, "\"own\""));
+    CHECK(has(&text, "\"columns\":{\"columns\":2,\"first\":[10,11]"));
+    /* Nothing is below the parameter, and everything is below the root. */
+    wanted = (struct export_series_wanted)EXPORT_SERIES_WANTED;
+    ASK(text, export_series_json(&json, session, &wanted, NULL));
+    CHECK(has(&text, "\"series\":[]"));
+    wanted.below = true;
+    ASK(text, export_series_json(&json, session, &wanted, NULL));
+    CHECK(
+        has(&text, "\"series\":[{\"name\":\"a.weight\",\"place\":2,\"module\":\"a\""));
+    wanted.eval = true;
+    ASK(text, export_series_json(&json, session, &wanted, NULL));
+    CHECK(has(&text, "\"phase\":\"eval\"") && has(&text, "\"series\":[]"));
+    wanted.place = 1000;
+    CHECK(export_series_json(&(struct json){0}, session, &wanted, NULL) < 0);
+    session_close(session);
+    unlink(path);
+    buf_release(&text);
+}
+
+static struct session *open_written(char path[64],
+                                    void (*write)(struct history_writer *writer,
+                                                  const struct model *model))
+{
+    struct run *run = sample_run(1);
+    struct history_writer *writer;
+    struct session *session;
+    int fd;
+
+    snprintf(path, 64, "/tmp/torchoscope_export_XXXXXX");
+    fd = mkstemp(path);
+    CHECK(fd >= 0);
+    close(fd);
+    writer = history_writer_create(path, run, NULL, &(struct history_options){0}, NULL);
+    CHECK(writer);
+    if (write)
+        write(writer, run->model);
+    CHECK_INT(history_writer_close(writer, NULL), 0);
+    run_free(run);
+    session = session_open(path, NULL, NULL);
+    CHECK(session && session->history);
+    return session;
+}
+
+/* All documents of a run. */
+static void ask_all(struct session *session, struct buf text[4])
+{
+    const struct export_training_wanted training = {.columns = 9};
+    const struct export_modules_wanted modules = EXPORT_MODULES_WANTED;
+    struct export_series_wanted series = EXPORT_SERIES_WANTED;
+
+    series.below = true;
+    ASK(text[0], export_training_json(&json, session, &training, NULL));
+    ASK(text[1], export_modules_json(&json, session, &modules, NULL));
+    ASK(text[2], export_step_json(&json, session, STEP_NEWEST, NULL));
+    ASK(text[3], export_series_json(&json, session, &series, NULL));
+}
+
+static void release_all(struct buf text[4], struct session *session, const char *path)
+{
+    for (int i = 0; i < 4; i++)
+        buf_release(&text[i]);
+    session_close(session);
+    unlink(path);
+}
+
+TEST(a_run_without_steps_has_empty_documents)
+{
+    char path[64];
+    struct session *session = open_written(path, NULL);
+    struct buf text[4] = {BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT};
+
+    ask_all(session, text);
+    for (int i = 0; i < 4; i++)
+        CHECK(has(&text[i], "\"newest\":null"));
+    CHECK(has(&text[0], "\"verdict\":null,\"verdict_why\":\"no step was logged\""));
+    CHECK(has(&text[0], "\"first_bad\":null,\"loss\":null,\"scalars\":[]"));
+    CHECK(has(&text[1], "\"modules\":[]") && has(&text[3], "\"series\":[]"));
+    CHECK(has(&text[2], "\"text\":\"no step was logged\",\"asked\":null,\"scalars\":{},"
+                        "\"place\":[]"));
+    release_all(text, session, path);
+}
+
+static void write_evaluation(struct history_writer *writer, const struct model *model)
+{
+    uint32_t output = history_writer_series(
+        writer, &(struct history_series){.place = place_of(model, "a"),
+                                         .kind = HISTORY_OUTPUT,
+                                         .phase = HISTORY_EVAL,
+                                         .name = STR("a")});
+
+    for (uint64_t i = 0; i < 3; i++) {
+        history_writer_begin(writer, 5 * i, HISTORY_EVAL, (i + 1) * 1000000000u);
+        add_point(writer, output, (double)i + 1);
+        history_writer_end(writer, 0);
+    }
+}
+
+TEST(a_run_with_evaluation_alone_has_its_documents)
+{
+    char path[64];
+    struct session *session = open_written(path, write_evaluation);
+    struct buf text[4] = {BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT};
+
+    ask_all(session, text);
+    CHECK(has(&text[0], "\"newest\":10") &&
+          has(&text[0], "\"text\":\"healthy in 3 steps\""));
+    CHECK(has(&text[1], "\"phase\":\"eval\",\"columns\":{\"columns\":3,"));
+    CHECK(has(&text[2], "\"phase\":\"eval\",\"first\":10") &&
+          has(&text[2], "\"output_norm\":["));
+    release_all(text, session, path);
+}
+
+TEST(parts_of_a_resumed_run_keep_its_gap)
+{
+    struct export_training_wanted wanted = {.columns = 2};
+    char path[64];
+    struct session *session = open_written(path, write_steps);
+    struct buf text = BUF_INIT;
+    struct history_writer *writer;
+
+    session_close(session);
+    writer = history_writer_resume(path, NULL, NULL);
+    CHECK(writer);
+    history_writer_begin(writer, 40, HISTORY_TRAIN, 90000000000u);
+    history_writer_scalar(writer, history_writer_name(writer, STR("loss")), 3);
+    history_writer_end(writer, 0);
+    CHECK_INT(history_writer_close(writer, NULL), 0);
+    session = session_open(path, NULL, NULL);
+    CHECK(session && session->history);
+    ASK(text, export_training_json(&json, session, &wanted, NULL));
+    CHECK(has(&text, "\"columns\":{\"columns\":2,\"first\":[0,40],\"last\":[11,40]"));
+    CHECK(has(&text, "\"gap_steps\":28"));
+    session_close(session);
+    unlink(path);
+    buf_release(&text);
+}

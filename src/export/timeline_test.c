@@ -63,8 +63,8 @@ static uint32_t find_text(const struct scene *s, const struct json_tree *tree,
 
 TEST(boxes_are_columns_of_one_length)
 {
-    static const char *const keys[] = {"kind",   "phase", "name",  "place",
-                                       "family", "up",    "after", "ns"};
+    static const char *const keys[] = {"kind",   "phase", "name",     "place",
+                                       "family", "up",    "after_ns", "ns"};
     struct scene s;
     uint32_t n;
 
@@ -78,7 +78,7 @@ TEST(boxes_are_columns_of_one_length)
     CHECK_INT(int_at(s.boxes, "up", 0), 0);
     CHECK_INT(int_at(s.boxes, "up", 1), 1);
     CHECK_INT(int_at(s.boxes, "ns", 0), run_inclusive(&s.session->run->calls[0]));
-    CHECK_INT(int_at(s.boxes, "own", 0), run_exclusive(&s.session->run->calls[0]));
+    CHECK_INT(int_at(s.boxes, "own_ns", 0), run_exclusive(&s.session->run->calls[0]));
     CHECK(json_get(s.boxes, "flops_box")->n == 5 && json_get(s.boxes, "flops")->n == 5);
     CHECK_INT(json_get(s.json, "why")->n, 0);
     CHECK(!json_find(s.boxes, "thread"));
@@ -105,7 +105,7 @@ TEST(where_the_time_goes_agrees_with_the_slowest_modules)
         else
             buf_text(&name, "Model");
         row = find_text(&s, s.modules, "name", buf_cstr(&name));
-        CHECK_INT(int_at(s.modules, "forward", row), slowest.at[i].self_ns);
+        CHECK_INT(int_at(s.modules, "forward_ns", row), slowest.at[i].self_ns);
     }
     buf_release(&name);
     scene_end(&s);
@@ -123,7 +123,7 @@ TEST(modules_have_texts_and_flops_with_what_they_cover)
     CHECK_INT(int_at(s.modules, "flops", row), 147456);
     row = find_text(&s, s.modules, "name", "block.drop");
     CHECK(is_text(&s, s.modules, "backward_text", row, "–"));
-    CHECK(json_at(json_get(s.modules, "backward"), row)->kind == JSON_NULL);
+    CHECK(json_at(json_get(s.modules, "backward_ns"), row)->kind == JSON_NULL);
     row = find_text(&s, s.modules, "name", "block.relu");
     CHECK(is_text(&s, s.modules, "flops_text", row, "not counted"));
     CHECK(json_says(json_get(s.json, "flops_text"),
@@ -145,7 +145,7 @@ TEST(phases_are_summed_up_and_memory_is_a_curve)
     CHECK(has(&s.text, ", optimizer "));
     CHECK(has(&s.text, "{\"phase\": \"loss\", \"ns\": "));
     memory = json_get(s.json, "memory");
-    CHECK_INT(json_get(memory, "at")->n, s.session->run->ops->n_ops);
+    CHECK_INT(json_get(memory, "at_ns")->n, s.session->run->ops->n_ops);
     CHECK_INT(json_int(json_get(memory, "peak_bytes")), s.show.memory->peak);
     CHECK_INT(json_int(json_get(memory, "peak_op")), s.show.memory->peak_op);
     for (uint32_t i = 0; i < s.show.memory->n; i++)
@@ -168,6 +168,20 @@ TEST(a_recording_without_operations_says_what_is_missing)
     CHECK(json_get(s.json, "memory")->kind == JSON_NULL);
     CHECK(json_find(s.json, "memory_why") && !json_find(s.json, "flops_text"));
     CHECK(is_text(&s, s.modules, "flops_text", 0, "–"));
+    scene_end(&s);
+}
+
+/* As after opening a file whose section of operations is cut. */
+TEST(damaged_operations_are_said_to_be_damaged)
+{
+    struct run *run = sample_block((struct sample_block_wanted){.backward = true});
+    struct scene s;
+
+    run->ops = NULL;
+    run->ops_damaged = true;
+    scene_begin(&s, run, 0);
+    CHECK(has(&s.text, "its operations are damaged"));
+    CHECK_INT(json_int(json_get(s.boxes, "n")), run->n_calls);
     scene_end(&s);
 }
 

@@ -14,7 +14,7 @@
  *   ops_text.h    what its operations come to
  *   statistics.h  statistics of one tensor         stats_table.h the same of many
  *   flow.h        how values flow between calls    printed.h     a whole tree as text
- *   histogram_lines.h, value_grid.h, heatmap.h, sheet.h   values in pictures
+ *   histogram_lines.h, objects/value_grid.h, heatmap.h, sheet.h   values in pictures
  *   objects/code.h  source with shapes beside its lines; objects/attribute_tree.h  the
  *   attributes of an object; objects/kept_text.h  a result that was kept
  *   training.h    what a training run came to

@@ -78,10 +78,9 @@ static uint32_t keep_wanted(struct history_step *steps, uint32_t n,
 static bool begins(const struct history_step *steps, uint32_t i, int shift, bool apart,
                    uint64_t first)
 {
-    return i == 0 ||
-           ((steps[i].id >> shift != steps[i - 1].id >> shift ||
-             (apart && steps[i].segment != steps[i - 1].segment)) &&
-            steps[i].first > first);
+    return i == 0 || ((steps[i].id >> shift != steps[i - 1].id >> shift ||
+                       (apart && steps[i].segment != steps[i - 1].segment)) &&
+                      steps[i].first > first);
 }
 
 /* Counts the columns, and sets those of the grid if it has lists. */

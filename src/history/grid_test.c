@@ -5,6 +5,7 @@
 
 #include "base/base.h"
 #include "base/test.h"
+#include "history/memo.h"
 #include "history/sample_history_in.h"
 
 #define STEPS 10
@@ -63,6 +64,89 @@ TEST(columns_are_the_same_for_all_series_and_scalars)
     sample_folder_remove(&folder);
 }
 
+TEST(steady_columns_are_powers_of_two_of_logged_steps)
+{
+    struct history_steady wanted = {.most = 4};
+    const struct history_point **points;
+    const struct history_scalar **scalars;
+    struct sample_folder folder;
+    struct history_grid grid;
+    struct history *history;
+    struct arena arena;
+
+    sample_folder_make(&folder);
+    history = write_history(&folder);
+    arena_init(&arena, 64 * MIB);
+    CHECK_INT(history_grid_steady(&grid, history, &wanted, &arena, NULL), 0);
+    CHECK(grid.columns == 3 && grid.width == 4);
+    CHECK(grid.first[0] == 0 && grid.first[1] == 8 && grid.first[2] == 16);
+    CHECK(grid.last[0] == 6 && grid.last[2] == 18);
+    CHECK(grid.merged[0] == 4 && grid.merged[2] == 2);
+    CHECK_INT(grid.begin_ns[1], 9000000000u);
+    CHECK_INT(grid.last_ns[1], 15000000000u);
+    CHECK_INT(history_grid_points(&grid, history, 1, &arena, &points, NULL), 0);
+    CHECK(points[0]->merged == 4 && points[1]->merged == 1 && !points[2]);
+    CHECK_INT(history_grid_scalars(&grid, history, 0, &arena, &scalars, NULL), 0);
+    for (uint32_t i = 0; i < 3; i++)
+        CHECK_INT(scalars[i]->number.n, grid.merged[i]);
+    wanted.since = 9;
+    CHECK_INT(history_grid_steady(&grid, history, &wanted, &arena, NULL), 0);
+    CHECK(grid.columns == 2 && grid.first[0] == 8);
+    CHECK_INT(history_grid_scalars(&grid, history, 0, &arena, &scalars, NULL), 0);
+    CHECK(scalars[0]->number.n == 4 && scalars[1]->number.n == 2);
+    wanted = (struct history_steady){.most = 100, .from = 4, .to = 9};
+    CHECK_INT(history_grid_steady(&grid, history, &wanted, &arena, NULL), 0);
+    CHECK(grid.columns == 3 && grid.width == 1 && grid.first[2] == 8);
+    wanted = (struct history_steady){.phase = HISTORY_EVAL, .most = 4, .since = 3};
+    CHECK_INT(history_grid_steady(&grid, history, &wanted, &arena, NULL), 0);
+    CHECK_INT(grid.columns, 0);
+    arena_release(&arena);
+    history_close(history);
+    sample_folder_remove(&folder);
+}
+
+TEST(kept_points_are_those_that_are_read_anew)
+{
+    const struct history_point *const *kept;
+    const struct history_point **points;
+    struct sample_folder folder;
+    struct history_writer *writer;
+    struct history_grid grid;
+    struct history *history;
+    struct history_memo *memo;
+    struct arena arena;
+
+    sample_folder_make(&folder);
+    writer =
+        history_writer_create(folder.file, NULL, NULL,
+                              &(struct history_options){.codec = &sample_codec}, NULL);
+    sample_declare(writer, 2);
+    history = history_open(folder.file, &sample_codec, NULL);
+    memo = history_memo_new(history);
+    CHECK(history && memo);
+    for (uint64_t i = 0; i < 40; i++) {
+        const struct history_steady wanted = {.most = 8, .points = true};
+
+        sample_write(writer, i, 2);
+        history_writer_flush(writer);
+        if (i % 3 == 1)
+            continue;
+        arena_init(&arena, 64 * MIB);
+        CHECK_INT(history_grid_steady(&grid, history, &wanted, &arena, NULL), 0);
+        CHECK_INT(history_memo_points(memo, &grid, i % 2, &kept, NULL), 0);
+        CHECK_INT(history_grid_points(&grid, history, i % 2, &arena, &points, NULL), 0);
+        for (uint32_t k = 0; k < grid.columns; k++) {
+            CHECK_INT(kept[k]->merged, points[k]->merged);
+            CHECK(str_eq(kept[k]->histogram, points[k]->histogram));
+        }
+        arena_release(&arena);
+    }
+    CHECK_INT(history_writer_close(writer, NULL), 0);
+    history_memo_free(memo);
+    history_close(history);
+    sample_folder_remove(&folder);
+}
+
 /* A point of the elements -1, 1, 1 and `last`. */
 static struct history_point point_of(float last, struct buf *packed)
 {
@@ -109,6 +193,31 @@ TEST(shades_hold_the_shares_of_each_column)
     arena_release(&arena);
     buf_release(&packed[0]);
     buf_release(&packed[1]);
+}
+
+TEST(an_axis_can_be_cut_and_chosen)
+{
+    struct history_shading how = {.rows = 4, .axis = AXIS_LOG};
+    struct buf packed = BUF_INIT;
+    const struct history_point point = point_of(1000, &packed);
+    const struct history_point *row[1] = {&point};
+    struct history_shades shades;
+    struct arena arena;
+
+    arena_init(&arena, MIB);
+    CHECK_INT(history_shades_make(&shades, row, 1, &how, &arena, NULL), 0);
+    CHECK(shades.can_log && shades.axis.least > 0 && shades.cut == 0);
+    how.axis = AXIS_LINEAR;
+    how.clip = 0.25; /* of four elements one at each end */
+    CHECK_INT(history_shades_make(&shades, row, 1, &how, &arena, NULL), 0);
+    CHECK(shades.axis.least == 0 && shades.axis.high < 1000);
+    CHECK_NEAR(shades.cut, 0.5, 1e-9);
+    how = (struct history_shading){.rows = 4, .steady = true};
+    CHECK_INT(history_shades_make(&shades, row, 1, &how, &arena, NULL), 0);
+    CHECK(shades.axis.least > 0 || (shades.axis.low == -1 && shades.axis.high == 1024));
+    CHECK(shades.largest > 0 && shades.largest <= 1);
+    arena_release(&arena);
+    buf_release(&packed);
 }
 
 TEST(a_norm_is_that_of_one_tensor)

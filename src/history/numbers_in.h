@@ -13,10 +13,10 @@ struct numbers_reader {
     struct history *history;
     take_numbers *take;
     void *user;
-    sqlite3_stmt *stmts[4]; /* by enum numbers_of */
+    sqlite3_stmt *stmts[4];     /* by enum numbers_of */
     struct history_point point; /* being read: what is not read stays 0 */
-    int64_t before;         /* the id of the point before */
-    bool needs_all;         /* a point was found that the columns do not describe */
+    int64_t before;             /* the id of the point before */
+    bool needs_all;             /* a point was found that the columns do not describe */
 };
 
 /* While the history is held. It may not move until it is closed. */

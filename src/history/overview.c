@@ -1,5 +1,6 @@
 #include "history/overview.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,6 +104,17 @@ bool overview_wants(const struct overview_file *file, uint64_t rank)
     return rank == OVERVIEW_ALL_RANKS || file->rank == rank;
 }
 
+/* A single file has one rank, whatever its number. */
+static int check_rank(const struct overview *overview, uint64_t *rank, struct err *err)
+{
+    if (!history_ranks_of(overview->history))
+        *rank = OVERVIEW_ALL_RANKS;
+    for (uint32_t i = 0; i < overview->n; i++)
+        if (overview_wants(overview->files[i], *rank))
+            return 0;
+    return err_set(err, ERR_NOT_FOUND, "there is no file of rank %" PRIu64, *rank);
+}
+
 /* ---- the table ---- */
 
 /* Modules with parameters at or below them, or with units, of any rank. */
@@ -111,8 +123,8 @@ static void mark_modules(const struct overview_file *file, bool *marks)
     for (uint32_t i = 0; i < file->n_series; i++) {
         uint32_t at = file->series_at[i];
 
-        if (at == HISTORY_NONE || !(history_kind_is_param(file->series_kind[i]) ||
-                                    file->series_units[i]))
+        if (at == HISTORY_NONE ||
+            !(history_kind_is_param(file->series_kind[i]) || file->series_units[i]))
             continue;
         for (; at != HISTORY_NONE; at = file->places[at].parent)
             marks[file->places[at].place] = true;
@@ -237,7 +249,7 @@ static int read_file(struct overview_making *self, uint32_t i)
     struct column_rows rows = {.file = self->overview->files[i]};
     int status;
 
-    if (!overview_wants(rows.file, self->wanted->rank) || self->grid->columns == 0)
+    if (!overview_wants(rows.file, self->rank) || self->grid->columns == 0)
         return 0;
     if (history_hold(rows.file->history, self->err) < 0)
         return -1;
@@ -269,7 +281,8 @@ static int refresh(struct overview_making *self)
 
 static int make_table(struct overview_making *self)
 {
-    if (find_files(self->overview, self->err) < 0 || refresh(self) < 0 ||
+    if (find_files(self->overview, self->err) < 0 ||
+        check_rank(self->overview, &self->rank, self->err) < 0 || refresh(self) < 0 ||
         list_modules(self) < 0 || read_alarms(self) < 0)
         return -1;
     self->table.columns = self->grid->columns;
@@ -291,6 +304,7 @@ int overview_read(struct overview *overview, const struct overview_wanted *wante
     struct overview_making self = {.overview = overview,
                                    .wanted = wanted,
                                    .grid = wanted->grid,
+                                   .rank = wanted->rank,
                                    .arena = arena,
                                    .err = err};
     int status;

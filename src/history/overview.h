@@ -47,7 +47,7 @@ struct overview_wanted {
 };
 
 struct overview_table {
-    uint32_t n;             /* modules with parameters at or below them, or with units */
+    uint32_t n; /* modules with parameters at or below them, or with units */
     const uint32_t *places; /* of the model */
     uint32_t columns;
     struct overview_cell *cells; /* (n, columns): the worst; see overview_worse() */
@@ -76,7 +76,7 @@ enum close_up_state { CLOSE_UP_NOTHING, CLOSE_UP_FINITE, CLOSE_UP_BAD };
 struct close_up {
     uint32_t n;
     uint64_t first[CLOSE_UP], last[CLOSE_UP]; /* step numbers */
-    uint8_t (*states)[CLOSE_UP];              /* (modules of the table): the worst rank */
+    uint8_t (*states)[CLOSE_UP]; /* (modules of the table): the worst rank */
 };
 /* The steps around a step: ten before it, if there are so many. */
 int overview_close_up(struct overview *overview, const struct overview_table *table,

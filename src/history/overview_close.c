@@ -51,9 +51,9 @@ static void add_row(struct close_making *self, const struct overview_file *file,
     for (uint32_t m = 0; m < file->n_modules; m++) {
         uint32_t at = self->row_of[file->modules[m]];
         float bad = row->cells[m].of[OVERVIEW_BAD];
-        uint8_t state = bad > 0     ? CLOSE_UP_BAD
+        uint8_t state = bad > 0    ? CLOSE_UP_BAD
                         : bad >= 0 ? CLOSE_UP_FINITE
-                                    : CLOSE_UP_NOTHING;
+                                   : CLOSE_UP_NOTHING;
 
         if (at != HISTORY_NONE && self->to.states[at][column] < state)
             self->to.states[at][column] = state;
@@ -73,8 +73,7 @@ static int add_rows(struct close_making *self, struct overview_file *file,
                            self->err) < 0)
         return -1;
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t column =
-            history_column(self->to.first, self->to.n, steps[i].first);
+        uint32_t column = history_column(self->to.first, self->to.n, steps[i].first);
         const struct overview_row *row;
 
         if (steps[i].points == 0)
@@ -128,6 +127,8 @@ int overview_close_up(struct overview *overview, const struct overview_table *ta
         .overview = overview, .table = table, .phase = phase, .err = err};
     int status;
 
+    if (!history_ranks_of(overview->history))
+        rank = OVERVIEW_ALL_RANKS;
     arena_init(&self.scratch, CLOSE_LIMIT);
     status = make_rows(&self, arena);
     if (status == 0)

@@ -127,8 +127,8 @@ static void set_quota(struct overview_making *self, struct column_rows *rows)
     points = points > 0 ? points + phase->units.points : phase->whole.points;
     rows->quota = UINT64_MAX;
     if (self->wanted->most > 0)
-        rows->quota = self->wanted->most / self->overview->n /
-                          (points + 1) / self->grid->columns +
+        rows->quota = self->wanted->most / self->overview->n / (points + 1) /
+                          self->grid->columns +
                       1;
 }
 
@@ -169,4 +169,3 @@ int overview_columns(struct overview_making *self, struct column_rows *rows)
     numbers_close(&rows->reader);
     return status;
 }
-

@@ -92,6 +92,7 @@ struct overview_making {
     struct overview *overview;
     const struct overview_wanted *wanted;
     const struct history_grid *grid;
+    uint64_t rank;
     struct arena *arena; /* of the answer */
     struct arena scratch;
     struct overview_table table;
@@ -104,7 +105,7 @@ struct overview_making {
 struct column_rows {
     struct overview_file *file;
     struct numbers_reader reader;
-    uint64_t quota; /* rows of a column that may be read */
+    uint64_t quota;              /* rows of a column that may be read */
     struct overview_cell *cells; /* (modules of the file, columns) */
     struct history_step *steps;
     uint32_t n;

@@ -25,9 +25,9 @@ static int take_series(struct overview_file *file, const struct history_series *
     for (uint32_t i = 0; i < n; i++) {
         file->series_kind[i] = series[i].kind;
         file->series_phase[i] = series[i].phase;
-        file->series_at[i] = file->other ? place_find(file->model, series[i].name)
-                                         : at_step_place(file->history, file->model,
-                                                         &series[i]);
+        file->series_at[i] =
+            file->other ? place_find(file->model, series[i].name)
+                        : at_step_place(file->history, file->model, &series[i]);
     }
     return 0;
 }

@@ -1,6 +1,6 @@
 /* The rows of one file: read once, kept by their block. */
-#include <math.h>
 #include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/base.h"
@@ -32,8 +32,8 @@ static struct history_point worst_of(const struct history_point *point,
 static void take_point(void *user, const struct history_point *point)
 {
     struct overview_file *file = user;
-    uint32_t at = point->series < file->n_series ? file->series_at[point->series]
-                                                 : HISTORY_NONE;
+    uint32_t at =
+        point->series < file->n_series ? file->series_at[point->series] : HISTORY_NONE;
     struct history_point worst;
     enum history_kind kind;
 
@@ -54,8 +54,8 @@ static void take_point(void *user, const struct history_point *point)
 static void take_single(void *user, const struct history_point *point)
 {
     struct overview_file *file = user;
-    uint32_t at = point->series < file->n_series ? file->series_at[point->series]
-                                                 : HISTORY_NONE;
+    uint32_t at =
+        point->series < file->n_series ? file->series_at[point->series] : HISTORY_NONE;
 
     if (at != HISTORY_NONE)
         step_numbers_take(&file->now[at],
@@ -67,17 +67,14 @@ static void clear(struct overview_file *file, struct step_numbers *numbers)
     memset(numbers, 0, file->n_places * sizeof *numbers);
 }
 
-/* Children follow their parents. */
+/* As at_step_read() does. Children follow their parents. */
 static void add_up(struct overview_file *file, struct step_numbers *numbers)
 {
-    for (uint32_t i = file->n_places; i-- > 0;) {
-        const struct overview_place *place = &file->places[i];
-
-        if (place->module == HISTORY_NONE)
-            step_numbers_close(&numbers[i]);
-        if (place->parent != HISTORY_NONE)
-            step_numbers_add(&numbers[place->parent], &numbers[i]);
-    }
+    for (uint32_t i = 0; i < file->n_places; i++)
+        step_numbers_close(&numbers[i]);
+    for (uint32_t i = file->n_places; i-- > 0;)
+        if (file->places[i].parent != HISTORY_NONE)
+            step_numbers_add(&numbers[file->places[i].parent], &numbers[i]);
 }
 
 /* ---- cells ---- */
@@ -132,9 +129,9 @@ static void make_cells(struct overview_file *file, const struct history_step *st
     }
     for (uint32_t i = 0; i < file->n_places; i++)
         if (file->places[i].module != HISTORY_NONE)
-            cells[file->places[i].module] = make_cell(
-                &file->now[i], merged ? &file->high[i] : &file->now[i],
-                merged ? &file->low[i] : &file->now[i], step->skipped > 0);
+            cells[file->places[i].module] =
+                make_cell(&file->now[i], merged ? &file->high[i] : &file->now[i],
+                          merged ? &file->low[i] : &file->now[i], step->skipped > 0);
 }
 
 /* ---- reading ---- */
@@ -145,8 +142,8 @@ static int read_spans(struct numbers_reader *reader, const struct history_step *
                       struct err *err)
 {
     for (uint32_t i = 0; i < spans->n; i++) {
-        int status = numbers_read(reader, step, spans->at[i].from, spans->at[i].to,
-                                  which, err);
+        int status =
+            numbers_read(reader, step, spans->at[i].from, spans->at[i].to, which, err);
 
         if (status != 0)
             return status;
@@ -170,7 +167,9 @@ static int read_single(struct overview_file *file, struct numbers_reader *reader
 
     clear(file, file->now);
     reader->take = take_single;
-    status = read_spans(reader, step, &phase->params, NUMBERS_NORM, err);
+    /* Without updates, another point of the parameter may know the ratio. */
+    status = read_spans(reader, step, &phase->params,
+                        phase->updates.n > 0 ? NUMBERS_NORM : NUMBERS_RATIO, err);
     if (status == 0)
         status = read_spans(reader, step, &phase->updates, NUMBERS_RATIO, err);
     if (status == 0)
@@ -298,8 +297,7 @@ static int find_units(struct overview_file *file, struct err *err)
         uint32_t n;
 
         arena_init(&arena, PROBES * ROWS_LIMIT);
-        status =
-            history_scan_steps(file->history, &range, &arena, &steps, &n, err);
+        status = history_scan_steps(file->history, &range, &arena, &steps, &n, err);
         for (uint32_t i = 0; status == 0 && n > 0 && i < PROBES; i++) {
             uint32_t at = (uint32_t)((uint64_t)i * (n - 1) / (PROBES - 1));
 
@@ -316,9 +314,8 @@ static int find_units(struct overview_file *file, struct err *err)
 int overview_file_refresh(struct overview_file *file, struct err *err)
 {
     struct history *history = file->history;
-    int64_t n = history_ask(history->db,
-                            "SELECT max(id) FROM history_series NOT INDEXED") +
-                1;
+    int64_t n =
+        history_ask(history->db, "SELECT max(id) FROM history_series NOT INDEXED") + 1;
     bool same = file->key.inode == history->key.inode &&
                 file->key.device == history->key.device;
 

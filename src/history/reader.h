@@ -75,7 +75,7 @@ struct history_wanted {
     uint32_t most; /* neighbouring steps are merged to at most so many; 0: all */
     uint32_t each; /* of the steps that are merged to one, read at most so many, evenly
                         spaced, for a view that must be quick; 0: all */
-    bool histograms; /* false: faster, points have none */
+    bool histograms;       /* false: faster, points have none */
     const uint64_t *first; /* instead of `most`: (n_first) increasing step numbers at
                               which the steps that are merged to one begin; or NULL */
     uint32_t n_first;

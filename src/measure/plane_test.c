@@ -73,7 +73,7 @@ TEST(flipped_rows_and_columns_come_last_first)
 
     arena_init(&arena, 0);
     plane = measured(&wanted, &arena);
-    CHECK_NEAR(plane.means[0], 1 / 2., 1e-12);  /* -1 2 and 1 */
+    CHECK_NEAR(plane.means[0], 2 / 3., 1e-12);  /* -1 2 1 */
     CHECK_NEAR(plane.means[3], -1 / 2., 1e-12); /* -2 1 */
     CHECK_INT(plane.bad[0], 3);
     arena_release(&arena);

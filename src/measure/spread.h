@@ -160,10 +160,11 @@ double spread_axis_place(const struct spread_axis *axis, double value);
 double spread_axis_value(const struct spread_axis *axis, double place);
 
 /* Distribute the counts over n equal steps of the axis, rows[0] at `low`: those of the
- * linear bins on a linear axis, of the log bins on a logarithmic one. *ret_below and
- * *ret_above (may be NULL) are what is outside. Returns true if every bin is certainly
- * inside one step: the counts are exact. Other bins are divided in proportion; one that
- * is so narrow that rounding decides about its step goes to one of them. On a linear axis
+ * linear bins on a linear axis, of the log bins on a logarithmic one, or if the axis cuts
+ * so much off that few linear bins are left. *ret_below and *ret_above (may be NULL) are
+ * what is outside. Returns true if every bin is certainly inside one step: the counts
+ * are exact. Other bins are divided in proportion; one that is so narrow that rounding
+ * decides about its step goes to one of them. On a linear axis
  * steps of whole bins are exact, on a logarithmic one steps of whole powers of two. */
 bool spread_rows(const struct spread *spread, const struct spread_axis *axis,
                  double *rows, uint32_t n, double *ret_below, double *ret_above);

@@ -323,6 +323,13 @@ static void add_bin(struct filling *f, double low, double high, double count)
         divide(f, a, b, count);
 }
 
+/* Does the axis leave so much out that few linear bins are left? */
+static bool is_zoomed(const struct spread *spread, const struct spread_axis *axis)
+{
+    return (spread->min < axis->low || spread->max > axis->high) &&
+           axis->high / 2 - axis->low / 2 < ldexp(FEW_BINS / 2, spread->exponent);
+}
+
 bool spread_rows(const struct spread *spread, const struct spread_axis *axis,
                  double *rows, uint32_t n, double *ret_below, double *ret_above)
 {
@@ -330,9 +337,11 @@ bool spread_rows(const struct spread *spread, const struct spread_axis *axis,
     double low, high;
 
     memset(rows, 0, n * sizeof *rows);
-    if (axis->least > 0)
+    if (axis->least > 0 || is_zoomed(spread, axis))
         for (uint32_t i = 0; i < spread->n_log; i++) {
             spread_log_range(spread->log[i].key, &low, &high);
+            if (axis->least <= 0)
+                clip(spread, &low, &high);
             add_bin(&f, low, high, (double)spread->log[i].count);
         }
     else

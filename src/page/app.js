@@ -1,17 +1,24 @@
 /* app.js - begins, and puts the parts together. */
 
 import {isStatic, onStatus} from './api.js';
+import {compare} from './compare.js';
 import {closeMenu, el, failure, icon} from './dom.js';
+import {curves} from './curves.js';
 import {details} from './details.js';
 import {onTheme, setTheme} from './draw.js';
+import {fileList} from './files.js';
 import {graphView} from './graph_view.js';
 import {bind} from './keys.js';
 import {connection, files, onConnection, onNews, startLive} from './live.js';
 import {connectionBanner, nothingOpen, tokenMissing, waiting} from './notices.js';
 import {overview} from './overview.js';
 import {panels, toggleSheet} from './panels.js';
+import {safety} from './safety.js';
 import {scrubber} from './scrubber.js';
+import {search} from './search.js';
+import {table} from './table.js';
 import {go, onState, state} from './state.js';
+import {timeline} from './timeline.js';
 import {keptTheme, topbar} from './topbar.js';
 import {tree} from './tree.js';
 
@@ -20,12 +27,18 @@ import {tree} from './tree.js';
 const views = [
     overview,
     graphView,
+    table,
+    curves,
     details,
+    timeline,
+    compare,
+    safety,
 ];
 
 /* Parts around every view, mounted once, by the element that they fill: search, tree,
    panels, scrubber. They get the state and the news as views do. */
 const parts = [
+    {...search, where: 'search'},
     {...tree, where: 'tree'},
     {...panels, where: 'panels'},
     {...scrubber, where: 'scrubber'},
@@ -44,6 +57,7 @@ const bottomBar = el('nav', {class: 'bottomnav', aria: {label: 'Views'}});
 let mounted = null; // {view, file, part}
 let around = null; // parts that are mounted
 let shown = ''; // notice on the stage
+let list = null; // of the files, while it is shown
 
 const fileNow = () => files.get(state.file);
 
@@ -57,7 +71,8 @@ function viewNow(file) {
 
 function unmount() {
     if (mounted) mounted.part.close();
-    mounted = null;
+    if (list) list.ends.forEach((end) => end());
+    mounted = list = null;
     stage.replaceChildren();
 }
 
@@ -76,11 +91,23 @@ function mountAround() {
     around = parts.map((one) => ({...one.mount(places[one.where]), id: one.id}));
 }
 
+/** Several files are served, and none is chosen. */
+function showFiles() {
+    if (list) list.update();
+    else {
+        const made = fileList();
+        say('files', made);
+        list = made;
+    }
+    return null;
+}
+
 function show() {
     const file = fileNow();
     top.update();
     updateBottom(file);
     if (connection.status === 'refused') return say('token', tokenMissing());
+    if (!state.file && files.size > 1) return showFiles();
     if (!file) return connection.status === 'starting' ? null :
         say(`none ${state.file}`, nothingOpen(state.file));
     const view = viewNow(file);
@@ -105,7 +132,7 @@ function show() {
 /** The address always names the file and the view, without a new entry of the history. */
 function complete() {
     const first = files.keys().next().value;
-    if (!state.file && first !== undefined) go({file: first}, 'replace');
+    if (!state.file && files.size === 1) go({file: first}, 'replace');
     const file = fileNow(), view = file && !file.pending && viewNow(file);
     if (view && state.view !== view.id) go({view: view.id}, 'replace');
 }
@@ -127,7 +154,7 @@ onState((changed) => {
     const before = mounted;
     if (!state.file || !state.view) complete();
     show();
-    for (const part of around || []) part.state(changed);
+    if (fileNow()) for (const part of around || []) part.state(changed);
     if (mounted && mounted === before) mounted.part.state(changed);
 });
 

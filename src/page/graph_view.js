@@ -22,9 +22,11 @@ const ASKS = ['file', 'level', 'root', 'depth', 'pass', 'call', 'expand'];
 const above = (name) => name.slice(0, Math.max(0, name.lastIndexOf('.')));
 
 export class GraphView {
-    /** old: another file, whose differences from this one are drawn. */
-    constructor(stage, {old} = {}) {
+    /** old: another file, whose differences from `file` (else that of the state) are
+        drawn. */
+    constructor(stage, {old, file} = {}) {
         this.old = old;
+        this.newer = file;
         this.graph = null;
         this.inside = []; // groups whose inside was asked for
         this.bar = el('div', 'viewbar');
@@ -37,25 +39,27 @@ export class GraphView {
     }
 
     get file() {
-        return files.get(state.file);
+        return files.get(this.newer || state.file);
     }
 
     // --- data
 
     params() {
         const {inside} = this, {level, root, depth, pass, call} = state;
-        return {file: state.file, level, root, depth, pass, call, all: state.expand,
-            old: this.old, inside: inside.length > MOST_IDS ? '*' : inside.join('\n')};
+        return {file: this.newer || state.file, level, root, depth, pass, call,
+            all: state.expand, old: this.old,
+            inside: inside.length > MOST_IDS || inside.includes('*') ? '*' :
+                inside.join('\n')};
     }
 
     async load() {
-        const promise = ask('graph', this.params()), {file, root} = state;
+        const promise = ask('graph', this.params()), {root} = state;
         this.version = this.file.model;
         if (promise === this.promise) return;
         this.promise = promise;
         if (!this.graph) this.host.replaceChildren(loading(promise, 'Drawing the graph'));
         try {
-            const [data, model, alarms] = await Promise.all([promise, places(file),
+            const [data, model, alarms] = await Promise.all([promise, places(this.file.id),
                 training(this.file).catch(() => null)]);
             if (promise !== this.promise) return;
             this.model = model;
@@ -82,8 +86,9 @@ export class GraphView {
 
     take(data) {
         this.data = data;
-        if (this.graph) this.graph.update(data, this.inside);
+        if (this.graph) this.graph.update(data, this.fresh);
         else this.mount(data);
+        this.fresh = [];
         this.drawBar();
         this.drawBanner();
         this.mark();
@@ -109,6 +114,7 @@ export class GraphView {
             onRoot: () => this.graph && this.drawBar(),
             onMore: (ids) => {
                 this.inside = [...this.inside, ...ids];
+                this.fresh = ids;
                 this.load();
             },
             onDrag() {},

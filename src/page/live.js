@@ -33,7 +33,7 @@ function setStatus(status, retry = 0) {
 /** Takes a document `shelf` or `news`. */
 function take(shelf) {
     const changed = [];
-    if (shelf.complete !== false)
+    if (shelf.kind !== 'news' && shelf.complete !== false)
         for (const id of files.keys())
             if (!shelf.files.some((file) => String(file.id) === id)) files.delete(id);
     for (const file of shelf.files) {

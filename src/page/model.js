@@ -90,9 +90,10 @@ class Places {
         return this.columns.find((one) => one.id === id) || null;
     }
 
-    /** The text of a column at a place; '' if it was not asked for. */
-    cell(column, i) {
-        return column.text ? this.text(column.text[i]) : '';
+    /** The text of a column at a place, or at a run of them; '' if it was not asked for. */
+    cell(column, i, run) {
+        const list = run ? column.run_text : column.text;
+        return list ? (column.texts || this.rows.texts)[list[run ? run.i : i]] ?? '' : '';
     }
 
     /** Marks places, and those above them, that alarms of a training name. */

@@ -4,7 +4,8 @@
 
 import {ask} from './api.js';
 import {el, failure, icon, loading, svgEl} from './dom.js';
-import {MINUS, brief, commas, plural, share, short} from './text.js';
+import {badWords} from './series.js';
+import {brief, plural, short} from './text.js';
 
 const IO = [['inputs', 'input', 'values'], ['grad_inputs', 'input', 'grad'],
     ['outputs', 'output', 'values'], ['grad_outputs', 'output', 'grad']];
@@ -29,11 +30,8 @@ function drawing({histogram, min, max, mean, std}) {
         'aria-hidden': 'true'}, parts);
 }
 
-function badOf({nan, pos_inf: up, neg_inf: down, count}) {
-    const text = [['NaN', nan], ['+Inf', up], [`${MINUS}Inf`, down]].filter(([, n]) => n > 0)
-        .map(([word, n]) => `${word} ${share(n, count)}`).join(', ');
-    return text && el('span', 'mark bad', icon('alarm'), text);
-}
+const badMark = (stats) => badWords(stats) && el('span', 'mark bad', icon('alarm'),
+    badWords(stats));
 
 /** title: {tensor, what, call}; stats: of docs/json.md, "Statistics". */
 function figure({tensor, what, call}, stats) {
@@ -41,12 +39,12 @@ function figure({tensor, what, call}, stats) {
     const caption = el('figcaption', null, el('b', 'cut', tensor), el('span', 'dim', words));
     if (!stats || !stats.count || stats.min === undefined)
         return el('figure', 'hg', caption, el('div', 'st dim', stats && stats.count === 0 ?
-            'empty' : stats && stats.stats_why || 'no statistics'), stats && badOf(stats));
+            'empty' : stats && stats.stats_why || 'no statistics'), stats && badMark(stats));
     const numbers = ['mean', 'std', 'min', 'max', 'l2'].filter((key) => key in stats).map((key) =>
         [key === 'l2' ? 'norm' : key, short(stats[key])]);
     const histogram = stats.histogram || {min: stats.min, max: stats.max};
     const ends = [histogram.min, histogram.max];
-    caption.append(badOf(stats) || '');
+    caption.append(badMark(stats) || '');
     return el('figure', 'hg one', caption, el('div', {class: 'hp', role: 'img', aria: {label:
         `${tensor} ${words}: ${[plural(stats.count, 'value'), ...numbers.map((one) =>
             one.join(' '))].join(', ')}`}}, drawing(stats)),
@@ -65,7 +63,6 @@ async function fill(box, file, model, place) {
     box.append(wait);
     try {
         const {tensor} = await promise;
-        if (tensor.count === null && /state|plain/.test(tensor.role) === false) title.what = 'values';
         wait.replaceWith(figure(title, tensor));
     } catch (error) {
         wait.replaceWith(failure(error));

@@ -1,4 +1,4 @@
-/* overview_keys.js - the keys of the overview. */
+/* overview_keys.js - the keys of the overview, `view`. */
 
 import {columnOf} from './axis.js';
 import {copyText, toast} from './dom.js';
@@ -9,15 +9,15 @@ import {LETTERS, rowName} from './overview_table.js';
 import {go, state} from './state.js';
 import {plain} from './text.js';
 
-function copy(view) {
-    const row = view.rows[view.at], {text} = view.step.document || {};
-    const numbers = KINDS.map((kind) =>
-        `${kind.head} ${plain(view.step.show(kind, row.members).text)}`);
-    copyText([view.model.full(row.place) || rowName(view, row), text, ...numbers].join('\t'));
+function copy({step, rows, at, model}, view) {
+    const row = rows[at], numbers = KINDS.map((kind) =>
+        `${kind.head} ${plain(step.show(kind, row.members).text)}`);
+    copyText([model.full(row.place) || rowName(view, row), step.document.text, ...numbers]
+        .join('\t'));
 }
 
-function nextAlarm(view) {
-    const list = worstAlarms(view.training).sort((a, b) => a.step - b.step);
+function nextAlarm({training}) {
+    const list = worstAlarms(training).sort((a, b) => a.step - b.step);
     const at = list.findIndex((one) => one.step === state.step && one.name === state.at);
     if (list.length) goTo(list[(at + 1) % list.length]);
     else toast('No alarm');
@@ -28,10 +28,18 @@ function cellBy(view, by) {
     if (n) go({step: columns.last[Math.max(0, Math.min(n - 1, i))]}, 'replace');
 }
 
+/** Returns what takes them out again. */
 export function bindKeys(view) {
     const page = () => Math.max(1, Math.floor(view.table.clientHeight / view.high()) - 3);
     const row = () => view.rows[view.at], move = (by) => view.moveTo(view.at + by);
-    const rows = [
+    const ends = [
+        [['0'], 'all steps', () => go({from: null, to: null})],
+        [['!'], 'next alarm', () => nextAlarm(view)],
+        ...[...KINDS, {key: 'n', id: 'name', sort: 'name'}, {key: 'x', id: '',
+            sort: 'model order'}].map(({key, id, sort}) => [[`i ${key}`], `order: ${sort}`,
+            () => view.sortBy(id)]),
+    ];
+    const inside = [
         [['Up', 'k'], 'row above', () => move(-1)], [['Down', 'j'], 'row below', () => move(1)],
         [['PageUp'], 'a page up', () => move(-page())],
         [['PageDown'], 'a page down', () => move(page())],
@@ -39,19 +47,12 @@ export function bindKeys(view) {
         [['End'], 'last row', () => move(Infinity)],
         [['Left'], 'one cell back', () => cellBy(view, -1)],
         [['Right'], 'one cell forward', () => cellBy(view, 1)],
-        [['Enter'], 'open in the next panel', () => view.enter(row())],
-        [['Space'], 'fold or unfold', () => view.toggle(row())],
-        [['y'], 'copy the row', () => copy(view)],
-        [[...'zZsSoO'], 'fold: subtree, all, siblings, class', (event, key) =>
-            view.fold(key, row().place)],
-        [[...LETTERS], 'open in this panel', (event, key) => row().many === 1 &&
-            view.open(view.model.full(row().place), LETTERS.indexOf(key))],
+        [['Enter'], 'open in the next panel', () => view.open(row())],
+        [['y'], 'copy the row', () => copy(view, view)],
+        [['Space', ...'zZsSoO'], 'fold as in the tree', (_, key) => view.fold(key, row())],
+        [[...LETTERS], 'open in this panel', (_, key) =>
+            view.open(row(), LETTERS.indexOf(key))],
     ].map((one) => [...one, view.table]);
-    const sorts = [...KINDS.map((one) => [`i ${one.key}`, one.id, one.sort]),
-        ['i n', 'name', 'name'], ['i x', '', 'model order']].map(([key, id, text]) =>
-        [[key], `order: ${text}`, () => view.sortBy(id)]);
-    const all = [[['0'], 'all steps', () => go({from: null, to: null})],
-        [['!'], 'next alarm', () => nextAlarm(view)], ...sorts, ...rows];
-    return all.map(([keys, what, run, within]) => bind({keys, what, within,
+    return [...ends, ...inside].map(([keys, what, run, within]) => bind({keys, what, within,
         where: 'Overview', run: (...to) => view.modules ? run(...to) : false}));
 }

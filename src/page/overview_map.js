@@ -1,5 +1,4 @@
-/* overview_map.js - draws the cells of all rows on one canvas, and says what is under the
-   pointer. */
+/* overview_map.js - draws the cells of all rows on one canvas. `view` is the overview. */
 
 import {cell, cursorLine, hatched, triangle} from './axis.js';
 import {stepAxis, token} from './draw.js';
@@ -9,51 +8,25 @@ const LEAST = 2; // px of a stripe
 const MARK = 5; // px at the lower edge: dead units, where they have no column
 
 /** The places of each stripe of a row of `height` px: one a repeat, or several. */
-export function stripes(row, height) {
-    const n = row.members.length, many = Math.min(n, Math.floor(height / LEAST));
+export function stripes({members}, height) {
+    const n = members.length, many = Math.min(n, Math.floor(height / LEAST));
     return Array.from({length: many}, (_, i) =>
-        row.members.slice(Math.round(i * n / many), Math.round((i + 1) * n / many)));
+        members.slice(Math.round(i * n / many), Math.round((i + 1) * n / many)));
 }
 
 /** Scales for these rows, by kind. */
 export function scales(modules, rows) {
     const values = [];
-    for (const {members} of rows)
-        for (const place of members) {
-            const list = modules.values('gradient', place)?.filter((one) =>
-                one > 0 && one < Infinity);
-            if (list?.length) values.push(list.sort()[0], list[list.length >> 1], list.at(-1));
-        }
+    for (const place of rows.flatMap((row) => row.members)) {
+        const list = modules.values('gradient', place)?.filter((one) =>
+            one > 0 && one < Infinity);
+        if (list?.length) values.push(list.sort()[0], list[list.length >> 1], list.at(-1));
+    }
     return {gradient: gradientScale(values), ratio: ratioScale, dead: deadScale};
 }
 
-/** view: {modules, scales, range, columns: [{id, left, width}], step, marks}. Rows are
-    painted from column `from` on; top(row): its upper edge. */
-export function paintRows(pen, view, rows, top, height, from = 0) {
-    for (const {id, left, width} of view.columns)
-        if (id !== 'bad') paintColumn(pen, {...view, id, left, from,
-            axis: stepAxis(view.range, width)}, rows, top, height);
-}
-
-function paintColumn(pen, at, rows, top, height) {
-    const {modules, id, left, axis, from} = at;
-    for (const row of rows) {
-        const list = stripes(row, height - 2);
-        list.forEach((places, k) => {
-            const y = Math.round(k * (height - 2) / list.length);
-            const end = Math.round((k + 1) * (height - 2) / list.length);
-            paintCells(pen, at, id, places, top(row) + 1 + y, end - y);
-            if (at.marks && id === 'gradient')
-                paintCells(pen, at, 'dead', places, top(row) + height - 1 - MARK, MARK);
-        });
-        if (at.marks && id === 'gradient' && row.maker && row.bad >= from) {
-            const x = left + cell(modules.columns, row.bad, axis.x)[0];
-            triangle(pen, Math.max(left + 7, x - 8), top(row) + height / 2 - 6, true, 11);
-        }
-    }
-}
-
-function paintCells(pen, {modules, scales: all, left, axis, from}, id, places, y, height) {
+/** Cells from column `from` on. */
+function paintCells(pen, {modules, scales: all}, id, places, {axis, left, from}, y, height) {
     for (let i = from; i < modules.n; i++) {
         const value = modules.worst(id, places, i);
         if (Number.isNaN(value)) continue;
@@ -66,43 +39,71 @@ function paintCells(pen, {modules, scales: all, left, axis, from}, id, places, y
     }
 }
 
+function paintRow(pen, view, id, row, at, top, high) {
+    const list = stripes(row, high - 2), marks = id === 'gradient' &&
+        view.root.classList.contains('mid');
+    list.forEach((places, k) => {
+        const y = Math.round(k * (high - 2) / list.length);
+        const end = Math.round((k + 1) * (high - 2) / list.length);
+        paintCells(pen, view, id, places, at, top + 1 + y, end - y);
+        if (marks) paintCells(pen, view, 'dead', places, at, top + high - 1 - MARK, MARK);
+    });
+    if (!marks || !row.maker || !(row.bad >= at.from && row.bad < view.modules.n)) return;
+    const x = cell(view.modules.columns, row.bad, at.axis.x)[0] - 8;
+    triangle(pen, at.left + Math.max(7, x), top + high / 2 - 6, true, 11);
+}
+
 /** The steps around the first one that is not finite. */
-export function paintClose(pen, {modules, columns}, rows, top, height) {
-    const near = modules.document.close_up, column = columns.find((one) => one.id === 'bad');
-    if (!near || !column) return;
-    const size = column.width / near.first.length;
-    for (const row of rows) {
-        const letters = modules.close(row.members), y = top(row) + 1;
-        letters.forEach((letter, i) => {
-            const x = column.left + Math.round(i * size);
-            const end = column.left + Math.round((i + 1) * size);
-            if (letter === '1')
-                hatched(pen, x, y, end - x - (letters[i + 1] === '1' ? 0 : 1), height - 2);
-            if (letter !== '0') return;
-            pen.fillStyle = token('sunken');
-            pen.fillRect(x, y, end - x - 1, height - 2);
+function paintClose(pen, {modules}, row, {left, width}, top, high) {
+    const letters = modules.close(row.members), size = width / letters.length;
+    letters.forEach((letter, i) => {
+        const x = left + Math.round(i * size), wide = left + Math.round((i + 1) * size) - x;
+        pen.fillStyle = token('sunken');
+        if (letter === '0') pen.fillRect(x, top + 1, wide - 1, high - 2);
+        if (letter === '1') hatched(pen, x, top + 1, wide, high - 2);
+    });
+    const first = letters.indexOf('1');
+    if (row.maker && first > 0)
+        triangle(pen, left + Math.round(first * size) - 8, top + high / 2 - 7, true, 12);
+}
+
+/** Where the cursor is in a column; NaN: it is not there. */
+function cursorAt({modules: {document: {close_up: near}}, range, now}, {id, width}, step) {
+    if (id !== 'bad') return step >= range.first && step <= range.last ?
+        stepAxis(range, width).x(step) : NaN;
+    const i = near ? near.first.findIndex((one, k) => one <= step && step <= near.last[k]) : -1;
+    return i < 0 ? NaN : i * width / near.first.length;
+}
+
+export function paintMap(view, pen, width, height, from = 0) {
+    const high = view.high(), {scrollTop} = view.table, first = Math.floor(scrollTop / high);
+    const rows = view.rows.slice(first, first + Math.ceil(height / high) + 1);
+    for (const column of view.columns) {
+        const at = {...column, from, axis: stepAxis(view.range, column.width)};
+        rows.forEach((row, k) => {
+            const top = (first + k) * high - scrollTop;
+            if (column.id === 'bad') paintClose(pen, view, row, at, top, high);
+            else paintRow(pen, view, column.id, row, at, top, high);
         });
-        const first = letters.indexOf('1');
-        if (row.maker && first > 0)
-            triangle(pen, column.left + Math.round(first * size) - 8, y + height / 2 - 8,
-                true, 12);
+        const x = cursorAt(view, column, view.now());
+        if (x >= 0) cursorLine(pen, column.left + x, 0,
+            Math.min(height, view.rows.length * high - scrollTop));
     }
 }
 
-/** The cursor in each column. */
-export function paintCursor(pen, view, bottom) {
-    for (const {id, left, width} of view.columns) {
-        const near = view.modules.document.close_up;
-        let x = null;
-        if (id !== 'bad') {
-            const {first, last} = view.range;
-            if (view.step >= first && view.step <= last)
-                x = stepAxis(view.range, width).x(view.step);
-        } else if (near) {
-            const i = near.first.findIndex((one, k) =>
-                one <= view.step && view.step <= near.last[k]);
-            if (i >= 0) x = Math.round(i * width / near.first.length);
-        }
-        if (x !== null) cursorLine(pen, left + x, 0, bottom);
+/** Draws the columns from one on again, without touching the others. */
+export function paintFrom(view, from) {
+    const {map, modules: {columns, n}} = view, {clientWidth: width, clientHeight: height} = map;
+    const pen = map.getContext('2d');
+    pen.save();
+    pen.beginPath();
+    for (const {id, left, width: wide} of view.columns) {
+        const x = id === 'bad' ? 0 : stepAxis(view.range, wide).x(columns.first[from]) - 2;
+        pen.rect(Math.round(left + x), 0, Math.round(wide + 2 - x), height);
     }
+    pen.clip();
+    pen.clearRect(0, 0, width, height);
+    paintMap(view, pen, width, height, from);
+    pen.restore();
+    map.dataset.painted = `${from} ${n}`;
 }

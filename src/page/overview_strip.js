@@ -10,13 +10,14 @@ import {alarmPill} from './topbar.js';
 
 const PLOT = 60, LEFT_OUT = .01; // px; share of the values at each end
 const SIGNS = {alarm: 'alarm', warning: 'alarm', good: 'check'};
+const showAlarms = () => document.querySelector('.btn.alarms')?.click();
 const LEVELS = ['alarm', 'warning', 'note'];
 
 /** Where an alarm is: the step and the module. */
 export const goTo = ({step, name}) => go({step: step ?? null, at: name ?? null});
 
 /** One sentence: who, what, when; the same as `torchoscope check` prints. */
-export function verdict(training, details) {
+function verdict(training) {
     const found = training?.verdict;
     if (!found) return el('div', {class: 'banner wait', role: 'status'}, el('b', null,
         'No step recorded yet'), 'The rows fill with the first logged step.');
@@ -24,7 +25,7 @@ export function verdict(training, details) {
     const text = `${found.text[0].toUpperCase()}${found.text.slice(1)}`;
     return el('div', {class: `banner ${found.role}`, role: 'status'}, icon(SIGNS[found.role]),
         el('span', 'grow', lead ? el('b', null, lead) : null, text),
-        found.role === 'good' ? null : button({text: 'Details', onclick: details}));
+        found.role === 'good' ? null : button({text: 'Details', onclick: showAlarms}));
 }
 
 /** The worst first, then the first. */
@@ -38,7 +39,7 @@ function tail(name) {
     return parts.join('.');
 }
 
-export function alarmList(training, steps, more) {
+function alarmList(training, steps) {
     const list = worstAlarms(training), all = list.length + (training.alarms_left_out || 0);
     const line = (alarm) => el('div', 'arow', alarmPill(alarm),
         el('b', {class: 'cut', title: alarm.name}, tail(alarm.name || 'the run')),
@@ -48,7 +49,7 @@ export function alarmList(training, steps, more) {
     return el('div', 'oval', el('div', 'cap', el('b', null, 'Alarms'),
         el('span', 'dim3', all ? `${commas(all)} in ${steps} steps` :
             `none in ${steps} steps`), el('span', 'grow'),
-        all > 3 ? el('button', {type: 'button', class: 'link', onclick: more},
+        all > 3 ? el('button', {type: 'button', class: 'link', onclick: showAlarms},
             `and ${commas(all - 3)} more`) : null), list.slice(0, 3).map(line));
 }
 
@@ -62,7 +63,7 @@ function ticks(low, high, log) {
 }
 
 /** A line over steps. get() -> {columns, values, log, range, alarms, step, name, note}. */
-export function spark(title, get) {
+function spark(title, get) {
     const value = el('b'), note = el('span', 'dim3');
     const plot = canvas(`${title} over the steps`, paint);
     const box = el('div', 'spark', el('div', 'cap', el('b', null, title), note,
@@ -70,7 +71,7 @@ export function spark(title, get) {
 
     function paint(pen, width) {
         const {columns, values, log, range, alarms, step} = get();
-        if (!values || !columns.columns) return;
+        if (!values || !range || !columns.columns) return;
         const axis = stepAxis(range, width), ys = values.map((one) =>
             one === null || Number.isNaN(one) || (log && one <= 0) ? NaN : log ?
                 Math.log10(one) : one);
@@ -134,7 +135,34 @@ export function spark(title, get) {
 }
 
 /** The scalars of the strip, by a test of their names. */
-export function scalar(training, phase, test) {
+function scalar(training, phase, test) {
     const found = training.scalars.find((one) => one.phase === phase && test(one.name));
     return found && {name: found.name, values: found.value.map(number)};
+}
+
+export function makeStrip(view) {
+    const {training, modules, strip} = view, {phase} = modules.document;
+    const {columns = {columns: 0, first: [], last: []}, steps = 0} = view.phase();
+    const is = (test) => scalar(training, phase, test);
+    const loss = is((name) => name === training.loss) || is((name) => /loss/i.test(name));
+    const rates = training.scalars.filter((one) => /^lr\//.test(one.name)).length;
+    const norm = modules.values('gradient', 0);
+    const parts = {
+        loss: {...loss, name: phase},
+        'gradient norm': {name: 'all parameters, log', log: true, columns: modules.columns,
+            values: norm && Array.from(norm, (one) =>
+                Number.isNaN(one) ? null : one === Infinity ? NaN : one)},
+        'learning rate': {...is((name) => /^lr(\/|$)/.test(name)),
+            name: rates > 1 ? `group 0 of ${rates}` : ''},
+    };
+    view.parts = parts;
+    view.sparks = view.sparks || Object.keys(parts).map((title) => spark(title, () =>
+        ({columns, range: view.range, step: view.now(), alarms: worstAlarms(view.training),
+            ...view.parts[title]})));
+    view.banner?.remove();
+    view.banner = verdict(training);
+    strip.before(view.banner);
+    strip.classList.toggle('off', !training.verdict);
+    strip.replaceChildren(...view.sparks.map((one) => one.box), alarmList(training, steps));
+    view.sparks.forEach((one) => one.update());
 }

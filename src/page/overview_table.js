@@ -1,4 +1,5 @@
-/* overview_table.js - the rows: names and the numbers of the cursor's step. */
+/* overview_table.js - the rows: names and the numbers of the cursor's step; the step axis,
+   and where the columns are. `view` is the overview. */
 
 import {el, icon} from './dom.js';
 import {stepAxis} from './draw.js';
@@ -9,69 +10,100 @@ import {DOTS, TIMES} from './text.js';
 
 export const LETTERS = 'ABCDE';
 export const HEAD = 46; // px
-const INDENT = 11; // px
+export const AXIS = 20;
+const INDENT = 11, MORE = 4; // px; rows beside those on screen
 
-function mark(view, place) {
-    const {model} = view, is = model.has(place, FLAGS.alarm);
-    if (is) return el('span', {class: 'al', title: view.list.makers.has(place) ?
-        'made here' : 'made inside'}, icon('alarm'));
-    return model.has(place, FLAGS.warning) ?
-        el('span', {class: 'wl', title: 'warning'}, icon('alarm')) : null;
+export function rowName({model}, {place, many, last, flat}) {
+    const name = model.name(place);
+    if (flat) return model.full(place);
+    if (place === 0) return model.klass(0) || name || 'model';
+    return many > 1 ? `${name}${DOTS}${model.name(last)}` : name;
 }
 
-export function rowName(view, row) {
-    const {model} = view, {place} = row;
-    if (row.flat) return model.full(place);
-    if (place === 0) return model.klass(0) || model.name(0) || 'model';
-    return row.many > 1 ? `${model.name(place)}${DOTS}${model.name(row.last)}` :
-        model.name(place);
+const mark = (kind, title) => el('span', {class: kind, title}, icon('alarm'));
+
+function marks({model, list}, place) {
+    if (model.has(place, FLAGS.alarm))
+        return mark('al', list.makers.has(place) ? 'made here' : 'made inside');
+    return model.has(place, FLAGS.warning) ? mark('wl', 'warning') : null;
 }
 
-export function rowElement(view, i, high) {
-    const row = view.rows[i], {model} = view, {place} = row, full = model.full(place);
-    const can = !row.flat && (row.many > 1 || view.list.folds.hasChildren(place));
-    const isOpen = can && row.many === 1 && view.list.folds.open[place] === 1;
-    const selected = state.at === full && row.many === 1, name = rowName(view, row);
-    const letter = row.many === 1 ? LETTERS[state.panels.indexOf(full)] : null;
-    const tied = model.has(place, FLAGS.tied), klass = place === 0 ? '' : model.klass(place);
-    const element = el('div', {id: `ov${i}`, role: 'row', data: {row: i},
-        class: ['row', 'ovgrid', selected && 'sel', i === view.at && 'cursor',
-            row.carries && 'prop'].filter(Boolean).join(' '),
+function number(view, kind, members, tied) {
+    const {text, word, bad, none} = view.step.show(kind, members);
+    return el('span', {role: 'gridcell', class: `n-${kind.id}${bad ? ' bad' : ''}` +
+        `${none ? ' na' : ''}`}, word ? el('em', null, `${word} `) : null,
+    tied && !none && kind.of !== 'bad_share' ? `(${text})` : text);
+}
+
+function rowElement(view, i, high) {
+    const row = view.rows[i], {model, list: {folds}} = view, {place, many, members} = row;
+    const full = model.full(place), name = rowName(view, row);
+    const can = !row.flat && (many > 1 || folds.hasChildren(place));
+    const isOpen = can && many === 1 && folds.open[place] === 1;
+    const selected = state.at === full && many === 1, tied = model.has(place, FLAGS.tied);
+    const letter = many === 1 && LETTERS[state.panels.indexOf(full)];
+    const klass = place === 0 ? '' : model.klass(place);
+    return el('div', {id: `ov${i}`, role: 'row', style: {top: `${i * high}px`},
+        class: `row ovgrid${selected ? ' sel' : ''}${i === view.at ? ' cursor' : ''}` +
+            `${row.carries ? ' prop' : ''}`,
         aria: {level: row.depth + 1, rowindex: i + 2, selected,
             expanded: can ? isOpen : null}},
     el('div', {class: 'first', role: 'rowheader', title: full || name,
         style: {'padding-left': `${8 + INDENT * row.depth}px`}},
-    el('span', 'ch', can ? icon(isOpen ? 'down' : 'right') : null),
-    el('b', 'nm', name), el('span', 'cl', row.many > 1 ? `${row.many} ${TIMES} ${klass}` :
-        klass, tied ? ', tied' : null),
+    el('span', 'ch', can ? icon(isOpen ? 'down' : 'right') : null), el('b', 'nm', name),
+    el('span', 'cl', many > 1 ? `${many} ${TIMES} ${klass}` : klass,
+        tied ? ', tied' : null),
     letter ? el('span', {class: 'badge', data: {panel: letter}}, letter) : null,
-    mark(view, place)),
-    el('div', {class: 'nums', role: 'presentation'}, KINDS.map((kind) => {
-        const {text, word, bad, none} = view.step.show(kind, row.members);
-        return el('span', {role: 'gridcell', class: `n-${kind.id} ${bad ? 'bad' : ''}` +
-            `${none ? 'na' : ''}`}, word ? el('em', null, `${word} `) : null,
-        tied && !none && kind.id !== 'bad' ? `(${text})` : text);
-    })));
-    element.style.top = `${i * high}px`;
-    return element;
+    marks(view, place)),
+    el('div', {class: 'nums', role: 'presentation'}, KINDS.map((kind) =>
+        number(view, kind, members, tied))));
 }
 
-export function axisOf(view, {id, width}) {
+/** The rows on screen. */
+export function drawRows(view) {
+    const high = view.high(), {scrollTop, clientHeight} = view.table, rows = [];
+    const first = Math.max(0, Math.floor(scrollTop / high) - MORE);
+    const last = Math.min(view.rows.length, Math.ceil((scrollTop + clientHeight) / high));
+    for (let i = first; i < last; i++) rows.push(rowElement(view, i, high));
+    view.space.replaceChildren(...rows);
+    view.table.setAttribute('aria-rowcount', view.rows.length + 1);
+    view.table.setAttribute('aria-activedescendant', `ov${view.at}`);
+}
+
+function axisOf(view, {id, width}) {
     const near = view.modules.document.close_up, box = el('div', `k-${id}`);
     if (!view.modules.n || (id === 'bad' && !near)) return box;
-    const axis = id === 'bad' ? {ticks: [near.first[0], near.last.at(-1)], x: (step) =>
-        step === near.first[0] ? 0 : width} : stepAxis(view.range, width);
-    for (const step of axis.ticks) {
-        const x = axis.x(step);
+    const axis = stepAxis(view.range, width), ends = near && [near.first[0], near.last.at(-1)];
+    for (const step of id === 'bad' ? ends : axis.ticks) {
+        const x = id === 'bad' ? step === ends[0] ? 0 : width : axis.x(step);
         box.append(el('span', {class: x < 20 ? 'left' : x > width - 20 ? 'right' : '',
             style: {left: `${x}px`}}, step));
     }
     return box;
 }
 
-export function emptyText(view, id) {
-    const {modules} = view;
+/** What stands in a column without cells. */
+function emptyText({modules, phase}, {id, missing}, steps) {
     if (!modules.n) return '';
-    if (id === 'bad') return modules.document.close_up ? '' : `none in ${view.steps()} steps`;
-    return modules.logged(id) ? '' : KINDS.find((one) => one.id === id).missing;
+    if (id === 'bad') return modules.document.close_up ? '' : `none in ${steps} steps`;
+    return modules.logged(id) ? '' : missing;
+}
+
+/** Where the columns are, axes, legends, what columns without cells say. */
+export function measure(view) {
+    const high = view.rows.length * view.high(), {head, pane, map, space} = view;
+    space.style.height = `${high}px`;
+    map.style.height = `${Math.max(0, Math.min(high,
+        view.table.clientHeight - HEAD - AXIS))}px`;
+    view.legends.forEach((one) => one.update());
+    view.columns = KINDS.map((kind) => {
+        const at = head.querySelector(`.k-${kind.id}`);
+        return {...kind, left: at.offsetLeft, width: at.offsetWidth};
+    }).filter((one) => one.width);
+    view.axis.replaceChildren(el('div', 'first', 'x: step'),
+        ...view.columns.map((one) => axisOf(view, one)));
+    const texts = view.columns.map((one) => el('div', {class: 'none', style:
+        {left: `${one.left}px`, width: `${one.width}px`}},
+    emptyText(view, one, view.phase().steps)));
+    pane.replaceChildren(map, ...texts.filter((one) => one.textContent), view.frame);
 }

@@ -1,115 +1,120 @@
-/* overview_tip.js - what is under the pointer, its tooltip, and a drag on the axis. */
+/* overview_tip.js - the pointer: what is under it, its tooltip, a drag on the axis. `view`
+   is the overview. */
 
 import {cell, columnOf} from './axis.js';
 import {el} from './dom.js';
 import {stepAxis} from './draw.js';
-import {KINDS} from './overview_data.js';
 import {stripes} from './overview_map.js';
-import {HEAD, LETTERS, rowName} from './overview_table.js';
+import {HEAD, LETTERS, drawRows, rowName} from './overview_table.js';
 import {go, state} from './state.js';
 import {short} from './text.js';
 
-/** What is at this point: {row, column, i (of the steps), place, frame}. */
-export function find(view, event) {
-    const box = view.table.getBoundingClientRect(), high = view.high();
-    const y = event.clientY - box.top - HEAD + view.table.scrollTop;
-    const inside = event.clientY > box.top + HEAD && !event.target.closest('.ovaxis');
-    const k = inside ? Math.floor(y / high) : -1, row = view.rows[k];
-    const px = event.clientX - box.left;
-    const column = view.columns?.find((one) => px >= one.left && px < one.left + one.width);
-    if (!row || !column || !view.modules.n) return {row, k};
-    const near = view.modules.document.close_up, list = stripes(row, high - 2);
-    const stripe = Math.max(0, Math.min(list.length - 1,
-        Math.floor((y - k * high - 1) * list.length / (high - 2))));
-    const part = (high - 2) / list.length, found = {row, k, column, places: list[stripe]};
-    let left = 0, right = column.width, step = null, i = 0;
-    if (column.id === 'bad') {
-        if (!near) return {row, k};
-        const size = column.width / near.first.length;
-        i = Math.floor((px - column.left) / size);
-        [left, right] = [i * size, (i + 1) * size];
-        step = near.first[i];
-    } else {
-        const axis = stepAxis(view.range, column.width);
-        step = axis.step(px - column.left);
-        i = columnOf(view.modules.columns, step);
-        [left, right] = cell(view.modules.columns, i, axis.x);
-        if (px - column.left > right + 2) return {row, k};
-    }
-    const top = k * high + 1 + Math.round(stripe * part) - view.table.scrollTop;
-    return {...found, i, step, frame: [column.left + left - 2, top - 1,
-        Math.max(8, right - left + 4), part + 2]};
+const columnAt = ({columns}, x) =>
+    columns.find(({left, width}) => x >= left && x < left + width);
+
+/** {k, row}, and over a cell {column, i (its index), places, step, frame}. */
+function find(view, event) {
+    const {table, axis, rows, columns, modules, range} = view, high = view.high();
+    const box = table.getBoundingClientRect();
+    const y = event.clientY - box.top - HEAD + table.scrollTop, x = event.clientX - box.left;
+    const inside = event.clientY > box.top + HEAD && !axis.contains(event.target);
+    const k = Math.floor(y / high), row = inside ? rows[k] : null;
+    const column = row && columns && columnAt(view, x), near = modules?.document.close_up;
+    if (!column || !modules.n || (column.id === 'bad' && !near)) return {row, k};
+    const list = stripes(row, high - 2), part = (high - 2) / list.length;
+    const stripe = Math.max(0, Math.min(list.length - 1, Math.floor((y % high - 1) / part)));
+    const scale = stepAxis(range, column.width), at = x - column.left;
+    const size = column.width / (near ? near.first.length : 1), isNear = column.id === 'bad';
+    const step = isNear ? near.first[Math.floor(at / size)] : scale.step(at);
+    const i = isNear ? Math.floor(at / size) : columnOf(modules.columns, step);
+    const [left, right] = isNear ? [i * size, (i + 1) * size] :
+        cell(modules.columns, i, scale.x);
+    if (at > right + 2) return {row, k};
+    return {row, k, column, i, step, places: list[stripe], frame: {left: column.left + left - 2,
+        top: k * high + Math.round(stripe * part) - table.scrollTop,
+        width: Math.max(8, right - left + 4), height: part + 2}};
 }
 
-export function hover(view, event) {
-    const hit = find(view, event), key = hit.column && [hit.column.id, hit.k, hit.i,
-        hit.places[0]].join();
-    view.frame.classList.toggle('off', !key);
+function hover(view, event) {
+    const hit = event && find(view, event), {frame} = view;
+    const key = hit?.column ? [hit.column.id, hit.k, hit.i, hit.places[0]].join() : '';
+    frame.classList.toggle('off', !key);
     if (key === view.hitKey) return;
     view.hitKey = key;
     view.hit = key ? hit : null;
-    const tell = (name) => view.frame.dispatchEvent(new PointerEvent(name));
-    tell(key ? 'pointerenter' : 'pointerleave');
-    if (key) ['left', 'top', 'width', 'height'].forEach((side, i) => {
-        view.frame.style[side] = `${hit.frame[i]}px`;
-    });
+    frame.dispatchEvent(new PointerEvent(key ? 'pointerenter' : 'pointerleave'));
+    if (key) for (const [side, at] of Object.entries(hit.frame)) frame.style[side] = `${at}px`;
 }
 
-export function tip(view, {column: {id}, i, places}) {
-    const {modules, model} = view, place = places[0], kind = KINDS.find((one) =>
-        one.id === id), {columns} = modules, one = modules.at.get(place);
-    if (!one) return null;
-    const near = modules.document.close_up, at = id === 'bad' ? near : columns;
-    const range = at.first[i] === at.last[i] ? at.first[i] :
+/* --- The tooltip */
+
+const percent = (value) => `${short(Number((value * 100).toPrecision(2)))}%`;
+
+/** 4.63, 103 times its median */
+function valueText({modules}, {id}, place, i) {
+    const value = modules.worst(id, [place], i), usual = modules.median(id, place);
+    if (Number.isNaN(value)) return 'not logged';
+    if (value === Infinity) return el('b', 'bad', 'NaN or Inf');
+    const times = value / usual, text = id === 'dead' ? percent(value) : short(value);
+    return [el('b', null, text), !(usual > 0) ? '' : id === 'dead' ?
+        `, its median is ${percent(usual)}` :
+        `, ${short(times < 10 ? Number(times.toPrecision(2)) : Math.round(times))} ` +
+            'times its median'];
+}
+
+function lines(view, {column, i, places: [place]}) {
+    const {modules} = view, {columns, document} = modules, {id} = column;
+    const at = id === 'bad' ? document.close_up : columns, one = modules.at.get(place) || {};
+    const range = at.first[i] === at.last[i] ? `${at.first[i]}` :
         `${at.first[i]} to ${at.last[i]}`;
-    const value = id === 'bad' ? NaN : modules.worst(id, [place], i);
-    const said = id === 'bad' ? {1: 'NaN or Inf', 0: 'finite', '-': 'not looked at'}[
-        modules.close([place])[i]] : valueText(view, kind, place, value);
+    const made = [['steps', range + (columns === at && at.steps[i] > 1 ?
+        `, ${column.most}` : '')], [column.title, id !== 'bad' ?
+        valueText(view, column, place, i) : {1: 'NaN or Inf', 0: 'finite',
+            '-': 'not looked at'}[modules.close([place])[i]]]];
     const rank = one[`${id}_rank`]?.[i], least = one[`${id}_least`]?.[i];
-    const full = model.full(place), lines = [[at === columns ? 'steps' : 'step', range +
-        (id !== 'bad' && columns.steps[i] > 1 ? `, ${kind.most}` : '')],
-    [kind.title, said]];
-    if (rank !== undefined && rank !== null) lines.push(['ranks', `rank ${rank}` +
-        (least !== undefined && least !== null ? `; least ${short(least)} on rank ` +
-            one[`${id}_least_rank`][i] : '')]);
-    const letter = LETTERS[state.panels.length];
-    return [el('b', null, full || rowName(view, {place, many: 1})), ' ',
-        el('span', 'dim', model.klass(place)), el('dl', null, lines.map(([word, text]) =>
+    if (rank !== undefined && rank !== null) made.push(['ranks', least === one[id][i] ?
+        'all equal' : `rank ${rank}` + (least !== undefined && least !== null ?
+            `; least ${short(least)} on rank ${one[`${id}_least_rank`][i]}` : '')]);
+    return made;
+}
+
+export function tip(view, hit) {
+    const row = {place: hit.places[0], many: 1}, {model} = view;
+    const letter = LETTERS[state.panels.length], full = model.full(row.place);
+    return [el('b', null, full || rowName(view, row)), ' ',
+        el('span', 'dim', model.klass(row.place)),
+        el('dl', null, lines(view, hit).map(([word, text]) =>
             [el('dt', null, word), el('dd', null, text)])),
         letter && !state.panels.includes(full) ? el('button', {type: 'button',
-            class: 'link act', onclick: () => view.open(full)},
+            class: 'link act', onclick: () => view.open(row)},
         el('span', {class: 'badge', data: {panel: letter}}, letter),
         el('span', 'grow', `open in panel ${letter}`), el('kbd', null, 'Enter')) : null];
 }
 
-/** 4.63, 103 times its median */
-function valueText(view, kind, place, value) {
-    if (Number.isNaN(value)) return 'not logged';
-    if (value === Infinity) return el('b', 'bad', 'NaN or Inf');
-    const usual = view.modules.median(kind.id, place), times = value / usual;
-    const text = kind.id === 'dead' ? percent(value) : short(value);
-    return [el('b', null, text), usual > 0 ? `, ${kind.id === 'dead' ?
-        `its median is ${percent(usual)}` : `${times >= 10 ? Math.round(times) :
-            short(Number(times.toPrecision(2)))} times its median`}` : ''];
-}
+/* --- Clicks and drags */
 
-function percent(value) {
-    return `${short(Number((value * 100).toPrecision(2)))}%`;
+function click(view, event) {
+    const {k, row, step} = find(view, event);
+    if (!row || event.target.closest('button')) return;
+    const at = row.many > 1 ? state.at : view.model.full(row.place), moved = k !== view.at;
+    view.at = k;
+    if (moved) drawRows(view); // else the second of two clicks would lose its target
+    if (step !== undefined) go({step, at});
+    else if (event.target.closest('.ch')) view.fold('Space', row);
+    else go({at});
 }
 
 /** Drag on the step axis: these steps only. */
-export function zoom(view, event) {
-    const box = view.table.getBoundingClientRect(), from = event.clientX - box.left;
-    const column = view.columns.find((one) => one.id !== 'bad' && from >= one.left &&
-        from <= one.left + one.width);
-    if (!column || !view.modules.n) return;
-    const {axis} = view, mark = el('div', 'ovzoom');
+function zoom(view, event) {
+    const {axis, range} = view, box = axis.getBoundingClientRect();
+    const from = event.clientX - box.left, column = columnAt(view, from);
+    if (!column || column.id === 'bad' || !view.modules.n) return;
+    const {left, width} = column, mark = el('div', 'ovzoom');
     let span = [from, from];
     axis.append(mark);
     axis.setPointerCapture(event.pointerId);
     axis.onpointermove = (move) => {
-        const to = Math.max(column.left, Math.min(column.left + column.width,
-            move.clientX - box.left));
+        const to = Math.max(left, Math.min(left + width, move.clientX - box.left));
         span = [Math.min(from, to), Math.max(from, to)];
         mark.style.left = `${span[0]}px`;
         mark.style.width = `${span[1] - span[0]}px`;
@@ -117,8 +122,24 @@ export function zoom(view, event) {
     axis.onpointerup = axis.onpointercancel = (last) => {
         axis.onpointermove = axis.onpointerup = axis.onpointercancel = null;
         mark.remove();
-        if (last.type === 'pointercancel' || span[1] - span[0] < 4) return;
-        const steps = stepAxis(view.range, column.width);
-        go({from: steps.step(span[0] - column.left), to: steps.step(span[1] - column.left)});
+        const [first, end] = span.map((x) => stepAxis(range, width).step(x - left));
+        if (last.type === 'pointerup' && span[1] - span[0] > 3) go({from: first, to: end});
     };
+}
+
+export function listen(view) {
+    const {table, axis} = view, on = (name, run) => table.addEventListener(name, run);
+    on('scroll', () => {
+        if (!view.modules) return;
+        drawRows(view);
+        view.map.redraw();
+    });
+    on('pointermove', (event) => hover(view, event));
+    on('pointerleave', () => hover(view));
+    on('click', (event) => click(view, event));
+    on('dblclick', (event) => {
+        const {row} = find(view, event);
+        if (row && !event.target.closest('.ch,button')) view.open(row);
+    });
+    axis.addEventListener('pointerdown', (event) => zoom(view, event));
 }

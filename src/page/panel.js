@@ -15,61 +15,48 @@ import {plural} from './text.js';
 
 const AXES = [['', 'that shows most'], ['linear', 'linear'], ['log', 'logarithmic']];
 const CLIPS = [[null, 'shown'], [0.01, 'cut: 1% at each end'], [0.05, 'cut: 5% at each end']];
-
-/* Parts of `logged` of the document `training` -> a word of watch(log=...). */
+/* Of `logged` of the document `training` -> a word of watch(log=...). */
 const LOGS = {values: 'io', value_gradients: 'io_grad', parameters: 'params',
     gradients: 'params_grad'};
 
 const axisNow = () => state.log ? 'log' : state.axis;
+const ghost = (image, label, onclick) => button({icon: image, label, class: 'ghost', onclick});
 
 export class Panel {
-    constructor(slot) {
-        this.letter = LETTERS[slot];
-        this.head = el('header');
-        this.body = el('div', {class: 'figs'});
+    constructor(slot, onclose) {
+        const letter = LETTERS[slot];
+        Object.assign(this, {slot, letter, onclose, name: FREE, turn: 0, figures: new Map()});
+        this.head = el('header', {draggable: true, ondragstart: ({dataTransfer}) =>
+            dataTransfer.setData('text/plain', this.name)});
+        this.body = el('div', 'figs');
         this.foot = el('footer');
         this.element = el('section', {class: 'panel', tabIndex: -1,
-            style: {'--pc': `var(--p-${this.letter.toLowerCase()})`}},
-        this.head, this.body, this.foot);
-        this.slot = slot;
-        this.name = FREE;
-        this.turn = 0; // of what is being asked
-        this.figures = new Map();
+            style: {'--pc': `var(--p-${letter.toLowerCase()})`}}, this.head, this.body, this.foot);
     }
 
     /** Shows a module, by its full name; FREE: nothing. */
-    show(name, again) {
-        if (this.name === name && this.file === state.file && !again) return;
-        this.name = name;
-        this.file = state.file;
-        this.parts = null;
-        this.axis = null;
-        this.figures.clear();
-        this.foot.replaceChildren();
+    show(name) {
+        if (this.name === name && this.file === state.file && this.body.firstChild) return;
+        Object.assign(this, {name, file: state.file, parts: null, range: null});
+        this.say();
         this.load();
     }
 
-    setHead(model, place) {
-        const {letter, name} = this, found = place >= 0;
-        const short = !found ? name : place === 0 ? model.klass(0) || model.name(0) :
-            model.name(place);
-        const ghost = (image, label, onclick) => button({icon: image, label, class: 'ghost',
-            onclick});
-        this.title = found ? model.full(place) || short : name;
-        this.element.ariaLabel = `Panel ${letter}: ${this.title} ${found ? model.klass(place) :
-            ''}`;
-        this.short = short;
-        this.head.draggable = true;
-        this.head.ondragstart = (event) => event.dataTransfer.setData('text/plain', name);
-        this.head.replaceChildren(el('span', {class: 'badge', data: {panel: letter}}, letter),
-            el('b', {class: 'cut', title: this.title}, short),
-            el('span', 'dim cut grow', found && place > 0 ? model.klass(place) : ''),
-            menu(ghost('more', `Panel ${letter}: axis and copies`), () => this.items()),
-            ghost('target', 'Show in graph', () => go({at: name})),
-            ghost('close', `Close panel ${letter}`, () => closePanel(this.slot)));
+    say(...nodes) {
+        this.figures.clear();
+        this.foot.replaceChildren();
+        this.body.replaceChildren(...nodes);
     }
 
-    /** Of the menu: what concerns all its plots. */
+    setHead(short, klass, ...buttons) {
+        const {letter} = this;
+        this.element.ariaLabel = `Panel ${letter}: ${this.title} ${klass}`;
+        this.head.replaceChildren(el('span', {class: 'badge', data: {panel: letter}}, letter),
+            el('b', {class: 'cut', title: this.title}, short), el('span', 'dim cut grow', klass),
+            buttons[0] || '', ...buttons.slice(1));
+    }
+
+    /** Of the menu: what concerns all plots. */
     items() {
         return [{head: 'Axis'}, ...AXES.map(([axis, text]) => ({text, current: axisNow() === axis,
             run: () => go({axis: axis === 'linear' ? axis : '', log: axis === 'log'})})),
@@ -79,177 +66,156 @@ export class Panel {
 
     /** Of a plot's menu. */
     tools(figure) {
-        const {trace, columns} = figure, {series} = trace, title = `${this.title} ${figure.words}`;
-        const {path} = files.get(this.file);
-        return [{text: 'Numbers', icon: 'table', run: () => showTable(title, trace, columns)},
-            {text: 'Copy as CSV', run: () => copyText(csvOf(trace, columns))},
-            {text: 'Copy as Python', run: () => copyText(pythonOf(path, series))},
-            {text: 'Save as PNG', run: () => savePicture(figure, this.title, 'png')},
-            {text: 'Save as SVG', run: () => savePicture(figure, this.title, 'svg')}];
+        const {trace, columns, words} = figure, {title} = this;
+        return [['Numbers', () => showTable(`${title} ${words}`, trace, columns)],
+            ['Copy as CSV', () => copyText(csvOf(trace, columns))],
+            ['Copy as Python', () => copyText(pythonOf(files.get(this.file).path, trace.series))],
+            ['Save as PNG', () => savePicture(figure, title, 'png')],
+            ['Save as SVG', () => savePicture(figure, title, 'svg')]].map(([text, run]) =>
+            ({text, run}));
     }
 
-    say(...nodes) {
-        this.figures.clear();
-        this.body.replaceChildren(...nodes);
-    }
-
-    /** Asks and shows, one question at a time. */
+    /** Asks and shows; what is asked later wins. */
     async load() {
-        if (this.name === FREE) return this.showEmpty();
-        const turn = ++this.turn, file = files.get(this.file);
-        const isCurrent = () => turn === this.turn;
-        if (!file) return null;
-        try {
-            const model = await places(file.id), place = model.find(this.name);
-            if (!isCurrent()) return null;
-            this.setHead(model, place);
-            if (place < 0) this.say(emptyState('Not in this model',
-                `${file.name} has nothing that is called ${this.name}.`));
-            else if (!file.has.includes('history')) await this.showMoment(file, model, place,
-                isCurrent);
-            else await this.showSteps(file, model, place, isCurrent);
-        } catch (error) {
-            if (!isCurrent()) return null;
-            if (!(error instanceof AskError)) throw error;
-            if (!this.figures.size) this.say(failure(error, () => this.load()));
+        const {letter, name, slot} = this, turn = ++this.turn, file = files.get(this.file);
+        const alive = () => turn === this.turn;
+        if (name === FREE) {
+            this.title = 'empty';
+            this.setHead('', 'empty', ghost('close', `Close panel ${letter}`, this.onclose));
+            this.say(el('div', 'slot', el('b', null, 'Drag a module here'), el('span', 'dim',
+                `or select one and press ${letter}`)));
         }
-        return null;
-    }
-
-    showEmpty() {
-        const {letter} = this;
-        this.element.ariaLabel = `Panel ${letter}: empty`;
-        this.head.replaceChildren(el('span', {class: 'badge', data: {panel: letter}}, letter),
-            el('span', 'dim grow', 'empty'), button({icon: 'close', class: 'ghost',
-                label: `Close panel ${letter}`, onclick: () => this.onclose()}));
-        this.say(el('div', 'slot', el('b', null, `Drag a module here`), el('span', 'dim',
-            `or select one and press ${letter}`)));
+        if (name === FREE || !file) return;
+        try {
+            const model = await places(file.id), place = model.find(name), found = place >= 0;
+            if (!alive()) return;
+            const klass = found ? model.klass(place) : '', root = klass || file.name;
+            this.title = name || root;
+            this.setHead(!found ? name : place ? model.name(place) : root, place > 0 ? klass : '',
+                menu(ghost('more', `Axis of panel ${letter}`), () => this.items()),
+                ghost('target', 'Show in graph', () => go({at: name})),
+                ghost('close', `Close panel ${letter}`, () => closePanel(slot)));
+            if (!found) this.say(emptyState('Not in this model',
+                `${file.name} has nothing that is called ${name}.`));
+            else if (file.has.includes('history')) await this.showSteps(file, model, place, alive);
+            else await this.showMoment(file, model, place, alive);
+        } catch (error) {
+            if (!(error instanceof AskError)) throw error;
+            if (alive() && !this.figures.size) this.say(failure(error, () => this.load()));
+        }
     }
 
     async showMoment(file, model, place, alive) {
         const box = el('div', 'all');
         this.say(box);
-        const n = await showMoment(box, file, model, place, alive);
-        if (n || !alive()) return;
+        if (await showMoment(box, file, model, place, alive) || !alive()) return;
         this.say(emptyState('No values', model.isModule(place) && model.below(place).length ?
             'It has no parameters of its own. Open one of the modules inside.' :
-            'It has no parameters, and a file has no inputs or outputs.',
-        file.kind === 'recording' ? null : 'torchoscope.record(model)'));
+            'It has no parameters, and a file has no inputs or outputs.'));
     }
 
     async showSteps(file, model, place, alive) {
-        const run = await training(file), of = {file: file.id, place};
+        const run = await training(file);
+        const phases = run.phases.filter((one) => one.columns.columns);
         if (!alive()) return;
-        const has = (phase) => run.phases.some((one) => one.phase === phase &&
-            one.columns.columns);
-        if (!this.parts || this.of !== JSON.stringify(of)) {
-            this.parts = [has('train') && 'train', has('eval') && 'eval'].filter(Boolean)
-                .map((phase) => new ModuleSeries({...of, phase}));
-            this.of = JSON.stringify(of);
-        }
-        if (!this.parts.length) {
+        if (!phases.length) {
             this.say(emptyState('Waiting for the first step', file.live ?
                 'Histograms appear when it ends.' : 'The training ended before it.'));
             return;
         }
-        this.setRange(file, run);
-        const how = {log: {log: '1', linear: '0'}[axisNow()], clip: state.clip, from: state.from,
-            to: state.to};
-        const asked = Promise.all(this.parts.map((part) => part.load(how, this.step())));
+        if (this.parts?.length !== phases.length) this.parts = phases.map(({phase}) =>
+            new ModuleSeries({file: file.id, place, phase}));
+        this.setRange(file, phases);
+        const {clip, from, to} = state, log = {log: '1', linear: '0'}[axisNow()];
+        const asked = Promise.all(this.parts.map((part, i) => part.load({log, clip, from, to},
+            this.step(), phases[i].columns.last.at(-1))));
         if (!this.figures.size) this.say(loading(asked, 'Reading the histograms'));
         await asked;
-        if (!alive()) return;
-        this.showTraces(model, place, run, file);
+        if (alive()) this.showTraces(model, place, run);
     }
 
-    /** The axis: the steps of the page; while the cursor is held nothing moves. */
-    setRange(file, run) {
-        const columns = run.phases.map((one) => one.columns).filter((one) =>
-            one.columns);
-        const first = Math.min(...columns.map((one) => one.first[0]));
-        this.newest = Math.max(...columns.map((one) => one.last[one.columns - 1]));
-        const held = state.step !== null && this.axis && this.axisKey ===
-            `${state.from} ${state.to}`;
-        if (held) return;
-        this.axisKey = `${state.from} ${state.to}`;
-        this.axis = stepRange(state.from ?? first, state.to ?? this.newest, file.live &&
-            state.to === null);
+    /** The axis: the steps of the page. While the cursor is held nothing moves. */
+    setRange(file, phases) {
+        const {from, to} = state, key = `${from} ${to}`;
+        this.newest = Math.max(...phases.map((one) => one.columns.last.at(-1)));
+        if (state.step !== null && this.range && this.rangeKey === key) return;
+        this.rangeKey = key;
+        this.range = stepRange(from ?? Math.min(...phases.map((one) => one.columns.first[0])),
+            to ?? this.newest, file.live && to === null);
     }
 
-    showTraces(model, place, run, file) {
-        const list = this.parts.flatMap((part) => part.traces.map((trace) => ({trace, part})));
-        const shown = new Set(), nodes = [];
+    showTraces(model, place, run) {
+        const nodes = [], shown = new Map();
         let above = '';
-        for (const {trace, part} of list) {
-            const head = [part.params.phase === 'eval' ? 'evaluation' : '', trace.title.call]
-                .filter(Boolean).join(', ');
-            if (head !== above) nodes.push(el('h3', null, head || 'parameters'));
-            above = head;
-            let figure = this.figures.get(trace.id);
-            if (!figure) {
-                figure = new Histogram({range: () => this.axis, step: () => this.step(),
-                    tools: (one) => this.tools(one)});
-                this.figures.set(trace.id, figure);
+        for (const {params, columns, traces} of this.parts)
+            for (const trace of traces) {
+                const head = [params.phase === 'eval' && 'evaluation', trace.title.call]
+                    .filter(Boolean).join(', ');
+                const figure = this.figures.get(trace.id) || new Histogram({range: () =>
+                    this.range, step: () => this.step(), tools: (one) => this.tools(one)});
+                if (head !== above) nodes.push(el('h3', null, head || 'parameters'));
+                above = head;
+                shown.set(trace.id, figure);
+                nodes.push(figure.element);
+                figure.take(trace, columns);
             }
-            shown.add(trace.id);
-            nodes.push(figure.element);
-            figure.take(trace, part.columns);
-        }
-        for (const id of this.figures.keys()) if (!shown.has(id)) this.figures.delete(id);
-        nodes.push(...this.gaps(list, model, place, run));
-        const before = [...this.body.children];
-        if (nodes.length !== before.length || nodes.some((one, i) => one !== before[i] &&
-            one.tagName === 'FIGURE')) this.body.replaceChildren(...nodes);
-        this.showFoot(file);
+        const ids = (map) => [...map.keys()].join();
+        if (!shown.size || ids(shown) !== ids(this.figures))
+            this.body.replaceChildren(...nodes, this.gaps(shown.size, model, place, run));
+        this.figures = shown;
+        this.showFoot();
     }
 
     /** What is not there, and why. */
-    gaps(list, model, place, run) {
-        const kinds = new Set(list.map(({trace}) => trace.series.kind));
+    gaps(n, model, place, run) {
         const left = this.parts.reduce((sum, part) => sum + (part.leftOut || 0), 0);
-        const missing = Object.entries(LOGS).filter(([key]) => run.logged &&
-            run.logged[key] === false).map(([, word]) => `'${word}'`);
-        const lines = [];
-        if (left) lines.push(`${plural(left, 'series', 'series')} more are not shown.`);
-        if (model.has(place, FLAGS.notCalled)) lines.push('It was not called in this run.');
-        else if (missing.length) lines.push(`Not logged: watch(model, log=[${missing.join(', ')}])`);
-        if (!kinds.size && !lines.length) lines.push(
-            'Nothing of this module was logged: it has no forward of its own, ' +
-            'or what it takes and returns holds no tensors.');
-        return kinds.size ? lines.map((text) => el('p', 'dim', text)) :
-            [emptyState('No data', lines.join(' '))];
+        const missing = Object.keys(LOGS).filter((key) => run.logged?.[key] === false)
+            .map((key) => `'${LOGS[key]}'`).join(', ');
+        const text = [left && `${plural(left, 'series', 'series')} more.`,
+            model.has(place, FLAGS.notCalled) ? 'It was not called in this run.' : missing &&
+            `Not logged: watch(model, log=[${missing}])`].filter(Boolean).join(' ');
+        if (n) return text ? el('p', 'dim', text) : '';
+        return emptyState('No data', text || 'It has no forward of its own, or nothing that it ' +
+            'takes and returns is a tensor.');
     }
 
     step() {
         return state.step ?? this.newest;
     }
 
-    showFoot(file) {
+    showFoot() {
+        const {first, end} = this.range || {};
         const stale = connection.status === 'lost' ? 'not connected' :
-            this.newest > this.axis.end - 1 ? `newest: ${this.newest}` : '';
-        this.foot.replaceChildren(el('span', null, String(this.axis.first)),
+            this.newest >= end ? `newest: ${this.newest}` : '';
+        if (this.figures.size) this.foot.replaceChildren(el('span', null, String(first)),
             el('span', stale ? 'stale' : 'dim3', stale || 'step'),
-            el('span', null, String(this.axis.end - 1)));
+            el('span', null, String(end - 1)));
     }
 
     /** The cursor moved: everything stays, the exact numbers of the step follow. */
     moved() {
-        if (!this.axis) return;
-        for (const figure of this.figures.values()) figure.showCursor();
+        for (const figure of this.figures.values()) {
+            figure.trace.own = null;
+            figure.showCursor();
+        }
         clearTimeout(this.timer);
         this.timer = setTimeout(() => this.load(), 150);
     }
 
-    /** New steps. Held: data arrive, nothing moves. */
-    news(file) {
-        if (this.busy) {
+    /** New steps. Held: nothing moves, and only the foot says that there are more. */
+    async news(file) {
+        if (state.step !== null && this.figures.size) {
+            this.newest = Math.max(this.newest, file.step ?? 0);
+            this.showFoot();
+        } else if (this.busy) {
             this.again = file;
-            return;
+        } else {
+            this.busy = true;
+            await this.load();
+            this.busy = false;
+            const {again} = this;
+            this.again = null;
+            if (again) this.news(again);
         }
-        this.busy = this.load().finally(() => {
-            const next = this.again;
-            this.busy = this.again = null;
-            if (next) this.news(next);
-        });
     }
 }

@@ -1,8 +1,9 @@
 /* scrubber.js - the steps of a training at the bottom: the loss as the track, alarms, what
    is not finite, the cursor of all views. */
 
+import {columnOf, cursorLine, hatched, triangle} from './axis.js';
 import {button, el, failure, icon} from './dom.js';
-import {canvas, hatch, stepAxis, token} from './draw.js';
+import {canvas, stepAxis, token} from './draw.js';
 import {bind} from './keys.js';
 import {files} from './live.js';
 import {training} from './model.js';
@@ -88,16 +89,8 @@ class Scrubber {
         return state.step ?? this.newest();
     }
 
-    /** Index of the column of a step: the last one that begins at or before it. */
     columnOf(step) {
-        const {first} = this.columns;
-        let low = 0, high = first.length;
-        while (high - low > 1) {
-            const middle = (low + high) >> 1;
-            if (first[middle] <= step) low = middle;
-            else high = middle;
-        }
-        return low;
+        return columnOf(this.columns, step);
     }
 
     hold() {
@@ -159,12 +152,11 @@ class Scrubber {
         const low = Math.min(...fine), high = Math.max(...fine);
         const y = (v) => bottom - 3 - (v - low) / (high - low || 1) * (bottom - 8);
         const middle = (i) => axis.x((first[i] + last[i]) / 2);
-        pen.fillStyle = hatch(pen);
         for (let i = 0; i < columns; i++) {
             if (values[i] === undefined || values[i] === null || Number.isFinite(values[i]))
                 continue;
             const end = i + 1 < columns ? axis.x(first[i + 1]) : width;
-            pen.fillRect(axis.x(first[i]), 5, Math.max(2, end - axis.x(first[i])), bottom - 5);
+            hatched(pen, axis.x(first[i]), 5, Math.max(2, end - axis.x(first[i])), bottom - 5);
         }
         pen.strokeStyle = token('text3');
         pen.lineWidth = 1.2;
@@ -195,29 +187,20 @@ class Scrubber {
         for (const {step, severity} of order) {
             if (severity === 'note') continue;
             const x = axis.x(step), filled = severity === 'alarm';
-            pen.beginPath();
-            pen.moveTo(x, bottom + 1.5);
-            pen.lineTo(x + 4.5, bottom + 8.5);
-            pen.lineTo(x - 4.5, bottom + 8.5);
-            pen.closePath();
-            pen.lineWidth = 1.2;
-            pen.strokeStyle = pen.fillStyle = token(filled ? 'alarm' : 'warn');
-            pen[filled ? 'fill' : 'stroke']();
+            triangle(pen, x, bottom + 1.5, filled, 7);
         }
     }
 
     paintCursor(pen, x, bottom) {
-        const at = Math.round(Math.max(1, x));
-        pen.fillStyle = token('surface');
-        pen.fillRect(at - 2, 0, 4, bottom);
-        pen.beginPath();
-        pen.arc(at, bottom, 6, 0, 7);
-        pen.fill();
-        pen.fillStyle = token('accent');
-        pen.fillRect(at - 1, 0, 2, bottom);
-        pen.beginPath();
-        pen.arc(at, bottom, 4.5, 0, 7);
-        pen.fill();
+        const at = Math.round(Math.max(1, x)), dot = (name, size) => {
+            pen.fillStyle = token(name);
+            pen.beginPath();
+            pen.arc(at, bottom, size, 0, 7);
+            pen.fill();
+        };
+        dot('surface', 6);
+        cursorLine(pen, x, 0, bottom);
+        dot('accent', 4.5);
     }
 }
 

@@ -45,9 +45,10 @@ export class Shades {
         });
     }
 
-    paint(pen, spans, height) {
+    paint(pen, spans, height, cells) {
+        this.update(cells);
         pen.imageSmoothingEnabled = false;
-        spans.forEach(([left, right], i) => this.made[i] && pen.drawImage(this.picture, i, 0,
+        spans.forEach(([left, right], i) => cells[i] && pen.drawImage(this.picture, i, 0,
             1, this.picture.height, left, 0, right - left, height));
     }
 }

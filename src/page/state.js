@@ -7,9 +7,11 @@ const KEYS = {
     file: 'text', view: 'text', at: 'name', step: 'number', panels: 'list', level: 'text',
     root: 'text', depth: 'number', colour: 'text', open: 'list', filter: 'text',
     sort: 'text', reverse: 'flag', log: 'flag', smooth: 'number', x: 'text', slice: 'text',
+    flat: 'text',
     call: 'number', pass: 'text', hist: 'number', columns: 'text', from: 'number',
-    to: 'number', rank: 'number', runs: 'list', right: 'text', query: 'text',
+    to: 'number', rank: 'number', runs: 'list', logs: 'list', right: 'text', query: 'text',
     expand: 'flag', chart: 'text', tab: 'text', theme: 'text', axis: 'text', clip: 'number',
+    span: 'text',
 };
 /* These belong to one file: another file begins without them. */
 const KEPT = ['view', 'theme', 'colour', 'log', 'axis', 'clip', 'smooth', 'x', 'sort', 'reverse',

@@ -120,3 +120,7 @@ export function share(part, whole) {
 
 /** 3×224×224 */
 export const shape = (dims) => dims.length ? dims.join(TIMES) : 'scalar';
+
+/** Rows of cells as CSV. */
+export const csv = (rows) => rows.map((row) => `${row.map((cell) => /[",\n]/.test(cell) ?
+    `"${cell.replaceAll('"', '""')}"` : cell).join(',')}\n`).join('');

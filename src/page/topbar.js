@@ -18,19 +18,27 @@ export const VERDICTS = {
 
 const pill = (kind, ...content) => el('span', `pill ${kind}`, content);
 
+/** Or null, if it is none. */
+export function verdictPill(verdict) {
+    const [kind, image, word] = VERDICTS[verdict] || [];
+    return word ? pill(`strong ${kind}`, icon(image), word) : null;
+}
+
 /** The state of a file in a few words: live, ended, not connected, or its verdict. */
 export function filePill(file) {
     const step = file.step ?? null, at = step === null ? '' : `, step ${step}`;
     if (connection.status === 'lost') return pill('warn', `\u25cb not connected${at}`);
     if (file.live) return pill('good', `\u25cf live${at || ', no step yet'}`);
     if (file.ended) return pill('', `\u25a0 ended${at}`);
-    const verdict = VERDICTS[file.verdict];
-    return verdict ? pill(`strong ${verdict[0]}`, icon(verdict[1]), verdict[2]) : null;
+    return verdictPill(file.verdict);
 }
+
+/** NaN, exploding, dead */
+export const alarmWord = (kind) => ({nan: 'NaN', inf: 'Inf'})[kind] || kind;
 
 /** The pill of an alarm: filled if something is not finite, outlined for warnings. */
 export const alarmPill = (alarm) => pill(alarm.severity === 'alarm' ? 'alarm' : 'line',
-    icon('alarm'), {nan: 'NaN', inf: 'Inf'}[alarm.kind] || alarm.kind);
+    icon('alarm'), alarmWord(alarm.kind));
 
 function logo() {
     return svgEl('svg', {width: 18, height: 18, viewBox: '0 0 16 16', 'aria-hidden': 'true',
@@ -41,12 +49,15 @@ function logo() {
 }
 
 function fileItems() {
-    return [...files.values()].map((file) => ({text: file.name, icon: 'details',
+    const all = files.size > 1 ? [{text: 'All files', icon: 'table', current: !state.file,
+        run: () => go({file: '', view: ''})}, 'line'] : [];
+    return [...all, ...[...files.values()].map((file) => ({text: file.name, icon: 'details',
         current: file.id === state.file, extra: filePill(file),
         detail: [file.format, file.bytes === undefined || file.bytes === null ? '' :
             bytes(file.bytes), file.loss === undefined || file.loss === null ? '' :
             `loss ${short(file.loss)}`].filter(Boolean).join(', '),
-        run: () => go({file: file.id})}));
+        run: () => go(state.file ? {file: file.id} : {file: file.id, sort: '',
+            reverse: false})}))];
 }
 
 function alarmLine(alarm) {
@@ -171,7 +182,8 @@ export function topbar(views) {
     function update() {
         const file = files.get(state.file), shown = file ? views.filter((one) =>
             one.fits(file)) : [];
-        fileButton.replaceChildren(el('span', 'cut', file ? file.name : 'No file'),
+        fileButton.replaceChildren(el('span', 'cut', file ? file.name : files.size > 1 ?
+            plural(files.size, 'file') : 'No file'),
             icon('down'));
         status.replaceChildren();
         const now = file && filePill(file);

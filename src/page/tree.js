@@ -2,6 +2,7 @@
    stay fluid. */
 
 import {el, emptyState, failure, icon, loading} from './dom.js';
+import {hitsOf} from './find.js';
 import {bind} from './keys.js';
 import {files} from './live.js';
 import {FLAGS, places as placesOf, training} from './model.js';
@@ -9,23 +10,23 @@ import {go, state} from './state.js';
 import {DOTS, TIMES, commas} from './text.js';
 import {TreeRows} from './tree_rows.js';
 
-const ROW = 24, INDENT = 14, MORE = 6; // px, px, rows above and below
-const WHERE = 'Tree';
+export const ROW = 24;
+const INDENT = 14, MORE = 6; // px, rows above and below
 
-function badge(letter) {
+export function badge(letter) {
     return el('span', {class: 'badge', data: {panel: letter}, aria: {label: `panel ${letter}`}},
         letter);
 }
 
-class Tree {
-    constructor(stage) {
-        this.stage = stage;
+/** Also the base of the table. id: of its rows; top: px of what stays above them. */
+export class Tree {
+    constructor(stage, {id = 'row', role = 'tree', label = 'Modules', top = 0} = {}) {
+        Object.assign(this, {stage, id, top, where: label === 'Modules' ? 'Tree' : label});
         this.rows = [];
         this.at = 0; // index of the cursor's row
         this.model = null;
         this.written = null; // `open` of the address, as written from here
-        this.list = el('div', {class: 'rows', role: 'tree', tabIndex: 0,
-            aria: {label: 'Modules'}});
+        this.list = el('div', {class: 'rows', role, tabIndex: 0, aria: {label}});
         this.head = el('div', 'treehead');
         this.space = el('div', {class: 'space', role: 'presentation'});
         this.list.append(this.space);
@@ -43,7 +44,7 @@ class Tree {
         this.stage.replaceChildren(loading(promise, 'Reading the modules'));
         try {
             const model = await promise;
-            if (this.file === file) this.take(model);
+            if (this.file === file) await this.take(model);
         } catch (error) {
             if (this.file === file)
                 this.stage.replaceChildren(failure(error, () => this.load(file)));
@@ -90,8 +91,9 @@ class Tree {
     update() {
         if (!this.model) return;
         const kept = this.rows[this.at]?.place ?? 0;
+        this.hits = state.query ? hitsOf(this.model, state.query) : null;
         this.wanted = new Set([state.at, ...state.panels].map((name) => this.model.find(name)));
-        this.rows = this.folds.visible((place) => this.wanted.has(place) && place > 0);
+        this.rows = this.visible((place) => this.wanted.has(place) && place > 0);
         let at = this.rows.findIndex((row) => row.place === kept);
         for (let up = kept; at < 0 && up >= 0; up = this.model.parent[up])
             at = this.rows.findIndex((row) => row.place === up);
@@ -100,6 +102,8 @@ class Tree {
         this.drawn = '';
         this.draw();
     }
+
+    visible(apart) { return this.folds.visible(apart); }
 
     draw() {
         if (!this.model || !this.list.isConnected) return;
@@ -112,7 +116,7 @@ class Tree {
         const rows = [];
         for (let i = first; i < last; i++) rows.push(this.row(i));
         this.space.replaceChildren(...rows);
-        this.list.setAttribute('aria-activedescendant', `row${this.at}`);
+        this.list.setAttribute('aria-activedescendant', `${this.id}${this.at}`);
     }
 
     mark(i) {
@@ -121,13 +125,13 @@ class Tree {
             title: bad ? 'alarm' : 'warning'}, icon('alarm')) : null;
     }
 
-    value(row) {
-        const {column, model} = this;
+    value(row, column = this.column) {
+        const {model} = this;
         if (!column) return null;
         const run = model.runs.get(row.place), all = run && run.many === row.many;
         const n = all ? column.run_number?.[run.i] : column.number?.[row.place];
         const whole = column.whole ?? 0;
-        const text = all ? model.text(column.run_text[run.i]) : model.cell(column, row.place);
+        const text = model.cell(column, row.place, all && run);
         const part = n > 0 && whole > 0 && row.place > 0 ? n / whole * 46 : 0;
         return el('span', 'value', el('span', null, text || '\u2013'),
             part >= 1 ? el('i', {style: {width: `${part}px`}}) : null);
@@ -136,33 +140,36 @@ class Tree {
     row(i) {
         const row = this.rows[i], {model} = this, {place} = row;
         const full = model.full(place), letter = 'ABCDE'[state.panels.indexOf(full)];
-        const can = row.many > 1 || this.folds.hasChildren(place);
+        const can = !row.flat && (row.many > 1 || this.folds.hasChildren(place));
         const isOpen = row.many === 1 && this.folds.open[place] === 1;
         const is = (flag) => model.has(place, flag);
         const kinds = ['row', state.at === full && row.many === 1 && 'sel',
             i === this.at && 'cursor', is(FLAGS.carries) && 'prop', is(FLAGS.frozen) && 'frozen',
-            is(FLAGS.notCalled) && 'uncalled'];
-        const name = place === 0 ? model.klass(0) || model.name(0) || 'model' :
+            is(FLAGS.notCalled) && 'uncalled', this.hits?.has[place] && 'match'];
+        const name = row.flat ? full : place === 0 ? model.klass(0) || model.name(0) || 'model' :
             row.many > 1 ? `${model.name(place)}${DOTS}${model.name(row.last)}` :
                 model.name(place);
         const klass = place === 0 ? '' : model.klass(place);
-        const element = el('div', {class: kinds.filter(Boolean).join(' '), id: `row${i}`,
-            role: 'treeitem', draggable: true, data: {row: i}, title: full || name,
+        const element = el('div', {class: kinds.filter(Boolean).join(' '), id: `${this.id}${i}`,
+            role: this.list.role === 'tree' ? 'treeitem' : 'row', draggable: true, data: {row: i}, title: full || name,
             aria: {level: row.depth + 1, selected: state.at === full,
                 expanded: can ? isOpen : null}},
-        el('span', 'ch', can ? icon(isOpen ? 'down' : 'right') : null),
-        el('b', 'nm', name),
-        el('span', 'cl', row.many > 1 ? `${row.many} ${TIMES} ${klass}` : klass,
-            is(FLAGS.notCalled) ? ', not called' : null),
-        letter ? badge(letter) : null, this.mark(place), this.value(row));
+        this.cells(row, [el('span', 'ch', can ? icon(isOpen ? 'down' : 'right') : null),
+            el('b', 'nm', name),
+            el('span', 'cl', row.many > 1 ? `${row.many} ${TIMES} ${klass}` : klass,
+                is(FLAGS.notCalled) ? ', not called' : null),
+            letter ? badge(letter) : null, this.mark(place)]));
         element.style.top = `${i * ROW}px`;
-        element.style.paddingLeft = `${10 + INDENT * row.depth}px`;
+        (element.querySelector('.tname') || element).style.paddingLeft =
+            `${10 + INDENT * row.depth}px`;
         element.ondragstart = (event) => {
-            event.dataTransfer.setData('text/plain', full);
-            event.dataTransfer.setData('application/x-torchoscope-place', full);
+            for (const type of ['text/plain', 'application/x-torchoscope-place'])
+                event.dataTransfer.setData(type, full);
         };
         return element;
     }
+
+    cells(row, name) { return [...name, this.value(row)]; }
 
     rowOf(event) {
         const element = event.target.closest('.row');
@@ -177,9 +184,7 @@ class Tree {
         else this.select(i);
     }
 
-    select(i) {
-        go({at: this.model.full(this.rows[i].place)});
-    }
+    select(i) { go({at: this.model.full(this.rows[i].place)}); }
 
     folded() {
         this.update();
@@ -197,7 +202,7 @@ class Tree {
             this.update();
             return;
         }
-        if (!this.folds.hasChildren(row.place)) return;
+        if (row.flat || !this.folds.hasChildren(row.place)) return;
         this.folds.fold('Space', row.place);
         this.folded();
     }
@@ -207,8 +212,8 @@ class Tree {
         this.at = i;
         const top = i * ROW, {scrollTop, clientHeight} = this.list;
         if (clientHeight && top < scrollTop) this.list.scrollTop = top;
-        if (clientHeight && top + ROW > scrollTop + clientHeight)
-            this.list.scrollTop = top + ROW - clientHeight;
+        if (clientHeight && top + ROW > scrollTop + clientHeight - this.top)
+            this.list.scrollTop = top + ROW - clientHeight + this.top;
         this.draw();
         if (!quiet && this.rows[i].many === 1)
             go({at: this.model.full(this.rows[i].place)}, 'replace');
@@ -259,7 +264,7 @@ class Tree {
             [['O'], 'all of this class and all below them', () => fold('O')],
         ];
         return table.map(([keys, what, run]) =>
-            bind({keys, what, run: () => this.model ? run() : false, where: WHERE,
+            bind({keys, what, run: () => this.model ? run() : false, where: this.where,
                 within: this.list}));
     }
 
@@ -268,7 +273,8 @@ class Tree {
         if (changed.has('open') && !(this.written && state.open.join() === this.written.join()) &&
             state.open.length) this.folds.openOnly(state.open);
         if (changed.has('at')) this.reveal();
-        else if (changed.has('panels') || changed.has('open')) this.update();
+        else if (changed.has('panels') || changed.has('open') || changed.has('query'))
+            this.update();
     }
 }
 

@@ -59,14 +59,19 @@ export class TreeRows {
         return list;
     }
 
-    /** The rows: {place, depth, many, last}; many > 1: repeats in one row. */
-    visible(apart = () => false) {
+    /** The rows: {place, depth, many, last}; many > 1: repeats in one row. With
+        compare(a, b) siblings are sorted, and none are one row. */
+    visible(apart = () => false, compare = null) {
         const rows = [], {places} = this;
         const visit = (place, depth, many, last) => {
             rows.push({place, depth, many, last});
             if (many === 1 && this.open[place]) below(place, depth + 1);
         };
         const below = (above, depth) => {
+            if (compare) {
+                for (const at of this.children(above).sort(compare)) visit(at, depth, 1, at);
+                return;
+            }
             for (let at = above + 1; at < places.end[above];) {
                 const run = places.runs.get(at);
                 if (run && this.shown(at) && !this.single.has(at)) {

@@ -42,6 +42,17 @@ static int count_bins(const struct model *model, const struct tensor *tensor,
     return 0;
 }
 
+/* Its value, if it is among the quantiles. */
+static bool known_quantile(const struct numbers *numbers, double at, double *ret_value)
+{
+    for (uint32_t i = 0; i < numbers->n_quantiles; i++)
+        if (numbers->at[i] == at) {
+            *ret_value = numbers->quantiles[i];
+            return true;
+        }
+    return false;
+}
+
 /* Outliers squeeze a histogram into a few bins: the middle 98 % have one of their own. */
 static int count_inner(const struct model *model, const struct tensor *tensor,
                        const struct numbers_wanted *wanted, struct arena *arena,
@@ -53,7 +64,9 @@ static int count_inner(const struct model *model, const struct tensor *tensor,
 
     if (!bins)
         return arena_err(arena, "the histogram", err);
-    if (quantile_exact(model, tensor, ends, range, 2, work, err) < 0)
+    if (!(known_quantile(numbers, ends[0], &range[0]) &&
+          known_quantile(numbers, ends[1], &range[1])) &&
+        quantile_exact(model, tensor, ends, range, 2, work, err) < 0)
         return -1;
     if (!(range[0] < range[1]))
         return 0;

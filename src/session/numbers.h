@@ -26,7 +26,7 @@ struct numbers {
     const uint64_t *bins;         /* n_bins counts of finite values */
     uint32_t n_bins;              /* 0: not requested, or nothing is finite */
     char sha256[65];              /* or "" */
-    const uint64_t *inner;        /* n_bins counts from low to high; NULL: not requested,
+    const uint64_t *inner; /* n_bins counts from low to high; NULL: not requested,
                                      or there is nothing between */
     double inner_low, inner_high;
     const double *mean_abs; /* NULL: not requested, or nothing is finite */

@@ -61,9 +61,9 @@ struct tui {
     bool background; /* compute numbers in threads: there is a terminal */
     struct session *session;
     struct pair *pair;
-    struct files *files;  /* the folder's list that is shown, or NULL */
+    struct files *files;       /* the folder's list that is shown, or NULL */
     struct tui_server *server; /* of :serve; or NULL */
-    struct files *folder; /* the same, also while a file of it is shown, for q */
+    struct files *folder;      /* the same, also while a file of it is shown, for q */
     /* The session below a comparison, to which q goes back; or NULL. */
     struct session *under;
     bool under_ours;       /* close it when done */

@@ -133,6 +133,10 @@ int ask_timeline(struct web_ask *ask, struct json *json, struct err *err);
 int ask_check(struct web_ask *ask, struct json *json, struct err *err);
 int ask_diff(struct web_ask *ask, struct json *json, struct err *err);
 int ask_graph(struct web_ask *ask, struct json *json, struct err *err);
+int ask_training(struct web_ask *ask, struct json *json, struct err *err);
+int ask_modules(struct web_ask *ask, struct json *json, struct err *err);
+int ask_step(struct web_ask *ask, struct json *json, struct err *err);
+int ask_series(struct web_ask *ask, struct json *json, struct err *err);
 int ask_shelf(struct web_ask *ask, struct json *json, struct err *err);
 int ask_news(struct web_ask *ask, struct json *json, struct err *err);
 

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "history/reader.h"
+#include "history/memo.h"
+#include "history/overview.h"
+#include "model/build.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -79,6 +81,88 @@ static void read_series(struct history *history, struct arena *arena, uint32_t m
     }
 }
 
+/* A model with the names of the sample. */
+static const struct model *make_model(void)
+{
+    static const char *const names[] = {"0", "1", "2"};
+    const struct model *model = NULL;
+    struct build build;
+    uint32_t layer;
+
+    if (build_init(&build, "input.scope", 1 << 20, NULL, NULL) < 0)
+        return NULL;
+    build_set_kind(&build, 0, PLACE_MODULE);
+    layer = build_child(&build, 0, PLACE_MODULE, STR("layer"));
+    for (int i = 0; i < 3; i++)
+        build_child(&build, layer, PLACE_MODULE, str_of(names[i]));
+    model = build_finish(&build, NULL);
+    build_release(&build);
+    return model;
+}
+
+/* Modules by column, twice: the second time what was kept is used. */
+static void read_modules(struct history *history, const struct model *model,
+                         struct arena *arena, uint8_t phase)
+{
+    const struct history_steady steady = {
+        .phase = (enum history_phase)phase, .most = 3, .points = true};
+    struct overview *overview = overview_new(history, model);
+    struct history_grid grid;
+    struct overview_table table;
+    struct close_up close;
+
+    for (int i = 0; overview && i < 2; i++) {
+        const struct overview_wanted wanted = {
+            .grid = &grid, .rank = OVERVIEW_ALL_RANKS, .most = i == 0 ? 4 : 0};
+
+        if (history_grid_steady(&grid, history, &steady, arena, NULL) < 0 ||
+            overview_read(overview, &wanted, arena, &table, NULL) < 0)
+            break;
+        fuzz_history_seen += table.n * table.columns + table.unread;
+        if (overview_close_up(overview, &table, phase, table.first_bad,
+                              OVERVIEW_ALL_RANKS, arena, &close, NULL) == 0)
+            fuzz_history_seen += close.n;
+    }
+    overview_free(overview);
+}
+
+/* Series in steady columns, with their shades. */
+static void read_columns(struct history *history, struct arena *arena, uint8_t phase)
+{
+    const struct history_steady steady = {.phase = (enum history_phase)phase,
+                                          .most = 3};
+    const struct history_shading how = {.rows = 4, .clip = 0.01, .axis = AXIS_LOG};
+    struct history_memo *memo = history_memo_new(history);
+    const struct history_point *const *points;
+    struct history_shades shades;
+    struct history_grid grid;
+
+    for (uint32_t i = 0; memo && i < 3; i++)
+        if (history_grid_steady(&grid, history, &steady, arena, NULL) == 0 &&
+            history_memo_points(memo, &grid, i % 2, &points, NULL) == 0 &&
+            history_shades_make(&shades, points, grid.columns, &how, arena, NULL) == 0)
+            fuzz_history_seen += shades.rows + grid.columns;
+    history_memo_free(memo);
+}
+
+/* Packed histograms as the file has them. */
+static void read_as_shown(const uint8_t *data, size_t size, struct arena *arena)
+{
+    struct history *history =
+        history_open_memory(data, size, "input.scope", NULL, NULL);
+    const struct model *model = history ? make_model() : NULL;
+    struct at_step at;
+
+    for (uint8_t phase = 0; model && phase < HISTORY_PHASES; phase++) {
+        read_modules(history, model, arena, phase);
+        read_columns(history, arena, phase);
+    }
+    if (model && at_step_read(history, model, STEP_NEWEST, arena, &at, NULL) == 0)
+        fuzz_history_seen += at.known;
+    model_free(model);
+    history_close(history);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const struct history_codec codec = {.merge = merge};
@@ -106,6 +190,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_history_seen += history_damaged(history);
     }
     history_close(history);
+    read_as_shown(copy, size, &arena);
     arena_release(&arena);
     free(copy);
     return 0;

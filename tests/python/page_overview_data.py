@@ -253,8 +253,10 @@ def serve(port=0):
     server = page_server.Server(port)
     server.files = [dict(RUN)]
     server.newest, server.logged = NEWEST, ("gradient", "ratio", "dead")
+    none = {"columns": 0, "first": [], "last": [], "steps": []}
     server.documents = {
         "rows 1": document,
+        "series 1": {"kind": "series", "columns": none, "series": []},
         "training 1": lambda args: (
             training(made, server.newest) if server.newest else empty("training")
         ),

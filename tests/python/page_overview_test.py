@@ -1,5 +1,6 @@
 """The overview of a training run in a real browser: verdict, heat maps, sorting, keys,
-tooltip, panels, zoom, live steps. Answers are those of page_overview_data.py."""
+tooltip, panels, zoom, live steps. Answers are those of page_overview_data.py; at the end a
+real training that becomes NaN while it is watched."""
 
 import functools
 import unittest
@@ -7,6 +8,9 @@ import unittest
 import browser
 import page_overview_data as data
 import page_server
+from folder import TemporaryFolder
+from page_panels_test import Training
+from serve_test import Server
 
 ROWS = "return [...document.querySelectorAll('.ovtable .row .nm')].map((one) => one.textContent)"
 TREE = ["GPT2LMHeadModel", "transformer", "wte", "wpe", "h", "0\u20266", "7", "ln_1", "attn",
@@ -296,7 +300,8 @@ class Overview(browser.BrowserTest):
         self.browser.requests()
         left = [self.pixel("gradient", 1, share / 10) for share in range(3)]
         self.grow(6010)
-        painted = self.run_js("return document.querySelector('.ovpane canvas').painted")
+        painted = self.run_js("return document.querySelector('.ovpane canvas')"
+                              ".dataset.painted.split(' ').map(Number)")
         self.assertLessEqual(painted[1] - painted[0], 4)
         asked = [one for one in self.browser.requests() if "/modules?" in one]
         self.assertTrue(asked and all("since=" in one for one in asked), asked)
@@ -339,6 +344,38 @@ class Overview(browser.BrowserTest):
         self.wait("document.querySelector('.ovhead .k-ratio').offsetWidth > 40")
         self.assertEqual(self.run_js(
             "return document.querySelector('.ovhead .k-gradient').offsetWidth"), 0)
+
+
+class Live(TemporaryFolder, browser.BrowserTest):
+    def test_a_training_that_becomes_nan(self):
+        training = Training(self.folder)
+        self.addCleanup(training.close)
+        path = training.tell(20)
+        server = Server(path, "--port", 0)
+        self.addCleanup(server.close)
+        self.addCleanup(self.browser.call, "POST", "/url", {"url": "about:blank"})
+        self.browser.size(1440)
+        self.browser.open(server.address)
+        text = "return document.querySelector('{}')?.textContent ?? ''"
+        self.browser.wait("return document.querySelector('.ovtable .row')")
+        self.assertEqual(self.browser.run(text.format(".banner.good")), "Healthy in 20 steps")
+        self.assertIn("bn", self.browser.run(ROWS))
+        self.assertEqual(self.browser.run(text.format(".ovpane .none")), "none in 20 steps")
+        training.tell(30)
+        self.browser.wait("return document.querySelector('.banner.good')?.textContent ==="
+                          " 'Healthy in 50 steps'")
+        self.browser.wait("return document.querySelector('.k-numbers .cap b:last-child')"
+                          ".textContent === '49'")
+        self.assertRegex(self.browser.run(text.format("#ov0 .n-gradient")), r"^\d")
+        training.tell("nan", 3)
+        self.browser.wait("return document.querySelector('.banner.alarm')")
+        self.browser.wait("return document.querySelector('.ovtable .al')")
+        self.assertIn("step 50", self.browser.run(text.format(".banner.alarm")))
+        self.browser.wait("return document.querySelector('#ov0 .n-gradient.bad')")
+        self.assertEqual(self.browser.run(text.format("#ov0 .n-gradient")), "NaN")
+        training.tell("close")
+        self.browser.wait("return document.querySelector('.status').textContent"
+                          ".includes('ended')")
 
 
 if __name__ == "__main__":

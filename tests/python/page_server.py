@@ -212,6 +212,9 @@ class Server(ThreadingHTTPServer):
         self.files = [dict(RUN), dict(FILE), dict(BIG)]
         self.documents = {"rows 1": resnet(), "rows 2": resnet(), "rows 3": large()}
         self.documents["training 1"] = training()
+        none = {"columns": 0, "first": [], "last": [], "steps": []}
+        none = {"phase": "train", "columns": none, "modules": [], "place": []}
+        self.documents |= {"modules 1": none, "step 1": none}
         self.script, self.token, self.down, self.slow = None, "", False, 0
         self.streams, self.changed = True, threading.Event()
         self.url = f"http://localhost:{self.server_address[1]}/"

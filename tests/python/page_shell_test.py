@@ -18,6 +18,8 @@ class Shell(browser.BrowserTest):
         self.browser.size(1440)
 
     def open(self, fragment="", query=""):
+        if fragment and "view=" not in fragment:
+            fragment += "&view=details"  # which has the tree beside it
         self.browser.open(self.server.url + query, fragment)
 
     def names(self):
@@ -65,10 +67,12 @@ class Shell(browser.BrowserTest):
         self.wait_selected(CONV)
         self.browser.run("history.forward()")
         self.wait_selected("conv1")
+        self.silence()  # no series for the panel
 
     def test_the_address_names_file_and_view(self):
+        self.server.files = self.server.files[:1]
         self.open()
-        self.assertEqual(self.hash(), "#file=1&view=details")
+        self.assertEqual(self.hash(), "#file=1&view=overview")
 
     def test_fold_keys(self):
         self.open("#file=1")
@@ -133,7 +137,7 @@ class Shell(browser.BrowserTest):
     def test_new_steps_arrive(self):
         self.open("#file=1")
         self.browser.wait("return document.querySelector('.stack b')")
-        columns = self.server.documents["training 1"]["phases"][0]["scalar_columns"]
+        columns = self.server.documents["training 1"]["phases"][0]["columns"]
         columns["last"][-1] = 12500
         self.server.change(0, newest_step=12500)
         self.browser.wait("return document.querySelector('.stack b').textContent ==="
@@ -163,7 +167,7 @@ class Shell(browser.BrowserTest):
         self.assertIsNone(self.text(".scrub"))
         self.click(".file")
         self.browser.press("Escape")
-        self.assertIsNone(self.text(".menu"))
+        self.assertIsNone(self.text(".menu:not(.found)"))
 
     def test_alarms(self):
         self.open("#file=1")
@@ -204,6 +208,7 @@ class Shell(browser.BrowserTest):
 
     def test_a_token_that_is_missing(self):
         self.server.token = "secret"
+        self.server.files = self.server.files[:1]
         self.open()
         self.assertIn("needs its token", self.text(".empty"))
         self.silence()

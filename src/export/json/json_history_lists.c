@@ -45,9 +45,6 @@ static void put_alarm(struct history_writing *self, const struct history_alarm *
 
     json_object(json, NULL);
     json_u64(json, "step", alarm->step);
-    json_u64(json, "time_ms", alarm->wall_ns / 1000000);
-    if (history_ranks_of(self->history))
-        json_u64(json, "rank", alarm->rank);
     json_text(json, "severity", severities[alarm->severity % 3]);
     history_writing_text(self, "kind", alarm->kind);
     history_writing_text(self, "name", alarm->name);
@@ -56,6 +53,9 @@ static void put_alarm(struct history_writing *self, const struct history_alarm *
     if (alarm->line.len > 0)
         history_writing_text(self, "line", alarm->line);
     history_writing_text(self, "text", alarm->text);
+    json_u64(json, "time_ms", alarm->wall_ns / 1000000);
+    if (history_ranks_of(self->history))
+        json_u64(json, "rank", alarm->rank);
     json_object_end(json);
 }
 

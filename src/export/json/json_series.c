@@ -27,10 +27,10 @@ struct series_writing {
 static uint8_t order_of(uint8_t kind)
 {
     static const uint8_t orders[HISTORY_KINDS] = {
-        [HISTORY_INPUT] = 0,       [HISTORY_GRAD_INPUT] = 1,
-        [HISTORY_OUTPUT] = 3,      [HISTORY_GRAD_OUTPUT] = 4,
-        [HISTORY_PARAM] = 6,       [HISTORY_GRAD_PARAM] = 7,
-        [HISTORY_UPDATE] = 8,      [HISTORY_GRAD_INPUT_NORM] = 2,
+        [HISTORY_INPUT] = 0,           [HISTORY_GRAD_INPUT] = 1,
+        [HISTORY_OUTPUT] = 3,          [HISTORY_GRAD_OUTPUT] = 4,
+        [HISTORY_PARAM] = 6,           [HISTORY_GRAD_PARAM] = 7,
+        [HISTORY_UPDATE] = 8,          [HISTORY_GRAD_INPUT_NORM] = 2,
         [HISTORY_GRAD_OUTPUT_NORM] = 5};
 
     return orders[kind];
@@ -76,8 +76,8 @@ static int list_series(struct series_writing *self)
         uint32_t place = at_step_place(writing->history, writing->model, series);
 
         if (place != NO_PLACE && is_wanted(self, place, series->phase))
-            self->list[self->n++] = (struct listed_series){
-                i, place, order_of(series->kind), series->call};
+            self->list[self->n++] =
+                (struct listed_series){i, place, order_of(series->kind), series->call};
     }
     if (self->n > 1)
         qsort(self->list, self->n, sizeof *self->list, by_place);
@@ -226,12 +226,12 @@ static int put_series(struct series_writing *self, const struct listed_series *l
 static int make_grids(struct series_writing *self)
 {
     struct history_writing *writing = &self->writing;
-    struct history_steady steady = {
-        .phase = self->wanted->eval ? HISTORY_EVAL : HISTORY_TRAIN,
-        .from = self->wanted->from,
-        .to = self->wanted->to,
-        .most = self->wanted->columns,
-        .points = true};
+    struct history_steady steady = {.phase = self->wanted->eval ? HISTORY_EVAL
+                                                                : HISTORY_TRAIN,
+                                    .from = self->wanted->from,
+                                    .to = self->wanted->to,
+                                    .most = self->wanted->columns,
+                                    .points = true};
     uint64_t rows;
 
     writing->phase = (uint8_t)steady.phase;

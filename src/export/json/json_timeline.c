@@ -106,7 +106,7 @@ static void put_times(struct timeline_writing *w)
     const struct timeline *t = &w->timeline;
     uint64_t before = 0;
 
-    json_column(w->json, "after");
+    json_column(w->json, "after_ns");
     for (uint32_t i = 0; i < t->n; i++) {
         json_i64(w->json, NULL, (int64_t)(t->boxes[i].start - before));
         before = t->boxes[i].start;
@@ -116,7 +116,7 @@ static void put_times(struct timeline_writing *w)
     for (uint32_t i = 0; i < t->n; i++)
         json_u64(w->json, NULL, t->boxes[i].ns);
     json_array_end(w->json);
-    json_column(w->json, "own");
+    json_column(w->json, "own_ns");
     for (uint32_t i = 0; i < t->n; i++)
         if (t->boxes[i].kind != TIMELINE_OP)
             json_u64(w->json, NULL, t->boxes[i].own);

@@ -130,7 +130,7 @@ static void put_curve(struct timeline_writing *w, const struct memory_use *memor
                       const uint64_t *start, const uint32_t *points, uint32_t n)
 {
     json_object(w->json, "memory");
-    json_column(w->json, "at");
+    json_column(w->json, "at_ns");
     for (uint32_t i = 0; i < n; i++)
         json_u64(w->json, NULL, start[points[i] - w->timeline.first_op]);
     json_array_end(w->json);
@@ -304,11 +304,11 @@ static void put_numbers(struct timeline_writing *w,
     for (uint32_t i = 0; i < n; i++)
         json_u64(w->json, NULL, timeline_writing_family(w, places->at[i].place));
     json_array_end(w->json);
-    json_column(w->json, "forward");
+    json_column(w->json, "forward_ns");
     for (uint32_t i = 0; i < n; i++)
         json_u64(w->json, NULL, places->at[i].forward);
     json_array_end(w->json);
-    json_column(w->json, "backward");
+    json_column(w->json, "backward_ns");
     for (uint32_t i = 0; i < n; i++)
         if (places->at[i].has_backward)
             json_u64(w->json, NULL, places->at[i].backward);
@@ -335,7 +335,7 @@ int timeline_writing_modules(struct timeline_writing *w)
     json_object(w->json, "modules");
     json_u64(w->json, "n", n);
     json_u64(w->json, "left_out", places.n - n);
-    json_u64(w->json, "whole", whole_of(w));
+    json_u64(w->json, "whole_ns", whole_of(w));
     put_texts(w, &places, n);
     put_numbers(w, &places, n);
     json_object_end(w->json);

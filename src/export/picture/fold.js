@@ -73,8 +73,13 @@ function toggleMany(list) {
 
 const withBelow = (list) => list.flatMap((b) => [b, ...groupsIn(b)]);
 
-const toggleAll = () => toggleMany(groupsIn(scene.root));
 const allOpen = () => groupsIn(scene.root).every(isOpen);
+
+function toggleAll() {
+    const list = groupsIn(scene.root);
+    if (list.some((i) => box.hidden[i])) options.onMore?.(['*']);
+    else toggleMany(list);
+}
 
 /** Groups beside the current one. */
 function siblings() {

@@ -11,7 +11,8 @@
        the full name of its module, or that of the module around it
      onDrag(name),         boxes can be dragged elsewhere, as text
        onIn(box), onUp(),    true: someone else shows what is inside
-       onMore(ids),          the data has not what is inside these groups: ask, update()
+       onMore(ids),          the data has not what is inside these groups ('*': all): ask,
+                           then update(data, ids)
        onRoot(), onScene(), onPress(), onChange(): something else is shown
    }); */
 
@@ -169,7 +170,7 @@ function listenToAll() {
     listen(matchMedia('(prefers-color-scheme:dark)'), 'change', themeChanged);
     listen(window, 'beforeprint', () => printGraph(true));
     listen(window, 'afterprint', () => printGraph(false));
-    listen(ending.signal, 'abort', () => {
+    ending.signal.addEventListener('abort', () => {
         sizes.disconnect();
         themes.disconnect();
     });
@@ -188,6 +189,7 @@ function update(given, more = []) {
     const byId = new Map(data.ids.map((id, i) => [id, i]));
     const find = (id) => byId.get(id) ?? NONE;
     for (const [id, open] of before) if (same && find(id) > 0) opened[find(id)] = open;
+    if (more.includes('*')) opened.fill(1);
     [current, selected] = ids.map((id) => (same && id ? find(id) : NONE));
     arrange(same ? Math.max(0, find(ids[2])) : 0);
     setColour(colours);

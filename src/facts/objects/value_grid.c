@@ -1,4 +1,4 @@
-#include "facts/value_grid.h"
+#include "facts/objects/value_grid.h"
 
 #include <math.h>
 

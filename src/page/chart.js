@@ -1,0 +1,195 @@
+/* chart.js - one chart of lines: painted on a canvas or as SVG, in full or from a place on. */
+
+import {cursorLine, hatched, triangle} from './axis.js';
+import {token} from './draw.js';
+import {pointAt} from './lines.js';
+
+const FONT = 'Arial,"Liberation Sans",Arimo,Helvetica,sans-serif';
+const DASHES = {A: [], B: [9, 4], C: [2, 3], D: [9, 3, 2, 3], E: [4, 3]};
+export const colour = (letter) => token(`p-${letter.toLowerCase()}`);
+export const dashes = (letter) => DASHES[letter];
+
+/** Where the lines of a chart are: big ones have more room for words. */
+export function frame(width, height, big, top = 5) {
+    const left = 48, right = width - (big ? 40 : 30), bottom = height - (big ? 40 : 33);
+    return {left, right, top, bottom, big, width: right - left, height: bottom - top};
+}
+
+/** Makes x and y of a frame, for values. */
+export function scales(box, {span, range}) {
+    const {low, high, t} = range;
+    return {x: (at) => box.left + (at - span.first) / (span.end - span.first || 1) * box.width,
+        y: (one) => box.bottom - (t(one) - low) / (high - low) * box.height,
+        at: (x) => span.first + (x - box.left) / box.width * (span.end - span.first)};
+}
+
+function text(pen, words, x, y, {align = 'left', name = 'text2', bold} = {}) {
+    pen.font = `${bold ? 'bold ' : ''}11px ${FONT}`;
+    pen.textAlign = align;
+    pen.fillStyle = token(name);
+    pen.fillText(words, x, y);
+}
+
+function rule(pen, x, y, width, height, name) {
+    pen.fillStyle = token(name);
+    pen.fillRect(Math.round(x), Math.round(y), width, height);
+}
+
+/** One polyline; values may be the raw ones, then with what was merged. */
+function line(pen, points, values, {x, y}, raw) {
+    pen.beginPath();
+    values.forEach((value, i) => {
+        const at = x(points.x[i]), {low, high} = points;
+        pen[points.cut[i] ? 'moveTo' : 'lineTo'](at, y(value));
+        if (raw && high[i] > low[i]) for (const edge of [low[i], high[i]])
+            pen.lineTo(at, y(edge));
+    });
+    pen.stroke();
+    values.forEach((value, i) => { // alone between two stops
+        if (points.cut[i] && (points.cut[i + 1] ?? true))
+            pen.fillRect(x(points.x[i]) - 1, y(value) - 1, 2, 2);
+    });
+}
+
+function paintLines(pen, box, {lines, width}, scale) {
+    const stroke = (one, style, wide, alpha, dash = []) => {
+        pen.strokeStyle = pen.fillStyle = style;
+        pen.globalAlpha = alpha;
+        pen.lineWidth = wide;
+        pen.setLineDash(dash);
+        line(pen, one.points, one.smooth, scale);
+    };
+    pen.lineJoin = 'round';
+    for (const {points} of width ? [...lines].reverse() : []) {
+        pen.strokeStyle = pen.fillStyle = colour(points.run.letter);
+        pen.lineWidth = 1;
+        pen.globalAlpha = .5;
+        line(pen, points, points.y, scale, true);
+    }
+    for (const one of [...lines].reverse()) {
+        const {letter} = one.points.run, wide = box.big ? 2 : 1.8;
+        if (width) stroke(one, token('surface'), wide + 1.4, .6);
+        stroke(one, colour(letter), width ? wide : 1.3, 1, dashes(letter));
+    }
+    pen.globalAlpha = 1;
+    pen.setLineDash([]);
+}
+
+/** The letter of each run at the end of its line, beside the others. */
+function paintLetters(pen, box, {lines, span}, {x, y}) {
+    const placed = [];
+    for (const one of lines) {
+        const {points: {run: {letter}, bad, x: xs}, smooth} = one, last = xs.length - 1;
+        if (last < 0) continue;
+        const end = bad.length && bad.at(-1)[0] >= xs[last] ? bad.at(-1)[1] : xs[last];
+        const left = Math.min(box.right, x(end)) + 6;
+        const inside = (at) => Math.max(box.top + 8, Math.min(box.bottom - 8, at));
+        let at = inside(y(smooth[last]));
+        const others = lines.filter((other) => other !== one).flatMap((other) => {
+            const i = pointAt(other.points, (left + 8 - box.left) / box.width *
+                (span.end - span.first) + span.first);
+            return i >= 0 ? [y(other.smooth[i])] : [];
+        });
+        for (const other of [...others, ...placed.filter((was) => Math.abs(was.left - left) < 18)
+            .map((was) => was.at)])
+            if (Math.abs(at - other) < 13) at = inside(other + (at < other ? -14 : 14));
+        placed.push({left, at});
+        rule(pen, left - 1, at - 9, 18, 18, 'surface');
+        pen.fillStyle = colour(letter);
+        pen.fillRect(Math.round(left), Math.round(at - 8), 16, 16);
+        text(pen, letter, Math.round(left) + 8, Math.round(at) + 4, {align: 'center',
+            name: 'on-accent', bold: true});
+    }
+}
+
+/** Triangles under the axis; words in big charts where they have room. */
+function paintAlarms(pen, box, alarms, {x}) {
+    const taken = alarms.map((one) => [x(one.x) - 7, x(one.x) + 7]);
+    const free = (from, to) => from > 0 && to < box.right + 40 &&
+        !taken.some(([a, b]) => a < to && b > from);
+    [...alarms].reverse().forEach((one) =>
+        triangle(pen, x(one.x), box.bottom + 3, one.bad));
+    for (const {x: place, bad, words} of box.big ? alarms : []) {
+        const at = x(place), wide = words.length * 6.4;
+        const right = free(at + 8, at + 10 + wide), from = right ? at + 9 : at - 9 - wide;
+        if (!right && !free(from, at - 8)) continue;
+        taken.push([from, from + wide]);
+        text(pen, words, right ? from : at - 9, box.bottom + 13, {bold: true, name: bad ?
+            'alarm' : 'warn', align: right ? 'left' : 'right'});
+    }
+}
+
+/** chart: {lines: [{points, smooth}], range, span: {first, end, ticks}, axis, alarms,
+    width}. from: only what is right of it. */
+export function paintChart(pen, box, chart, from = 0) {
+    const scale = scales(box, chart), {x, y} = scale, {range, span} = chart;
+    pen.save();
+    if (from) {
+        pen.beginPath();
+        pen.rect(from, 0, box.right + 60 - from, box.bottom + 60);
+        pen.clip();
+        pen.clearRect(from, 0, box.right + 60 - from, box.bottom + 60);
+    }
+    for (const [at, words] of range.ticks) {
+        const top = box.bottom - (at - range.low) / (range.high - range.low) * box.height;
+        rule(pen, box.left, top, box.width, 1, 'line');
+        text(pen, words, box.left - 6, top + 4, {align: 'right'});
+    }
+    pen.save();
+    pen.beginPath();
+    pen.rect(box.left, box.top, box.width, box.height);
+    pen.clip();
+    for (const {points} of chart.lines)
+        for (const [begin, end] of points.bad)
+            hatched(pen, x(begin), box.top, Math.max(2, x(Math.min(end, span.end)) - x(begin)),
+                box.height);
+    paintLines(pen, box, chart, scale);
+    pen.restore();
+    rule(pen, box.left, box.bottom, box.width, 1, 'line2');
+    const below = box.bottom + (box.big ? 31 : 26);
+    for (const [at, words] of span.ticks(box.width)) {
+        rule(pen, x(at), box.bottom, 1, 4, 'line2');
+        text(pen, words, x(at), below, {align: 'center'});
+    }
+    if (box.big) text(pen, chart.axis, box.left - 10, below, {align: 'right', name: 'text3'});
+    paintAlarms(pen, box, chart.alarms, {x, y});
+    paintLetters(pen, box, chart, scale);
+    pen.restore();
+}
+
+/** The cursor of all views and the readout, on a layer of their own. */
+export function paintOver(pen, box, chart, cursor, at) {
+    const {x, y} = scales(box, chart), inside = (one) => one !== null &&
+        one >= chart.span.first && one <= chart.span.end;
+    if (inside(cursor)) cursorLine(pen, x(cursor), box.top - 3, box.bottom);
+    if (!inside(at)) return;
+    const left = Math.round(x(at)) + .5;
+    pen.strokeStyle = token('text');
+    pen.lineWidth = 1;
+    pen.setLineDash([2, 2]);
+    pen.beginPath();
+    pen.moveTo(left, box.top);
+    pen.lineTo(left, box.bottom);
+    pen.stroke();
+    pen.setLineDash([]);
+    for (const {points, smooth} of [...chart.lines].reverse()) {
+        const i = pointAt(points, at), top = i >= 0 ? y(smooth[i]) : -1;
+        if (!(top >= box.top && top <= box.bottom)) continue;
+        pen.beginPath();
+        pen.arc(Math.abs(x(points.x[i]) - left) < 2 ? left : x(points.x[i]), top, box.big ? 4 : 3.5, 0, 7);
+        pen.fillStyle = colour(points.run.letter);
+        pen.strokeStyle = token('surface');
+        pen.lineWidth = 1.5;
+        pen.fill();
+        pen.stroke();
+    }
+}
+
+/** The title of an exported chart. */
+export function paintTitle(pen, title, note, width) {
+    pen.font = `bold 13px ${FONT}`;
+    pen.textAlign = 'left';
+    pen.fillStyle = token('text');
+    pen.fillText(title, 12, 20);
+    text(pen, note, width - 12, 20, {align: 'right'});
+}

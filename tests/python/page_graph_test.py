@@ -1,0 +1,381 @@
+"""The graph of the page: a real server, real recordings, mouse and keys in Chromium."""
+
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+from xml.etree import ElementTree
+
+import torch
+from torch import nn
+
+import browser
+import graph_pages
+import torchoscope
+from serve_test import Server
+
+torch.set_num_threads(1)
+
+NODE = ".gr .node[data-id=\"{0}\"], .gr .title[data-id=\"{0}\"]"
+
+
+class Listed(nn.Module):
+    """Blocks in a list, which is never called; the same module twice."""
+
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.ModuleList([graph_pages.Block(4, 4), graph_pages.Block(4, 6)])
+        self.again = nn.Sequential(nn.Tanh(), nn.Linear(6, 6), nn.ReLU())
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = block(x)
+        return self.again(self.again(x.mean((2, 3))))
+
+
+class Log(nn.Module):
+    def forward(self, x):
+        return torch.log(x)
+
+
+class Bad(nn.Module):
+    """The logarithm of negative numbers, and what is made of it."""
+
+    def __init__(self):
+        super().__init__()
+        self.log, self.conv = Log(), nn.Conv2d(4, 4, 1)
+
+    def forward(self, x):
+        return self.conv(self.log(x).relu())
+
+
+class Wide(nn.Module):
+    """More operations than the first answer contains."""
+
+    def __init__(self):
+        super().__init__()
+        self.parts = nn.Sequential(*[graph_pages.Part(i) for i in range(130)])
+
+    def forward(self, x):
+        return self.parts(x)
+
+
+def record(folder):
+    torch.manual_seed(0)
+    image = torch.randn(2, 4, 8, 8)
+    torchoscope.trace(Listed(), image).save(folder / "listed.scope")
+    torchoscope.trace(Bad(), image).save(folder / "nan.scope")
+    wide = torchoscope.trace(Wide(), torch.randn(2, 3), backward=False)
+    wide.save(folder / "wide.scope")
+
+
+class PageGraph(browser.BrowserTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = Path(folder.name)
+        record(cls.folder)
+        files = sorted(cls.folder.glob("*.scope"))
+        cls.server = Server(*files)
+        cls.addClassCleanup(cls.server.close)
+
+    def setUp(self):
+        super().setUp()
+        self.browser.size(1440)
+        self.browser.prefer("light", "reduce")
+
+    def open(self, name="listed", more=""):
+        address = f"{self.server.address}#file={name}.scope&view=graph{more}"
+        self.browser.call("POST", "/url", {"url": "about:blank"})
+        self.browser.call("POST", "/url", {"url": address})
+        self.browser.wait("return document.querySelector('.gr svg.graph .node') !== null")
+
+    def js(self, script, *arguments):
+        return self.browser.run(script, *arguments)
+
+    def hash(self):
+        return self.js(
+            "return Object.fromEntries(new URLSearchParams(location.hash.slice(1)))"
+        )
+
+    def wait_hash(self, name, value):
+        self.browser.wait(
+            "return (new URLSearchParams(location.hash.slice(1)).get("
+            f"{name!r}) ?? '') === {value!r}"
+        )
+
+    def shown(self):
+        return self.js(
+            "return [...document.querySelectorAll('.gr .node')].map(e => e.dataset.id)"
+        )
+
+    def wait_shown(self, box):
+        self.browser.wait(f"return document.querySelector('{NODE.format(box)}') !== null")
+
+    def place(self, box, x=0.6):
+        """Where it is on the screen, once it does not move any more."""
+        self.wait_shown(box)
+        left, top, wide, high = self.js(
+            "const r = document.querySelector(arguments[0]).getBoundingClientRect();"
+            "return [r.left, r.top, r.width, r.height]",
+            NODE.format(box),
+        )
+        return left + wide * x, top + min(12, high / 2)
+
+    def click(self, box, times=1, x=0.6):
+        self.browser.mouse(("move", *self.place(box, x)))
+        self.browser.click(*self.place(box, x), times=times)
+
+    def text(self, selector):
+        return self.js("return document.querySelector(arguments[0])?.textContent", selector)
+
+    def texts(self, box):
+        """What is drawn in a box."""
+        return self.js(
+            "return [...document.querySelectorAll(arguments[0] + ' text')]"
+            ".map(e => e.textContent)",
+            f'.gr .node[data-id="{box}"]',
+        )
+
+    def selected(self):
+        """The box that the ring is around."""
+        self.browser.wait("return document.querySelector('.gr .ring.selected') !== null")
+        return self.js(
+            "const ring = document.querySelector('.gr .ring.selected')"
+            ".getBoundingClientRect();"
+            "const all = [...document.querySelectorAll('.gr .node,.gr .title')];"
+            "return all.find(e => {const r = e.getBoundingClientRect();"
+            "return Math.abs(r.left - ring.left) < 5 && Math.abs(r.top - ring.top) < 5})"
+            "?.dataset.id"
+        )
+
+    # --- selecting, going in, going up
+
+    def test_a_click_selects_in_graph_tree_and_address(self):
+        self.open()
+        self.click("blocks.0.conv2")
+        self.wait_hash("at", "blocks.0.conv2")
+        self.assertEqual(self.selected(), "blocks.0.conv2")
+        self.browser.wait(
+            "return document.querySelector('.row.sel')?.title === 'blocks.0.conv2'"
+        )
+        self.js("document.querySelector('.row[title=\"blocks.0.conv1\"]').click()")
+        self.wait_hash("at", "blocks.0.conv1")
+        self.browser.wait(
+            "return document.querySelector('.gr .ring.selected') !== null"
+        )
+        self.assertEqual(self.selected(), "blocks.0.conv1")
+        self.js("history.back()")
+        self.wait_hash("at", "blocks.0.conv2")
+        self.assertEqual(self.selected(), "blocks.0.conv2")
+
+    def test_double_click_goes_in_and_the_path_leads_back(self):
+        self.open(more="&depth=0")
+        self.click("blocks.1", times=2)
+        self.wait_hash("root", "blocks.1")
+        self.wait_shown("blocks.1.conv1")
+        self.wait_shown("in:x")
+        self.assertEqual(self.text(".crumbs b"), "1")
+        self.js("document.querySelectorAll('.crumbs button')[0].click()")
+        self.wait_hash("root", "")
+        self.wait_shown("blocks.0")
+
+    def test_backspace_passes_by_a_list_that_is_never_called(self):
+        self.open(more="&root=blocks.1")
+        self.wait_shown("blocks.1.conv1")
+        self.js("document.querySelector('.gr').focus()")
+        self.browser.press("Backspace")
+        self.wait_hash("root", "")
+        self.wait_shown("blocks.0.conv1")
+        log = self.browser.log()  # the question about the list was refused
+        self.assertTrue(all("404" in one for one in log), log)
+
+    def test_keys_alone_walk_select_and_go_in(self):
+        self.open(more="&depth=0")
+        self.js("document.querySelector('.gr').focus()")
+        self.browser.press("Down", "Down")
+        self.wait_hash("at", "blocks.0")
+        before = self.js("return history.length")
+        self.browser.press("Down")
+        self.wait_hash("at", "blocks.1")
+        self.assertEqual(self.js("return history.length"), before)
+        label = self.js(
+            "const id = document.querySelector('.gr').getAttribute("
+            "'aria-activedescendant');"
+            "return document.getElementById(id).getAttribute('aria-label')"
+        )
+        self.assertRegex(label, "^blocks.1 Block.*folded$")
+        self.browser.press("z")
+        self.wait_shown("blocks.1.conv1")
+        self.browser.press("z", "Enter")
+        self.wait_hash("root", "blocks.1")
+
+    def test_calls_of_one_module_are_apart(self):
+        self.browser.size(1440, 3000)
+        self.open(more="&level=ops&depth=3&expand=1&at=again.0")
+        self.wait_shown("again.1#2")
+        self.assertIn("1/2", self.texts("again.1"))
+        self.assertIn("2/2", self.texts("again.1#2"))
+        self.click("again.1#2")
+        self.wait_hash("at", "again.1")
+        self.assertEqual(self.selected(), "again.1#2")
+
+    # --- bar
+
+    def test_operations_and_colours(self):
+        self.open()
+        kinds = "return new Set([...document.querySelectorAll('.gr .node')].map("
+        kinds += "e => e.dataset.kind)).has('op')"
+        self.js("[...document.querySelectorAll('.seg button')][1].click()")
+        self.wait_hash("level", "ops")
+        self.browser.wait(kinds)
+        fill = "return document.querySelector('.gr .node.module').style"
+        fill += ".getPropertyValue('--fill')"
+        self.assertRegex(self.js(fill), r"--(t-|sunken)")
+        self.js("document.querySelector('.viewbar > .btn').click()")
+        self.js(
+            "[...document.querySelectorAll('[role=menuitem]')].find("
+            "e => e.textContent === 'parameters').click()"
+        )
+        self.wait_hash("colour", "params")
+        self.browser.wait(f"{fill}.includes('heat')")
+        self.assertIn("parameters", self.text(".gr-legend"))
+        self.assertIn("parameters", self.text(".viewbar > .btn"))
+
+    def test_a_tooltip_tells_arguments_as_key_and_value(self):
+        self.open()
+        self.browser.mouse(("move", *self.place("blocks.0.conv1")), ("pause", 300))
+        self.browser.wait("return document.querySelector('.gr .tip:not([hidden])')")
+        rows = self.js(
+            "return [...document.querySelectorAll('.gr .tip dt')].map("
+            "e => [e.textContent, e.nextSibling.textContent])"
+        )
+        self.assertIn(["in", "2\u00d74\u00d78\u00d78 float32"], rows)
+        self.assertEqual(rows.count(["\u2013", "4"]), 2)
+        self.assertIn(["kernel_size", "3\u00d73"], rows)
+        self.assertNotIn("dilation", dict(rows))
+        self.assertEqual(dict(rows)["parameters"], "148")
+        self.assertRegex(dict(rows)["forward"], "of forward$")
+        self.assertRegex(dict(rows)["backward"], "of backward$")
+        self.browser.press("Escape")
+
+    # --- marks
+
+    def test_panels_have_letters_and_boxes_can_be_dragged_there(self):
+        self.open(more="&panels=blocks.0.conv1&panels=blocks.0.conv2")
+        letters = "return [...document.querySelectorAll('.gr .letter text')].map("
+        letters += "e => e.textContent).sort().join('')"
+        self.browser.wait(f"{letters} === 'AB'")
+        self.browser.mouse(("move", *self.place("blocks.0.conv2")))
+        self.browser.wait("return document.querySelector('.gr .handle:not([hidden])')")
+        data = self.js(
+            "const event = new DragEvent('dragstart', {bubbles: true,"
+            "dataTransfer: new DataTransfer()});"
+            "document.querySelector('.gr .handle').dispatchEvent(event);"
+            "return event.dataTransfer.getData('text/plain')"
+        )
+        self.assertEqual(data, "blocks.0.conv2")
+
+    def test_what_is_not_finite_is_marked(self):
+        self.open("nan")
+        pill = "document.querySelector('.gr .alarm text')?.textContent"
+        self.browser.wait(f"return {pill} === 'NaN'")
+        self.assertIn("carries NaN", self.text(".gr-legend"))
+
+    # --- large ones
+
+    def test_what_the_first_answer_leaves_out_is_asked_for(self):
+        first = self.server.ask("api/graph?file=wide.scope&level=ops")
+        whole = self.server.ask("api/graph?file=wide.scope&level=ops&inside=*")
+        self.assertLess(len(first.text), len(whole.text) * 0.9)
+        self.open("wide", "&level=ops")
+        self.js("document.querySelector('.gr').focus()")
+        asked = "return performance.getEntriesByType('resource').filter("
+        asked += "e => e.name.includes('inside=')).length"
+        self.browser.press("Z")
+        self.browser.wait(asked)
+        self.browser.wait("return document.querySelector('.gr.painted') !== null")
+        self.browser.press("Z")
+        self.browser.wait("return document.querySelector('.gr.painted') === null")
+
+    # --- the view as a part of the page
+
+    def test_it_can_be_left_and_opened_again(self):
+        self.open()
+        for _ in range(2):
+            self.js("[...document.querySelectorAll('.tabs .btn')].find("
+                    "e => e.textContent === 'Details').click()")
+            self.browser.wait("return document.querySelector('.gr') === null")
+            self.js("dispatchEvent(new Event('beforeprint'));"
+                    "dispatchEvent(new Event('afterprint'));"
+                    "document.documentElement.dataset.theme = 'dark';"
+                    "delete document.documentElement.dataset.theme;"
+                    "dispatchEvent(new Event('resize'))")
+            self.js("history.back()")
+            self.wait_shown("blocks.0.conv1")
+        self.js("document.querySelector('.gr').focus()")
+        self.browser.press("Down", "Down")
+        self.assertEqual(self.js("return document.querySelectorAll('.gr').length"), 1)
+        self.browser.wait("return document.querySelector('.gr .ring.focus') !== null")
+
+    def test_no_name_leaks(self):
+        self.open()
+        leaked = self.js(
+            "return ['scene', 'view', 'box', 'mountGraph', 'paint', 'stage', 'net']"
+            ".filter(name => name in globalThis)"
+        )
+        self.assertEqual(leaked, [])
+
+    def test_what_is_shown_is_exported_with_literal_colours(self):
+        self.open()
+        self.js(
+            "window.kept = []; const make = URL.createObjectURL;"
+            "URL.createObjectURL = (blob) => {kept.push(blob); return make(blob)};"
+            "HTMLAnchorElement.prototype.click = () => {}"
+        )
+        self.js("document.querySelector('[aria-label=Export]').click()")
+        self.js("[...document.querySelectorAll('[role=menuitem]')].find("
+                "e => e.textContent.startsWith('SVG')).click()")
+        self.browser.wait("return kept.length > 0")
+        svg = self.browser.call("POST", "/execute/async", {
+            "script": "kept[0].text().then(arguments[0])", "args": []})
+        root = ElementTree.fromstring(svg)
+        self.assertTrue(root.tag.endswith("svg"))
+        self.assertNotIn("var(", svg)
+        self.assertNotIn("style=", svg)
+        self.assertIn("blocks.0.conv1", svg)
+        path = self.folder / "out.svg"
+        path.write_text(svg)
+        done = subprocess.run(["xmllint", "--noout", path], capture_output=True) \
+            if Path("/usr/bin/xmllint").exists() else None
+        self.assertFalse(done and done.returncode)
+
+    def test_two_networks_are_one_diagram(self):
+        both = self.server.document("api/graph?file=nan.scope&old=listed.scope")
+        self.assertIn("\u2192", both["facts"])
+        answer = self.server.ask("api/graph?file=nan.scope&old=nan.scope")
+        self.assertEqual(answer.status, 400)
+        for wrong in ("level=x", "root=nothing", "depth=-1", "call=x", "old=no"):
+            self.assertIn(
+                self.server.ask(f"api/graph?file=nan.scope&{wrong}").status, (400, 404)
+            )
+
+    def test_dark_and_on_a_phone(self):
+        self.browser.prefer("dark", "reduce")
+        self.browser.size(390, 844)
+        self.open(more="&root=blocks.0")
+        ground = "return getComputedStyle(document.querySelector('.gr').closest('.stage'))"
+        self.assertEqual(self.js(f"{ground}.backgroundColor"), "rgb(24, 27, 32)")
+        self.assertEqual(self.js("return document.documentElement.scrollWidth"), 390)
+        small = self.js(
+            "return [...document.querySelectorAll('.gr .zoom .btn')].filter(e => {"
+            "const r = e.getBoundingClientRect(); return r.width < 44 || r.height < 44})"
+            ".length"
+        )
+        self.assertEqual(small, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
