@@ -57,4 +57,26 @@ say "compiling $dir/c"
 quietly pip wheel . --no-deps --no-build-isolation --wheel-dir "$dir/raw" \
     --config-settings=build-dir="$dir/c"
 quietly auditwheel repair --strip --wheel-dir "$dir" "$dir"/raw/*.whl
+
+# The notices of the libraries that auditwheel added, as the system has them.
+"$env/python" - "$dir"/*.whl <<'END'
+import re, subprocess, sys
+from pathlib import Path
+from auditwheel.wheeltools import InWheel
+
+with InWheel(Path(sys.argv[1]), Path(sys.argv[1])) as folder:
+    text = []
+    for library in sorted(folder.glob("*.libs/*.so*")):
+        name = re.sub(r"-[0-9a-f]{8}(?=\.so)", "", library.name)
+        said = subprocess.run(
+            ["dpkg-query", "--search", f"*/{name}"], capture_output=True, text=True
+        ).stdout
+        package = said.partition(":")[0]
+        notice = Path(f"/usr/share/doc/{package}/copyright")
+        body = notice.read_text(errors="replace") if package and notice.exists() else ""
+        text.append(f"======== {name}\n\n{body}")
+    (info,) = folder.glob("*.dist-info")
+    (info / "licenses").mkdir(exist_ok=True)
+    (info / "licenses" / "LICENSE-BUNDLED").write_text("\n".join(text))
+END
 ls "$dir"/*.whl

@@ -8,7 +8,6 @@ import functools
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import unittest
@@ -121,7 +120,7 @@ class Wheel(TemporaryFolder):
             said = process.stdout.readline()
             found = re.search(r"http://localhost:(\d+)/", said)
             page = found and urlopen(f"http://localhost:{found[1]}/").read()
-            process.send_signal(signal.SIGINT)
+            process.terminate()
             process.communicate()
         self.assertIsNotNone(found, said)
         return page.decode()
