@@ -9,7 +9,7 @@ const PHASE_FAMILY = {loss: 'loss', optimizer: 'other'};
 
 export class Boxes {
     constructor(doc) {
-        const {boxes} = doc, {n, up, after} = boxes;
+        const {boxes} = doc, {n, up, after_ns: after} = boxes;
         Object.assign(this, {doc, n, ns: boxes.ns, kind: boxes.kind, whole: doc.ns || 1});
         this.start = new Float64Array(n);
         this.parent = new Int32Array(n);
@@ -19,7 +19,7 @@ export class Boxes {
         for (let i = 0, at = 0, own = 0; i < n; i++) {
             this.start[i] = at += after[i];
             this.parent[i] = up[i] ? i - up[i] : -1;
-            this.own[i] = this.kind[i] === OP ? this.ns[i] : boxes.own[own++];
+            this.own[i] = this.kind[i] === OP ? this.ns[i] : boxes.own_ns[own++];
             if (up[i] && this.kind[i] !== OP) this.holds[i - up[i]] = 1;
         }
     }

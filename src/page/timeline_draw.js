@@ -72,7 +72,7 @@ function axis(pen, {from, to, width, x}, bottom) {
 
 /** The memory curve between two heights; scale: {x, from, to, width}. */
 function curve(pen, memory, {x, from, to, width}, top, bottom) {
-    const {at, bytes, peak_bytes: most} = memory, y = (n) => bottom - n / most * (bottom - top);
+    const {at_ns: at, bytes, peak_bytes: most} = memory, y = (n) => bottom - n / most * (bottom - top);
     pen.beginPath();
     let begun = false, last = bottom;
     for (let i = 0; i < at.length; i++) {

@@ -20,7 +20,7 @@ export const swatch = (family) => {
 };
 
 function bar(doc, i) {
-    const {forward, backward} = doc.modules, part = (ns, kind) => {
+    const {forward_ns: forward, backward_ns: backward} = doc.modules, part = (ns, kind) => {
         const box = el('u', kind);
         box.style.width = `${(ns || 0) / ((forward[0] || 0) + (backward[0] || 0) || 1) * 100}%`;
         return box;
@@ -43,8 +43,8 @@ function line(doc, model, i) {
 /** The table as CSV, with the numbers of the document. */
 export function tableCsv({modules, texts}) {
     const quoted = (one) => `"${String(one ?? '').replaceAll('"', '""')}"`;
-    const rows = modules.forward.map((forward, i) => [quoted(texts[modules.name[i]]),
-        quoted(texts[modules.class[i]]), forward, modules.backward[i] ?? '',
+    const rows = modules.forward_ns.map((forward, i) => [quoted(texts[modules.name[i]]),
+        quoted(texts[modules.class[i]]), forward, modules.backward_ns[i] ?? '',
         modules.flops[i] ?? ''].join(','));
     return ['module,class,forward_ns,backward_ns,forward_flops', ...rows, ''].join('\r\n');
 }

@@ -39,20 +39,20 @@ def timeline(boxes=BOXES):
         "place": [one[3] for one in boxes],
         "family": [one[4] for one in boxes],
         "up": [0 if one[5] is None else i - one[5] for i, one in enumerate(boxes)],
-        "after": [b - a for a, b in zip([0, *starts], starts)],
+        "after_ns": [b - a for a, b in zip([0, *starts], starts)],
         "ns": [round(one[7] * MS) for one in boxes],
-        "own": [round(one[7] * MS) for one in boxes if one[0] != 3],
+        "own_ns": [round(one[7] * MS) for one in boxes if one[0] != 3],
         "flops_box": [2],
         "flops": [7600000000],
         "call": [i for i, one in enumerate(boxes) if one[0] == 1],
     }
-    modules = {"n": 1, "left_out": 150, "whole": 100 * MS, "place": [1], "family": [1]}
+    modules = {"n": 1, "left_out": 150, "whole_ns": 100 * MS, "place": [1], "family": [1]}
     modules |= {"name": [at("conv1")], "class": [at("Conv2d 3\u219264")]}
     modules |= {"forward_text": [at("10.00ms")], "backward_text": [at("12.00ms")]}
     modules |= {"total_text": [at("22.00ms")], "share_text": [at("22%")]}
     modules |= {"flops_text": [at("7.6G")], "flops": [7600000000]}
-    modules |= {"forward": [10 * MS], "backward": [12 * MS]}
-    memory = {"at": [MS, 40 * MS, 90 * MS], "bytes": [1 << 20, 3 << 20, 1 << 20]}
+    modules |= {"forward_ns": [10 * MS], "backward_ns": [12 * MS]}
+    memory = {"at_ns": [MS, 40 * MS, 90 * MS], "bytes": [1 << 20, 3 << 20, 1 << 20]}
     memory |= {"peak_bytes": 3 << 20, "peak_text": "3.0MB", "peak_op": 1, "peak_ns": 40 * MS}
     sentence = "forward 40.00ms, loss 2.00ms, backward 50.00ms, optimizer 5.00ms"
     document = {"torchoscope": 1, "kind": "timeline", "pass": 0, "passes": 1, "step": 7}
