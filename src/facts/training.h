@@ -9,9 +9,9 @@
 #include "text/colour.h"
 
 struct training_verdict {
-    const char
-        *text; /* the worst alarm, the first of them: "step 315: fc: first NaN ..."
-                         Or "healthy in 1,000 steps". NULL: no step was logged */
+    /* The worst alarm, the first of them: "step 315: fc: first NaN ...". Or "healthy in
+     * 1,000 steps". NULL: no step was logged. */
+    const char *text;
     const char *lead; /* "healthy until step 200, finite until step 314"; or NULL */
     enum colour role; /* COLOUR_GOOD, COLOUR_WARNING, COLOUR_ALARM */
     uint32_t place;   /* that it is about, or NO_PLACE */

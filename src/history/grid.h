@@ -10,7 +10,7 @@ struct history_grid {
     uint8_t phase; /* enum history_phase */
     uint32_t columns;
     uint32_t each;  /* steps of a column whose points are read; 0: all. The caller may
-                      set it */
+                       set it */
     uint64_t width; /* of history_grid_steady(): logged steps of a column; else 0 */
     /* By column: */
     uint64_t *first, *last;       /* step numbers */
@@ -57,9 +57,8 @@ struct history_shading {
     uint32_t rows;
     enum { AXIS_CHOSEN, AXIS_LINEAR, AXIS_LOG } axis;
     double clip; /* the share of elements that is cut at each end of the axis */
-    bool
-        steady; /* the axis and `largest` are rounded, so that new columns seldom change
-                    them */
+    /* The axis and `largest` are rounded, so that new columns seldom change them. */
+    bool steady;
 };
 struct history_shades {
     struct spread_axis axis;
