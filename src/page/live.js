@@ -53,9 +53,23 @@ function take(shelf) {
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 let wake = () => {};
 
-/** One stream of events, until it ends. Throws if it never says anything. */
+/** Waits until somebody sees the page. A hidden one holds no connection open: a browser
+    has six for a server, and pages that were left keep theirs. */
+const seen = () => new Promise((done) => {
+    const look = () => {
+        if (document.hidden) return;
+        document.removeEventListener('visibilitychange', look);
+        done();
+    };
+    document.addEventListener('visibilitychange', look);
+    look();
+});
+
+/** One stream of events, until it ends or the page is hidden. Throws if it never says
+    anything. */
 async function stream(since) {
-    const stop = new AbortController();
+    const stop = new AbortController(), leave = () => document.hidden && stop.abort();
+    document.addEventListener('visibilitychange', leave);
     let timer = setTimeout(() => stop.abort(), SILENT);
     try {
         const answer = await get(`events?since=${since}`, {signal: stop.signal});
@@ -73,6 +87,7 @@ async function stream(since) {
         }
     } finally {
         clearTimeout(timer);
+        document.removeEventListener('visibilitychange', leave);
     }
 }
 
@@ -96,6 +111,7 @@ async function follow(since) {
     try {
         return await stream(since);
     } catch (error) {
+        if (document.hidden && error.name === 'AbortError') return;
         if (error.name !== 'AbortError' && error.status !== 404) throw error;
         return poll(since); // a proxy holds the events back
     }
@@ -104,10 +120,12 @@ async function follow(since) {
 async function keepFollowing() {
     for (let wait = FIRST_WAIT; ;) {
         try {
+            await seen();
             const shelf = await (await get('api/shelf')).json();
             take(shelf);
             wait = FIRST_WAIT;
             await follow(shelf.news);
+            if (document.hidden) continue;
         } catch (error) {
             if (!(error instanceof AskError) && error.name !== 'TypeError' &&
                 error.name !== 'SyntaxError') throw error;
