@@ -48,7 +48,9 @@ async function later(box, promise, make) {
     box.append(place);
     try {
         const doc = await promise, card = make(doc);
-        place.replaceWith(card || '');
+        place.replaceWith(card);
+        const line = card.querySelector('.on');
+        if (line) line.parentNode.scrollTop = line.offsetTop - line.parentNode.offsetTop - 48;
     } catch (error) {
         place.replaceWith(el('p', 'dim dtnote', error.message));
     }
@@ -60,8 +62,8 @@ export const details = {
     mount(stage) {
         let closed = false, turn = 0;
         async function fill(model, at, mine) {
-            const file = state.file, kind = model.kind(at), body = el('div', 'dtbody');
-            const tensor = kind === 'tensor', call = state.call ?? undefined;
+            const file = state.file, kind = model.kind(at), tensor = kind === 'tensor';
+            const body = el('div', `dtbody ${kind}`), call = state.call ?? undefined;
             const promise = ask('show', {file, place: at, call, ...(tensor ? {bins: 125,
                 inner: 1, quantiles: '0.1,1,5,25,50,75,95,99,99.9'} : {})});
             body.append(loading(promise, tensor ? 'Counting the values' : 'Reading'));

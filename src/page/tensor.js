@@ -1,33 +1,13 @@
-/* tensor.js - a tensor in the view Details: statistics, distribution with exact quantiles,
-   and a slice of its values as a heat map and as numbers. */
+/* tensor.js - a tensor in the view Details: its distribution with exact quantiles, and a
+   slice of its values as a heat map and as numbers. */
 
 import {ask} from './api.js';
 import {el, failure, svgEl} from './dom.js';
 import {canvas, hatch, ramp} from './draw.js';
 import {go, state} from './state.js';
-import {commas, long, share, short} from './text.js';
+import {commas, short} from './text.js';
 
 const ROWS = 14, COLUMNS = 9, PICTURE = 64;
-
-/* ---- statistics ---- */
-
-const COUNTS = [['count', 'count'], ['nan', 'NaN'], ['pos_inf', '+Inf'],
-    ['neg_inf', '\u2212Inf'], ['zeros', 'zeros']];
-const NUMBERS = [['min', 'min'], ['max', 'max'], ['mean', 'mean'], ['std', 'std'],
-    ['l2', 'L2 norm']];
-
-function statisticsCard(tensor) {
-    const row = (head, text, more, bad) => el('tr', bad ? 'bad' : null,
-        el('th', {scope: 'row'}, head), el('td', 'num', text), el('td', 'dim', more));
-    const rows = COUNTS.filter(([key]) => key in tensor).map(([key, head]) =>
-        row(head, commas(tensor[key]), key !== 'count' && tensor[key] ?
-            `${share(tensor[key], tensor.count)} of all` : '',
-        tensor[key] > 0 && /nan|inf/.test(key)));
-    rows.push(...NUMBERS.filter(([key]) => key in tensor).map(([key, head]) =>
-        row(head, long(tensor[key]), '')));
-    return el('section', 'dtcard', el('h3', null, 'Statistics'),
-        el('table', 'dttable', el('tbody', null, rows)));
-}
 
 /* ---- distribution ---- */
 
@@ -204,7 +184,6 @@ class Values {
 export function tensorCards(box, doc, where) {
     const {tensor} = doc;
     if (tensor.stats_why) box.append(el('p', 'dim dtnote', tensor.stats_why));
-    if (tensor.count !== undefined) box.append(statisticsCard(tensor));
     if (tensor.histogram && tensor.histogram.bins) box.append(distributionCard(tensor));
     if (tensor.readable === false || !tensor.numel) return;
     new Values(box, doc, where);
