@@ -30,8 +30,9 @@ function codeLine(source, marks, i) {
 
 /** The source of a module's class, its forward in view, shapes beside the lines. */
 function codeCard(doc) {
-    const {source, marks = []} = doc, list = el('div', {class: 'dtcode mono', tabIndex: 0,
-        role: 'region', aria: {label: `Source of ${source.name}`}});
+    const {source} = doc, {marks = []} = source;
+    const list = el('div', {class: 'dtcode mono', tabIndex: 0, role: 'region',
+        aria: {label: `Source of ${source.name}`}});
     const from = Math.max(0, Math.min((source.forward || source.first) - source.first,
         source.lines.length - LINES));
     const end = Math.min(source.lines.length, from + LINES);

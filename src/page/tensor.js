@@ -96,7 +96,7 @@ class Values {
         try {
             const doc = await ask('show', {file, place, slice: this.slice, row, column,
                 rows: ROWS, columns: COLUMNS, picture: PICTURE, cell: cell.join(',')});
-            if (this.alive() && doc.slice) this.draw(doc.slice);
+            if (this.alive()) this.draw(doc.tensor.slice);
         } catch (error) {
             if (this.alive()) this.card.replaceChildren(this.head(), failure(error));
         }

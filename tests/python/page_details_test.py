@@ -1,0 +1,108 @@
+"""The view Details of the page: a real server, a real file and recording, in Chromium."""
+
+import unittest
+import urllib.parse
+
+import numpy
+import torch
+from safetensors.numpy import save_file
+from torch import nn
+
+import browser
+import torchoscope
+from serve_test import Serving
+
+torch.set_num_threads(1)
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 3)
+
+    def forward(self, x):
+        return self.conv(x).relu()
+
+
+class Details(Serving, browser.BrowserTest):
+    def setUp(self):
+        browser.BrowserTest.setUp(self)
+        super().setUp()
+        values = numpy.linspace(-1, 2, 4 * 20 * 30, dtype="float32")
+        self.values = values.reshape(4, 20, 30)
+        self.values[0, 3, 4] = numpy.nan
+        save_file({"a.weight": self.values}, self.folder / "x.safetensors")
+        net = Net()
+        with torchoscope.record(net) as recording:
+            net(torch.zeros(1, 3, 8, 8))
+        recording.save(self.folder / "net.scope")
+
+    def look(self, file, at, ready):
+        server = self.serve(self.folder / file)
+        words = urllib.parse.urlencode({"file": file, "view": "details", "at": at})
+        self.browser.call("POST", "/url", {"url": "about:blank"})
+        self.browser.call("POST", "/url", {"url": f"{server.address}#{words}"})
+        self.browser.wait(f"return document.querySelector({ready!r})")
+
+    def text(self, selector):
+        return self.browser.run(
+            f"return [...document.querySelectorAll({selector!r})].map(e => e.textContent)"
+        )
+
+    def test_a_tensor_has_facts_a_distribution_and_values(self):
+        self.look("x.safetensors", "a.weight", ".dtgrid")
+        facts = self.text(".dtfact")
+        self.assertTrue(any("4\u00d720\u00d730 float32" in one for one in facts), facts)
+        self.assertTrue(any("NaN" in one for one in facts), facts)
+        self.assertEqual(len(self.text(".dtbars")), 2)
+        self.assertIn("2,399 finite values", self.text(".dtcard .dim")[0])
+        cells = self.text(".dtgrid tbody tr:first-child td")
+        for cell, value in zip(cells, self.values[0, 0, :9]):
+            self.assertAlmostEqual(float(cell), float(value), places=3)
+        self.assertEqual(self.text(".dtgrid td.bad"), ["NaN"])
+
+    def test_arrow_keys_move_the_cell_and_its_window(self):
+        self.look("x.safetensors", "a.weight", ".dtgrid td.on")
+        self.browser.run("document.querySelector('.dtgrid').focus()")
+        for i in range(1, 13):
+            self.browser.run(
+                "document.activeElement.dispatchEvent(new KeyboardEvent('keydown',"
+                "{key: 'ArrowRight', bubbles: true}))"
+            )
+            self.browser.wait(
+                "const b = document.querySelector('.dtcard p b.mono');"
+                f"return b && b.textContent.trim() === '[0, 0, {i}]'"
+            )
+        heads = self.text(".dtgrid thead th")
+        self.assertEqual(heads[-1], "12")
+        shown = numpy.float32(self.text(".dtcard p .mono")[1])
+        self.assertEqual(shown, self.values[0, 0, 12])
+
+    def test_a_slice_is_typed_and_kept_in_the_address(self):
+        self.look("x.safetensors", "a.weight", ".dtgrid")
+        self.browser.run(
+            "const f = document.querySelector('.dtcard .field'); f.focus();"
+            "f.value = '[2, 5:7, :]'; f.dispatchEvent(new KeyboardEvent('keydown',"
+            "{key: 'Enter', bubbles: true}))"
+        )
+        self.browser.wait(
+            "return document.querySelectorAll('.dtgrid tbody tr').length === 2"
+        )
+        self.assertIn("slice=", self.browser.run("return location.hash"))
+        self.browser.run(
+            "const f = document.querySelector('.dtcard .field'); f.value = '[99]';"
+            "f.focus(); f.dispatchEvent(new KeyboardEvent('keydown',"
+            "{key: 'Enter', bubbles: true}))"
+        )
+        self.browser.wait("return document.querySelector('.dtcard .fail')")
+        self.assertIn("400", self.browser.log()[0])  # the question was refused
+
+    def test_a_module_shows_the_source_of_its_class(self):
+        self.look("net.scope", "conv", ".dtcode .on")
+        self.assertIn("def forward", self.text(".dtcode .on")[0])
+        self.assertIn("1\u00d73\u00d78\u00d78", self.text(".dtcode .on")[0])
+        self.assertIn("Conv2d", self.text(".dtcard h2")[0])
+
+
+if __name__ == "__main__":
+    unittest.main()
