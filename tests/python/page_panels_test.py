@@ -201,20 +201,6 @@ class Panels(TemporaryFolder, browser.BrowserTest):
         self.assertEqual(self.state()["panels"], ["act", "bn"])
         self.assertIsNone(self.js("document.querySelector('.drop')"))
 
-    def test_a_drop_target_says_what_it_does(self):
-        self.open("conv", view="details")
-        start = self.row("bn")
-        x = self.box(".panel")[0]
-        self.browser.mouse(("move", *start), ("down",), ("move", start[0] + 15, start[1]),
-                           ("pause", 150), ("move", x - 100, 300), ("pause", 150))
-        told = self.js("document.querySelector('.drop')?.innerText")
-        over = self.js("document.querySelector('.drop')?.classList.contains('over')")
-        self.browser.mouse(("move", 400, 860), ("pause", 100), ("up",))
-        self.assertEqual(told.split("\n"), ["Drop to open in panel B", "or press B"])
-        self.assertTrue(over)
-        self.browser.wait("return !document.querySelector('.drop')")
-        self.assertEqual(self.state()["panels"], ["conv"])
-
     def test_a_node_of_the_graph_is_dragged_into_a_column(self):
         self.open(view="graph")
         self.browser.wait("return document.querySelector('.panel')")
@@ -284,23 +270,6 @@ class Panels(TemporaryFolder, browser.BrowserTest):
 
     # ---- what is shown
 
-    def test_input_output_parameters_each_value_above_its_gradient(self):
-        self.open("conv", view="details")
-        captions = self.captions()
-        train = captions[: captions.index("# evaluation")]
-        self.assertEqual(train, [
-            "input values", "input grad", "input grad norm", "output values", "output grad",
-            "output grad norm", "weight values", "weight grad", "weight update",
-            "weight update \u00f7 value", "bias values", "bias grad", "bias update",
-            "bias update \u00f7 value"][: 2] + train[2:])
-        for value in "output", "weight", "bias":
-            at = train.index(f"{value} values")
-            self.assertEqual(train[at + 1], f"{value} grad")
-        self.assertIn("output grad norm", train)
-        self.assertIn("weight update \u00f7 value", train)
-        self.assertEqual(captions[captions.index("# evaluation"):],
-                         ["# evaluation", "input values", "output values"])
-
     def test_calls_inputs_and_attached_tensors_apart(self):
         self.open("act", "two", "", view="details")
         self.browser.wait("return document.querySelectorAll('.panel').length === 3 &&"
@@ -337,17 +306,6 @@ class Panels(TemporaryFolder, browser.BrowserTest):
         self.assertTrue(ground)
         self.assertGreater(len(set(cells)), 4)  # a count, by its colour
 
-    def test_bounds_and_zero(self):
-        self.open("conv", view="details")
-        i = self.figure("output values")
-        labels = self.at(i, "querySelector('.ax').innerText").split("\n")
-        self.assertEqual(labels[1], "0")
-        self.assertLess(float(labels[2].replace("\u2212", "-")), 0)
-        self.assertGreater(float(labels[0]), 0)
-        dashes = self.at(i, "querySelectorAll('path[stroke-dasharray]').length")
-        self.assertEqual(dashes, 2)  # two tones
-        self.assertEqual(self.at(i, "querySelectorAll('path:not([stroke-dasharray])').length"), 2)
-
     def test_one_step_axis_at_the_bottom(self):
         self.open("conv", "bn", view="details")
         self.browser.wait("return document.querySelectorAll('.panel footer span').length === 6")
@@ -372,32 +330,6 @@ class Panels(TemporaryFolder, browser.BrowserTest):
         # At a step before it there is no mark.
         self.open("conv", view="details", step=30)
         self.assertEqual(self.js("document.querySelectorAll('.hg .mark').length"), 0)
-
-    def test_a_constant_is_one_line_and_its_value(self):
-        self.open("", view="details")
-        i = self.figure("const values")
-        self.assertEqual(self.at(i, "querySelector('.ax').innerText"), "2")
-        self.assertEqual(self.at(i, "querySelectorAll('svg:not(.i) path').length"), 1)
-
-    def test_logarithmic_axis_and_outliers(self):
-        self.open("conv", view="details", axis="linear")
-        i = self.figure("weight grad")
-        words = f"document.querySelectorAll('.hg')[{i}].querySelector('figcaption').textContent"
-        self.assertNotIn("log", self.js(words))
-        self.browser.run("document.querySelector('.panel header button').click()")
-        texts = self.js("[...document.querySelectorAll('.menu button')].map((one) =>"
-                        " one.textContent)")
-        self.assertEqual(texts[:3], ["that shows most", "linear", "logarithmic"])
-        self.browser.run("document.querySelectorAll('.menu button')[2].click()")
-        self.assertEqual(self.state()["log"], ["1"])
-        self.browser.wait(f"return {words}.includes('log')")
-        self.browser.run("document.querySelector('.hp').focus()")
-        self.browser.press("x")
-        self.assertNotIn("log", self.state())
-        self.open("conv", view="details", axis="linear", clip="0.05", step=10)
-        i = self.figure("output values")
-        self.browser.wait(f"return /\\d+% cut/.test(document.querySelectorAll('.hg')[{i}]"
-                          ".textContent)")
 
     def test_the_pointer_reads_a_cell(self):
         self.open("conv", view="details", step=30)
@@ -520,42 +452,6 @@ class Panels(TemporaryFolder, browser.BrowserTest):
         self.assertIn("not called in this run", self.js("document.querySelector('.figs').innerText"))
 
     # ---- live
-
-    def test_live(self):
-        training = Training(self.folder)
-        self.addCleanup(training.close)
-        path = training.tell(40)
-        server = Server(path, "--port", 0)
-        self.addCleanup(server.close)
-        self.open("conv", path=path, server=server, view="details")
-        self.browser.wait("return document.querySelectorAll('.hg').length > 8")
-        i = self.figure("weight values")
-        self.browser.wait("return document.querySelectorAll('.hg')[%d].querySelector('canvas')"
-                          ".width > 100" % i)
-        time.sleep(0.3)
-        before = self.pixels(i)
-        self.browser.requests()
-        training.tell(1)
-        self.browser.wait("return document.querySelector('.hp').ariaValueNow === '40'")
-        time.sleep(0.5)
-        after = self.pixels(i)
-        changed = [x for x, (a, b) in enumerate(zip(before, after)) if a != b]
-        self.assertTrue(changed)
-        self.assertGreater(min(changed), len(before) * 0.9)  # only its column
-        asked = [one for one in self.browser.requests() if "/series?" in one]
-        self.assertTrue(asked)
-        self.assertTrue(all("since=" in one for one in asked), asked)
-        # Held: data arrive, nothing moves.
-        self.browser.run("location.hash += '&step=20'")
-        self.browser.wait("return document.querySelector('.hp').ariaValueNow === '20'")
-        time.sleep(0.5)
-        before = self.pixels(i)
-        training.tell(12)
-        self.browser.wait("return document.querySelector('footer .stale')?.textContent ==="
-                          " 'newest: 52'")
-        self.assertEqual(self.pixels(i), before)
-        self.browser.run("location.hash = location.hash.replace('&step=20', '')")
-        self.browser.wait("return document.querySelector('.hp').ariaValueNow === '52'")
 
     # ---- narrow windows
 
