@@ -215,6 +215,12 @@ class Server(ThreadingHTTPServer):
         none = {"columns": 0, "first": [], "last": [], "steps": []}
         none = {"phase": "train", "columns": none, "modules": [], "place": []}
         self.documents |= {"modules 1": none, "step 1": none}
+        facts = [{"id": "title", "text": "a place", "parts": []}]
+        source = {"name": "Net", "file": "net.py", "first": 1, "forward": 2, "marks": []}
+        source["lines"] = ["class Net:", "    def forward(self): ..."]
+        for file in "123":
+            self.documents[f"show {file}"] = {"kind": "show", "details": facts}
+            self.documents[f"code {file}"] = {"kind": "code", "source": source}
         self.script, self.token, self.down, self.slow = None, "", False, 0
         self.streams, self.changed = True, threading.Event()
         self.url = f"http://localhost:{self.server_address[1]}/"
