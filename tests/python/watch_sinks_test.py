@@ -91,7 +91,7 @@ class Sinks(TemporaryFolder):
 class Words(Sinks):
     def test_unknown_words_and_missing_packages_are_refused_at_once(self):
         with self.assertRaisesRegex(
-            ValueError, "backend: no 'disk'; there are 'file', 'none', 't"
+            ValueError, "backend: no 'disk'; there are 'file', 'standalone', 'none', 't"
         ):
             torchoscope.watch(small(), backend="disk")
         with self.assertRaisesRegex(ValueError, "backend: no 3"):
