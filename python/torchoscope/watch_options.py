@@ -96,7 +96,9 @@ class Target:
         if resume and find_rank()[1]:
             raise ValueError("resume: a training with several ranks begins a new folder")
         found = _newest(folder, name) if resume is True else resume or None
-        self._path = os.fspath(found) if found else new_path(folder, name)
+        path = os.fspath(found) if found else new_path(folder, name)
+        self._path = os.path.abspath(path)  # the script may change its folder
+        self._from = None if os.path.isabs(path) else os.getcwd()
         self._has_file = "file" in words
         self.how = "memory" if not self._has_file and "none" in words else "new"
         if found and os.path.exists(self._path):
@@ -178,6 +180,7 @@ class Target:
         if self.how == "memory":
             return "in memory"
         found = str(self.place) if self.place else self._path
+        found = os.path.relpath(found, self._from) if self._from else found
         return found if self._has_file else found.removesuffix(".scope")
 
 

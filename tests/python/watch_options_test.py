@@ -396,6 +396,22 @@ class Resumed(Watched):
         self.assertEqual((done.stdout.strip(), done.stderr), ("[(0, 0), (2, 0)]", ""))
 
 
+class Folder(Watched):
+    def test_it_is_the_one_at_the_time_of_the_call(self):
+        """A script may change its folder before the first step makes the file."""
+        self.addCleanup(os.chdir, os.getcwd())
+        (self.folder / "other").mkdir()
+        os.chdir(self.folder)
+        model = small()
+        with torchoscope.watch(model, dir="runs", log_freq=1) as handle:
+            os.chdir("other")
+            train(model, 3)
+        self.assertEqual(os.listdir(), [])
+        found = [str(one) for one in (self.folder / "runs").glob("*.scope")]
+        self.assertEqual(found, [handle.path])
+        self.assertEqual(torchoscope.open(handle.path).steps, [0, 1, 2])
+
+
 class Memory(Watched):
     def test_nothing_is_written(self):
         here = os.getcwd()
