@@ -1,7 +1,7 @@
 /* numbers_in.h - points of many steps, without what only their distribution needs: counts
- * of bad elements, mean and m2, ratio, norm and units. A function of ours takes them
- * inside the statement, because fetching a column of a result costs more than reading it
- * (measured: half of the time). Other members of a point are 0. */
+ * of bad elements, mean and m2, ratio, norm and units. An SQL function registered here
+ * reads them inside the statement, because fetching a column of a result costs more than
+ * reading it (measured: half of the time). Other members of a point are 0. */
 #ifndef HISTORY_NUMBERS_IN_H
 #define HISTORY_NUMBERS_IN_H
 

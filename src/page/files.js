@@ -10,7 +10,7 @@ import {NONE, bytes, commas, count, plural, short} from './text.js';
 const MOST = 1000; // rows
 const some = (value, text) => value === null || value === undefined ? NONE : text(value);
 
-/* Title, value to sort by, cell. Numbers stand at the right, the largest first. */
+/* Title, sort key, cell. Numeric columns are right-aligned and sort in descending order. */
 const COLUMNS = [
     ['name', (file) => file.name, (file) => el('b', null, file.name)],
     ['kind', (file) => file.kind || ''],

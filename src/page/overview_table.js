@@ -82,7 +82,7 @@ function axisOf(view, {id, width}) {
     return box;
 }
 
-/** What stands in a column without cells. */
+/** The text of a column that has no cells. */
 function emptyText({modules, phase}, {id, missing}, steps) {
     if (!modules.n) return '';
     if (id === 'bad') return modules.document.close_up ? '' : `none in ${steps} steps`;

@@ -4,7 +4,7 @@
 import {share, time} from './text.js';
 
 const PHASE = 0, OP = 3; // kinds
-/* Families of what is no module, by phase. */
+/* The family of a box that is not a module, by phase. */
 const PHASE_FAMILY = {loss: 'loss', optimizer: 'other'};
 
 export class Boxes {

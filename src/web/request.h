@@ -1,7 +1,7 @@
 /* request.h - what is asked over HTTP and what is answered, without a library. The module
  * in web/http turns connections into these, routes.c answers them; the fuzz target and
- * the tests make requests themselves. This header needs only headers of base/ without
- * functions, because the module contains nothing else of ours. */
+ * the tests make requests themselves. This header only includes headers of base/ that
+ * declare no functions, because the module is not linked with the core. */
 #ifndef WEB_REQUEST_H
 #define WEB_REQUEST_H
 
@@ -52,7 +52,7 @@ struct web_answer {
     char texts[320]; /* room for values of headers */
 };
 
-/* How far an event stream was told. */
+/* The position of an event stream: the last news that was sent. */
 struct web_stream {
     uint64_t since;
     uint64_t told_ns;

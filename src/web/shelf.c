@@ -146,7 +146,7 @@ int shelf_add(struct shelf *shelf, const char *path, struct work *work, struct e
     pthread_mutex_unlock(&shelf->lock);
     if (!item)
         return no_memory(err);
-    /* So that a wrong name is told at once. The others are opened when asked for. */
+    /* A wrong name fails at once. The other files are opened on demand. */
     if (first) {
         if (!shelf_take(shelf, item, work, err))
             return -1;

@@ -69,7 +69,7 @@ for line in sys.stdin:
 
 
 class Training:
-    """A process that trains as far as it is told."""
+    """A process that trains up to the requested step."""
 
     def __init__(self, folder):
         self.process = subprocess.Popen([sys.executable, "-c", TRAINING, str(folder)],

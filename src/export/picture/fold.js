@@ -148,7 +148,7 @@ function goToBox(b) {
 
 const changed = () => options.onChange?.();
 
-/** What callbacks are told of a box. */
+/** The description of a box that callbacks receive. */
 const about = (b) => (b === NONE ? null : {id: idOf(b), name: nameOf(b),
     around: nameAround(b), group: isGroup(b), call: box.number[b]});
 
