@@ -145,8 +145,6 @@ static void *ask_attributes(void *user)
     arena_init(&arena, 0);
     s->status = source_attributes(s->asks, &what, &arena, &found, &n, &s->err);
     s->got = (char)n;
-    source_forget(s->asks);
-    source_forget(s->asks);
     arena_release(&arena);
     atomic_store(&s->done, true);
     return NULL;
@@ -163,6 +161,8 @@ TEST(attributes_are_asked_for_and_forgotten_later_once)
     pthread_join(s.thread, NULL);
     CHECK_INT(s.status, 0);
     CHECK_INT(s.got, 3);
+    source_forget(s.asks);
+    source_forget(s.asks);
     owner_answer(s.owner, OWNER_NO_STEP);
     owner_answer(s.owner, OWNER_NO_STEP);
     CHECK_INT(atomic_load(&forgets), 1);
