@@ -216,7 +216,8 @@ class Finder:
         handle = self._watch
         if handle is None or not os.path.exists(handle.path):
             return f"nothing was watched: {self._why}"
-        text = f"{handle._alarms.verdict()}; look at it: torchoscope {shlex.quote(handle.path)}"
+        path = shlex.quote(handle._target.shown(handle.path))
+        text = f"{handle._alarms.verdict()}; look at it: torchoscope {path}"
         if self._others:
             names = ", ".join(dict.fromkeys(type(one).__name__ for one in self._others))
             text += f" (also trained, not watched: {names})"

@@ -179,9 +179,12 @@ class Target:
     def __str__(self):
         if self.how == "memory":
             return "in memory"
-        found = str(self.place) if self.place else self._path
-        found = os.path.relpath(found, self._from) if self._from else found
+        found = self.shown(str(self.place) if self.place else self._path)
         return found if self._has_file else found.removesuffix(".scope")
+
+    def shown(self, path):
+        """A path as it is typed in the folder in which the training began."""
+        return os.path.relpath(path, self._from) if self._from else path
 
 
 def _newest(folder, name):

@@ -478,7 +478,8 @@ class Watch(Reading, Displayed):
         except Exception as problem:
             self._say(f"the step could not be saved for replay: {problem}")
             return None
-        how = f"torchoscope replay {shlex.quote(path)} FILE.py::FUNCTION"
+        shown = shlex.quote(self._target.shown(path))
+        how = f"torchoscope replay {shown} FILE.py::FUNCTION"
         self._again = f"step {step} can run again: {how}"
         self._saved = os.path.basename(path)
         return path

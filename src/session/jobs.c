@@ -451,7 +451,8 @@ static void drain(struct jobs *jobs)
     pthread_mutex_unlock(&jobs->lock);
 }
 
-bool jobs_poll(struct jobs *jobs)
+/* Takes finished results. True: there is something new. */
+static bool take(struct jobs *jobs)
 {
     struct answer *done;
     bool any;
@@ -485,6 +486,15 @@ bool jobs_poll(struct jobs *jobs)
     return any;
 }
 
+bool jobs_poll(struct jobs *jobs)
+{
+    bool any = take(jobs);
+
+    any |= jobs->unseen;
+    jobs->unseen = false;
+    return any;
+}
+
 bool jobs_wait_more(struct jobs *jobs, uint64_t end_ns)
 {
     struct pollfd fd = {.fd = jobs->read_fd, .events = POLLIN};
@@ -492,8 +502,17 @@ bool jobs_wait_more(struct jobs *jobs, uint64_t end_ns)
 
     if (now >= end_ns || poll(&fd, 1, (int)((end_ns - now) / 1000000u) + 1) <= 0)
         return false;
-    jobs_poll(jobs);
+    jobs->unseen |= take(jobs);
     return true;
+}
+
+void jobs_waited(struct jobs *jobs)
+{
+    if (!jobs->unseen)
+        return;
+    pthread_mutex_lock(&jobs->lock);
+    jobs_tell(jobs);
+    pthread_mutex_unlock(&jobs->lock);
 }
 
 void jobs_wait(struct jobs *jobs, uint32_t tensor, unsigned ms)
@@ -502,6 +521,7 @@ void jobs_wait(struct jobs *jobs, uint32_t tensor, unsigned ms)
 
     while (jobs->state[tensor] == ASKED && jobs_wait_more(jobs, end))
         ;
+    jobs_waited(jobs);
 }
 
 int jobs_fd(const struct jobs *jobs)

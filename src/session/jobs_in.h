@@ -90,6 +90,7 @@ struct jobs {
     /* Used by the owner only, without the lock. */
     uint8_t *state;          /* by tensor: enum jobs_asked */
     struct answer **answers; /* by tensor */
+    bool unseen;             /* results were taken while waiting: jobs_waited() */
     struct numbers known;    /* from the session, of the last tensor looked up */
     struct arena arena;      /* of `state` and `answers` */
 };
@@ -104,6 +105,9 @@ struct slot *slot_take(struct worker *worker); /* or NULL */
 void slot_give(struct jobs *jobs, struct slot *slot, struct made *made);
 /* Waits for results until end_ns and takes them. False: none came. */
 bool jobs_wait_more(struct jobs *jobs, uint64_t end_ns);
+/* After the last wait: among the results may be some that others wait for, so the next
+ * jobs_poll() reports them. */
+void jobs_waited(struct jobs *jobs);
 /* Starts threads as needed. The lock is held. */
 void jobs_start(struct jobs *jobs);
 

@@ -79,6 +79,7 @@ const void *jobs_made(struct jobs *jobs, const struct making *making, unsigned m
         state = slot->state;
         pthread_mutex_unlock(&jobs->lock);
     }
+    jobs_waited(jobs);
     /* A finished result stays until the owner requests another: no thread uses it. */
     *ret_busy = state != SLOT_DONE;
     *ret_why = !*ret_busy && slot->made.err.code ? slot->made.err.text : NULL;

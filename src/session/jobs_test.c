@@ -332,6 +332,33 @@ TEST(one_thing_of_each_kind_is_made_in_the_background_and_another_takes_its_plac
     }
 }
 
+TEST(what_comes_while_another_thing_is_waited_for_is_new_in_the_next_poll)
+{
+    struct slow slow;
+    struct session *session = slow_session(&slow, true, 4);
+    struct jobs *jobs = jobs_new(session, NULL);
+    uint64_t first = 1, then = 2;
+    struct making sum = {make_sum, &first, sizeof first};
+    struct making twice = {make_twice, &then, sizeof then};
+    const char *why;
+    bool busy;
+
+    CHECK(jobs);
+    jobs_made(jobs, &sum, 0, &busy, &why);
+    while (!jobs_made(jobs, &twice, 10000, &busy, &why) ||
+           !jobs_made(jobs, &sum, 10000, &busy, &why))
+        CHECK(busy);
+    {
+        struct pollfd fd = {.fd = jobs_fd(jobs), .events = POLLIN};
+
+        CHECK(poll(&fd, 1, PATIENCE_MS) == 1);
+    }
+    CHECK(jobs_poll(jobs));
+    CHECK(!jobs_poll(jobs));
+    jobs_free(jobs);
+    session_close(session);
+}
+
 TEST(a_quiet_long_job_reports_no_progress_until_somebody_asks_for_it)
 {
     struct slow slow;
