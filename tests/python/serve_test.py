@@ -10,6 +10,7 @@ import socket
 import struct
 import subprocess
 import sys
+import time
 import unittest
 from pathlib import Path
 
@@ -208,6 +209,21 @@ class Starting(Serving):
                 except http.client.IncompleteRead as cut:
                     said = cut.partial
                 self.assertEqual(said, b"")
+
+    def test_streams_of_those_who_left_make_room_before_there_is_news(self):
+        server = self.serve(self.file())
+        streams = [server.stream("events") for _ in range(32)]
+        self.assertEqual({stream.status for stream in streams}, {200})
+        self.assertEqual(server.stream("events").status, 503)
+        witness, link = server.streams[:2]
+        witness.read(14)
+        for stream in server.streams[2:]:
+            stream.close()
+        while server.stream("events").status == 503:
+            time.sleep(0.01)
+        link.sock.setblocking(False)
+        with self.assertRaises(BlockingIOError):
+            link.sock.recv(1)
 
     def test_over_ssh_the_tunnel_is_said(self):
         server = self.serve(

@@ -1,7 +1,7 @@
 /* libmicrohttpd ends connections that are silent. One that sends a byte now and then is
  * ended here: a whole request may take 10 seconds, the sending of an answer two minutes.
- * Who leaves while an answer is computed is noticed here too: a suspended connection is
- * not looked at by the library. */
+ * Who leaves while an answer is computed, or while a stream has no news, is noticed here
+ * too: a suspended connection is not looked at by the library. */
 #define _GNU_SOURCE /* POLLRDHUP */
 #include <poll.h>
 #include <sys/socket.h>
@@ -98,8 +98,12 @@ static void look(struct web_http *http)
 
         if (client->connection && !client->asked && now - client->since > most)
             shutdown(client->fd, SHUT_RDWR);
-        if (client->connection && client->job && has_left(client->fd))
+        if (!client->connection || !client->asked || !has_left(client->fd))
+            continue;
+        if (client->job)
             pool_leave(http, client->job);
+        else
+            streams_leave(http, client->connection);
     }
     pool_look(http, now);
 }

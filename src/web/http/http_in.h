@@ -43,6 +43,7 @@ struct http_stream {
     char *text; /* to be sent; malloc()ed */
     size_t len, sent;
     bool suspended;
+    bool left; /* its client is gone */
 };
 
 struct http_client {
@@ -90,6 +91,8 @@ void pool_stop(struct web_http *http);
 struct MHD_Response *stream_response(struct web_http *http,
                                      struct MHD_Connection *connection, uint64_t since);
 void streams_wake(struct web_http *http);
+/* Ends the stream of a client that is gone, if it has one. The lock is held. */
+void streams_leave(struct web_http *http, const struct MHD_Connection *connection);
 
 /* For MHD_OPTION_NOTIFY_CONNECTION. */
 void clients_notify(void *user, struct MHD_Connection *connection, void **socket,

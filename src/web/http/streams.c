@@ -29,7 +29,9 @@ static ssize_t read_stream(void *user, uint64_t at, char *to, size_t room)
     if (!http->ending)
         refill(stream);
     n = stream->len - stream->sent < room ? stream->len - stream->sent : room;
-    if (http->ending) {
+    if (stream->left) {
+        status = MHD_CONTENT_READER_END_WITH_ERROR;
+    } else if (http->ending) {
         status = MHD_CONTENT_READER_END_OF_STREAM;
     } else if (n > 0) {
         memcpy(to, stream->text + stream->sent, n);
@@ -88,14 +90,27 @@ struct MHD_Response *stream_response(struct web_http *http,
     return response;
 }
 
+static void wake(struct http_stream *stream)
+{
+    if (!stream->suspended)
+        return;
+    stream->suspended = false;
+    MHD_resume_connection(stream->connection);
+}
+
 void streams_wake(struct web_http *http)
 {
     pthread_mutex_lock(&http->lock);
-    for (struct http_stream *stream = http->streams; stream; stream = stream->next) {
-        if (!stream->suspended)
-            continue;
-        stream->suspended = false;
-        MHD_resume_connection(stream->connection);
-    }
+    for (struct http_stream *stream = http->streams; stream; stream = stream->next)
+        wake(stream);
     pthread_mutex_unlock(&http->lock);
+}
+
+void streams_leave(struct web_http *http, const struct MHD_Connection *connection)
+{
+    for (struct http_stream *stream = http->streams; stream; stream = stream->next)
+        if (stream->connection == connection) {
+            stream->left = true;
+            wake(stream);
+        }
 }
