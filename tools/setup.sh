@@ -72,6 +72,7 @@ test    venv            tensorboard                               tensorboard
 test    venv            lightning                                 lightning
 test    venv            accelerate                                accelerate
 test    venv            wandb                                     wandb<0.26
+test    venv            axe_playwright_python                     axe-playwright-python
 '
 own=${TORCHOSCOPE_PYTHON:-python3}
 debian=/usr/bin/python3

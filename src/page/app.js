@@ -202,10 +202,11 @@ function begin() {
     if (theme) setTheme(theme);
     if (isStatic) document.body.classList.add('static');
     bindPage();
-    document.body.append(el('a', {class: 'skip', href: '#', onclick(event) {
+    top.bar.prepend(el('a', {class: 'skip', href: '#', onclick(event) {
         event.preventDefault();
         stage.focus();
-    }}, 'To the view'), top.bar, notice, el('div', 'middle', places.tree, stage,
+    }}, 'To the view'));
+    document.body.append(top.bar, notice, el('div', 'middle', places.tree, stage,
         places.panels), places.scrubber, bottomBar);
     top.update();
     startLive();

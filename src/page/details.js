@@ -38,7 +38,7 @@ function codeCard(doc) {
     const end = Math.min(source.lines.length, from + LINES);
     for (let i = from; i < end; i++) list.append(codeLine(source, marks, i));
     const left = source.lines.length - (end - from);
-    return el('section', 'dtcard', el('h3', null, source.name, ' ',
+    return el('section', 'dtcard', el('h2', null, source.name, ' ',
         el('span', 'dim', `${source.file}:${source.first}`)), list,
     left > 0 ? el('p', 'dim3', `${left} further lines are in the file`) : null);
 }

@@ -87,7 +87,7 @@ export function popover(anchor, element, onclose) {
         if (onclose) onclose();
     };
     element.classList.add('float');
-    document.body.append(element);
+    document.querySelector('header').append(element); // a landmark for screen readers
     putBelow(element, anchor);
     anchor.setAttribute('aria-expanded', 'true');
     addEventListener('pointerdown', outside, true);

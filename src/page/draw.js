@@ -80,7 +80,8 @@ function redraw(canvas, paint) {
 /** A canvas that calls paint(context, width, height) when its size or the theme changes,
     and from its method redraw(), at most once a frame. */
 export function canvas(label, paint) {
-    const element = el('canvas', {role: 'img', aria: {label}});
+    const element = el('canvas', label === null ? {aria: {hidden: true}} :
+        {role: 'img', aria: {label}});
     let waiting = 0;
     const now = () => {
         waiting = 0;

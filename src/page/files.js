@@ -93,7 +93,7 @@ export function fileList() {
         note.textContent = list.length === all.length ? plural(all.length, 'file') :
             `${commas(list.length)} of ${plural(all.length, 'file')}`;
         if (list.length > MOST) note.textContent += `, the first ${commas(MOST)}`;
-        head.replaceChildren(el('th', {ariaLabel: 'marked'}), ...COLUMNS.map(title));
+        head.replaceChildren(el('th', null, el('span', 'away', 'marked')), ...COLUMNS.map(title));
         body.replaceChildren(...list.slice(0, MOST).map(row));
         const focus = [...body.children].find((one) => one.dataset.file === at) ||
             body.firstChild;

@@ -47,7 +47,7 @@ function distributionCard(tensor) {
         const pick = (text, on) => el('button', {type: 'button', class: inner === on ? 'on' : '',
             aria: {pressed: String(inner === on)}, onclick: () => draw(on)}, text);
         const finite = tensor.count - tensor.nan - tensor.pos_inf - tensor.neg_inf;
-        card.replaceChildren(el('div', 'row2', el('h3', null, 'Distribution'),
+        card.replaceChildren(el('div', 'row2', el('h2', null, 'Distribution'),
             el('span', 'dim grow', `${commas(finite)} finite values, ${histogram.bins.length
             } bins; quantiles exact`), tensor.inner ? el('div', 'seg', pick('Full range', false),
                 pick('1% to 99%', true)) : null),
@@ -108,7 +108,7 @@ class Values {
                 if (event.key === 'Enter') go({slice: field.value.trim()});
                 event.stopPropagation();
             }});
-        return el('div', 'row2', el('h3', null, 'Values'), field);
+        return el('div', 'row2', el('h2', null, 'Values'), field);
     }
 
     /** Moves the cell, and the window when the cell leaves it. */

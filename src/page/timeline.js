@@ -67,7 +67,7 @@ class Timeline {
             this.boxes));
         this.brush = el('div', 'tlbrush');
         this.over = el('div', {class: 'tlover'}, this.strip, this.brush);
-        this.flame = canvas('', (pen, width, height) => this.paint(pen, width, height));
+        this.flame = canvas(null, (pen, width, height) => this.paint(pen, width, height));
         this.host = el('div', {class: 'tlflame', tabIndex: 0, role: 'application',
             aria: {label: 'Flame chart: arrows choose a box, Enter shows it large'},
             onfocus: () => this.flame.redraw(), onblur: () => {

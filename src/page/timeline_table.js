@@ -64,10 +64,10 @@ export function whereTimeGoes(doc, model) {
         note.title = note.textContent;
     };
     const heads = HEADS.map((head) => el('th', 'num', head));
-    heads.splice(3, 0, el('th', {ariaLabel: 'forward and backward'}));
+    heads.splice(3, 0, el('th', null, el('span', 'away', 'forward and backward')));
     fill(FEW);
     return el('section', 'tlcard', el('h2', null, el('b', null, 'Where the time goes'), note,
         el('span', 'tlkey', el('u'), 'forward', el('u', 'b'), 'backward')),
     el('div', 'wider', el('table', null, el('thead', null, el('tr', null,
-        el('th', null, 'module'), el('th', {ariaLabel: 'class'}), heads)), body)), more);
+        el('th', null, 'module'), el('th', null, el('span', 'away', 'class')), heads)), body)), more);
 }

@@ -167,7 +167,8 @@ export function topbar(views) {
         ...[copy, out, theme, help].map((one) => ({text: one.ariaLabel, run: () =>
             setTimeout(() => one.onmenu ? one.onmenu(more) : one.click())}))]);
     search.append(icon('search'), field, el('kbd', null, '/'));
-    const bar = el('header', 'top', button({icon: 'table', label: 'Modules', class:
+    const heading = el('h1', 'away');
+    const bar = el('header', 'top', heading, button({icon: 'table', label: 'Modules', class:
         'ghost drawer', onclick: () => document.body.classList.toggle('treeopen')}),
     el('span', 'brand', logo(), el('span', null, 'torchoscope')), fileButton,
     status, search, el('span', 'grow'), tabs, alarms, copy, out, theme, help, more);
@@ -203,6 +204,7 @@ export function topbar(views) {
         theme.ariaLabel = isDark() ? 'Light mode' : 'Dark mode';
         field.placeholder = shown.length > 4 ? 'Search' : 'Search modules, tensors, ops';
         document.title = file ? `${file.name} - torchoscope` : 'torchoscope';
+        heading.textContent = document.title;
     }
 
     return {bar, search, field, tabs, update};

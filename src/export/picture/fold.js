@@ -173,7 +173,7 @@ function clearCurrent() {
 
 /** Tell a screen reader which box is current. */
 function announce() {
-    now.setAttribute('aria-label', current === NONE ? '' : fullName(current));
+    now.setAttribute('aria-label', current === NONE ? 'no box' : fullName(current));
     if (current === NONE) stage.removeAttribute('aria-activedescendant');
     else stage.setAttribute('aria-activedescendant',
         scene.painted ? 'now' : `b${current}`);
