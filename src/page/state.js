@@ -64,7 +64,7 @@ function take(next) {
     history, 'replace' does not. */
 export function go(changes, how = 'push') {
     const next = {...state, ...changes};
-    if ('file' in changes && changes.file !== state.file)
+    if ('file' in changes && changes.file !== state.file && state.file)
         for (const [key, kind] of Object.entries(KEYS))
             if (key !== 'file' && !(key in changes) && !KEPT.includes(key))
                 next[key] = kind === 'list' ? [] : NOTHING[kind];

@@ -29,6 +29,7 @@ export function filePill(file) {
     const step = file.step ?? null, at = step === null ? '' : `, step ${step}`;
     if (connection.status === 'lost') return pill('warn', `\u25cb not connected${at}`);
     if (file.live) return pill('good', `\u25cf live${at || ', no step yet'}`);
+    if (file.died) return pill('warn', `\u25a0 process died${at}`);
     if (file.ended) return pill('', `\u25a0 ended${at}`);
     return verdictPill(file.verdict);
 }

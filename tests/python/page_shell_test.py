@@ -74,6 +74,12 @@ class Shell(browser.BrowserTest):
         self.open()
         self.assertEqual(self.hash(), "#file=1&view=overview")
 
+    def test_an_address_without_a_file_means_the_only_one(self):
+        self.server.files = self.server.files[:1]
+        self.open("#at=layer1&step=31&open=layer1")
+        self.assertEqual(self.hash(),
+                         "#file=1&view=details&at=layer1&step=31&open=layer1")
+
     def test_fold_keys(self):
         self.open("#file=1")
         self.focus_tree()
@@ -146,6 +152,9 @@ class Shell(browser.BrowserTest):
         self.server.change(0, live=False, ended=True)
         self.browser.wait("return document.querySelector('.status').textContent"
                           ".includes('ended')")
+        self.server.change(0, died=True)
+        self.browser.wait("return document.querySelector('.status').textContent"
+                          ".includes('process died, step 12500')")
 
     def test_events_that_a_proxy_holds_back_are_polled(self):
         self.server.streams = False
