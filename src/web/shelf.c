@@ -146,7 +146,7 @@ int shelf_add(struct shelf *shelf, const char *path, struct work *work, struct e
     pthread_mutex_unlock(&shelf->lock);
     if (!item)
         return no_memory(err);
-    /* A wrong name fails at once. The other files are opened on demand. */
+    /* A wrong name fails at once. The other files are opened by shelf_look(). */
     if (first) {
         if (!shelf_take(shelf, item, work, err))
             return -1;

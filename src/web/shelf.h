@@ -1,9 +1,10 @@
 /* shelf.h - what a server shows: files, folders and open models, each with an id that
  * requests name. Nothing else can be asked for: a request never makes a path.
  *
- * Sessions are opened on demand and belong to whoever took them; the eight that were used
- * last stay open. Files that this process writes are read through SQLite only, as
- * session_open() does (base/live_file.h). All functions may be called by any thread. */
+ * Sessions are opened on demand, and once for each file that the user named. They belong
+ * to whoever took them; the eight that were used last stay open. Files that this process
+ * writes are read through SQLite only, as session_open() does (base/live_file.h). All
+ * functions may be called by any thread. */
 #ifndef WEB_SHELF_H
 #define WEB_SHELF_H
 

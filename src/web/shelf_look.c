@@ -200,23 +200,35 @@ static void look_at_owner(struct shelf *shelf, struct shelf_item *item)
     pthread_mutex_unlock(&shelf->lock);
 }
 
+/* Opens a file that the user named, so that the list of files can say what it is. One
+ * that cannot be opened says why. */
+static void open_item(struct shelf *shelf, struct shelf_item *item)
+{
+    if (shelf_take(shelf, item, NULL, NULL))
+        shelf_give(shelf, item);
+}
+
 /* Files that are open, and all runs. */
 static void look_at_item(struct shelf *shelf, struct shelf_item *item)
 {
     const char *path;
     uint64_t stamp, seen;
-    bool run, looks;
+    bool run, looks, pending;
 
     pthread_mutex_lock(&shelf->lock);
     path = item->facts.path;
     seen = item->seen;
     run = item->facts.has & SESSION_HISTORY;
     looks = path && (item->open || run);
+    pending = path && item->asked && !item->facts.opened;
     pthread_mutex_unlock(&shelf->lock);
-    if (!looks) {
+    if (pending) {
+        open_item(shelf, item);
+    } else if (!looks) {
         look_at_owner(shelf, item);
-        return;
     }
+    if (pending || !looks)
+        return;
     stamp = shelf_stamp(path);
     if (stamp == seen) {
         look_at_process(shelf, item);

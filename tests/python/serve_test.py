@@ -254,16 +254,19 @@ class Starting(Serving):
 class Shelf(Serving):
     def test_files_by_their_names(self):
         one, two = self.file("one.safetensors"), self.file("two.safetensors")
-        server = self.serve(one, two)
-        shelf = server.document("api/shelf")
+        bad = self.folder / "notes.txt"
+        bad.write_text("hello")
+        server = self.serve(one, two, bad)
+        files = []
+        while not files or any(file["pending"] for file in files):
+            files = server.document("api/shelf")["files"]
         self.assertEqual(
-            [(file["file"], file["pending"]) for file in shelf["files"]],
-            [("one.safetensors", False), ("two.safetensors", True)],
+            [(file["file"], file["has"]) for file in files],
+            [("one.safetensors", ["values"]), ("two.safetensors", ["values"]), ("notes.txt", [])],
         )
+        self.assertIn("plain text", files[2]["why"])
         diff = server.document("api/diff?file=one.safetensors&right=two.safetensors")
         self.assertEqual(diff["kind"], "diff")
-        (changed,) = server.document(f"api/news?since={shelf['news']}")["files"]
-        self.assertEqual((changed["file"], changed["has"]), ("two.safetensors", ["values"]))
         self.assertEqual(server.ask(f"api/info?file={self.folder}/one").status, 404)
 
     def test_a_folder_is_searched(self):
