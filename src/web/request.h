@@ -30,14 +30,15 @@ struct web_request {
     bool odd;  /* a header below was sent twice */
     bool late; /* it waited too long for its turn */
     struct str host, origin, token, etag;
-    struct work *work; /* cancelled when the client leaves; may be NULL */
+    struct str accepts; /* encodings: "gzip, br" */
+    struct work *work;  /* cancelled when the client leaves; may be NULL */
 };
 
 /* Names and values live as long as the program, or in `texts`. */
 struct web_header {
     const char *name, *value;
 };
-#define WEB_HEADERS 12
+#define WEB_HEADERS 16
 
 struct web_answer {
     unsigned status;
@@ -92,7 +93,7 @@ struct web_http_module {
      * connections end when the parent ends them, and forgets the server. */
     void (*fork)(struct web_http *http, enum web_fork when);
 };
-#define WEB_HTTP_VERSION  2
+#define WEB_HTTP_VERSION  3
 #define WEB_HTTP_FUNCTION "torchoscope_http"
 
 #endif

@@ -171,4 +171,5 @@ void web_answer(struct web_server *server, const struct web_request *request,
                      "when the server started");
     else
         route->answer(server, rest, request, ret_answer);
+    gzip_answer(request, ret_answer);
 }

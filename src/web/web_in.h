@@ -45,6 +45,9 @@ bool guard_knows(const struct web_server *server, const struct web_request *requ
 /* The headers that every answer has. */
 void guard_headers(struct web_answer *answer);
 
+/* Packs the body if the client accepts that and it pays. */
+void gzip_answer(const struct web_request *request, struct web_answer *answer);
+
 /* The files of the page. */
 bool static_answer(struct str path, const struct web_request *request,
                    struct web_answer *answer);

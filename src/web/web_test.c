@@ -169,6 +169,37 @@ TEST(a_page_that_the_browser_has_is_not_sent_again)
     stage_end(&s);
 }
 
+TEST(long_answers_are_packed_for_clients_that_accept_it)
+{
+    static const char *const yes[] = {"gzip", "br, gzip;q=0.5", "*", "deflate,gzip"};
+    static const char *const no[] = {"",         "identity", "gzip;q=0", "gzip; q=0.0",
+                                     "x-gzip;1", ",;,",      "gzipped"};
+    struct stage s;
+    size_t plain;
+
+    stage_begin(&s);
+    CHECK_INT(ask(&s, "page.js"), 200);
+    plain = s.text.len;
+    CHECK(!header(&s, "Content-Encoding"));
+    CHECK_STR(header(&s, "Vary"), "Accept-Encoding");
+    for (size_t i = 0; i < COUNT_OF(no); i++) {
+        s.request.accepts = str_of(no[i]);
+        CHECK_INT(ask(&s, "page.js"), 200);
+        CHECK(!header(&s, "Content-Encoding"));
+        CHECK_INT(s.text.len, plain);
+    }
+    for (size_t i = 0; i < COUNT_OF(yes); i++) {
+        s.request.accepts = str_of(yes[i]);
+        CHECK_INT(ask(&s, "page.js"), 200);
+        CHECK_STR(header(&s, "Content-Encoding"), "gzip");
+        CHECK(s.text.len < plain / 2);
+        CHECK(memcmp(s.text.at, "\x1f\x8b", 2) == 0);
+    }
+    CHECK_INT(ask(&s, "api/nothing"), 404);
+    CHECK(!header(&s, "Content-Encoding"));
+    stage_end(&s);
+}
+
 /* ---- questions ---- */
 
 TEST(a_question_answers_about_a_file_of_the_shelf)

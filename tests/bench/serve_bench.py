@@ -65,7 +65,7 @@ class Training:
 
         torch.manual_seed(0)
         torch.set_num_threads(1)
-        self.model = record_models.resnet18().train()
+        self.model = record_models.resnet18()[0].train()
         self.input = torch.randn(8, 3, 64, 64)
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=1e-4)
         with contextlib.redirect_stderr(io.StringIO()):

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "base/base.h"
 #include "base/json_read.h"
@@ -190,6 +191,8 @@ static void read_header(struct web_request *request, struct str name, struct str
         request->token = str_is(value, "T") ? str_of(web_server_token(server)) : value;
     else if (str_is(name, "etag"))
         request->etag = value;
+    else if (str_is(name, "accepts"))
+        request->accepts = value;
     else if (str_is(name, "body"))
         request->has_body = true;
     else if (str_is(name, "odd"))
@@ -221,18 +224,46 @@ static void check_json(struct str text)
     arena_release(&arena);
 }
 
+/* The body without its packing, malloc()ed. */
+static struct str unpack(struct str body)
+{
+    enum { ROOM = 1 << 26 };
+    z_stream stream = {.next_in = (Bytef *)(uintptr_t)body.at,
+                       .avail_in = (unsigned)body.len,
+                       .avail_out = ROOM};
+    char *to = malloc(ROOM);
+
+    must(to && inflateInit2(&stream, 15 + 16) == Z_OK, "no memory");
+    stream.next_out = (Bytef *)to;
+    must(inflate(&stream, Z_FINISH) == Z_STREAM_END, "a body is not what gzip makes");
+    inflateEnd(&stream);
+    return str_span(to, stream.total_out);
+}
+
+static bool is_packed(const struct web_answer *answer)
+{
+    for (unsigned i = 0; i < answer->n_headers; i++)
+        if (strcmp(answer->headers[i].name, "Content-Encoding") == 0)
+            return true;
+    return false;
+}
+
 static void check(const struct web_answer *answer)
 {
     static const unsigned known[] = {200, 304, 400, 401, 403, 404,
                                      405, 409, 413, 500, 503};
     struct str body = answer->own ? str_span(answer->own, answer->len) : answer->fixed;
-    bool good = false;
+    bool good = false, packed = is_packed(answer);
 
+    if (packed)
+        body = unpack(body);
     for (size_t i = 0; i < COUNT_OF(known); i++)
         good |= answer->status == known[i];
     must(good, "a status that is not known");
     if (answer->type && strcmp(answer->type, "application/json") == 0)
         check_json(body);
+    if (packed)
+        free((void *)(uintptr_t)body.at);
     for (unsigned i = 0; i < answer->n_headers; i++)
         must(!strpbrk(answer->headers[i].value, "\r\n"), "a header of two lines");
 }

@@ -1,6 +1,7 @@
 """torchoscope serve: who may ask, what is answered, and how it ends."""
 
 import contextlib
+import gzip
 import http.client
 import json
 import os
@@ -75,7 +76,10 @@ class Server:
             headers["X-Torchoscope-Token"] = token or self.token
         link.request(method, "/" + path, headers=headers)
         answer = link.getresponse()
-        answer.text = answer.read().decode()
+        body = answer.read()
+        packed = answer.headers["Content-Encoding"] == "gzip"
+        answer.size = len(body)
+        answer.text = (gzip.decompress(body) if packed else body).decode()
         link.close()
         return answer
 
@@ -181,6 +185,20 @@ class Guard(Serving):
         again = server.ask("page.js", If_None_Match=etag)
         self.assertEqual((again.status, again.text), (304, ""))
         self.assertEqual(server.ask("page.js", If_None_Match='"0"').status, 200)
+
+
+    def test_long_answers_are_packed(self):
+        server = self.serve(self.file())
+        for path in "page.js", "page.css", "api/info":
+            plain = server.ask(path)
+            packed = server.ask(path, Accept_Encoding="gzip, deflate, br")
+            self.assertEqual(packed.text, plain.text)
+            self.assertEqual(packed.headers["Content-Length"], str(packed.size))
+            long = plain.size >= 1024
+            self.assertEqual(packed.size < plain.size, long)
+            self.assertEqual(packed.headers["Content-Encoding"], "gzip" if long else None)
+        head = server.ask("page.js", "HEAD", Accept_Encoding="gzip")
+        self.assertEqual((head.size, head.headers["Content-Encoding"]), (0, "gzip"))
 
 
 class Starting(Serving):

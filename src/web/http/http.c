@@ -87,6 +87,8 @@ static enum MHD_Result take_header(void *user, enum MHD_ValueKind kind,
         take_once(request, &request->token, text);
     else if (is_header(name, name_len, "if-none-match"))
         take_once(request, &request->etag, text);
+    else if (is_header(name, name_len, "accept-encoding"))
+        request->accepts = text;
     else if (is_header(name, name_len, "transfer-encoding"))
         request->has_body = true;
     else if (is_header(name, name_len, "content-length"))
