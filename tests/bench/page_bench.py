@@ -102,14 +102,18 @@ def megabytes_of_renderer(page):
 
 
 def bytes_loaded(page):
-    """Of all answers since the log was last read, as they came over the wire."""
+    """Of all answers of the server so far, as they came over the wire."""
     told = page.call("POST", "/se/log", {"type": "performance"})
     events = [json.loads(one["message"])["message"] for one in told]
-    return sum(
-        event["params"]["encodedDataLength"]
-        for event in events
-        if event["method"] == "Network.loadingFinished"
-    )
+    asked, size = set(), 0
+    for event in events:
+        given = event["params"]
+        if event["method"] == "Network.requestWillBeSent":
+            if given["request"]["url"].startswith("http://localhost"):
+                asked.add(given["requestId"])
+        elif event["method"] == "Network.loadingFinished" and given["requestId"] in asked:
+            size += given["encodedDataLength"]
+    return size
 
 
 class Visit:
