@@ -1,47 +1,86 @@
 #!/usr/bin/env python3
-"""embed.py OUTPUT NAME=FILE[+FILE...]... - files as texts in a C header.
+"""embed.py --depfile=FILE OUTPUT NAME=FILE[+FILE...]... - files as texts in a C header.
 
-Each NAME becomes `static const char NAME[]`, the FILEs one behind the other. NAME:css
-drops comments and indentation of styles. NAME:modules=MODULE,MODULE,... makes one script
-of ES modules: see bundle.py."""
+Each NAME becomes `static const char NAME[]`, the FILEs one behind the other. NAME:page is
+an ES module or a style with all that it imports, as one text that esbuild has minified;
+NAME:file too, with its names as they are: people open such a file. FILE gets what was
+read, for ninja."""
 
 import json
+import re
+import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
-import bundle
+# A module runs in strict mode, a script only if it says so.
+STRICT = "--banner:js='use strict';"
+KINDS = {
+    "page": ["--minify", "--format=iife", STRICT],
+    "file": ["--minify-whitespace", "--minify-syntax", "--format=esm", STRICT],
+}
 
 
-def literal(text):
-    """One C string for each line; JSON quotes ASCII as C does, and C knows the escapes
-    of other characters (an emoji would be two). ?? could begin a trigraph."""
-    lines = [
-        json.dumps(line).replace("??", "?\\?") for line in text.splitlines(keepends=True)
-    ]
-    return "\n    ".join(lines)
+class Refused(Exception):
+    """What esbuild said."""
+
+
+def bundle(entry, options=KINDS["page"]):
+    """A module or a style with all that it imports, and the paths of these."""
+    with tempfile.TemporaryDirectory() as folder:
+        text, told = Path(folder, "text"), Path(folder, "told")
+        command = ["esbuild", str(entry), "--bundle", *options, "--charset=utf8"]
+        command += [f"--outfile={text}", f"--metafile={told}", "--log-level=warning"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode or done.stderr:
+            raise Refused(f"{entry} was not bundled:\n{done.stderr.strip()}")
+        return text.read_text("utf-8"), list(json.loads(told.read_text("utf-8"))["inputs"])
 
 
 def content(kind, value):
-    if kind == "modules":
-        return bundle.bundle(value.split(","))[0]
-    text = ""
-    for path in value.split("+"):
-        with open(path, encoding="utf-8" if kind else "ascii") as file:
+    """The text, and the files it is made of."""
+    if kind:
+        return bundle(value, KINDS[kind])
+    text, files = "", value.split("+")
+    for path in files:
+        with open(path, encoding="utf-8") as file:
             text += file.read()
-    return bundle.strip_style(text) if kind == "css" else text
+    return text, files
+
+
+def literal(text):
+    """One C string for each line, or for each part of a long one. Bytes that are not
+    printable ASCII are octal; ?? could begin a trigraph."""
+    parts = re.findall(r".{1,80}\n?|\n", text)
+    return "\n    ".join('"' + "".join(map(escape, part)) + '"' for part in parts)
+
+
+def escape(char):
+    if char in '"\\?':
+        return "\\" + char
+    if " " <= char <= "~":
+        return char
+    return "\\n" if char == "\n" else "".join(f"\\{byte:03o}" for byte in char.encode())
 
 
 def main():
-    output, *wanted = sys.argv[1:]
+    depfile, output, *wanted = sys.argv[1:]
+    header, read = "/* Made by tools/embed.py. */\n", []
+    for one in wanted:
+        name, value = one.split("=", 1)
+        name, _, kind = name.partition(":")
+        text, files = content(kind, value)
+        header += f"static const char {name}[] =\n    {literal(text)};\n"
+        read += files
+    with open(output, "w", encoding="ascii") as file:
+        file.write(header)
+    names = [name.replace(" ", "\\ ") for name in [output, *read]]
+    with open(depfile.removeprefix("--depfile="), "w", encoding="utf-8") as file:
+        file.write(f"{names[0]}: {' '.join(names[1:])}\n")
+
+
+if __name__ == "__main__":
     try:
-        with open(output, "w", encoding="ascii") as header:
-            header.write("/* Made by tools/embed.py. */\n")
-            for one in wanted:
-                name, value = one.split("=", 1)
-                name, _, kind = name.partition(":")
-                text = literal(content(kind, value))
-                header.write(f"static const char {name}[] =\n    {text};\n")
-    except bundle.Refused as refused:
+        main()
+    except Refused as refused:
         sys.exit(f"tools/embed.py: {refused}")
-
-
-main()

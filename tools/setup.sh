@@ -38,6 +38,7 @@ run     header          stdio.h                                   libc6-dev
 run     command         pkg-config                                pkg-config
 run     command         ninja                                     ninja-build
 run     command         meson                                     meson
+run     command         esbuild                                   esbuild
 run     library         zlib                                      zlib1g-dev
 run     library         libpcre2-8                                libpcre2-dev
 run     library         libutf8proc                               libutf8proc-dev

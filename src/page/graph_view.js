@@ -4,7 +4,7 @@ import {exportable} from './actions.js';
 import {ask, save} from './api.js';
 import {breadcrumb} from './breadcrumb.js';
 import {button, el, emptyState, failure, icon, loading, menu, toast} from './dom.js';
-import {mountGraph} from './graph.js';
+import {mountGraph} from '../export/picture/mount.js';
 import {bind} from './keys.js';
 import {files} from './live.js';
 import {places, training} from './model.js';

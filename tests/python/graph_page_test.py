@@ -173,7 +173,7 @@ class GraphPage(graph_pages.PageTest):
                 self.assertEqual(found, self.box(path))
 
     def test_double_click_goes_in_and_the_path_leads_back(self):
-        self.js("setOpen([arguments[0]], false, NONE)", self.box("layers.0"))
+        self.js("setOpen([arguments[0]], false, -1)", self.box("layers.0"))
         self.browser.click(*self.place("layers.0", 0.7), times=2)
         self.browser.wait("return scene.root > 0")
         self.assertEqual(self.root(), "layers.0")
@@ -187,7 +187,7 @@ class GraphPage(graph_pages.PageTest):
         self.assertEqual(self.current(), "layers.0")
 
     def test_enter_goes_in_and_backspace_up(self):
-        self.js("setOpen([arguments[0]], false, NONE)", self.box("layers.0"))
+        self.js("setOpen([arguments[0]], false, -1)", self.box("layers.0"))
         self.select("layers.0")
         self.browser.press("Enter")
         self.assertEqual(self.root(), "layers.0")
@@ -327,7 +327,7 @@ class GraphPage(graph_pages.PageTest):
     # --- search
 
     def test_search_lists_matches_and_goes_to_them(self):
-        self.js("setOpen(groupsIn(0), false, NONE)")
+        self.js("setOpen(groupsIn(0), false, -1)")
         self.browser.press("/", *"conv2")
         self.assertEqual(self.text(".found"), "10 found")
         self.browser.press("Down", "Down")
@@ -534,7 +534,7 @@ class GraphPage(graph_pages.PageTest):
         self.assertGreater(self.js("return stageHeight()"), 844 / 2)
 
     def test_a_tap_shows_the_tooltip_and_opens_beside_the_name(self):
-        self.js("setOpen([arguments[0]], false, NONE)", self.box("layers.0"))
+        self.js("setOpen([arguments[0]], false, -1)", self.box("layers.0"))
         tap = [("down",), ("up",)]
         self.browser.mouse(("move", *self.place("stem")), *tap, kind="touch")
         self.assertEqual(dict(self.tip())["path"], "stem")

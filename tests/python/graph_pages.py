@@ -141,7 +141,7 @@ class PageTest(browser.BrowserTest):
         return self.js("return isOpen(arguments[0])", self.box(path))
 
     def current(self):
-        return self.js("return current === NONE ? null : idOf(current)")
+        return self.js("return current < 0 ? null : idOf(current)")
 
     def root(self):
         return self.js("return idOf(scene.root)")

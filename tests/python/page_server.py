@@ -16,33 +16,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "src/page"
 sys.path.insert(0, str(ROOT / "tools"))
-import bundle  # noqa: E402
+import embed  # noqa: E402
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src 'self' data: blob:"
 )
-
-
-def listed(name):
-    build = (PAGE / "meson.build").read_text()
-    files = re.search(name + r" = \[(.*?)\]", build, re.S)[1]
-    return [PAGE / file for file in re.findall(r"'(.*?)'", files)]
-
-
-def page_script():
-    names = [str(file) for file in listed("page_modules")]
-    picture = ROOT / "src/export/picture"
-    build = (picture / "meson.build").read_text()
-    parts = re.search(r"graph_parts = \[(.*?)\]", build, re.S)[1]
-    parts = [*re.findall(r"'(.*?)'", parts), "graph_module.js"]
-    names.append("graph:" + "+".join(str(picture / name) for name in parts))
-    return bundle.bundle(names)[0]
-
-
-def page_style():
-    styles = listed("page_styles")
-    return "".join(bundle.strip_style(file.read_text()) for file in styles)
 
 
 def tokens():
@@ -266,10 +245,11 @@ class Handler(BaseHTTPRequestHandler):
         if path == "":
             self.answer(200, "text/html", (PAGE / "index.html").read_bytes())
         elif path == "page.css":
-            style = tokens() + page_style()
+            style = tokens() + embed.bundle(PAGE / "page_styles.css")[0]
             self.answer(200, "text/css", style.encode())
         elif path == "page.js":
-            self.answer(200, "text/javascript", page_script().encode())
+            script = embed.bundle(PAGE / "app.js")[0]
+            self.answer(200, "text/javascript", script.encode())
         elif server.token and self.headers["X-Torchoscope-Token"] != server.token:
             self.json(403, {"error": "The token is missing or wrong."})
         elif path == "events":

@@ -13,10 +13,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
-import bundle  # noqa: E402
+import embed  # noqa: E402
 
 ASK = """
-const text = $text, fs = require('fs');
+const fs = require('fs');
 const {name, values} = JSON.parse(fs.readFileSync(0, 'utf8'));
 const numbers = values.map((one) => typeof one === 'string' ? Number(one) : one);
 console.log(JSON.stringify(numbers.map((one) => text[name](...[one].flat()))));
@@ -55,7 +55,7 @@ class Text(unittest.TestCase):
         words = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
         texts = [words.get(str(value), value) for value in values]
         path = ROOT / "src/page/text.js"
-        script = bundle.bundle([str(path)])[0].rstrip().removesuffix("})();") + ASK + "})();"
+        script = embed.bundle(path, ["--format=iife", "--global-name=text"])[0] + ASK
         with tempfile.NamedTemporaryFile("w", suffix=".js") as file:
             file.write(script)
             file.flush()

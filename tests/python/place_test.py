@@ -4,12 +4,15 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPTS = ["graph_data.js", "place.js", "place_columns.js", "place_labels.js", "place_lines.js"]
+sys.path.insert(0, str(ROOT / "tools"))
+import embed  # noqa: E402
+
 PLACES = ROOT / "build/c/tests/picture/places"
 
 
@@ -32,15 +35,13 @@ class Place(unittest.TestCase):
         graphs = subprocess.run(
             [PLACES, str(seed), str(count), str(boxes)], capture_output=True, check=True
         )
-        with tempfile.NamedTemporaryFile("w", suffix=".js") as script:
-            for name in SCRIPTS:
-                script.write((ROOT / "src/export/picture" / name).read_text())
-            script.flush()
-            twin = Path(__file__).with_name("place_twin.js")
+        twin = Path(__file__).with_name("place_twin.js")
+        script, _ = embed.bundle(twin, ["--platform=node", "--format=cjs"])
+        with tempfile.NamedTemporaryFile("w", suffix=".js") as file:
+            file.write(script)
+            file.flush()
             done = subprocess.run(
-                ["node", twin, script.name, pixels()],
-                input=graphs.stdout,
-                capture_output=True,
+                ["node", file.name, pixels()], input=graphs.stdout, capture_output=True
             )
         said = done.stdout.decode() + done.stderr.decode()
         self.assertEqual(done.returncode, 0, said)

@@ -1,33 +1,25 @@
-'use strict';
-/* For place_test.py, run by node: reads lines of JSON as tests/picture/places writes
-   them, places each graph with the page's own script and says what differs.
+/* For place_test.py, which bundles it for node: reads lines of JSON as
+   tests/picture/places writes them, places each graph with the page's own modules and
+   says what differs.
 
-     node place_twin.js SCRIPT < GRAPHS */
+     node BUNDLE STYLE < GRAPHS */
 
-const fs = require('fs');
-const vm = require('vm');
+import fs from 'node:fs';
 
-const script = fs.readFileSync(process.argv[2], 'utf8');
-const style = JSON.parse(process.argv[3]);
-const twin = vm.createContext({});
-vm.runInContext(`${script}
-let opened;
-const isOpen = (i) => opened[i] === 1 && isGroup(i);
+import {box, end, net, opened, readData} from '../../src/export/picture/graph_data.js';
+import {arrives, findRoute, placeAll} from '../../src/export/picture/place_lines.js';
+
+const style = JSON.parse(process.argv[2]);
+
 function setGraph(graph) {
-    data = {style: graph.style, sideways: false};
-    trackY = null;
-    box = decodeTable(graph.boxes);
-    net = decodeTable(graph.nets);
-    end = decodeTable(graph.ends);
-    group = decodeTable(graph.groups);
-    tracks = graph.tracks;
-    lanes = graph.lanes;
-    for (let i = 0; i < box.n; i++) box.last[i] += box.rank[i];
-    findParents();
-    linkTables();
+    const column = (numbers) => ({text: numbers, n: numbers.length});
+    readData({style, sideways: false, boxes: graph.boxes, nets: graph.nets,
+        ends: graph.ends, groups: graph.groups, tracks: column(graph.tracks),
+        lanes: column(graph.lanes)});
 }
+
 function placeState(open) {
-    opened = open;
+    opened.set(open);
     const size = placeAll(0), lines = [];
     for (let e = 0; e < end.n; e++) {
         if (!arrives(e, 0)) continue;
@@ -37,7 +29,7 @@ function placeState(open) {
     return {x: [...box.x], y: [...box.y], w: [...box.w], h: [...box.h],
         netLabelX: [...net.labelX], netLabelY: [...net.labelY],
         endLabelX: [...end.labelX], endLabelY: [...end.labelY], lines, ...size};
-}`, twin);
+}
 
 /** Labels of what is not shown keep old numbers, which nobody reads. */
 function shownOnly(place, graph, open) {
@@ -69,12 +61,9 @@ let states = 0, lines = 0;
 for (const [number, text] of fs.readFileSync(0, 'utf8').trim().split('\n').entries()) {
     const graph = JSON.parse(text);
     findOwners(graph);
-    twin.graphText = JSON.stringify({...graph, style});
-    vm.runInContext('setGraph(JSON.parse(graphText))', twin);
+    setGraph(structuredClone(graph));
     for (const state of graph.states) {
-        twin.openText = JSON.stringify(state.open);
-        const ours = JSON.parse(vm.runInContext(
-            'JSON.stringify(placeState(JSON.parse(openText)))', twin));
+        const ours = placeState(state.open);
         shownOnly(ours, graph, state.open);
         shownOnly(state, graph, state.open);
         for (const name of Object.keys(ours)) {

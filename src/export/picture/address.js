@@ -1,16 +1,22 @@
+/* address.js - the address of a file: which root, what is open, where the view is. A
+   page in a frame may have no address to write to. */
 
-/* --- address.js: the address of a file: which root, what is open, where the view is. A
-       page in a frame may have no address to write to. */
+import {groupsIn} from './fold.js';
+import {box, isGroup, opened} from './graph_data.js';
+import {startsOpen} from './mount.js';
+import {scene} from './scene.js';
+import {holdZoom, view} from './view.js';
 
 let saving = 0;
 
-function saveState() {
+export function saveState() {
     clearTimeout(saving);
     saving = setTimeout(() => {
         const others = groupsIn(0).filter((i) => (opened[i] === 1) !== startsOpen(i));
         const parts = [];
         if (scene.root) parts.push(`at=${scene.root}`);
-        if (others.length && others.length < 200) parts.push(`open=${others.join('.')}`);
+        if (others.length && others.length < 200)
+            parts.push(`open=${others.join('.')}`);
         parts.push(`view=${[view.x, view.y].map(Math.round)},${view.zoom.toFixed(3)}`);
         try {
             history.replaceState(null, '', `#${parts.join('&')}`);
@@ -21,7 +27,7 @@ function saveState() {
 }
 
 /** The root and the view of the address; wrong numbers are ignored. */
-function loadState() {
+export function loadState() {
     const parts = new URLSearchParams(location.hash.slice(1));
     const valid = (i) => Number.isInteger(i) && i >= 0 && i < box.n && isGroup(i);
     for (const i of (parts.get('open') ?? '').split('.').map(Number))

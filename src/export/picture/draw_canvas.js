@@ -1,16 +1,23 @@
+/* draw_canvas.js - more than 2,000 nodes, from afar: painted; pieces of lines are thin
+   rectangles, and what is smaller than a few pixels is set pixel by pixel
+   (draw_specks.js). The canvas lies below the SVG. */
 
-/* --- draw_canvas.js: more than 2,000 nodes, from afar: painted; pieces of lines are thin
-       rectangles, and what is smaller than a few pixels is set pixel by pixel
-       (draw_specks.js). The canvas lies below the SVG. */
+import {SPECKS, inks, paintSpecks} from './draw_specks.js';
+import {CHANGES, REMOVED, coloursOf, depthOf, heightOf, levelOf,
+    shapeOf} from './dress.js';
+import {lit} from './fold.js';
+import {box, data, end, listAt, net} from './graph_data.js';
+import {eachInGrid, scene} from './scene.js';
+import {stage, stageHeight, stageWidth, view, visibleArea} from './view.js';
 
 const TRUNKS = 5000; // lines: far away, only one line of each net is drawn above
-const LABEL_WIDEST = 400; // a label that begins further left is not looked at
+export const LABEL_WIDEST = 400; // a label that begins further left is not looked at
 
-let canvas, pen;
-let paints = {}; // colours by name, in the theme of now
+export let canvas, pen;
+export let paints = {}; // colours by name, in the theme of now
 const origin = {x: 0, y: 0}; // of the pen: floats are coarse far away from zero
 
-function makeCanvas() {
+export function makeCanvas() {
     canvas = document.createElement('canvas');
     canvas.className = 'graph';
     canvas.setAttribute('aria-hidden', 'true');
@@ -18,7 +25,7 @@ function makeCanvas() {
     pen = canvas.getContext('2d', {alpha: false});
 }
 
-function readColours() {
+export function readColours() {
     const style = getComputedStyle(document.documentElement);
     paints = {};
     inks.clear();
@@ -34,7 +41,7 @@ function sizeCanvas() {
     canvas.height = h;
 }
 
-function paintCanvas() {
+export function paintCanvas() {
     const ratio = devicePixelRatio || 1, zoom = view.zoom;
     sizeCanvas();
     pen.setTransform(1, 0, 0, 1, 0, 0);
@@ -59,11 +66,11 @@ function paintCanvas() {
 
 /* --- What is seen */
 
-const inArea = (b, area) => box.x[b] <= area.right &&
+export const inArea = (b, area) => box.x[b] <= area.right &&
     box.x[b] + box.w[b] >= area.left && box.y[b] <= area.bottom &&
     box.y[b] + box.h[b] >= area.top;
 
-function nodesIn(area) {
+export function nodesIn(area) {
     const list = [];
     eachInGrid(scene.nodeGrid, scene.nodes.length, area, (i) => {
         if (inArea(scene.nodes[i], area)) list.push(scene.nodes[i]);
@@ -72,7 +79,7 @@ function nodesIn(area) {
 }
 
 /** Lines in an area that are not too short to be seen. */
-function linesIn(area, level, zoom) {
+export function linesIn(area, level, zoom) {
     const {lines, bounds} = scene, seen = [];
     const trunks = level === 0 && lines.n > TRUNKS ? new Set() : null;
     eachInGrid(scene.lineGrid, lines.n, area, (i) => {
@@ -107,8 +114,8 @@ function paintFrames(area, zoom) {
     pen.setLineDash([]);
 }
 
-const DIM = 0.35;
-const dimmed = (b) => (lit && !lit.boxes.has(b) ? DIM : 1);
+export const DIM = 0.35;
+export const dimmed = (b) => (lit && !lit.boxes.has(b) ? DIM : 1);
 
 /** Solid boxes. */
 function paintBlocks(area, zoom) {
@@ -126,7 +133,7 @@ function paintBlocks(area, zoom) {
 }
 
 /** The colour of a node far away, kept: there are many. */
-const solidOf = (b) => (scene.solids[b] ??= coloursOf(b).solid);
+export const solidOf = (b) => (scene.solids[b] ??= coloursOf(b).solid);
 
 /** The box, larger by `more` on all sides. */
 function fillBlock(b, more, zoom) {
@@ -143,7 +150,7 @@ function fillBlock(b, more, zoom) {
 
 /* --- Lines */
 
-function lineColour(i) {
+export function lineColour(i) {
     const {nets, ends} = scene.lines;
     return net.bad[nets[i]] ? 'alarm' : CHANGES[end.change[ends[i]]] || 'edge';
 }

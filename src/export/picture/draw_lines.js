@@ -1,5 +1,11 @@
+/* draw_lines.js - paths of lines, and lines and labels as SVG elements. */
 
-/* --- draw_lines.js: paths of lines, and lines and labels as SVG elements. */
+import {layers} from './draw_svg.js';
+import {ADDED, CHANGE_NAMES, WIDTHS, depthOf} from './dress.js';
+import {shape} from './elements.js';
+import {end, idOf, net} from './graph_data.js';
+import {scene} from './scene.js';
+import {distance} from './trunks.js';
 
 const TIP = 1, HEAD = 7; // of arrows: from the box, length
 
@@ -54,7 +60,7 @@ function tickPath(points, stop) {
         : `M${x} ${y - 4}v8`;
 }
 
-function drawLine(i) {
+export function drawLine(i) {
     const {own, ownStart, nets, from, to} = scene.lines, n = nets[i];
     const change = end.change[scene.lines.ends[i]];
     const bad = net.bad[n] ? ' bad' : change ? ` ${CHANGE_NAMES[change]}` : '';
@@ -84,10 +90,10 @@ const groundName = (b) => (b === scene.root ? 'surface'
 const groundOf = (b) => `var(--${groundName(b)})`;
 
 /** A dot where lines of one net part. */
-const drawDot = ({x, y, net: n}) => [shape('circle', net.bad[n] ? 'dot bad' : 'dot',
-    {cx: x, cy: y, r: 2.6}, layers.dots)];
+export const drawDot = ({x, y, net: n}) => [shape('circle',
+    net.bad[n] ? 'dot bad' : 'dot', {cx: x, cy: y, r: 2.6}, layers.dots)];
 
-function drawLabel(label) {
+export function drawLabel(label) {
     const ground = groundOf(net.group[label.net]), {x, y} = label, list = [];
     const add = (text, at, className) => {
         const element = shape('text', className, {x, y: at}, layers.labels);

@@ -1,11 +1,21 @@
+/* draw_specks.js - far away, boxes and lines are a few pixels each, which are set in
+   an image: a hundred thousand of them are quicker than as rectangles. */
 
-/* --- draw_specks.js: far away, boxes and lines are a few pixels each, which are set in
-       an image: a hundred thousand of them are quicker than as rectangles. */
+import {DIM, canvas, dimmed, lineColour, linesIn, nodesIn, paints, pen,
+    solidOf} from './draw_canvas.js';
+import {lit} from './fold.js';
+import {box} from './graph_data.js';
+import {scene} from './scene.js';
+import {view} from './view.js';
 
-const SPECKS = 0.1; // zoom below which the graph is painted this way
+export const SPECKS = 0.1; // zoom below which the graph is painted this way
 
 let specks = null; // {canvas, pen, image, pixels}
-let inks = new Map(); // colours by name as pixels
+export let inks = new Map(); // colours by name as pixels
+
+export function forgetSpecks() {
+    specks = null;
+}
 
 /** An image of the size of the canvas. */
 function makeSpecks(width, height) {
@@ -55,7 +65,7 @@ function setLine(i, scale) {
 }
 
 /** Lines, and nodes over them. */
-function paintSpecks(area, zoom, scale) {
+export function paintSpecks(area, zoom, scale) {
     makeSpecks(canvas.width, canvas.height);
     specks.pixels.fill(0);
     linesIn(area, 0, zoom).forEach((i) => setLine(i, scale));

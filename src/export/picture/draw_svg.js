@@ -1,28 +1,36 @@
+/* draw_svg.js - what is seen as SVG elements, with the classes of docs/svg.md. Shapes
+   and lines are made once; texts again when the zoom asks for others. Of more than
+   2,000 nodes the boxes and lines far away are painted (draw_canvas.js). */
 
-/* --- draw_svg.js: what is seen as SVG elements, with the classes of docs/svg.md. Shapes
-       and lines are made once; texts again when the zoom asks for others. Of more than
-       2,000 nodes the boxes and lines far away are painted (draw_canvas.js). */
+import {LABEL_WIDEST, inArea, linesIn, nodesIn} from './draw_canvas.js';
+import {drawDot, drawLabel, drawLine} from './draw_lines.js';
+import {drawMarks} from './draw_marks.js';
+import {CHANGES, CHANGE_NAMES, GONE, HELD, REMOVED, bandHeight, barHeight, chevronOf,
+    coloursOf, depthOf, fullName, hasChevron, hasSheets, heightOf, levelOf, shapeOf,
+    signPath, signText, textsOf, titleTexts} from './dress.js';
+import {shape} from './elements.js';
+import {lit} from './fold.js';
+import {box, data, idOf, isOpen, textOf} from './graph_data.js';
+import {MANY, scene} from './scene.js';
+import {paintLater, stage, view, visibleArea} from './view.js';
 
-const SVG = 'http://www.w3.org/2000/svg';
+export let svg;
+export let layers; // groups, edges, titles, nodes, labels, marks
+export let drawn; // elements by box: {group, texts, at: zoom they were dressed for}
+let world;
 
-let svg, world, layers; // layers: groups, edges, titles, nodes, labels, marks
-let drawn; // elements by box: {group, texts, at: zoom for which they were dressed}
-
-function shape(tag, className, attributes, parent) {
-    const element = document.createElementNS(SVG, tag);
-    if (className) element.setAttribute('class', className);
-    for (const name in attributes) element.setAttribute(name, attributes[name]);
-    if (parent) parent.append(element);
-    return element;
-}
-
-function makeSvg() {
+export function makeSvg() {
     svg = shape('svg', 'graph', {'aria-hidden': 'false'});
     world = shape('g', 'world', {}, svg);
     stage.prepend(svg);
 }
 
-function drawScene() {
+/** A graph that is closed takes no memory. */
+export function forgetDrawn() {
+    drawn = null;
+}
+
+export function drawScene() {
     clearSvg(false);
     if (!scene.painted) showParts(EVERYWHERE, false);
 }
@@ -46,8 +54,8 @@ function clearSvg(far) {
     svg.classList.remove('dim');
 }
 
-/** Makes the elements of what is wanted and has none; takes others away. In `layer` they
-    stay in the order of the list. */
+/** Makes the elements of what is wanted and has none; takes others away. In `layer`
+    they stay in the order of the list. */
 function keep(kind, wanted, make, layer) {
     const had = kept[kind] ?? new Map(), now = kept[kind] = new Map();
     let fresh = false;
@@ -64,7 +72,7 @@ function keep(kind, wanted, make, layer) {
     return fresh;
 }
 
-function showParts(area, far) {
+export function showParts(area, far) {
     const {labels, splits, marked} = scene, within = ({x, y}, wide, high) =>
         x <= area.right && x + wide >= area.left && y <= area.bottom &&
         y + high >= area.top;
@@ -73,8 +81,8 @@ function showParts(area, far) {
         (!far || bandHeight(view.zoom) * view.zoom >= HELD));
     let fresh = keep('boxes', far ? frames : [...frames, ...nodesIn(area)], (b) =>
         (isOpen(b) ? drawFrame(b, far) : drawNode(b)));
-    fresh = keep('lines', far ? [] : linesIn(area, 4, 1).sort((a, b) => a - b), drawLine,
-        'edges') || fresh;
+    const lines = far ? [] : linesIn(area, 4, 1).sort((a, b) => a - b);
+    fresh = keep('lines', lines, drawLine, 'edges') || fresh;
     keep('dots', far ? [] : splits.filter((one) => within(one, 0, 0)), drawDot);
     keep('labels', far ? [] : labels.filter((one) => within(one, LABEL_WIDEST, 30)),
         drawLabel);
@@ -112,7 +120,7 @@ function drawFrame(b, far) {
     return [frame, title];
 }
 
-function dressTitle(b, one, zoom) {
+export function dressTitle(b, one, zoom) {
     const x = box.x[b], y = box.y[b], band = bandHeight(zoom);
     const size = levelOf(zoom) > 2 ? 1 : HELD / 12 / zoom;
     one.group.replaceChildren();
@@ -161,7 +169,7 @@ function drawNode(b) {
 }
 
 /** Texts and chevron for a zoom. */
-function dressNode(b, one, zoom) {
+export function dressNode(b, one, zoom) {
     const list = textsOf(b, zoom), {texts, chevron} = one;
     while (texts.childElementCount > list.length) texts.lastChild.remove();
     list.forEach((text, i) => drawText(text, texts, texts.children[i]));
@@ -187,59 +195,12 @@ function drawSign(b, node) {
     else drawText(signText(b), node);
 }
 
-function drawMarks(b) {
-    const word = alarmWord(b), list = word ? [drawPill(b, word)] : [];
-    if (box.change[b]) list.push(drawChange(b));
-    return list.concat((lettersOf.get(b) ?? []).map((one, i) => drawLetter(b, one, i)));
-}
-
-const held = (kind, x, y) => shape('g', `held ${kind}`, {'data-x': x, 'data-y': y},
-    layers.marks);
-
-/** The letter of a panel on the top right corner; several lie side by side. */
-function drawLetter(b, letter, i) {
-    const mark = held('letter', box.x[b] + box.w[b], box.y[b]);
-    mark.style.setProperty('--fill', `var(--p-${letter.toLowerCase()})`);
-    shape('rect', '', {x: -14 - 17 * i, y: -8, width: 16, height: 16, rx: 3}, mark);
-    shape('text', '', {x: -6 - 17 * i, y: 4}, mark).textContent = letter;
-    return mark;
-}
-
-/** A triangle and a word on the top left corner, held at the size of the screen. */
-function drawPill(b, word) {
-    const pill = held(isWarning(b) ? 'alarm warning' : 'alarm', box.x[b], box.y[b]);
-    shape('rect', '', {x: -6, y: -13, width: 20 + textWidth(word, 11, true) * 1.15,
-        height: 17, rx: 8.5}, pill);
-    shape('path', '', {d: ALARM_SIGN}, pill);
-    shape('text', '', {x: 12, y: -0.5}, pill).textContent = word;
-    return pill;
-}
-
-const ALARM_SIGN = 'M5 -9.5l4.6 8h-9.2z';
-const CHANGE_SIGNS = ['', 'M-3.5 0h7M0 -3.5v7', 'M-3.5 0h7',
-    'M-3.5 0Q-1.75 -3.4 0 0Q1.75 3.4 3.5 0'];
-
-/** The top right corner, where the disc of a change is; a narrow pill has text there. */
-function changeCorner(b) {
-    const pill = box.shape[b] === PILL && !isOpen(b);
-    return {x: box.x[b] + box.w[b] - (pill ? -1 : 2), y: box.y[b] - (pill ? 3 : 0)};
-}
-
-/** +, - or ~ on a disc. */
-function drawChange(b) {
-    const {x, y} = changeCorner(b);
-    const mark = held('change', x, y);
-    mark.style.setProperty('--fill', `var(--${CHANGES[box.change[b]]})`);
-    shape('circle', '', {r: 7.5}, mark);
-    shape('path', '', {d: CHANGE_SIGNS[box.change[b]]}, mark);
-    return mark;
-}
-
 /* --- Each frame of the screen */
 
 const REST_MS = 80, LOOSE = 1.2;
 
-let dressedZoom = 0, restTimer = 0;
+export let restTimer = 0;
+let dressedZoom = 0;
 
 /** The zoom to dress for. While it changes, held texts may be a little too large or too
     small: setting hundreds of them for each frame is slow. At rest they are exact. */
@@ -269,7 +230,7 @@ function dressVisible() {
     }
 }
 
-function paintSvg() {
+export function paintSvg() {
     const {x, y, zoom} = view, level = levelOf(zoom);
     world.setAttribute('transform',
         `translate(${-x * zoom} ${-y * zoom}) scale(${zoom})`);
@@ -282,7 +243,7 @@ function paintSvg() {
 }
 
 /** Forget all texts: the colour changed, and with it values and fills. */
-function redressSvg() {
+export function redressSvg() {
     for (const [b, one] of drawn) {
         one.at = 0;
         if (!one.title) colourNode(b, one.group);
@@ -291,7 +252,7 @@ function redressSvg() {
 
 /* --- Highlight: lines and neighbours of a box keep their colour */
 
-function lightSvg(lit) {
+export function lightSvg(lit) {
     svg.querySelectorAll('.lit').forEach((one) => one.classList.remove('lit'));
     for (const i of lit ? lit.lines : [])
         kept.lines?.get(i)?.forEach((one) => one.classList.add('lit'));
@@ -300,7 +261,7 @@ function lightSvg(lit) {
 }
 
 /** Rings of the selected and the focused box, and the matches of the search. */
-function ringSvg(rings) {
+export function ringSvg(rings) {
     const key = [view.zoom, ...rings.map(({b, className}) => className + b)].join();
     if (key === scene.ringKey) return;
     scene.ringKey = key;

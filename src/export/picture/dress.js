@@ -1,33 +1,45 @@
+/* dress.js - how a box looks at a zoom: shape, colours, texts (look: levels of
+   detail). Shared by the SVG and the canvas. */
 
-/* --- dress.js: how a box looks at a zoom: shape, colours, texts (look: levels of
-       detail). Shared by the SVG and the canvas. */
+import {CIRCLE, ENDS, KIND_INPUT, KIND_OUTPUT, KIND_VIEW, NONE, NOT_CALLED, PILL,
+    REGION, SHARED, SIGN, TALL, box, data, group, groupOf, has, isGroup, isOpen,
+    textOf} from './graph_data.js';
+import {carries, metricText, numbers} from './marks.js';
+import {scene} from './scene.js';
+import {view} from './view.js';
 
 const BAND = 24; // height of a frame's title
-const HELD = 11; // px: the smallest text
-const INSET = 12, RIGHT = 9; // of texts
-const CHEVRON = 13; // between the inset and the name: a chevron
+export const HELD = 11; // px: the smallest text
+export const INSET = 12; // of texts
+const RIGHT = 9;
+export const CHEVRON = 13; // between the inset and the name: a chevron
 const FONT = 'Arial,"Liberation Sans",Arimo,Helvetica,sans-serif';
-const WIDTHS = [1.25, 2, 2.75, 3.5]; // of lines, by size of tensor
+export const WIDTHS = [1.25, 2, 2.75, 3.5]; // of lines, by size of tensor
 
-let colour = 'family'; // or the name of a metric; 'numbers': those of marks.js
-let heat = null; // {metric, most, log, step: by box}
+export let colour = 'family'; // or the name of a metric; 'numbers': those of marks.js
+export let heat = null; // {metric, most, log, step: by box}
 
 /** 4: everything; 3: changed shapes only; 2: names only; 1: solid, titles; 0: far. */
-function levelOf(zoom) {
+export function levelOf(zoom) {
     return zoom >= 1 ? 4 : zoom >= 0.9 ? 3 : zoom >= 0.5 ? 2 : zoom >= 0.25 ? 1 : 0;
 }
 
 /** A title's band keeps a height on the screen, as far as the frame has room. */
-const bandHeight = (zoom) => Math.max(BAND, Math.min(40, 15 / zoom));
+export const bandHeight = (zoom) => Math.max(BAND, Math.min(40, 15 / zoom));
 /** What a click on a box hits: of a frame its title. */
-const barHeight = (b) => (isOpen(b) ? bandHeight(view.zoom) : box.h[b]);
+export const barHeight = (b) => (isOpen(b) ? bandHeight(view.zoom) : box.h[b]);
+
+/** By a metric, 'family' or 'numbers'; makeHeat() follows. */
+export const colourBy = (name) => {
+    colour = name;
+};
 
 /* --- Widths of texts */
 
 const measurer = document.createElement('canvas').getContext('2d');
 const known = new Map(); // at 100 px
 
-function textWidth(text, size, bold) {
+export function textWidth(text, size, bold) {
     const key = (bold ? '*' : ' ') + text;
     let width = known.get(key);
     if (width === undefined) {
@@ -66,7 +78,7 @@ function valueText(b) {
     return metricText(metric, b);
 }
 
-const metricOf = (name) => data.metrics.find((one) => one.name === name);
+export const metricOf = (name) => data.metrics.find((one) => one.name === name);
 
 /** In a frame's title, times also have their share. */
 function frameValue(b) {
@@ -77,7 +89,7 @@ function frameValue(b) {
 
 /** Steps of the shown nodes by a metric: the square root of their share of the largest,
     or the logarithm if the largest is far above the median. As in heat.c. */
-function makeHeat() {
+export function makeHeat() {
     heat = null;
     scene.solids = []; // draw_canvas.js: colours by node
     if (colour === 'family') return;
@@ -103,10 +115,10 @@ function heatStep(b) {
     return share >= 1 ? 8 : Math.round(share * 8);
 }
 
-const CHANGES = ['', 'good', 'warn', 'accent']; // as in enum diagram_change
-const CHANGE_NAMES = ['', 'added', 'removed', 'changed'];
-const ADDED = 1, REMOVED = 2;
-const GONE = '5 3'; // dashes of what was removed
+export const CHANGES = ['', 'good', 'warn', 'accent']; // as in enum diagram_change
+export const CHANGE_NAMES = ['', 'added', 'removed', 'changed'];
+export const ADDED = 1, REMOVED = 2;
+export const GONE = '5 3'; // dashes of what was removed
 
 function fillOf(b) {
     const family = data.families[box.family[b]];
@@ -118,7 +130,7 @@ function fillOf(b) {
 }
 
 /** Names of colours: the ground, the solid box of far zooms, the bar, the outline. */
-function coloursOf(b) {
+export function coloursOf(b) {
     const family = data.families[box.family[b]], fill = fillOf(b);
     const plain = !family || box.shape[b] === ENDS || has(b, REGION | NOT_CALLED);
     const bar = heat || plain || shapeOf(b) !== 'box' ? '' : `f-${family}`;
@@ -132,7 +144,7 @@ function coloursOf(b) {
 }
 
 /** circle, pill or box. */
-function shapeOf(b) {
+export function shapeOf(b) {
     const form = box.shape[b];
     return form === CIRCLE ? 'circle' : form === PILL || form === ENDS ? 'pill' : 'box';
 }
@@ -140,34 +152,34 @@ function shapeOf(b) {
 /* --- Texts */
 
 const isWide = (b) => box.shape[b] === TALL; // two lines
-const hasSheets = (b) => box.same[b] > 1 && isWide(b); // it stands for repeats
-const hasChevron = (b) => isGroup(b) && isWide(b);
-const middleX = (b) => box.x[b] + box.w[b] / 2;
+export const hasSheets = (b) => box.same[b] > 1 && isWide(b); // it stands for repeats
+export const hasChevron = (b) => isGroup(b) && isWide(b);
+export const middleX = (b) => box.x[b] + box.w[b] / 2;
 const SHEETS = 6; // what the sheets behind a repeat add to its height
-const heightOf = (b) => box.h[b] - (hasSheets(b) ? SHEETS : 0);
+export const heightOf = (b) => box.h[b] - (hasSheets(b) ? SHEETS : 0);
 
 /** The sign in a circle: plus and times are paths, others text. */
-function signPath(b) {
+export function signPath(b) {
     const path = {'+': 'm-5 0h10m-5 -5v10',
         '\u00d7': 'm-4 -4l8 8m0 -8l-8 8'}[textOf(box.name, b)];
     return path && `M${middleX(b)} ${box.y[b] + box.h[b] / 2}${path}`;
 }
 
-function signText(b) {
+export function signText(b) {
     return {text: textOf(box.name, b), x: middleX(b), y: box.y[b] + box.h[b] / 2 + 4,
         anchor: 'middle', size: 12, bold: true, role: 'text'};
 }
 
 /** A folded group's chevron, pointing right: its left end and its size. Beside a name
     that is held at a size it is held too. */
-function chevronOf(b, zoom) {
+export function chevronOf(b, zoom) {
     const held = levelOf(zoom) === 2, size = held ? HELD / 12 / zoom : 1;
     const middle = held ? heightOf(b) / 2 : 14;
     return {x: box.x[b] + 13, y: box.y[b] + middle, size};
 }
 
 /** Texts of a node: [{text, x, y, anchor, size, bold, role}], in the graph's units. */
-function textsOf(b, zoom) {
+export function textsOf(b, zoom) {
     const level = levelOf(zoom), shape = shapeOf(b);
     if (level < 2) return [];
     if (shape === 'circle') return [];
@@ -228,7 +240,7 @@ function boxTexts(b, name, left) {
 }
 
 /** Texts of an open frame's title. */
-function titleTexts(b, zoom) {
+export function titleTexts(b, zoom) {
     const level = levelOf(zoom), band = bandHeight(zoom);
     const right = box.x[b] + box.w[b] - 10;
     const size = level > 2 ? 12 : HELD / zoom, x = box.x[b] + 10 + 15 * size / 12;
@@ -251,14 +263,14 @@ function titleTexts(b, zoom) {
 }
 
 /** Of a frame, from 1: how many frames are around it, and itself. */
-function depthOf(b) {
+export function depthOf(b) {
     let depth = 1;
     for (let at = box.parent[b]; at !== scene.root; at = box.parent[at]) depth++;
     return depth;
 }
 
 /** What a screen reader says and the tooltip's first line: the drawn texts, uncut. */
-function fullName(b) {
+export function fullName(b) {
     const words = textOf(box.words, b).split('\n').filter(Boolean);
     const open = isOpen(b) ? ', open' : isGroup(b) ? ', folded' : '';
     const change = box.change[b] ? `, ${CHANGE_NAMES[box.change[b]]}` : '';

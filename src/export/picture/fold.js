@@ -1,16 +1,24 @@
+/* fold.js - which groups are open, which box is the root, which box is current. */
 
-/* --- fold.js: which groups are open, which box is the root, which box is current. */
+import {drawScene, lightSvg} from './draw_svg.js';
+import {barHeight, fullName, makeHeat} from './dress.js';
+import {NONE, box, contains, idOf, inside, isGroup, isOpen, nameAround, nameOf, opened,
+    textOf} from './graph_data.js';
+import {drawLegend} from './legend.js';
+import {drawMinimap} from './minimap.js';
+import {arriveAt, seenPlaces, slideFrom} from './motion.js';
+import {now, options} from './mount.js';
+import {makeScene, scene, shownFor} from './scene.js';
+import {holdView, paintLater, reveal, stage, startView, toGraph, toStage,
+    view} from './view.js';
 
-let opened; // by box: 1 is open
-let current = NONE; // has the keys
-let selected = NONE, hovered = NONE;
-let lit = null; // {boxes, lines} that keep their colour; null: all do
-let byKey = false; // the current box was reached with the keyboard
-
-const isOpen = (i) => opened[i] === 1 && box.size[i] > 1;
+export let current = NONE; // has the keys
+export let selected = NONE, hovered = NONE;
+export let lit = null; // {boxes, lines} that keep their colour; null: all do
+export let byKey = false; // the current box was reached with the keyboard
 
 /** Place and draw anew: something was opened or folded, or the root is another. */
-function arrange(root = scene ? scene.root : 0) {
+export function arrange(root = scene ? scene.root : 0) {
     makeScene(root);
     makeHeat();
     hovered = NONE;
@@ -27,8 +35,8 @@ function arrange(root = scene ? scene.root : 0) {
 
 /* --- Opening and folding */
 
-/** Set some groups; the box `keep` stays under the pointer or where it was. What the data
-    does not contain is asked for. */
+/** Set some groups; the box `keep` stays under the pointer or where it was. What the
+    data does not contain is asked for. */
 function setOpen(list, open, keep, pointer) {
     const before = keep !== NONE && box.w[keep] ? toStage(box.x[keep], box.y[keep])
         : null;
@@ -55,39 +63,39 @@ function keepUnder(b, pointer) {
     if (at.y < box.y[b] || at.y > box.y[b] + h) view.y += box.y[b] + h / 2 - at.y;
 }
 
-function toggle(b, pointer) {
+export function toggle(b, pointer) {
     if (isGroup(b) && b !== scene.root) setOpen([b], !isOpen(b), b, pointer);
 }
 
 /** All groups inside, at any depth. */
-function groupsIn(root) {
+export function groupsIn(root) {
     const list = [];
     for (let i = root + 1; i < box.end[root]; i++) if (isGroup(i)) list.push(i);
     return list;
 }
 
-function toggleMany(list) {
+export function toggleMany(list) {
     if (list.length)
         setOpen(list, !list.every(isOpen), current === NONE ? list[0] : current);
 }
 
-const withBelow = (list) => list.flatMap((b) => [b, ...groupsIn(b)]);
+export const withBelow = (list) => list.flatMap((b) => [b, ...groupsIn(b)]);
 
-const allOpen = () => groupsIn(scene.root).every(isOpen);
+export const allOpen = () => groupsIn(scene.root).every(isOpen);
 
-function toggleAll() {
+export function toggleAll() {
     const list = groupsIn(scene.root);
     if (list.some((i) => box.hidden[i])) options.onMore?.(['*']);
     else toggleMany(list);
 }
 
 /** Groups beside the current one. */
-function siblings() {
+export function siblings() {
     return current === NONE ? [] : inside(box.parent[current]).filter(isGroup);
 }
 
 /** Shown groups of the current one's class. */
-function sameClass() {
+export function sameClass() {
     if (current === NONE || !isGroup(current)) return [];
     const className = (b) => textOf(box.words, b).split('\n')[0];
     const wanted = className(current);
@@ -97,7 +105,7 @@ function sameClass() {
 
 /* --- Going in and up, unless someone else does it */
 
-function goIn(b) {
+export function goIn(b) {
     if (!isGroup(b) || options.onIn?.(about(b)) || box.hidden[b]) return;
     const from = current;
     opened[b] = 1;
@@ -109,7 +117,7 @@ function goIn(b) {
     changed();
 }
 
-function goTo(root) {
+export function goTo(root) {
     const inner = scene.root;
     current = selected = NONE;
     arrange(root);
@@ -123,7 +131,10 @@ function goTo(root) {
     changed();
 }
 
-const goUp = () => (scene.root ? goTo(box.parent[scene.root]) : options.onUp?.());
+export function goUp() {
+    if (scene.root) goTo(box.parent[scene.root]);
+    else options.onUp?.();
+}
 
 /** Open what is around a box; false: nothing changed. */
 function openAround(b) {
@@ -135,7 +146,7 @@ function openAround(b) {
 }
 
 /** Show a box wherever it is: open what is around it, bring it into view. */
-function goToBox(b) {
+export function goToBox(b) {
     if (!contains(scene.root, b) || b === scene.root) {
         arrange(0);
         options.onRoot?.();
@@ -146,15 +157,25 @@ function goToBox(b) {
     changed();
 }
 
-const changed = () => options.onChange?.();
+export const changed = () => options.onChange?.();
 
 /** The description of a box that callbacks receive. */
-const about = (b) => (b === NONE ? null : {id: idOf(b), name: nameOf(b),
+export const about = (b) => (b === NONE ? null : {id: idOf(b), name: nameOf(b),
     around: nameAround(b), group: isGroup(b), call: box.number[b]});
 
 /* --- Current, selected, lit */
 
-function setCurrent(b, key) {
+/** Nobody is told; relight() follows. */
+export function chooseBoxes(keyed, chosen, withKeys) {
+    [current, selected, byKey, lit] = [keyed, chosen, withKeys, null];
+}
+
+/** The box under the pointer. */
+export function hoverOn(b) {
+    hovered = b;
+}
+
+export function setCurrent(b, key) {
     const before = selected;
     current = b;
     byKey = Boolean(key) && b !== NONE;
@@ -165,14 +186,14 @@ function setCurrent(b, key) {
     paintLater();
 }
 
-function clearCurrent() {
+export function clearCurrent() {
     selected = NONE;
     setCurrent(NONE);
     options.onSelect?.(null);
 }
 
 /** Tell a screen reader which box is current. */
-function announce() {
+export function announce() {
     now.setAttribute('aria-label', current === NONE ? 'no box' : fullName(current));
     if (current === NONE) stage.removeAttribute('aria-activedescendant');
     else stage.setAttribute('aria-activedescendant',
@@ -195,9 +216,9 @@ function litBy(b) {
     return {boxes, lines};
 }
 
-const hasFocus = () => document.activeElement === stage;
+export const hasFocus = () => document.activeElement === stage;
 
-function relight() {
+export function relight() {
     const b = hovered !== NONE ? hovered : byKey && hasFocus() ? current : NONE;
     lit = b === NONE ? null : litBy(b);
     lightSvg(lit);

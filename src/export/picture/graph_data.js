@@ -1,32 +1,32 @@
-'use strict';
-/* A graph that one can walk in: these files share one scope, in this order. mount.js is
-   the door: mountGraph(element, data, options). They are a module of the page
-   (src/page), and with search.js, address.js and graph_page.js the script of a file.
-     graph_data.js    the numbers and texts of all boxes, as html.c wrote them
+/* graph_data.js - the numbers and texts of all boxes of a graph, as html.c wrote them.
+
+   The modules of a graph that one can walk in. mount.js is the door:
+   mountGraph(element, data, options). The page (src/page) mounts it; graph_page.js with
+   search.js and address.js is a file of its own around it.
      place.js, place_columns.js, place_labels.js, place_lines.js   coordinates of what
                       is shown: the twin of plan_place() and plan_route() in src/layout
      scene.js         what is shown, found by position; trunks.js shared parts of lines
      dress.js         shapes, colours and texts of a box at a zoom
-     draw_svg.js, draw_lines.js   what is seen; draw_canvas.js, draw_specks.js what is
-                      far away, of more than 2,000 boxes
+     draw_svg.js, draw_lines.js, draw_marks.js   what is seen; draw_canvas.js,
+                      draw_specks.js what is far away, of more than 2,000 boxes
      view.js, motion.js   pan and zoom; fold.js open, fold, go in and up
      tips.js, minimap.js, legend.js
      keys.js, mouse.js   what the reader does
      marks.js         what others know: panels, alarms, numbers, matches of a search
-     mount.js         begins, changes and ends it
-   Names and texts come from models: they are set with textContent, never as HTML. */
+     mount.js         begins, changes and ends it; elements.js makes its elements
+   A variable that others read is changed by a function of its own module. */
 
-const FLAG_OPEN = 1, FLAG_SIDE = 2, FLAG_STRETCH = 4; // as in layout.h
-const KIND_VIEW = 2, KIND_INPUT = 3, KIND_OUTPUT = 4; // as in graph.h
-const SIGN = 1, MADE = 2, CARRIES = 4, REGION = 8, SHARED = 32; // as in graph.h
-const NOT_CALLED = 64, RAISED = 128;
-const TALL = 0, FLAT = 1, PILL = 2, ENDS = 3, CIRCLE = 4; // as in picture_in.h
-const NONE = -1;
+export const FLAG_OPEN = 1, FLAG_SIDE = 2, FLAG_STRETCH = 4; // as in layout.h
+export const KIND_VIEW = 2, KIND_INPUT = 3, KIND_OUTPUT = 4; // as in graph.h
+export const SIGN = 1, MADE = 2, CARRIES = 4, REGION = 8, SHARED = 32; // as in graph.h
+export const NOT_CALLED = 64, RAISED = 128;
+export const TALL = 0, FLAT = 1, PILL = 2, ENDS = 3, CIRCLE = 4; // as in picture_in.h
+export const NONE = -1;
 
-let data;
-let box, net, end, group; // columns: typed arrays by box, net, end, group
-let groupOf; // by box: its group; NONE: a leaf
-let lanes, tracks; // as in struct plan
+export let data;
+export let box, net, end, group; // columns: typed arrays by box, net, end, group
+export let groupOf; // by box: its group; NONE: a leaf
+export let lanes, tracks; // as in struct plan
 
 /* --- Columns: the difference to the number before, in digits of 5 bits, the lowest
        first, 32 is set if more follow; the lowest bit of all is the sign. "Minus zero"
@@ -37,7 +37,9 @@ const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/
 const digitOf = new Uint8Array(128);
 for (let i = 0; i < 64; i++) digitOf[DIGITS.charCodeAt(i)] = i;
 
+/** A column that is no text (numbers of metrics) stays. */
 function decode(text, n) {
+    if (typeof text !== 'string') return text;
     const column = new Int32Array(n);
     let value = 0, from = 0;
     const read = () => {
@@ -63,13 +65,11 @@ function decode(text, n) {
     return column;
 }
 
-/** All columns of a table; those that are no text (numbers of metrics) stay. */
+/** All columns of a table, and its size. */
 function decodeTable(table) {
-    const columns = {n: table.n};
+    const columns = {};
     for (const [name, column] of Object.entries(table))
-        if (name !== 'n')
-            columns[name] = typeof column === 'string' ? decode(column, table.n)
-                : column;
+        columns[name] = decode(column, table.n);
     return columns;
 }
 
@@ -118,9 +118,8 @@ function linkTables() {
     }
 }
 
-function readData(given) {
+export function readData(given) {
     data = given;
-    trackY = null; // place.js: room for other boxes
     box = decodeTable(data.boxes);
     net = decodeTable(data.nets);
     end = decodeTable(data.ends);
@@ -132,34 +131,51 @@ function readData(given) {
     linkTables();
     if (data.sideways) turnSizes();
     names = null;
+    opened = Uint8Array.from(box.flags, (flags) => flags & FLAG_OPEN);
+}
+
+/** A graph that is closed takes no memory. */
+export function forgetData() {
+    data = box = net = end = group = null;
+}
+
+/** Sizes for placing a graph that is drawn from left to right. */
+function turnSizes() {
+    [box.width, box.height] = [box.height, box.width];
+    [group.leastWidth, group.leastHeight] = [group.leastHeight, group.leastWidth];
+    for (const table of [net, end])
+        [table.labelWidth, table.labelHeight] = [table.labelHeight, table.labelWidth];
 }
 
 /* --- Boxes */
 
 let names = null; // full name of a module -> its boxes, in the order of its calls
 
-const textOf = (column, i) => data.texts[column[i]];
-const isGroup = (i) => box.size[i] > 1 || box.hidden[i] > 0;
-const idOf = (i) => data.ids[i];
-const nameOf = (i) => textOf(box.at, i); // of its module; empty: it is none
-const has = (i, flag) => (box.marks[i] & flag) !== 0;
+export const textOf = (column, i) => data.texts[column[i]];
+export let opened; // by box: 1 is open
+
+export const isOpen = (i) => opened[i] === 1 && box.size[i] > 1;
+export const isGroup = (i) => box.size[i] > 1 || box.hidden[i] > 0;
+export const idOf = (i) => data.ids[i];
+export const nameOf = (i) => textOf(box.at, i); // of its module; empty: it is none
+export const has = (i, flag) => (box.marks[i] & flag) !== 0;
 
 /** The boxes directly inside. */
-function inside(i) {
+export function inside(i) {
     const list = [];
     for (let at = i + 1; at < box.end[i]; at = box.end[at]) list.push(at);
     return list;
 }
 
 /** The full name of the innermost module around a box, or its own. */
-function nameAround(b) {
+export function nameAround(b) {
     let at = b;
     while (at > 0 && !nameOf(at)) at = box.parent[at];
     return at > 0 ? nameOf(at) : '';
 }
 
 /** The boxes of a module: one for each of its calls. */
-function boxesOf(name) {
+export function boxesOf(name) {
     if (!names) {
         names = new Map();
         for (let i = 1; i < box.n; i++)
@@ -169,10 +185,10 @@ function boxesOf(name) {
 }
 
 /** The list of a key; a new one if there is none. */
-function listAt(map, key) {
+export function listAt(map, key) {
     let list = map.get(key);
     if (!list) map.set(key, list = []);
     return list;
 }
 
-const contains = (outer, i) => outer <= i && i < box.end[outer];
+export const contains = (outer, i) => outer <= i && i < box.end[outer];

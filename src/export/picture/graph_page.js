@@ -1,5 +1,16 @@
+/* graph_page.js - the file of a graph: its bar, theme, help; the start. */
 
-/* --- graph_page.js: the file of a graph: its bar, theme, help; the start. */
+import {loadState, saveState} from './address.js';
+import {button, icon, make} from './elements.js';
+import {allOpen, goTo, groupsIn, toggleAll} from './fold.js';
+import {data} from './graph_data.js';
+import {escape, keyTable, runKey} from './keys.js';
+import {hits, setColour} from './marks.js';
+import {mountGraph, path} from './mount.js';
+import {scene} from './scene.js';
+import {clearSearch, field, makeSearch, nextHit} from './search.js';
+import {tip} from './tips.js';
+import {stage} from './view.js';
 
 const THEME = 'torchoscope-theme';
 

@@ -1,5 +1,13 @@
+/* keys.js - everything by keyboard. */
 
-/* --- keys.js: everything by keyboard. */
+import {middleX} from './dress.js';
+import {clearCurrent, current, goIn, goUp, sameClass, selected, setCurrent, siblings,
+    toggle, toggleAll, toggleMany, withBelow} from './fold.js';
+import {NONE, box, data, idOf, inside, isGroup, isOpen} from './graph_data.js';
+import {options} from './mount.js';
+import {scene} from './scene.js';
+import {hideTip, showTip, tip, tipLater} from './tips.js';
+import {fit, paintLater, panBy, reveal, view, zoomMiddle} from './view.js';
 
 /* --- Walking */
 
@@ -106,7 +114,7 @@ function enter() {
 }
 
 /** false: there was nothing to close. */
-function escape() {
+export function escape() {
     if (!tip.hidden) hideTip();
     else if (current !== NONE || selected !== NONE) clearCurrent();
     else return false;
@@ -127,7 +135,7 @@ async function copyPath() {
 const STEP = 60; // px
 
 /** THE TABLE of keys: [names, what they do, what runs with the name of the key]. */
-const keyTable = [
+export const keyTable = [
     [['Up', 'Down', 'Left', 'Right'], 'along the lines; to boxes beside, to the frame',
         (key) => arrow(/Up|Down/.test(key), /Down|Right/.test(key))],
     [['Enter'], 'go into a folded box; fold an open one', enter],
@@ -149,7 +157,7 @@ const keyTable = [
 ];
 
 /** Runs a key; what the graph says of a box goes away with the box. */
-function runKey(run, key) {
+export function runKey(run, key) {
     if (key !== 'Esc' && key !== 'Enter') hideTip();
     return run(key);
 }

@@ -1,7 +1,18 @@
+/* legend.js - the strip below: what the colours and lines mean. */
 
-/* --- legend.js: the strip below: what the colours and lines mean. */
+import {CHANGE_SIGNS} from './draw_marks.js';
+import {CHANGES, CHANGE_NAMES, hasSheets, heat, metricOf} from './dress.js';
+import {make, shape} from './elements.js';
+import {KIND_INPUT, KIND_OUTPUT, box, data, end, net} from './graph_data.js';
+import {carries, metricText, numbers} from './marks.js';
+import {scene} from './scene.js';
 
 let legend;
+
+export function makeLegend(element = make('div')) {
+    legend = element;
+    legend.classList.add('gr-legend');
+}
 
 function swatch(name, fill, bar, dashed) {
     const entry = make('span', 'entry'), sign = make('i', dashed ? 'sw dashed' : 'sw');
@@ -52,7 +63,7 @@ function changeEntry(change) {
     return entry;
 }
 
-function drawLegend() {
+export function drawLegend() {
     const entries = heat ? heatEntries() : familyEntries();
     if (scene.lines.nets.some((n) => net.bad[n]) || [...scene.nodes].some(carries)) {
         const entry = make('span', 'entry bad');

@@ -1,15 +1,46 @@
+/* marks.js - what others know of the boxes: panels, alarms of a training, numbers by
+   place, matches of a search. All of them name modules. */
 
-/* --- marks.js: what others know of the boxes: panels, alarms of a training, numbers by
-       place, matches of a search. All of them name modules. */
+import {inArea} from './draw_canvas.js';
+import {drawScene, redressSvg} from './draw_svg.js';
+import {colourBy, makeHeat} from './dress.js';
+import {byKey, current, hasFocus, relight, selected} from './fold.js';
+import {CARRIES, MADE, NONE, RAISED, box, boxesOf, has, isOpen, listAt,
+    textOf} from './graph_data.js';
+import {drawLegend} from './legend.js';
+import {MANY, scene, shownFor} from './scene.js';
+import {paintLater, visibleArea} from './view.js';
 
 let panels = []; // names; the first is A
 let alarms = new Map(); // name -> {word, made, warn}
-let hits = []; // boxes that a search found
+export let numbers = null; // {title, values: by box, text}
+export let hits = []; // boxes that a search found
 
-let lettersOf = new Map(), alarmOf = new Map(); // by shown box
+export let lettersOf = new Map(); // by shown box
+let alarmOf = new Map();
+
+/** Another graph: nobody has marked anything. */
+export function clearMarks(colour) {
+    panels = [];
+    alarms = new Map();
+    numbers = null;
+    colourBy(colour);
+}
+
+/** What is left out stays. */
+export function setMarks(given) {
+    panels = given.panels ?? panels;
+    alarms = given.alarms ?? alarms;
+    remark();
+}
+
+export function setHits(list) {
+    hits = list;
+    paintLater();
+}
 
 /** The box of a name, or of the module around it; NONE. */
-function boxNamed(name) {
+export function boxNamed(name) {
     for (let at = name; at; at = at.slice(0, Math.max(0, at.lastIndexOf('.'))))
         if (boxesOf(at).length) return boxesOf(at)[0];
     return NONE;
@@ -17,7 +48,7 @@ function boxNamed(name) {
 
 /** Which shown boxes have marks: letters the module's own, alarms also groups that are
     closed around it. */
-function findMarked() {
+export function findMarked() {
     lettersOf = new Map();
     alarmOf = new Map();
     panels.forEach((name, i) => boxesOf(name).forEach((b) => {
@@ -34,17 +65,17 @@ function findMarked() {
 }
 
 /** The word of an alarm's pill; empty: none. */
-function alarmWord(b) {
+export function alarmWord(b) {
     const alarm = alarmOf.get(b);
     if (has(b, RAISED)) return 'raised';
     if (alarm && (alarm.made || alarm.warn)) return alarm.word;
     return has(b, MADE) ? 'NaN' : '';
 }
 
-const isWarning = (b) => !has(b, MADE | RAISED) && Boolean(alarmOf.get(b)?.warn);
+export const isWarning = (b) => !has(b, MADE | RAISED) && Boolean(alarmOf.get(b)?.warn);
 
 /** Does it carry what another box made? */
-const carries = (b) => (has(b, CARRIES) && !has(b, MADE)) ||
+export const carries = (b) => (has(b, CARRIES) && !has(b, MADE)) ||
     (alarmOf.has(b) && !alarmWord(b));
 
 function remark() {
@@ -55,10 +86,8 @@ function remark() {
 
 /* --- Numbers by module: {title, numbers: Map, text: (number) => string} */
 
-let numbers = null; // {title, values: by box, text}
-
 /** By a metric of the data, 'family', or numbers that the caller has. */
-function setColour(wanted) {
+export function setColour(wanted) {
     numbers = null;
     if (typeof wanted !== 'string') {
         const values = new Float64Array(box.n).fill(-1);
@@ -66,7 +95,8 @@ function setColour(wanted) {
             for (const b of boxesOf(name)) values[b] = value;
         numbers = {...wanted, values};
     }
-    colour = numbers ? 'numbers' : wanted === 'family' || box[wanted] ? wanted : 'family';
+    const known = wanted === 'family' || box[wanted];
+    colourBy(numbers ? 'numbers' : known ? wanted : 'family');
     makeHeat();
     redressSvg();
     drawLegend();
@@ -74,7 +104,7 @@ function setColour(wanted) {
 }
 
 /** The text of a metric's value. */
-function metricText(metric, b) {
+export function metricText(metric, b) {
     if (metric !== 'numbers') return textOf(box[`${metric}Text`], b);
     return numbers.values[b] < 0 ? '\u2013' : numbers.text(numbers.values[b]);
 }
@@ -92,7 +122,7 @@ function shownHits() {
 }
 
 /** Rings: matches of the search, the selected box, the one with the keys. */
-function rings() {
+export function rings() {
     const list = [], area = visibleArea();
     for (const b of shownHits()) {
         if (list.length >= MANY) break;

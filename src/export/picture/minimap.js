@@ -1,11 +1,17 @@
+/* minimap.js - the whole graph in a corner, from 60 boxes on; a click goes there. */
 
-/* --- minimap.js: the whole graph in a corner, from 60 boxes on; a click goes there. */
+import {paints} from './draw_canvas.js';
+import {make} from './elements.js';
+import {box} from './graph_data.js';
+import {stopMoving} from './motion.js';
+import {scene} from './scene.js';
+import {holdView, paintLater, view, viewOf, visibleArea} from './view.js';
 
 const MAP_BOXES = 60, MAP_W = 86, MAP_H = 94, MAP_PAD = 5;
 
 let map, mapPen, mapImage = null, mapScale = 1, mapLeft = 0, mapTop = 0;
 
-function makeMinimap() {
+export function makeMinimap() {
     map = make('canvas', 'map');
     map.setAttribute('aria-hidden', 'true');
     mapPen = map.getContext('2d');
@@ -29,7 +35,7 @@ function moveByMap(event) {
 }
 
 /** The boxes, once for a scene and a theme. */
-function drawMinimap() {
+export function drawMinimap() {
     const ratio = devicePixelRatio || 1, {width, height, nodes} = scene;
     map.hidden = nodes.length < MAP_BOXES;
     if (map.hidden) return;
@@ -55,7 +61,7 @@ function drawMinimap() {
     }
 }
 
-function paintMinimap() {
+export function paintMinimap() {
     if (map.hidden) return;
     const ratio = devicePixelRatio || 1, area = visibleArea();
     const clampX = (x) => Math.max(0, Math.min(MAP_W, mapLeft + x * mapScale));

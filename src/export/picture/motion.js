@@ -1,6 +1,13 @@
+/* motion.js - 120 ms for zooming to a place, opening, folding and going in; nothing
+   else moves, and nothing at all if the reader prefers that. */
 
-/* --- motion.js: 120 ms for zooming to a place, opening, folding and going in; nothing
-       else moves, and nothing at all if the reader prefers that. */
+import {inArea} from './draw_canvas.js';
+import {drawn, layers} from './draw_svg.js';
+import {box} from './graph_data.js';
+import {paint} from './mount.js';
+import {scene} from './scene.js';
+import {paintLater, stageHeight, stageWidth, toStage, view, viewOf,
+    visibleArea} from './view.js';
 
 const MOVE_MS = 120;
 
@@ -8,13 +15,13 @@ let moving = 0; // the frame of a motion
 
 const still = () => matchMedia('(prefers-reduced-motion:reduce)').matches;
 
-function stopMoving() {
+export function stopMoving() {
     cancelAnimationFrame(moving);
     moving = 0;
 }
 
 /** Move to a view, the zoom evenly by its logarithm. */
-function moveTo(to) {
+export function moveTo(to) {
     stopMoving();
     if (still()) {
         Object.assign(view, to);
@@ -39,7 +46,7 @@ function moveTo(to) {
 }
 
 /** Come nearer to a view, from a little further away. */
-function arriveAt(to) {
+export function arriveAt(to) {
     if (still()) Object.assign(view, to);
     else {
         const x = to.x + stageWidth() / 2 / to.zoom;
@@ -53,7 +60,7 @@ function arriveAt(to) {
 /* --- Opening and folding: boxes slide from where they were, others appear */
 
 /** Where the boxes that are seen lie on the stage. */
-function seenPlaces() {
+export function seenPlaces() {
     const area = visibleArea(), places = new Map();
     if (!still() && !scene.painted)
         for (const b of [...scene.frames, ...scene.nodes])
@@ -61,7 +68,7 @@ function seenPlaces() {
     return places;
 }
 
-function slideFrom(places) {
+export function slideFrom(places) {
     if (still() || scene.painted || !places.size) return;
     const area = visibleArea(), how = {duration: MOVE_MS, easing: 'ease-out'};
     const appear = [{opacity: 0}, {opacity: 1}];

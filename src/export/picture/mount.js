@@ -1,5 +1,5 @@
-
-/* --- mount.js: begins, changes and ends a graph. One at a time: its parts share a scope.
+/* mount.js - begins, changes and ends a graph. One at a time: its parts share
+   their variables.
 
    const graph = mountGraph(element, data, {
        legend,               an element for what colours mean
@@ -7,48 +7,49 @@
        colour, root, select, zoom: how it begins; all may be left out
        inputs: 'Input',      inputs are "Input 0" and "Input 1", not forward's names
        notes(name),          further lines of a tooltip
-       onSelect(box, byKey), onHover(box): {id, name, around, group, call} or null; name:
-       the full name of its module, or that of the module around it
-     onDrag(name),         boxes can be dragged elsewhere, as text
+       onSelect(box, byKey), onHover(box): {id, name, around, group, call} or null;
+                             name: the full name of its module; around: that of its
+                             module or of the one around it
+       onDrag(name),         boxes can be dragged elsewhere, as text
        onIn(box), onUp(),    true: someone else shows what is inside
-       onMore(ids),          the data has not what is inside these groups ('*': all): ask,
-                           then update(data, ids)
+       onMore(ids),          the data has not what is inside these groups ('*': all):
+                             ask, then update(data, ids)
        onRoot(), onScene(), onPress(), onChange(): something else is shown
    }); */
 
-let options, now, zoomText, themes, ending; // `ending` takes listeners away
+import {makeCanvas, paintCanvas, paints, readColours} from './draw_canvas.js';
+import {forgetSpecks} from './draw_specks.js';
+import {drawScene, drawn, dressNode, dressTitle, forgetDrawn, lightSvg, makeSvg,
+    paintSvg, restTimer, ringSvg, showParts, svg} from './draw_svg.js';
+import {colour, levelOf, textWidth} from './dress.js';
+import {SVG, button, icon, make, shape} from './elements.js';
+import {announce, arrange, byKey, chooseBoxes, current, goTo, groupsIn, hovered,
+    relight, selected} from './fold.js';
+import {FLAG_OPEN, KIND_INPUT, NONE, box, boxesOf, data, forgetData, idOf, nameAround,
+    opened, readData, textOf} from './graph_data.js';
+import {keyTable, runKey} from './keys.js';
+import {makeLegend} from './legend.js';
+import {boxNamed, clearMarks, numbers, rings, setColour, setHits,
+    setMarks} from './marks.js';
+import {drawMinimap, makeMinimap, paintMinimap} from './minimap.js';
+import {seenPlaces, slideFrom, stopMoving} from './motion.js';
+import {handle, listenToPointers, makeHandle, placeHandle} from './mouse.js';
+import {forgetScene, scene, shownFor} from './scene.js';
+import {hideTip, makeTip, placeTip, tip, tipBox, tipTimer} from './tips.js';
+import {fit, holdView, paintLater, reveal, setStage, stage, startView, stopPainting,
+    view, visibleArea, zoomMiddle} from './view.js';
 
-function make(tag, className, text) {
-    const element = document.createElement(tag);
-    if (className) element.className = className;
-    if (text !== undefined) element.textContent = text;
-    return element;
-}
+export let options, now;
+let zoomText, themes, ending; // `ending` takes listeners away
 
-function icon(d) {
-    const svgIcon = shape('svg', 'i', {viewBox: '0 0 14 14', 'aria-hidden': 'true'});
-    shape('path', '', {d}, svgIcon);
-    return svgIcon;
-}
-
-function button(label, content, onclick) {
-    const element = make('button', 'btn');
-    element.type = 'button';
-    element.setAttribute('aria-label', label);
-    element.title = label;
-    element.append(content);
-    element.onclick = onclick;
-    return element;
-}
-
-const listen = (target, type, run, more) =>
+export const listen = (target, type, run, more) =>
     target.addEventListener(type, run, {signal: ending.signal, ...more});
 
-const startsOpen = (i) => (box.flags[i] & FLAG_OPEN) !== 0;
+export const startsOpen = (i) => (box.flags[i] & FLAG_OPEN) !== 0;
 
 /* --- Drawing */
 
-function paint() {
+export function paint() {
     if (scene.painted) {
         const {left, right, top, bottom} = visibleArea(), pad = 40 / view.zoom;
         showParts({left: left - pad, right: right + pad, top: top - pad,
@@ -145,9 +146,8 @@ function renameInputs() {
 function take(given) {
     readData(given);
     renameInputs();
-    opened = Uint8Array.from(box.flags, (flags) => flags & FLAG_OPEN);
-    scene = null;
-    hits = [];
+    forgetScene();
+    setHits([]);
 }
 
 function themeChanged() {
@@ -181,7 +181,8 @@ function listenToAll() {
 /** Other data; what the reader opened stays open, `more` too. */
 function update(given, more = []) {
     const before = new Map(groupsIn(0).map((i) => [idOf(i), opened[i]]));
-    const ids = [current, selected, scene.root].map((b) => (b === NONE ? null : idOf(b)));
+    const ids = [current, selected, scene.root]
+        .map((b) => (b === NONE ? null : idOf(b)));
     const same = given.path.join() === data.path.join(), places = seenPlaces();
     const kept = {...view}, colours = numbers ?? colour;
     take(given);
@@ -190,7 +191,7 @@ function update(given, more = []) {
     const find = (id) => byId.get(id) ?? NONE;
     for (const [id, open] of before) if (same && find(id) > 0) opened[find(id)] = open;
     if (more.includes('*')) opened.fill(1);
-    [current, selected] = ids.map((id) => (same && id ? find(id) : NONE));
+    chooseBoxes(...ids.slice(0, 2).map((id) => (same && id ? find(id) : NONE)), byKey);
     arrange(same ? Math.max(0, find(ids[2])) : 0);
     setColour(colours);
     Object.assign(view, same ? kept : startView());
@@ -204,8 +205,7 @@ function update(given, more = []) {
 function select(name) {
     if (selected !== NONE && nameAround(selected) === (name || '')) return;
     const b = name === null ? NONE : boxNamed(name), at = b === NONE ? b : shownFor(b);
-    current = selected = at;
-    byKey = false;
+    chooseBoxes(at, at, false);
     hideTip();
     announce();
     if (at !== NONE) reveal(at);
@@ -249,33 +249,27 @@ function exportSvg() {
 function close() {
     ending.abort();
     stopMoving();
-    cancelAnimationFrame(wanted);
+    stopPainting();
     [tipTimer, restTimer].forEach(clearTimeout);
-    wanted = 0;
     stage.replaceChildren();
-    data = box = net = end = group = scene = drawn = specks = null;
+    [forgetData, forgetScene, forgetDrawn, forgetSpecks].forEach((forget) => forget());
 }
 
 /** The way from the data's root to the shown one: [{text, id}]. */
-function path() {
+export function path() {
     const list = [];
     for (let at = scene.root; at > 0; at = box.parent[at])
         list.unshift({text: textOf(box.full, at), id: idOf(at), open: () => goTo(at)});
     return list;
 }
 
-function mountGraph(host, given, asked = {}) {
+export function mountGraph(host, given, asked = {}) {
     ending = new AbortController();
     options = {say() {}, ...asked};
-    stage = host;
-    legend = options.legend ?? make('div');
-    legend.classList.add('gr-legend');
-    current = selected = hovered = NONE;
-    lit = null;
-    panels = [];
-    alarms = new Map();
-    colour = given.colour;
-    numbers = null;
+    setStage(host);
+    makeLegend(options.legend);
+    chooseBoxes(NONE, NONE, false);
+    clearMarks(given.colour);
     take(given);
     makeParts();
     readColours();
@@ -287,13 +281,5 @@ function mountGraph(host, given, asked = {}) {
     paint();
     return {update, select, exportSvg, close, path, keys: keyTable, runKey, fit,
         colour: setColour, shows: (name) => boxesOf(name).length > 0,
-        marks(given) {
-            panels = given.panels ?? panels;
-            alarms = given.alarms ?? alarms;
-            remark();
-        },
-        search(list) {
-            hits = list.flatMap(boxesOf);
-            paintLater();
-        }};
+        marks: setMarks, search: (list) => setHits(list.flatMap(boxesOf))};
 }

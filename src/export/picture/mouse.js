@@ -1,5 +1,14 @@
+/* mouse.js - pointers: hover, click, drag, wheel, two fingers. */
 
-/* --- mouse.js: pointers: hover, click, drag, wheel, two fingers. */
+import {CHEVRON, INSET, barHeight, shapeOf} from './dress.js';
+import {make} from './elements.js';
+import {about, changed, clearCurrent, goIn, hoverOn, hovered, relight, setCurrent,
+    toggle} from './fold.js';
+import {NONE, PILL, box, isGroup, isOpen, nameOf} from './graph_data.js';
+import {listen, options} from './mount.js';
+import {boxAt} from './scene.js';
+import {hideTip, tipLater} from './tips.js';
+import {panBy, stage, toGraph, toStage, view, zoomAt} from './view.js';
 
 const FINGER = 44; // px: what a finger hits
 const SLOP = 4; // px: a press that moves less is a click
@@ -30,9 +39,9 @@ const isControl = (event) => event.target.closest('.tip,.corner,.help');
 
 /** A box can be dragged elsewhere, as the name of its module: a part of the page that
     lies over it is what the browser drags. */
-let handle;
+export let handle;
 
-function makeHandle() {
+export function makeHandle() {
     handle = make('div', 'handle');
     handle.draggable = true;
     handle.ondragstart = (event) => {
@@ -47,7 +56,7 @@ function makeHandle() {
     return handle;
 }
 
-function placeHandle(b) {
+export function placeHandle(b) {
     const name = options.onDrag && b !== NONE ? nameOf(b) : '';
     handle.hidden = !name;
     if (!name) return;
@@ -140,7 +149,7 @@ function hover(b) {
     const pointer = b !== NONE && (isOpen(b) || isGroup(b)) ? 'pointer' : '';
     stage.style.cursor = pointer;
     if (b === hovered) return;
-    hovered = b;
+    hoverOn(b);
     options.onHover?.(about(b));
     tipLater(b);
     relight();
@@ -163,7 +172,7 @@ function wheel(event) {
     changed();
 }
 
-function listenToPointers() {
+export function listenToPointers() {
     listen(stage, 'pointerdown', pointerDown);
     listen(stage, 'pointermove', pointerMove);
     listen(stage, 'pointerup', pointerUp);

@@ -1,23 +1,51 @@
+/* place.js - the twin of plan_place() in src/layout: place_group.c. The same
+   steps with the same names give the same integers; only the root may be any open
+   group. Read the C first. */
 
-/* --- place.js: the twin of plan_place() in src/layout: place_group.c. The same
-       steps with the same names give the same integers; only the root may be any open
-       group. Read the C first. */
+import {FLAG_SIDE, FLAG_STRETCH, box, data, end, group, isOpen, lanes, net,
+    tracks} from './graph_data.js';
+import {placeColumns} from './place_columns.js';
+import {placeLabels, placeLanes} from './place_labels.js';
 
-const DOWN = 0, OVER = 1, ALONG = 2, ALONG_SIDE = 3, LANE = 4, LANE_SIDE = 5; // ways
+/* Ways of a line inside its group. */
+export const DOWN = 0, OVER = 1, ALONG = 2, ALONG_SIDE = 3, LANE = 4, LANE_SIDE = 5;
+const BORDER = 32; // around a root that lines enter from outside
 
-let style; // distances, as in struct plan_style
-let marks; // columns by box: lines and labels at it; the last two: inside of the border
-let trackY, laneX; // by channel and by net, from the group's top and left
-let placeRoot = 0;
+export let style; // distances, as in struct plan_style
+export let marks; // columns by box: lines and labels at it; the last two: IN, OUT
+export let trackY, laneX; // by channel and by net, from the group's top and left
+export let placeRoot = 0;
 
-const IN = () => box.n, OUT = () => box.n + 1; // marks of a group's border, inside
-const atBorder = (g, b, border) => (b === group.box[g] ? border : b);
-const isFrame = (b) => b === placeRoot || isOpen(b);
-const half = (number) => Math.trunc(number / 2);
+/* Marks of a group's border, inside. */
+export const IN = () => box.n, OUT = () => box.n + 1;
+export const atBorder = (g, b, border) => (b === group.box[g] ? border : b);
+export const isFrame = (b) => b === placeRoot || isOpen(b);
+export const half = (number) => Math.trunc(number / 2);
 
 function roundUp(width) {
     const to = Math.max(1, style.roundTo);
     return Math.trunc((width + to - 1) / to) * to;
+}
+
+/** Room for numbers of these boxes, once. */
+function makeRoom() {
+    for (const name of ['x', 'y', 'w', 'h', 'axis']) box[name] = new Int32Array(box.n);
+    for (const table of [net, end])
+        for (const name of ['labelX', 'labelY']) table[name] = new Int32Array(table.n);
+    for (const name of ['points', 'nPoints']) end[name] = new Int32Array(end.n);
+    marks = {};
+    for (const name of MARKS) marks[name] = new Int32Array(box.n + 2);
+    trackY = new Float64Array(tracks.length);
+    laneX = new Float64Array(net.n);
+}
+
+/** Another root, or other groups are open: nothing is placed yet. */
+export function beginPlacing(root) {
+    if (!box.x) makeRoom();
+    placeRoot = root;
+    style = root ? {...data.style, margin: BORDER} : data.style;
+    for (const name of MARKS) marks[name].fill(0);
+    end.nPoints.fill(0);
 }
 
 /* --- Marks: slots of lines, heights of labels, extent to both sides */
@@ -30,13 +58,13 @@ function clearMark(m) {
     for (const name of MARKS) marks[name][m] = 0;
 }
 
-function markExit(m, slot) {
+export function markExit(m, slot) {
     const first = marks.nExits[m]++ === 0;
     if (first || slot < marks.exitLow[m]) marks.exitLow[m] = slot;
     if (first || slot > marks.exitHigh[m]) marks.exitHigh[m] = slot;
 }
 
-function markEntry(m, slot) {
+export function markEntry(m, slot) {
     const first = marks.nEntries[m]++ === 0;
     if (first || slot < marks.entryLow[m]) marks.entryLow[m] = slot;
     if (first || slot > marks.entryHigh[m]) marks.entryHigh[m] = slot;
@@ -131,7 +159,7 @@ function sizeChannel(g, grid, c) {
     }
 }
 
-const raise = (array, i, value) => {
+export const raise = (array, i, value) => {
     if (value > array[i]) array[i] = value;
 };
 
@@ -208,7 +236,7 @@ function makeFrame(g, grid) {
     for (let i = 0; i < group.nLanes[g]; i++) laneX[lanes[group.lanes[g] + i]] += left;
 }
 
-function placeGroup(g) {
+export function placeGroup(g) {
     const grid = {lanes: 0};
     sizeBoxes(g);
     markBorder(g);

@@ -1,10 +1,13 @@
+/* place_columns.js - how far columns are apart: the twin of place_columns.c and
+   place_tree.c in src/layout. */
 
-/* --- place_columns.js: how far columns are apart: the twin of place_columns.c and
-       place_tree.c in src/layout. */
+import {box, end, group, net} from './graph_data.js';
+import {ALONG_SIDE, IN, LANE, LANE_SIDE, OUT, OVER, marks, raise,
+    style} from './place.js';
 
 /* Numbers of which ranges are raised; asks for the largest of a range. */
 
-function makeTree(n) {
+export function makeTree(n) {
     let size = 1;
     while (size < n) size *= 2;
     return {size, least: new Float64Array(2 * size), most: new Float64Array(2 * size)};
@@ -15,7 +18,7 @@ function refreshTree({least, most}, at) {
         most[at] = Math.max(least[at], most[2 * at], most[2 * at + 1]);
 }
 
-function raiseTree(tree, from, to, value) {
+export function raiseTree(tree, from, to, value) {
     const {size, least, most} = tree;
     const raiseNode = (at) => {
         raise(least, at, value);
@@ -30,7 +33,7 @@ function raiseTree(tree, from, to, value) {
     refreshTree(tree, to + size);
 }
 
-function treeMost({size, least, most}, from, to) {
+export function treeMost({size, least, most}, from, to) {
     let result = 0;
     let low = from + size, high = to + size + 1;
     for (; low < high; low >>= 1, high >>= 1) {
@@ -56,12 +59,14 @@ function spanLine(g, e) {
         (way === ALONG_SIDE ? 1 : 0);
     let column = fromIn ? 0 : box.column[source];
     if (way === OVER) column = toOut ? 0 : box.column[target];
-    return from < to ? {from, to, left: style.corner, right: style.corner, column} : null;
+    const {corner} = style;
+    return from < to ? {from, to, left: corner, right: corner, column} : null;
 }
 
 /** All spans, by column. */
 function findSpans(g) {
-    const owner = group.box[g], first = group.firstColumn[g], bottom = 2 * group.rows[g];
+    const owner = group.box[g], first = group.firstColumn[g];
+    const bottom = 2 * group.rows[g];
     const spans = Array.from({length: group.nColumns[g]}, () => []);
     const add = (span) => spans[span.column - first].push(span);
     const mark = (of, m, from, to, column) => add({from, to,
@@ -102,7 +107,7 @@ function placeSide(g, grid, spans, taken, isLeft) {
 }
 
 /** The axis of every column, from the left edge of the content on. */
-function placeColumns(g, grid) {
+export function placeColumns(g, grid) {
     const spans = findSpans(g), halves = spans.length > 1 ? 2 * group.rows[g] + 1 : 1;
     grid.axis = new Float64Array(spans.length);
     const left = placeSide(g, grid, spans, makeTree(halves), true);

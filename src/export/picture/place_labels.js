@@ -1,6 +1,10 @@
+/* place_labels.js - labels beside lines and lanes: the twin of place_labels.c and
+   place_lanes.c in src/layout. */
 
-/* --- place_labels.js: labels beside lines and lanes: the twin of place_labels.c and
-       place_lanes.c in src/layout. */
+import {box, end, group, lanes, net} from './graph_data.js';
+import {ALONG_SIDE, IN, LANE, LANE_SIDE, OUT, OVER, atBorder, half, laneX, marks, raise,
+    style} from './place.js';
+import {makeTree, raiseTree, treeMost} from './place_columns.js';
 
 function widen(of, m, from, to) {
     for (const part of [of, 'all']) {
@@ -60,7 +64,7 @@ function labelSide(m, e, right) {
 const fromRight = (e) => end.way[e] === LANE_SIDE ||
     box.column[net.source[end.net[e]]] > box.column[end.target[e]];
 
-const isSide = (e) => end.way[e] === ALONG_SIDE || end.way[e] === LANE_SIDE;
+export const isSide = (e) => end.way[e] === ALONG_SIDE || end.way[e] === LANE_SIDE;
 
 /** How far labels at the sides of a box reach above it. */
 const aboveBox = (b) => Math.max(marks.leftLabels[b], marks.rightLabels[b]) -
@@ -78,7 +82,7 @@ function labelNet(g, n, sides) {
     }
 }
 
-function placeLabels(g) {
+export function placeLabels(g) {
     for (const sides of [true, false])
         for (let n = group.nets[g]; n < group.nets[g] + group.nNets[g]; n++)
             labelNet(g, n, sides);
@@ -112,7 +116,7 @@ function raiseLine(g, grid, rows, e) {
         raiseTree(rows, from, to, grid.axis[column - group.firstColumn[g]]);
 }
 
-function placeLanes(g, grid) {
+export function placeLanes(g, grid) {
     if (group.nLanes[g] === 0) return;
     const rows = makeTree(group.rows[g] + 2), inner = makeTree(group.rows[g] + 1);
     raiseBoxes(g, grid, rows);

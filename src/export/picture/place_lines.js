@@ -1,8 +1,11 @@
+/* place_lines.js - all of it, in the order of plan_place(); corners of lines: the
+   twin of place.c, place_lines.c and route.c in src/layout. */
 
-/* --- place_lines.js: all of it, in the order of plan_place(); corners of lines: the
-       twin of place.c, place_lines.c and route.c in src/layout. */
-
-const BORDER = 32; // around a root that lines enter from outside
+import {NONE, box, data, end, group, groupOf, net} from './graph_data.js';
+import {ALONG_SIDE, DOWN, LANE, LANE_SIDE, OVER, beginPlacing, half, isFrame, laneX,
+    markEntry, markExit, marks, placeGroup, placeRoot, raise, style,
+    trackY} from './place.js';
+import {isSide} from './place_labels.js';
 
 let corners; // {x, y} of all lines; those of end e are from end.points[e] on
 
@@ -102,25 +105,9 @@ function moveLabels(g, n) {
 
 /* --- All */
 
-function makeRoom() {
-    if (trackY) return;
-    for (const name of ['x', 'y', 'w', 'h', 'axis']) box[name] = new Int32Array(box.n);
-    for (const table of [net, end])
-        for (const name of ['labelX', 'labelY']) table[name] = new Int32Array(table.n);
-    for (const name of ['points', 'nPoints']) end[name] = new Int32Array(end.n);
-    marks = {};
-    for (const name of MARKS) marks[name] = new Int32Array(box.n + 2);
-    trackY = new Float64Array(tracks.length);
-    laneX = new Float64Array(net.n);
-}
-
 /** Places what is shown below `root`; its size. */
-function placeAll(root) {
-    makeRoom();
-    placeRoot = root;
-    style = root ? {...data.style, margin: BORDER} : data.style;
-    for (const name of MARKS) marks[name].fill(0);
-    end.nPoints.fill(0);
+export function placeAll(root) {
+    beginPlacing(root);
     findShown(root);
     const shown = [];
     for (let g = groupOf[root]; g < group.n && group.box[g] < box.end[root]; g++)
@@ -146,13 +133,13 @@ function placeAll(root) {
 /* --- Routes: whole lines from their pieces inside groups */
 
 /** Does a shown line arrive here? Lines out of the root arrive at its border. */
-function arrives(e, root) {
+export function arrives(e, root) {
     const target = end.target[e];
     return end.nPoints[e] > 0 && (!isFrame(target) || (target === root && root > 0));
 }
 
 /** Appends a line's corners to `points`; from which box it comes. */
-function findRoute(e, root, points) {
+export function findRoute(e, root, points) {
     const pieces = [], start = points.length;
     let at = e, from = NONE, depth = 0, least = 1, firstEnd = NONE;
     while (at !== NONE) {
@@ -191,14 +178,6 @@ function joinCorner(points, start, x, y) {
 }
 
 /* --- Left to right: the axes exchanged, x mirrored, so that labels are above lines */
-
-/** Sizes for placing; once, when the data is read. */
-function turnSizes() {
-    [box.width, box.height] = [box.height, box.width];
-    [group.leastWidth, group.leastHeight] = [group.leastHeight, group.leastWidth];
-    for (const table of [net, end])
-        [table.labelWidth, table.labelHeight] = [table.labelHeight, table.labelWidth];
-}
 
 function turn(root, {width, height}) {
     for (let i = root; i < box.end[root]; i++) {

@@ -1,12 +1,23 @@
+/* scene.js - what is shown: frames of open groups, nodes (closed boxes) and lines,
+   and a grid that finds them by position. Coordinates are those of place.js. */
 
-/* --- scene.js: what is shown: frames of open groups, nodes (closed boxes) and lines,
-       and a grid that finds them by position. Coordinates are those of place.js. */
+import {bandHeight} from './dress.js';
+import {NONE, box, contains, data, end, group, groupOf, isOpen, listAt, net,
+    textOf} from './graph_data.js';
+import {findMarked} from './marks.js';
+import {arrives, findRoute, placeAll} from './place_lines.js';
+import {cutTrunks, findCrossings} from './trunks.js';
+import {view} from './view.js';
 
 const CELL = 1024; // of the grid
 const LONG = 64; // cells: longer lines are tested one by one
-const MANY = 2000; // nodes: above, they are painted on a canvas
+export const MANY = 2000; // nodes: above, they are painted on a canvas
 
-let scene = null;
+export let scene = null;
+
+export function forgetScene() {
+    scene = null;
+}
 
 /** Shown boxes below `root`: frames in pre-order, and nodes. */
 function listShown(root) {
@@ -95,7 +106,7 @@ function addToGrid(grid, i, left, top, right, bottom) {
 }
 
 /** Calls visit(i) once for everything in a cell that the area touches. */
-function eachInGrid(grid, count, area, visit) {
+export function eachInGrid(grid, count, area, visit) {
     const x1 = Math.max(0, Math.floor(area.left / CELL));
     const y1 = Math.max(0, Math.floor(area.top / CELL));
     const x2 = Math.min(grid.across - 1, Math.floor(area.right / CELL));
@@ -146,7 +157,7 @@ function linkLines() {
     }
 }
 
-function makeScene(root) {
+export function makeScene(root) {
     const size = placeAll(root), {frames, nodes} = listShown(root);
     const lines = listLines(root, frames);
     scene = {root, ...size, frames, nodes, lines, labels: listLabels(lines)};
@@ -160,7 +171,7 @@ function makeScene(root) {
 }
 
 /** A shown box, or the nearest closed group around it; NONE: outside of the root. */
-function shownFor(i) {
+export function shownFor(i) {
     if (i === scene.root || !contains(scene.root, i)) return NONE;
     let found = i;
     for (let at = box.parent[i]; at !== scene.root; at = box.parent[at])
@@ -169,7 +180,7 @@ function shownFor(i) {
 }
 
 /** The node or the frame's title at a point of the graph; NONE: the ground. */
-function boxAt(x, y) {
+export function boxAt(x, y) {
     const area = {left: x, right: x, top: y, bottom: y};
     let found = NONE;
     eachInGrid(scene.nodeGrid, scene.nodes.length, area, (i) => {

@@ -1,10 +1,17 @@
+/* search.js - find boxes by name, class, argument or path, folded ones too. Matches
+   are marked in the graph and listed below the field. */
 
-/* --- search.js: find boxes by name, class, argument or path, folded ones too. Matches
-       are marked in the graph and listed below the field. */
+import {icon, make} from './elements.js';
+import {goToBox} from './fold.js';
+import {box, data, idOf, textOf} from './graph_data.js';
+import {hits, setHits} from './marks.js';
+import {classOf} from './tips.js';
+import {stage} from './view.js';
 
 const LISTED = 20; // of each kind
 
-let field, found, results, words = null, hitAt = -1;
+export let field;
+let found, results, words = null, hitAt = -1;
 
 /** What is searched of each box, made at the first search. */
 function searchTexts() {
@@ -19,15 +26,11 @@ function searchTexts() {
 
 function search() {
     const wantedText = field.value.trim().toLowerCase();
-    hits = [];
     hitAt = -1;
-    if (wantedText)
-        searchTexts().forEach((text, i) => {
-            if (i > 0 && text.includes(wantedText)) hits.push(i);
-        });
+    setHits(!wantedText ? [] : searchTexts().flatMap((text, i) =>
+        (i > 0 && text.includes(wantedText) ? [i] : [])));
     sayFound();
     listResults();
-    paintLater();
 }
 
 function sayFound() {
@@ -49,13 +52,13 @@ function goToHit(at) {
 }
 
 /** Go to the next match, or with -1 to the one before. */
-function nextHit(by) {
+export function nextHit(by) {
     if (hits.length)
         goToHit(hitAt < 0 && by < 0 ? hits.length - 1
             : (hitAt + by + hits.length) % hits.length);
 }
 
-function clearSearch() {
+export function clearSearch() {
     field.value = '';
     search();
 }
@@ -137,7 +140,7 @@ function searchKey(event) {
     event.preventDefault();
 }
 
-function makeSearch() {
+export function makeSearch() {
     const around = make('div', 'finder'), label = make('label', 'search');
     field = make('input');
     field.type = 'search';

@@ -1,9 +1,17 @@
+/* tips.js - what is known about a box, beside it, after a short while. */
 
-/* --- tips.js: what is known about a box, beside it, after a short while. */
+import {barHeight} from './dress.js';
+import {make} from './elements.js';
+import {CARRIES, KIND_INPUT, KIND_OUTPUT, MADE, NONE, NOT_CALLED, RAISED, box, data,
+    end, group, groupOf, has, idOf, isGroup, isOpen, nameOf, net,
+    textOf} from './graph_data.js';
+import {metricText, numbers} from './marks.js';
+import {options} from './mount.js';
+import {stageHeight, stageWidth, toStage, view} from './view.js';
 
 const TIP_MS = 120;
 
-let tip, tipTimer = 0, tipBox = NONE;
+export let tip, tipTimer = 0, tipBox = NONE;
 
 /** Nets of the box's group that end at it, or start from it. */
 function netsOf(b, incoming) {
@@ -51,7 +59,7 @@ function tensorTexts(b, incoming) {
 const isEnd = (b) => box.kind[b] === KIND_INPUT || box.kind[b] === KIND_OUTPUT;
 
 /** The class; of an input or output its shape and dtype. */
-function classOf(b) {
+export function classOf(b) {
     const words = textOf(box.words, b).split('\n');
     return isEnd(b) ? words.join(' ') : words[0];
 }
@@ -129,7 +137,8 @@ function fillTip(b) {
     tip.replaceChildren(head, list);
     for (const [flag, note] of NOTES)
         if (has(b, flag)) tip.append(make('p', 'note', note));
-    for (const note of options.notes?.(nameOf(b)) ?? []) tip.append(make('p', 'note', note));
+    for (const note of options.notes?.(nameOf(b)) ?? [])
+        tip.append(make('p', 'note', note));
     if (isGroup(b)) {
         tip.append(make('p', 'hint', isOpen(b) ? 'z folds it'
             : 'z opens it here, Enter goes in'));
@@ -137,7 +146,7 @@ function fillTip(b) {
 }
 
 /** Beside the box: right of it, or left, or wherever there is room. */
-function placeTip(b) {
+export function placeTip(b) {
     const at = toStage(box.x[b], box.y[b]), width = tip.offsetWidth;
     const right = at.x + box.w[b] * view.zoom + 12;
     let x = right;
@@ -150,26 +159,26 @@ function placeTip(b) {
     tip.style.top = `${Math.max(4, Math.min(lowest, y))}px`;
 }
 
-function showTip(b) {
+export function showTip(b) {
     tipBox = b;
     fillTip(b);
     tip.hidden = false;
     placeTip(b);
 }
 
-function tipLater(b) {
+export function tipLater(b) {
     clearTimeout(tipTimer);
     if (b === tipBox) return;
     tipTimer = setTimeout(() => (b === NONE ? hideTip() : showTip(b)), TIP_MS);
 }
 
-function hideTip() {
+export function hideTip() {
     clearTimeout(tipTimer);
     tipBox = NONE;
     tip.hidden = true;
 }
 
-function makeTip() {
+export function makeTip() {
     tip = make('div', 'tip');
     tip.setAttribute('role', 'tooltip');
     tip.hidden = true;

@@ -1,11 +1,13 @@
+/* trunks.js - lines of one value share a trunk: which part of a line is its own,
+   where lines split and where they cross. As in export/picture/route.c. */
 
-/* --- trunks.js: lines of one value share a trunk: which part of a line is its own,
-       where lines split and where they cross. As in export/picture/route.c. */
+import {box, listAt} from './graph_data.js';
+import {scene} from './scene.js';
 
 const COMPARED = 256; // lines from the same box, at most, for a common trunk
 const SEGMENTS = 20000; // with more, crossings have no casing
 
-const distance = (p, i, j) =>
+export const distance = (p, i, j) =>
     Math.abs(p[i] - p[j]) + Math.abs(p[i + 1] - p[j + 1]);
 const samePoint = (p, i, j) => p[i] === p[j] && p[i + 1] === p[j + 1];
 
@@ -42,7 +44,7 @@ function sharedPart(lines, i, earlier) {
 }
 
 /** Gives the lines `own`: the points of their own parts, and the scene its splits. */
-function cutTrunks() {
+export function cutTrunks() {
     const {lines} = scene, p = lines.points, bySource = new Map();
     const own = [], ownStart = [0], splits = new Map();
     for (let i = 0; i < lines.n; i++) {
@@ -94,7 +96,7 @@ const sameValue = (a, b) => scene.lines.from[a] === scene.lines.from[b] &&
     scene.lines.nets[a] === scene.lines.nets[b];
 
 /** Where a line crosses one that is drawn before it, by line. */
-function findCrossings() {
+export function findCrossings() {
     scene.crossings = new Map();
     if (scene.lines.own.length > 2 * SEGMENTS) return;
     const level = piecesOf(true).sort((a, b) => a.at - b.at || a.line - b.line);

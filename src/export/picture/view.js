@@ -1,17 +1,27 @@
+/* view.js - pan and zoom. A point of the graph lies at (point - view) * zoom on the
+   stage. Drawing waits for the next frame of the screen. */
 
-/* --- view.js: pan and zoom. A point of the graph lies at (point - view) * zoom on the
-       stage. Drawing waits for the next frame of the screen. */
+import {barHeight} from './dress.js';
+import {box, data} from './graph_data.js';
+import {moveTo, stopMoving} from './motion.js';
+import {paint} from './mount.js';
+import {scene} from './scene.js';
 
 const LEAST = 0.0005, MOST = 4; // zoom
 const MARGIN = 24; // px around what is fitted
 
-const view = {x: 0, y: 0, zoom: 1};
-let stage; // the element that shows the graph
+export const view = {x: 0, y: 0, zoom: 1};
+export let stage; // the element that shows the graph
 let wanted = 0; // the frame that will draw
 
-const stageWidth = () => stage.clientWidth, stageHeight = () => stage.clientHeight;
+export const stageWidth = () => stage.clientWidth;
+export const stageHeight = () => stage.clientHeight;
 
-function paintLater() {
+export function setStage(element) {
+    stage = element;
+}
+
+export function paintLater() {
     if (!wanted)
         wanted = requestAnimationFrame(() => {
             wanted = 0;
@@ -19,17 +29,24 @@ function paintLater() {
         });
 }
 
+export function stopPainting() {
+    cancelAnimationFrame(wanted);
+    wanted = 0;
+}
+
 /** The part of the graph that the stage shows. */
-function visibleArea() {
+export function visibleArea() {
     return {left: view.x, top: view.y, right: view.x + stageWidth() / view.zoom,
         bottom: view.y + stageHeight() / view.zoom};
 }
 
-const toGraph = (x, y) => ({x: view.x + x / view.zoom, y: view.y + y / view.zoom});
-const toStage = (x, y) => ({x: (x - view.x) * view.zoom, y: (y - view.y) * view.zoom});
+export const toGraph = (x, y) =>
+    ({x: view.x + x / view.zoom, y: view.y + y / view.zoom});
+export const toStage = (x, y) =>
+    ({x: (x - view.x) * view.zoom, y: (y - view.y) * view.zoom});
 
 /** Keep some of the graph on the stage. */
-function holdView() {
+export function holdView() {
     const wide = stageWidth() / view.zoom, high = stageHeight() / view.zoom;
     const keepX = Math.min(scene.width, wide) / 4;
     const keepY = Math.min(scene.height, high) / 4;
@@ -37,7 +54,7 @@ function holdView() {
     view.y = Math.max(keepY - high, Math.min(scene.height - keepY, view.y));
 }
 
-function panBy(dx, dy) {
+export function panBy(dx, dy) {
     stopMoving();
     view.x += dx / view.zoom;
     view.y += dy / view.zoom;
@@ -45,10 +62,10 @@ function panBy(dx, dy) {
     paintLater();
 }
 
-const holdZoom = (zoom) => Math.max(LEAST, Math.min(MOST, zoom));
+export const holdZoom = (zoom) => Math.max(LEAST, Math.min(MOST, zoom));
 
 /** Zoom about a point of the stage. */
-function zoomAt(factor, x, y) {
+export function zoomAt(factor, x, y) {
     stopMoving();
     const zoom = holdZoom(view.zoom * factor), about = toGraph(x, y);
     view.zoom = zoom;
@@ -58,12 +75,13 @@ function zoomAt(factor, x, y) {
     paintLater();
 }
 
-const zoomMiddle = (factor) => zoomAt(factor, stageWidth() / 2, stageHeight() / 2);
+export const zoomMiddle = (factor) =>
+    zoomAt(factor, stageWidth() / 2, stageHeight() / 2);
 
 /* --- What to show */
 
 /** A view with a part of the graph in its middle. */
-function viewOf(left, top, width, height, zoom) {
+export function viewOf(left, top, width, height, zoom) {
     return {zoom, x: left + width / 2 - stageWidth() / 2 / zoom,
         y: top + height / 2 - stageHeight() / 2 / zoom};
 }
@@ -73,12 +91,12 @@ function fitZoom() {
         (stageHeight() - 2 * MARGIN) / scene.height));
 }
 
-function fit() {
+export function fit() {
     moveTo(viewOf(0, 0, scene.width, scene.height, fitZoom()));
 }
 
 /** At first: readable, from where the lines begin, unless everything fits. */
-function startView() {
+export function startView() {
     const whole = fitZoom(), {sideways} = data;
     if (whole >= 0.9) return viewOf(0, 0, scene.width, scene.height, whole);
     const room = sideways ? (stageHeight() - 2 * MARGIN) / scene.height
@@ -89,7 +107,7 @@ function startView() {
 }
 
 /** Bring a box into view: no further than needed, or to the middle. */
-function reveal(b, centre) {
+export function reveal(b, centre) {
     const w = box.w[b], h = barHeight(b);
     if (centre) {
         const zoom = Math.max(view.zoom, 0.9);
