@@ -157,18 +157,24 @@ class Server(Displayed):
 
     def _say(self):
         """One line with the address; another one over SSH."""
-        lines = [f"torchoscope: {self._url}"]
-        if self._wanted not in (0, self._port):
-            lines[0] += f" (port {self._wanted} is taken)"
+        taken = f" (port {self._wanted} is taken)" if self._is_moved() else ""
+        lines = [f"{self._url}{taken}", *self._notes()]
+        with contextlib.suppress(Exception):  # stderr may be closed
+            for line in lines:
+                print(f"torchoscope: {line}", file=sys.stderr, flush=True)
+
+    def _is_moved(self):
+        return self._wanted not in (0, self._port)
+
+    def _notes(self):
+        """What is worth a line beside the address."""
         if not self._core.local:
-            lines.append(
-                "torchoscope: warning: other machines can reach this page; whoever has its "
+            yield (
+                "warning: other machines can reach this page; whoever has its "
                 "address sees all that is served, over an unencrypted connection"
             )
         if (tunnel := self._core.tunnel) is not None:
-            lines.append(f"torchoscope: from your own machine: {tunnel}")
-        with contextlib.suppress(Exception):  # stderr may be closed
-            print(*lines, sep="\n", file=sys.stderr, flush=True)
+            yield f"from your own machine: {tunnel}"
 
     def _watch_steps(self):
         from torchoscope import step_hooks

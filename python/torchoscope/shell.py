@@ -1,5 +1,5 @@
 """Live models on the command line: explore, summary, record, memory, diff, export,
-ops, graph and replay of model.py::make; run of a script. src/cli parses the arguments; see
+ops, graph, serve and replay of model.py::make; run of a script. src/cli parses the arguments; see
 docs/python.md, "The shell"."""
 
 import contextlib
@@ -22,6 +22,10 @@ from torchoscope.targets import (
 )
 
 FINE, FINDINGS, TROUBLE, INTERRUPTED = 0, 1, 2, 130
+
+
+class _NotRun(Trouble):
+    """There are no inputs for a pass."""
 
 
 def run(command, words, options, page, by_program=False):
@@ -381,7 +385,7 @@ def _trace(model, target, options, backward=None):
     train = options.get("train", False)
     with user_code(target):
         if Inputs(model, args, kwargs).is_empty:
-            raise Trouble(f"{target}: {_not_run(model)}")
+            raise _NotRun(f"{target}: {_not_run(model)}")
         if train:
             for root in roots_of(model).values():
                 root.train()
@@ -392,6 +396,53 @@ def _trace(model, target, options, backward=None):
             if not hasattr(error, "recording"):
                 raise
             return error.recording, error
+
+
+def _serve(words, options, page):
+    """Files, and live models of which a pass was recorded if there are inputs for it."""
+    import signal
+
+    from torchoscope import serving
+
+    if page["json"] or page["csv"]:
+        raise Trouble("serve: --json and --csv are not supported")
+    port, host = options.get("port", serving.PORT), options.get("host", serving.LOCAL)
+    if port > 65535:
+        raise Trouble("serve: --port is a number from 0 to 65535; 0: any free one")
+    with contextlib.redirect_stdout(sys.stderr):  # stdout has the address alone
+        things = [(*_served(word, options), word) for word in words]
+    with _reading("serve"):
+        server = serving.Server(host, port, options.get("allow-host", ()), None)
+        for thing, _, word in things:  # the models live as long as this list
+            server._add(thing, word)
+        server._start(say=False)
+    signal.signal(signal.SIGTERM, lambda *_: server._ended.set())
+    if server._is_moved():
+        _say(f"port {port} is taken; this is port {server.port}")
+    _write(server.url)
+    sys.stdout.flush()
+    for note in server._notes():
+        _say(note)
+    if options.get("open"):
+        serving._open_browser(server.url)
+    server.wait()
+    return FINE
+
+
+def _served(word, options):
+    """(what is served, the live model or None): a path, a recording of one pass, or a
+    model that was not run."""
+    if "::" not in word or os.path.exists(word):
+        return word, None
+    model = _model(word)
+    try:
+        recording, error = _trace(model, word, options)
+    except _NotRun as why:
+        _say(str(why))
+        return model, model
+    if error is not None:
+        _say(str(_raised(word, model, error)))
+    return recording, model
 
 
 def _ops_words(options, page):
@@ -459,6 +510,7 @@ _COMMANDS = {
     "ops": _ops,
     "graph": _graph,
     "replay": _replay,
+    "serve": _serve,
 }
 
 

@@ -1,4 +1,5 @@
-/* torchoscope serve: files, recordings and training runs on a page in the browser. */
+/* torchoscope serve: files, recordings and training runs on a page in the browser. Live
+ * models are made, run and served by Python (cli/python.h, python/torchoscope/shell.py). */
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include "base/base.h"
 #include "cli/browser.h"
 #include "cli/cli.h"
+#include "cli/live.h"
 #include "web/web.h"
 
 #define PORT  8080u
@@ -17,8 +19,8 @@
 struct serve_options {
     uint32_t port;
     const char *host;
-    struct option_list allow_hosts;
-    bool open;
+    struct option_list allow_hosts, inputs;
+    bool open, train;
 };
 
 static const struct option options_table[] = {
@@ -30,6 +32,10 @@ static const struct option options_table[] = {
      "also answer under this name, of a proxy; repeatable"},
     {"open", 'o', OPTION_FLAG, NULL, offsetof(struct serve_options, open),
      "open the page in the browser"},
+    {"inputs", 'i', OPTION_LIST, "WHAT", offsetof(struct serve_options, inputs),
+     "live model: 1x3x224x224, 8x128:int64 or FILE.py::FUNCTION"},
+    {"train", 0, OPTION_FLAG, NULL, offsetof(struct serve_options, train),
+     "live model: run in train mode, with backward"},
 };
 
 static int wake_fd = -1;
@@ -132,6 +138,28 @@ static int serve(struct cli *cli, const struct serve_options *options, int argc,
     return status;
 }
 
+/* Arguments that do not fit together; prints an error. */
+static bool is_misused(const struct cli *cli, const struct serve_options *options,
+                       int argc, char **argv)
+{
+    for (int i = 0; i < argc; i++)
+        if (live_is_code(argv[i]))
+            return true;
+    if (argc < 1)
+        cli_say("usage: torchoscope serve %s", serve_command.usage);
+    else if (options->port > 65535)
+        cli_say("serve: --port is a number from 0 to 65535; 0: any free one");
+    else if (cli->json || cli->csv)
+        cli_say("serve: --json and --csv are not supported");
+    else if (options->inputs.n || options->train)
+        cli_say("serve: %s is a file, which is not run; --inputs and --train are for "
+                "FILE.py::FUNCTION",
+                argv[0]);
+    else
+        return false;
+    return true;
+}
+
 static int serve_run(int argc, char **argv)
 {
     struct serve_options options = {.port = PORT};
@@ -140,31 +168,28 @@ static int serve_run(int argc, char **argv)
 
     if (cli_begin(&cli, &serve_command, &options, &argc, argv) < 0)
         return STATUS_TROUBLE;
-    if (argc < 1)
-        cli_say("usage: torchoscope serve %s", serve_command.usage);
-    else if (options.port > 65535)
-        cli_say("serve: --port is a number from 0 to 65535; 0: any free one");
-    else if (cli.json || cli.csv)
-        cli_say("serve: --json and --csv are not supported");
-    else if (serve(&cli, &options, argc, argv, &err) < 0)
+    if (is_misused(&cli, &options, argc, argv))
+        return cli_end(&cli, STATUS_TROUBLE);
+    if (serve(&cli, &options, argc, argv, &err) < 0)
         return cli_end(&cli, cli_fail(&err));
-    else
-        return cli_end(&cli, STATUS_FINE);
-    return cli_end(&cli, STATUS_TROUBLE);
+    return cli_end(&cli, STATUS_FINE);
 }
 
 const struct command serve_command = {
     .name = "serve",
     .summary = "show files, recordings and training runs in the browser",
-    .usage = "FILE|FOLDER... [OPTION]...",
+    .usage = "FILE|FOLDER|TARGET... [OPTION]...",
     .details = "Prints the address of a page, until Ctrl-C. The address has a secret "
                "token: only\n"
                "who knows it can ask. A folder lists the models, recordings and "
                "training runs\n"
                "below it. A training run that is being written is followed.\n"
                "Behind a proxy (JupyterHub, Colab, VS Code), name its host with "
-               "--allow-host.\n",
+               "--allow-host.\n"
+               "A live model is run once, with its operations, if there are inputs for "
+               "it.\n" ABOUT_LIVE_TARGET,
     .options = options_table,
     .n_options = COUNT_OF(options_table),
     .run = serve_run,
+    .live = true,
 };

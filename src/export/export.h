@@ -157,6 +157,7 @@ struct export_shelf_file {
     const char *format;    /* NULL or "": unknown */
     const char *kind;      /* "file", "recording", "run" */
     const char *why;       /* it cannot be opened; or NULL */
+    const char *capsule;   /* a step to replay: what was found; NULL: it is none */
     const char *labels;    /* "numbers": inputs are numbered; NULL: they have names */
     bool opened;           /* it is known what it has; else pending */
     bool judged;           /* has a verdict */

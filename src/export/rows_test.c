@@ -232,9 +232,42 @@ TEST(equal_siblings_are_runs_with_the_cells_of_their_row)
     CHECK_INT(int_at(runs, "count", 0), 12);
     CHECK(str_is(text_at(&s, json_get(runs, "name"), 0), "0-11"));
     CHECK(str_is(text_at(&s, json_get(runs, "class"), 0), "12 × Block"));
+    CHECK_INT(json_get(json_get(s.json, "blocks"), "first")->n, 0);
     params = column_of(&s, "params");
     CHECK(str_is(text_at(&s, json_get(params, "run_text"), 0), "144"));
     CHECK_INT(int_at(params, "run_number", 0), 144);
+    arena_release(&s.arena);
+    buf_release(&s.text);
+    sample_release(&sample);
+}
+
+TEST(blocks_too_few_for_a_row_of_the_tree_are_listed_for_an_overview)
+{
+    const struct json_tree *blocks;
+    struct sample sample;
+    uint32_t list;
+    struct scene s;
+
+    sample_begin(&sample, "net.pt");
+    list = sample_module(&sample, 0, "h", "torch.nn.ModuleList", "");
+    for (int i = 0; i < 6; i++) {
+        char name[2] = {(char)('0' + i), 0};
+        uint32_t block =
+            sample_module(&sample, list, name, i == 3 ? "gpt.Other" : "gpt.Block", "");
+
+        block = sample_module(&sample, block, "fc", "torch.nn.Linear", "");
+        sample_tensor(&sample, block, "weight", "3 4");
+    }
+    sample_finish(&sample);
+    scene_begin(&s, sample.session);
+    ask(&s, &(struct export_rows_wanted){NULL, NULL});
+    CHECK_INT(json_get(json_get(s.json, "runs"), "first")->n, 0);
+    blocks = json_get(s.json, "blocks");
+    CHECK_INT(json_get(blocks, "first")->n, 2);
+    CHECK_INT(int_at(blocks, "first", 0), 2);
+    CHECK_INT(int_at(blocks, "count", 0), 3);
+    CHECK_INT(int_at(blocks, "first", 1), 14);
+    CHECK_INT(int_at(blocks, "count", 1), 2);
     arena_release(&s.arena);
     buf_release(&s.text);
     sample_release(&sample);

@@ -173,6 +173,7 @@ bool judge_params_bad(struct judge *judge, const struct judge_step *step)
         judge_add(judge, "; also ");
         text_plural(&judge->text, bad - 1, "other parameter", "other parameters");
     }
+    judge_followed(judge, run);
     judge_give(judge, step->number, SEVERITY_ALARM, "nan", place,
                judge_place_name(judge, run->model, place), stats, STR(""));
     return true;

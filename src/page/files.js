@@ -8,12 +8,15 @@ import {VERDICTS, filePill, verdictPill} from './topbar.js';
 import {NONE, bytes, commas, count, plural, short} from './text.js';
 
 const MOST = 1000; // rows
+/** 'capsule, step 161' */
+const kindOf = ({kind, capsule}) => capsule ? `capsule, ${capsule.split(/[,:]/)[0]}` :
+    kind || '';
 const some = (value, text) => value === null || value === undefined ? NONE : text(value);
 
 /* Title, sort key, cell. Numeric columns are right-aligned and sort in descending order. */
 const COLUMNS = [
     ['name', (file) => file.name, (file) => el('b', null, file.name)],
-    ['kind', (file) => file.kind || ''],
+    ['kind', kindOf, (file) => el('span', {title: file.capsule}, kindOf(file))],
     ['format', (file) => file.format || ''],
     ['verdict', (file) => (VERDICTS[file.verdict] || [])[2] || '', (file) =>
         verdictPill(file.verdict) || (file.why ? el('span', {class: 'cut dim', title:
@@ -85,7 +88,7 @@ export function fileList() {
         const at = document.activeElement?.closest('tr')?.dataset.file;
         const words = state.filter.toLowerCase().split(/\s+/).filter(Boolean);
         const all = [...files.values()], list = order(all.filter((file) => {
-            const text = [file.name, file.kind, file.format, file.verdict,
+            const text = [file.name, kindOf(file), file.format, file.verdict,
                 file.live ? 'live' : ''].join(' ').toLowerCase();
             return words.every((word) => text.includes(word));
         }));

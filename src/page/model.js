@@ -18,6 +18,8 @@ class Places {
         const {first, count, pairs} = rows.runs || {first: []};
         this.runs = new Map(first.map((place, i) => [place,
             {i, many: count[i], pairs: pairs[i] > 0}]));
+        const few = rows.blocks || {first: []};
+        this.blocks = new Map(few.first.map((place, i) => [place, {many: few.count[i]}]));
     }
 
     text(i) {

@@ -14,7 +14,7 @@ export const KINDS = [
         of: 'update_ratio', most: 'farthest from 1e\u22123', key: 'u',
         sort: 'farthest from healthy', missing: 'not logged: no optimizer step was seen'},
     {id: 'dead', title: 'dead units', note: 'share of units', head: 'dead', of: 'dead_share',
-        most: 'largest share', key: 'd', sort: 'most dead units', missing: 'not logged'},
+        most: 'largest share', key: 'd', sort: 'most dead units', missing: "not logged: log=['io']"},
     {id: 'bad', title: 'not finite', note: 'close-up', head: 'not finite', of: 'bad_share',
         key: '!', sort: 'first not finite', missing: ''},
 ];

@@ -16,7 +16,7 @@ export class OverviewRows {
         this.places = places;
         this.take(modules, training);
         this.folds = new TreeRows(places, (i) => i === 0 ||
-            (this.modules.at.size ? this.modules.has(i) : places.isModule(i)));
+            (this.modules.at.size ? this.modules.has(i) : places.isModule(i)), true);
         if (open.length) this.folds.openOnly(open);
         else this.openStart();
     }

@@ -8,7 +8,8 @@ import {go} from './state.js';
 import {commas, number, short} from './text.js';
 import {alarmPill} from './topbar.js';
 
-const PLOT = 60, LEFT_OUT = .01; // px; share of the values at each end
+const PLOT = 60, LABEL = 40; // px
+const LEFT_OUT = .01; // share of the values at each end
 const SIGNS = {alarm: 'alarm', warning: 'alarm', good: 'check'};
 const showAlarms = () => document.querySelector('.btn.alarms')?.click();
 const LEVELS = ['alarm', 'warning', 'note'];
@@ -53,13 +54,22 @@ function alarmList(training, steps) {
             `and ${commas(all - 3)} more`) : null), list.slice(0, 3).map(line));
 }
 
-/** Two or three round values between low and high. */
+/** Two or three round values between low and high; of logarithms decades, or if there are
+    not two of them round values of the numbers. */
 function ticks(low, high, log) {
     const by = log ? Math.max(1, Math.ceil((high - low) / 3)) : [1, 2, 5, 10, 20, 50].map((k) =>
         k * 10 ** (Math.floor(Math.log10(high - low)) - 1)).find((k) => (high - low) / k <= 3.5);
     const list = [];
     for (let at = Math.ceil(low / by); at * by < high; at++) list.push(at * by || 0);
-    return list;
+    return log && list.length < 2 ? ticks(10 ** low, 10 ** high).map(Math.log10) : list;
+}
+
+/** Where labels end: at 7/8 of the width, or before what is hatched there. */
+function labelsAt(hatches, width) {
+    let right = width * .88;
+    for (const [from, to] of [...hatches].reverse())
+        if (from < right && to > right - LABEL) right = from - 4;
+    return Math.max(LABEL, right);
 }
 
 /** A line over steps. get() -> {columns, values, log, range, alarms, step, name, note}. */
@@ -79,18 +89,17 @@ function spark(title, get) {
         const cut = (part) => list[Math.round(part * (list.length - 1))] ?? 0;
         let low = cut(LEFT_OUT), high = list.length < 20 ? cut(1) : cut(1 - LEFT_OUT);
         if (high <= low) [low, high] = [low - Math.abs(low) / 2 || -1, low + Math.abs(low) / 2 || 1];
-        const y = (one) => Math.max(1, 8 + (PLOT - 12) * (1 - (one - low) / (high - low)));
+        const y = (one) => Math.max(1, Math.min(PLOT - 1,
+            8 + (PLOT - 12) * (1 - (one - low) / (high - low))));
         const marks = ticks(low, high, log).filter((at) => y(at) > 12);
         const rule = (top, name) => {
             pen.fillStyle = token(name);
             pen.fillRect(0, Math.round(top), width, 1);
         };
         marks.forEach((at) => rule(y(at), 'line'));
-        values.forEach((one, i) => {
-            if (one === null || Number.isFinite(one)) return;
-            const left = axis.x(columns.first[i]);
-            hatched(pen, left, 0, axis.x(columns.first[i + 1] ?? range.end) - left, PLOT);
-        });
+        const hatches = values.flatMap((one, i) => one === null || Number.isFinite(one) ? [] :
+            [[axis.x(columns.first[i]), axis.x(columns.first[i + 1] ?? range.end)]]);
+        hatches.forEach(([from, to]) => hatched(pen, from, 0, to - from, PLOT));
         pen.strokeStyle = token('text');
         pen.lineWidth = 1.3;
         pen.lineJoin = 'round';
@@ -108,13 +117,14 @@ function spark(title, get) {
         pen.stroke();
         pen.font = getComputedStyle(plot).font;
         pen.textAlign = 'right';
+        const right = labelsAt(hatches, width);
         marks.forEach((at) => {
             const text = short(log ? 10 ** at : at);
             pen.strokeStyle = token('surface');
             pen.lineWidth = 3;
-            pen.strokeText(text, width * .88, y(at) - 3);
+            pen.strokeText(text, right, y(at) - 3);
             pen.fillStyle = token('text2');
-            pen.fillText(text, width * .88, y(at) - 3);
+            pen.fillText(text, right, y(at) - 3);
         });
         rule(PLOT, 'line2');
         cursorLine(pen, axis.x(step), 0, PLOT);

@@ -11,6 +11,8 @@ import {DOTS, TIMES} from './text.js';
 export const LETTERS = 'ABCDE';
 export const HEAD = 46; // px
 export const AXIS = 20;
+/* A unit is dead if it is 0 for all inputs: a GELU gives no zeros. */
+const NO_UNITS = 'none to count: no result is 0 in parts, as after a ReLU';
 const INDENT = 11, MORE = 4; // px; rows beside those on screen
 
 export function rowName({model}, {place, many, last, flat}) {
@@ -83,10 +85,11 @@ function axisOf(view, {id, width}) {
 }
 
 /** The text of a column that has no cells. */
-function emptyText({modules, phase}, {id, missing}, steps) {
+function emptyText({modules, training}, {id, missing}, steps) {
     if (!modules.n) return '';
     if (id === 'bad') return modules.document.close_up ? '' : `none in ${steps} steps`;
-    return modules.logged(id) ? '' : missing;
+    if (modules.logged(id)) return '';
+    return id === 'dead' && training.logged?.values ? NO_UNITS : missing;
 }
 
 /** Where the columns are, axes, legends, what columns without cells say. */

@@ -5,10 +5,11 @@ import {FLAGS} from './model.js';
 const FEW = 36; // rows that are opened at first
 
 export class TreeRows {
-    /** shown(i): is this place a row at all? */
-    constructor(places, shown) {
+    /** shown(i): is this place a row at all? blocks: even two equal ones are one row. */
+    constructor(places, shown, blocks = false) {
         this.places = places;
         this.shown = shown;
+        this.runs = blocks ? new Map([...places.runs, ...places.blocks]) : places.runs;
         this.open = new Uint8Array(places.n);
         this.single = new Set(); // runs that are shown one by one, by first place
         this.openFirst();
@@ -73,7 +74,7 @@ export class TreeRows {
                 return;
             }
             for (let at = above + 1; at < places.end[above];) {
-                const run = places.runs.get(at);
+                const run = this.runs.get(at);
                 if (run && this.shown(at) && !this.single.has(at)) {
                     let next = at;
                     for (const [first, many] of this.pieces(at, run, apart)) {
@@ -95,7 +96,7 @@ export class TreeRows {
 
     /** Shows the repeats of this row one by one. */
     unfoldRun(place) {
-        for (const [first, {many}] of this.places.runs) {
+        for (const [first, {many}] of this.runs) {
             let end = first;
             for (let k = 0; k < many; k++) end = this.places.end[end];
             if (place >= first && place < end &&

@@ -106,12 +106,14 @@ static void sum_training(struct file_row *row, const struct history_summary *sum
 }
 
 /* Judges like `check`, except for checksums, which need all bytes. Sets only the judged
- * members of the row; `why` points into the session. */
+ * members of the row; `why` and `capsule` point into the session. */
 static struct file_row judge(const struct session *session)
 {
+    struct str capsule = session_capsule(session);
     struct file_row row = {.verdict = (uint8_t)session->verdict.verdict,
                            .params = counts_params(&session->places, 0),
-                           .has = (uint8_t)session_has(session)};
+                           .has = (uint8_t)session_has(session),
+                           .capsule = capsule.len ? capsule.at : NULL};
     struct check_ask ask = {0};
     struct check check;
     struct arena arena;
@@ -132,6 +134,11 @@ static struct file_row judge(const struct session *session)
     return row;
 }
 
+static const char *kept_text(struct file_list *list, const char *text)
+{
+    return text ? arena_str(&list->arena, str_of(text)).at : NULL;
+}
+
 /* Takes the judged members; the lock is held. */
 static void take_judged(struct file_list *list, struct file_row *row,
                         const struct file_row *judged)
@@ -147,7 +154,8 @@ static void take_judged(struct file_list *list, struct file_row *row,
     row->alarm = judged->alarm;
     row->steps = judged->steps;
     row->loss = judged->loss;
-    row->why = judged->why ? arena_str(&list->arena, str_of(judged->why)).at : NULL;
+    row->why = kept_text(list, judged->why);
+    row->capsule = kept_text(list, judged->capsule);
     list->facts.trained += judged->trained;
 }
 

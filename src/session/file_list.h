@@ -20,25 +20,26 @@ enum file_state {
 };
 
 struct file_row {
-    const char *path;   /* for session_open() */
-    struct str name;    /* relative to the folder; of a folder it ends in '/' */
-    const char *format; /* "torch zip"; "": unknown */
-    uint64_t size;      /* of all its files */
-    int64_t mtime_ns;   /* of the newest file */
-    uint32_t shards;    /* of a folder that is one model; else 0 */
-    uint8_t state;      /* enum file_state */
-    uint8_t verdict;    /* enum verdict; FILE_TROUBLE: inconclusive */
-    bool findings;      /* `check` reports findings, whatever the verdict */
-    bool damaged;       /* truncated, or partly unreadable */
-    uint64_t params;    /* if FILE_JUDGED */
-    uint8_t has;        /* enum session_has */
-    bool trained;       /* has the history of a training run; when it was judged: */
-    bool has_loss;      /* the newest loss is known */
-    uint8_t alarm;      /* enum severity: the worst; SEVERITY_NOTE: none */
-    uint64_t steps;     /* logged ones */
-    double loss;        /* the newest */
-    const char *why;    /* of FILE_TROUBLE the error; if damaged, the first finding */
-    uint32_t number;    /* its index, in the order of finding */
+    const char *path;    /* for session_open() */
+    struct str name;     /* relative to the folder; of a folder it ends in '/' */
+    const char *format;  /* "torch zip"; "": unknown */
+    uint64_t size;       /* of all its files */
+    int64_t mtime_ns;    /* of the newest file */
+    uint32_t shards;     /* of a folder that is one model; else 0 */
+    uint8_t state;       /* enum file_state */
+    uint8_t verdict;     /* enum verdict; FILE_TROUBLE: inconclusive */
+    bool findings;       /* `check` reports findings, whatever the verdict */
+    bool damaged;        /* truncated, or partly unreadable */
+    uint64_t params;     /* if FILE_JUDGED */
+    uint8_t has;         /* enum session_has */
+    bool trained;        /* has the history of a training run; when it was judged: */
+    bool has_loss;       /* the newest loss is known */
+    uint8_t alarm;       /* enum severity: the worst; SEVERITY_NOTE: none */
+    uint64_t steps;      /* logged ones */
+    double loss;         /* the newest */
+    const char *capsule; /* see session_capsule(); NULL: it is none */
+    const char *why;     /* of FILE_TROUBLE the error; if damaged, the first finding */
+    uint32_t number;     /* its index, in the order of finding */
 };
 
 struct file_list;

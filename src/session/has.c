@@ -23,3 +23,13 @@ unsigned session_has(const struct session *session)
     has |= session->training && session->training->files > 0 ? SESSION_RANKS : 0;
     return has;
 }
+
+struct str session_capsule(const struct session *session)
+{
+    const struct run *run = session->run;
+    uint32_t id = run ? run_fact_id(run, RUN_CAPSULE_FACT) : VALUE_ID_NONE;
+
+    if (id == VALUE_ID_NONE || value_at(&run->plain, id)->kind != VALUE_STR)
+        return (struct str){0};
+    return value_text(&run->plain, id);
+}

@@ -115,6 +115,10 @@ enum session_has {
 };
 unsigned session_has(const struct session *session);
 
+/* What a capsule, a step that can run again, was saved for; NULL in `at`: it
+ * is none. Ends with a NUL. */
+struct str session_capsule(const struct session *session);
+
 /* The statistics of a tensor (an index in model->tensors), cached. */
 int session_stats(struct session *session, uint32_t tensor, struct work *work,
                   const struct stats **ret_stats, struct err *err);

@@ -162,6 +162,12 @@ static const char *kind_of(const struct session *session)
     return session->history ? "run" : session->run ? "recording" : "file";
 }
 
+/* A copy; NULL: it is empty. */
+static const char *kept_text(struct shelf *shelf, struct str text)
+{
+    return text.len > 0 ? arena_str(&shelf->arena, text).at : NULL;
+}
+
 void shelf_learn(struct shelf *shelf, struct shelf_item *item)
 {
     const struct session *session = item->session;
@@ -178,6 +184,8 @@ void shelf_learn(struct shelf *shelf, struct shelf_item *item)
     facts->why = NULL;
     facts->kind = kind_of(session);
     facts->format = arena_str(&shelf->arena, str_of(session->model->format)).at;
+    if (news)
+        facts->capsule = kept_text(shelf, session_capsule(session));
     facts->judged = session_judged(session);
     facts->verdict = (uint8_t)session->verdict.verdict;
     facts->bytes = session->model->file_bytes;

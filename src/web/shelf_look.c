@@ -255,6 +255,7 @@ static struct export_shelf_file facts_of(const struct file_row *row)
                 : row->has & SESSION_CALLS ? "recording"
                                            : "file",
         .why = row->state == FILE_TROUBLE ? row->why : NULL,
+        .capsule = row->capsule,
         .opened = row->state != FILE_PENDING,
         .judged = row->state == FILE_JUDGED,
         .verdict = row->verdict,

@@ -147,6 +147,11 @@ class Compare(browser.BrowserTest):
         self.assertIn("NEEDS CODE", self.text("tbody tr:nth-child(2)"))
         self.assertIn("3 files", self.text(".file"))
 
+    def test_a_capsule_says_so_and_of_which_step(self):
+        self.server.change(1, capsule="step 161, forward: Net: 1 output is NaN")
+        self.open()
+        self.assertIn("capsule, step 161", self.text("tbody tr:nth-child(2)"))
+
     def test_keys_of_the_list(self):
         self.open()
         self.browser.press("Down", "Down", "x", "Down", "x")

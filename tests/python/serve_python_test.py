@@ -146,6 +146,24 @@ class Serve(Serving):
         self.assertEqual(headers["X-Torchoscope-Old"], "1")
         self.assertEqual(old["tensor"]["mean"], shown["tensor"]["mean"])
 
+    def test_a_capsule_is_listed_as_one(self):
+        model = network()
+        optimizer = optimizer_of(model)
+        with said(), torchoscope.watch(model, dir=str(self.folder)):
+            train(model, optimizer, 2)
+            with torch.no_grad():
+                model[0].weight[0, 0] = torch.nan
+            train(model, optimizer)
+        (path,) = self.folder.glob("*.nan.scope")
+        for served in (path, self.folder):
+            server, shelf = self.serve(served), {"complete": False, "files": []}
+            while not shelf["complete"] or any(one["pending"] for one in shelf["files"]):
+                ask(server.url, f"api/info?file={path.name}")
+                shelf = ask(server.url, "api/shelf")[2]
+            found = {one["file"]: one.get("capsule", "") for one in shelf["files"]}
+            self.assertIn("step 2", found.pop(path.name))
+            self.assertEqual(set(found.values()), set() if served == path else {""})
+
     def test_news_come_with_steps(self):
         model = network()
         optimizer = optimizer_of(model)

@@ -55,7 +55,8 @@ static bool has_row(const struct rows_writing *w, uint32_t place)
     return bit_get(w->of.has, place);
 }
 
-/* The siblings equal to `place`, from it on, as the terminal folds them. */
+/* The siblings equal to `place`, from it on: as the terminal folds them, and else blocks
+ * of any number. */
 static uint32_t run_from(const struct rows_writing *w, uint32_t place, bool *ret_pairs)
 {
     uint32_t period = 1, count;
@@ -63,9 +64,19 @@ static uint32_t run_from(const struct rows_writing *w, uint32_t place, bool *ret
     *ret_pairs = false;
     if (w->model->kind[place] != PLACE_MODULE || !has_row(w, place))
         return 1;
-    count = repeats_run(&w->of.repeats, w->model, false, place, &period);
+    count = repeats_run(&w->of.repeats, w->model, true, place, &period);
     *ret_pairs = period == 2;
     return *ret_pairs && !has_row(w, w->model->end[place]) ? 1 : count;
+}
+
+static int add_run(struct rows_writing *w, struct equal_run run)
+{
+    struct equal_runs *to = run.count < REPEATS_LEAST ? &w->few : &w->runs;
+
+    if (arena_room(&w->arena, &to->at, to->n, &to->room, sizeof *to->at) < 0)
+        return rows_writing_spent(w);
+    to->at[to->n++] = run;
+    return 0;
 }
 
 static int find_runs(struct rows_writing *w)
@@ -77,12 +88,8 @@ static int find_runs(struct rows_writing *w)
             bool pairs;
             uint32_t count = run_from(w, p, &pairs);
 
-            if (count > 1) {
-                if (arena_room(&w->arena, &w->runs, w->n_runs, &w->runs_room,
-                               sizeof *w->runs) < 0)
-                    return rows_writing_spent(w);
-                w->runs[w->n_runs++] = (struct equal_run){p, count, pairs};
-            }
+            if (count > 1 && add_run(w, (struct equal_run){p, count, pairs}) < 0)
+                return -1;
             for (; count > 0; count--)
                 p = end[p];
         }
@@ -96,10 +103,10 @@ struct row rows_writing_row(uint32_t place)
 
 struct row rows_writing_run(const struct rows_writing *w, uint32_t i)
 {
-    struct row row = rows_writing_row(w->runs[i].place);
+    struct row row = rows_writing_row(w->runs.at[i].place);
 
-    row.count = w->runs[i].count;
-    row.flags = ROW_RUN | (w->runs[i].pairs ? ROW_PAIRS : 0u);
+    row.count = w->runs.at[i].count;
+    row.flags = ROW_RUN | (w->runs.at[i].pairs ? ROW_PAIRS : 0u);
     return row;
 }
 
@@ -194,6 +201,18 @@ static int put_places(struct rows_writing *w)
     return 0;
 }
 
+/* Places and counts of runs. */
+static void put_equal(struct rows_writing *w, const struct equal_runs *runs,
+                      uint32_t *room)
+{
+    for (uint32_t i = 0; i < runs->n; i++)
+        room[i] = runs->at[i].place;
+    json_u32s(w->json, "first", room, runs->n);
+    for (uint32_t i = 0; i < runs->n; i++)
+        room[i] = runs->at[i].count;
+    json_u32s(w->json, "count", room, runs->n);
+}
+
 /* The same of the rows that stand for several equal siblings. */
 static int put_runs(struct rows_writing *w)
 {
@@ -201,27 +220,34 @@ static int put_runs(struct rows_writing *w)
     struct label label = {0};
     uint32_t *of;
 
-    if (lists_init(&lists, w, w->n_runs) < 0)
+    if (lists_init(&lists, w, w->runs.n) < 0)
         return -1;
     of = lists.what; /* not written */
     json_object(w->json, "runs");
-    for (uint32_t i = 0; i < w->n_runs; i++) {
+    for (uint32_t i = 0; i < w->runs.n; i++) {
         struct row row = rows_writing_run(w, i);
 
         label_make(&label, &w->show, &row, LABEL_NAME);
         take_label(w, &lists, i, &label, &row);
     }
     label_release(&label);
-    for (uint32_t i = 0; i < w->n_runs; i++)
-        of[i] = w->runs[i].place;
-    json_u32s(w->json, "first", of, w->n_runs);
-    for (uint32_t i = 0; i < w->n_runs; i++)
-        of[i] = w->runs[i].count;
-    json_u32s(w->json, "count", of, w->n_runs);
-    for (uint32_t i = 0; i < w->n_runs; i++)
-        of[i] = w->runs[i].pairs;
-    json_u32s(w->json, "pairs", of, w->n_runs);
-    put_labels(w, &lists, w->n_runs);
+    put_equal(w, &w->runs, of);
+    for (uint32_t i = 0; i < w->runs.n; i++)
+        of[i] = w->runs.at[i].pairs;
+    json_u32s(w->json, "pairs", of, w->runs.n);
+    put_labels(w, &lists, w->runs.n);
+    json_object_end(w->json);
+    return 0;
+}
+
+static int put_blocks(struct rows_writing *w)
+{
+    uint32_t *room = arena_array(&w->arena, w->few.n, sizeof *room);
+
+    if (!room)
+        return rows_writing_spent(w);
+    json_object(w->json, "blocks");
+    put_equal(w, &w->few, room);
     json_object_end(w->json);
     return 0;
 }
@@ -287,7 +313,7 @@ static int write_rows(struct rows_writing *w)
     export_step(json, w->show.step);
     if (!w->asked) {
         put_words(w);
-        if (put_places(w) < 0 || put_runs(w) < 0)
+        if (put_places(w) < 0 || put_runs(w) < 0 || put_blocks(w) < 0)
             return -1;
     }
     if (rows_writing_columns(w) < 0)

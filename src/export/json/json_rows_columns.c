@@ -121,7 +121,7 @@ static void put_numbers(struct rows_writing *w, const char *key, uint32_t n, boo
  * Returns whether there is any number. */
 static bool fill(struct rows_writing *w, const struct column *column, bool runs)
 {
-    uint32_t n = runs ? w->n_runs : w->model->n_places;
+    uint32_t n = runs ? w->runs.n : w->model->n_places;
     bool any = false;
 
     for (uint32_t i = 0; i < n; i++) {
@@ -184,14 +184,14 @@ static void put_cells(struct rows_writing *w, const struct column *column)
     put_tied(w, n);
     json_u32s(w->json, "text", w->cells, n);
     put_numbers(w, "number", n, any);
-    if (w->n_runs == 0)
+    if (w->runs.n == 0)
         return;
     any = fill(w, column, true);
-    for (uint32_t i = 0; i < w->n_runs; i++)
+    for (uint32_t i = 0; i < w->runs.n; i++)
         if (w->cells[i] != JSON_NONE)
             w->cells[i] &= UINT32_C(0x7fffffff);
-    json_u32s(w->json, "run_text", w->cells, w->n_runs);
-    put_numbers(w, "run_number", w->n_runs, any);
+    json_u32s(w->json, "run_text", w->cells, w->runs.n);
+    put_numbers(w, "run_number", w->runs.n, any);
 }
 
 /* Columns of values are empty as long as nothing was measured. */

@@ -14,6 +14,10 @@ struct equal_run {
     uint32_t place, count;
     bool pairs;
 };
+struct equal_runs {
+    struct equal_run *at;
+    uint32_t n, room;
+};
 
 struct rows_writing {
     struct json *json;
@@ -23,9 +27,8 @@ struct rows_writing {
     struct arena arena;
     struct show show;
     struct at_step step;
-    struct rows_of of; /* which places have rows, which siblings are equal */
-    struct equal_run *runs;
-    uint32_t n_runs, runs_room;
+    struct rows_of of;           /* which places have rows, which siblings are equal */
+    struct equal_runs runs, few; /* few: too short for a tree */
     struct intern texts;
     uint8_t *families; /* of leaves, by class: enum family + 1; 0: not looked up */
     bool chosen[ROWS_COLUMNS]; /* by column: it is written with its cells */

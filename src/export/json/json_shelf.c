@@ -65,6 +65,8 @@ void export_shelf_file(struct json *json, const struct export_shelf_file *file)
         json_u64(json, "params", file->params);
     if (file->has & SESSION_HISTORY)
         write_training(json, file);
+    if (file->capsule)
+        json_text(json, "capsule", file->capsule);
     if (file->labels)
         json_text(json, "labels", file->labels);
     json_u64(json, "version", file->version);
