@@ -68,10 +68,7 @@ static const struct magic magics[] = {
      "\xfd"
      "7zXZ",
      MAGIC_ARCHIVE, "an xz file", NULL},
-    {0, 5,
-     "\x5d\0\0\x80"
-     "\0",
-     MAGIC_ARCHIVE, "an LZMA file", NULL},
+    {0, 3, "\x5d\0\0", MAGIC_ARCHIVE, "an LZMA file", NULL},
     {0, 4, "Rar!", MAGIC_ARCHIVE, "a rar archive", NULL},
     {0, 2, "\x78\x9c", MAGIC_ARCHIVE, "zlib-packed data, as joblib writes it", NULL},
     {0, 2, "\x78\xda", MAGIC_ARCHIVE, "zlib-packed data, as joblib writes it", NULL},

@@ -1,6 +1,6 @@
 /* torch_numpy.c - numpy arrays in pickles: _reconstruct(ndarray, (0,), b'b') with the
  * state (version, shape, dtype, is_fortran, data), or _frombuffer(data, dtype, shape,
- * order). Arrays of numbers become tensors whose storage is the data in the pickle;
+ * order), or joblib's wrapper with the data after it. Arrays of numbers become tensors whose storage is the data in the pickle;
  * texts, dates and records become values. */
 #include "base/base.h"
 #include "base/utf8.h"
@@ -65,6 +65,15 @@ static bool read_parts(struct torch_fold *fold, node_id node, struct array_parts
         parts->shape = pickle_arg(pickle, node, 2);
         parts->fortran = str_is(pickle_text(pickle, pickle_arg(pickle, node, 3)), "F");
         return pickle_args(pickle, node) == 4;
+    }
+    if (fold_callee_name(fold, node) == NAME_JOBLIB_ARRAY) {
+        state = fold_state(fold, node);
+        parts->data = node;
+        parts->dtype = pickle_dict_get(pickle, state, "dtype");
+        parts->shape = pickle_dict_get(pickle, state, "shape");
+        parts->fortran =
+            str_is(pickle_text(pickle, pickle_dict_get(pickle, state, "order")), "F");
+        return pickle_raw_at(pickle, node) != NULL;
     }
     if (fold_callee_name(fold, node) != NAME_NUMPY_RECONSTRUCT)
         return false;
@@ -135,8 +144,11 @@ node_id numpy_objects(struct torch_fold *fold, node_id node)
 
 static struct str data_bytes(struct torch_fold *fold, node_id data)
 {
+    const struct pickle_raw *raw = pickle_raw_at(fold->pickle, data);
     struct str bytes;
 
+    if (raw)
+        return raw->bytes.at ? raw->bytes : STR("");
     if (pickle_bytes(fold->pickle, data, &bytes))
         return bytes.at ? bytes : STR("");
     /* Python 2 writes bytes as text. */
