@@ -56,18 +56,19 @@ static const struct magic magics[] = {
     {512, 8, "\x89HDF\r\n\x1a\n", MAGIC_FORMAT, "HDF5 (Keras .h5)", NULL},
     {1024, 8, "\x89HDF\r\n\x1a\n", MAGIC_FORMAT, "HDF5 (Keras .h5)", NULL},
     {2048, 8, "\x89HDF\r\n\x1a\n", MAGIC_FORMAT, "HDF5 (Keras .h5)", NULL},
-    {0, 6, "\x93NUMPY", MAGIC_FORMAT, "NumPy .npy", NULL},
     {0, 8, "PYTORCH1", MAGIC_OLD_MODEL, "a container of the PyTorch 1.0 preview",
      "load and save it with PyTorch 1.0"},
     {8, 7, "\3\0\0\0V 1", MAGIC_FORMAT, "Lua Torch7 .t7", NULL},
     {0, 6, "7z\xbc\xaf\x27\x1c", MAGIC_ARCHIVE, "a 7z archive", NULL},
     {0, 2, "\x1f\x8b", MAGIC_ARCHIVE, "a gzip file", NULL},
     {0, 4, "\x28\xb5\x2f\xfd", MAGIC_ARCHIVE, "a zstd file", NULL},
+    {0, 4, "\x04\x22\x4d\x18", MAGIC_ARCHIVE, "an LZ4 file", NULL},
     {0, 3, "BZh", MAGIC_ARCHIVE, "a bzip2 file", NULL},
     {0, 6,
      "\xfd"
      "7zXZ",
      MAGIC_ARCHIVE, "an xz file", NULL},
+    {0, 3, "\x5d\0\0", MAGIC_ARCHIVE, "an LZMA file", NULL},
     {0, 4, "Rar!", MAGIC_ARCHIVE, "a rar archive", NULL},
     {0, 2, "\x78\x9c", MAGIC_ARCHIVE, "zlib-packed data, as joblib writes it", NULL},
     {0, 2, "\x78\xda", MAGIC_ARCHIVE, "zlib-packed data, as joblib writes it", NULL},
@@ -220,14 +221,6 @@ static const char *tensorflow_format(const struct input *input)
 
 /* ---- archives ---- */
 
-static bool all_end_in(const struct zip *zip, struct str tail)
-{
-    for (uint32_t i = 0; i < zip->n; i++)
-        if (!str_ends(zip->entries[i].name, tail))
-            return false;
-    return zip->n > 0;
-}
-
 static bool some_start(const struct zip *zip, struct str head)
 {
     for (uint32_t i = 0; i < zip->n; i++)
@@ -257,8 +250,6 @@ static const char *archive_format(const struct zip *zip)
         return "PyTorch zip";
     if (has(zip, "config.json") && has(zip, "metadata.json"))
         return "Keras (.keras)";
-    if (all_end_in(zip, STR(".npy")))
-        return "NumPy .npz";
     if (has(zip, "ETRECORD_V0"))
         return "ExecuTorch ETRecord";
     return NULL;

@@ -4,7 +4,9 @@
 #include <inttypes.h>
 
 #include "base/base.h"
+#include "read/file/file_source_in.h"
 #include "read/file/inflate_in.h"
+#include "read/file/inflated_in.h"
 #include "read/file/input_in.h"
 #include "read/read.h"
 
@@ -108,6 +110,29 @@ static int copy_findings(const struct model *model, uint32_t first, struct arena
     return 0;
 }
 
+/* The unpacked content of a gzip file, or the blob itself; takes the blob. */
+static struct blob *open_content(struct blob *takes_blob, struct build *build,
+                                 struct err *err)
+{
+    struct packed_part part = {takes_blob, 0, takes_blob->size, PACKING_NONE};
+    struct inflated_about about;
+    struct blob *content;
+    struct str head;
+
+    if (file_source_keep(build, takes_blob, err) < 0 ||
+        blob_load(takes_blob, 0, part.size < 3 ? part.size : 3, &build->scratch, &head,
+                  err) < 0)
+        return NULL;
+    part.packing = packing_of(head);
+    if (part.packing != PACKING_GZIP)
+        return takes_blob;
+    content = inflated_open(part, inflated_most(part.size), takes_blob->name,
+                            build->work, &about, err);
+    if (!content || file_source_keep(build, content, err) < 0)
+        return NULL;
+    return content;
+}
+
 /* The directory of a zip file. NULL: not a zip, or `err` is set. */
 static struct zip *open_directory(struct blob *blob, struct build *build,
                                   struct err *err)
@@ -133,10 +158,15 @@ int read_verify(const char *path, bool data, struct arena *arena, struct work *w
 
     if (!blob)
         return -1;
-    if (input_build(&build, path, work, err) < 0)
-        goto out;
+    if (input_build(&build, path, work, err) < 0) {
+        blob_close(blob);
+        return -1;
+    }
     input_allow(&build, blob->size);
     self.build = &build;
+    blob = open_content(blob, &build, err);
+    if (!blob)
+        goto out;
     self.zip = open_directory(blob, &build, &why);
     first = build.model->n_findings; /* read_model() found these too */
     if (self.zip && data)
@@ -149,6 +179,5 @@ int read_verify(const char *path, bool data, struct arena *arena, struct work *w
 
 out:
     build_release(&build);
-    blob_close(blob);
     return status;
 }

@@ -31,12 +31,17 @@ struct kept {
     uint32_t file; /* index in the model's files */
 };
 
+struct packed {
+    uint64_t size; /* of the member in the archive */
+    uint64_t skip; /* unpacked bytes before the storage */
+};
+
 struct file_source {
     struct source source;
     const struct model *model; /* borrowed: it owns this source */
     struct spot *spots;        /* by storage number */
     uint32_t n_spots, spots_room;
-    uint64_t *packed; /* packed sizes of deflated members */
+    struct packed *packed; /* deflated members */
     uint32_t n_packed, packed_room;
     const char **memory; /* bytes from a pickle */
     uint32_t n_memory, memory_room;
@@ -114,18 +119,22 @@ static int read_packed(struct file_source *self, uint32_t storage, uint64_t at,
 {
     const struct storage *member = &self->model->storages[storage];
     const struct spot *spot = &self->spots[storage];
-    uint64_t packed = self->packed[spot->packed], begin;
+    const struct packed *packed = &self->packed[spot->packed];
+    uint64_t begin;
 
+    at += packed->skip;
     if (self->stream &&
         (self->stream_storage != storage || inflate_done(self->stream) > at)) {
         inflate_close(self->stream);
         self->stream = NULL;
     }
     if (!self->stream) {
-        if (find_payload(blob_of(self, spot), member->at, packed, &begin, err) < 0)
+        if (find_payload(blob_of(self, spot), member->at, packed->size, &begin, err) <
+            0)
             return -1;
-        self->stream = inflate_open(blob_of(self, spot), begin, packed,
-                                    storage_have(self->model, member), err);
+        self->stream =
+            inflate_open(blob_of(self, spot), begin, packed->size,
+                         packed->skip + storage_have(self->model, member), err);
         self->stream_storage = storage;
     }
     if (!self->stream)
@@ -313,7 +322,7 @@ uint32_t file_source_plain(struct build *build, struct blob *blob,
     return add_spot_in(build, storage, inside, blob, (struct spot){.kind = SPOT_PLAIN});
 }
 
-static int note_packed(struct build *build, uint64_t packed, uint32_t *ret_index)
+static int note_packed(struct build *build, struct packed packed, uint32_t *ret_index)
 {
     struct file_source *self = source_of(build);
 
@@ -336,10 +345,22 @@ uint32_t file_source_member(struct build *build, struct zip *zip, uint32_t entry
     storage->at = entry->header_at;
     if (entry->method != ZIP_DEFLATED)
         return add_spot_in(build, storage, entry->packed, zip->blob, spot);
-    spot.kind = SPOT_DEFLATED;
-    if (note_packed(build, entry->packed, &spot.packed) < 0)
+    return file_source_deflated(build, zip, entry_id, 0, storage);
+}
+
+uint32_t file_source_deflated(struct build *build, struct zip *zip, uint32_t entry_id,
+                              uint64_t skip, struct storage *storage)
+{
+    const struct zip_entry *entry = &zip->entries[entry_id];
+    struct spot spot = {.kind = SPOT_DEFLATED};
+    uint64_t have = entry->size > skip ? entry->size - skip : 0;
+
+    if (entry->bad || entry->cut)
+        return file_source_missing(build, storage);
+    storage->at = entry->header_at;
+    if (note_packed(build, (struct packed){entry->packed, skip}, &spot.packed) < 0)
         return NO_STORAGE;
-    return add_spot_in(build, storage, entry->size, zip->blob, spot);
+    return add_spot_in(build, storage, have, zip->blob, spot);
 }
 
 uint32_t file_source_bytes(struct build *build, struct str bytes,

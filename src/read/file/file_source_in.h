@@ -31,6 +31,10 @@ uint32_t file_source_plain(struct build *build, struct blob *blob,
 uint32_t file_source_member(struct build *build, struct zip *zip, uint32_t entry,
                             struct storage *storage);
 
+/* A storage in a deflated zip entry, without the first `skip` unpacked bytes. */
+uint32_t file_source_deflated(struct build *build, struct zip *zip, uint32_t entry,
+                              uint64_t skip, struct storage *storage);
+
 /* A storage whose bytes are in memory (inside a pickle); copies them into the model. */
 uint32_t file_source_bytes(struct build *build, struct str bytes,
                            struct storage *storage);

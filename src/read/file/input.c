@@ -52,8 +52,9 @@ int input_look(struct input *input, struct build *build, struct err *err)
     return 0;
 }
 
-int input_read_inner(struct input *outer, struct blob *takes_blob, const char *name,
-                     uint32_t node, struct build *build, struct err *err)
+int input_read_inner_as(struct input *outer, struct blob *takes_blob, const char *name,
+                        uint32_t node, const struct reader *reader, struct build *build,
+                        struct err *err)
 {
     struct input inner = {
         .blob = takes_blob, .node = node, .depth = outer->depth + 1, .inner = true};
@@ -70,7 +71,13 @@ int input_read_inner(struct input *outer, struct blob *takes_blob, const char *n
         return arena_err(&build->scratch, outer->path, err);
     if (input_look(&inner, build, err) < 0)
         return -1;
-    return input_run(&inner, build, err);
+    return reader ? reader->read(&inner, build, err) : input_run(&inner, build, err);
+}
+
+int input_read_inner(struct input *outer, struct blob *takes_blob, const char *name,
+                     uint32_t node, struct build *build, struct err *err)
+{
+    return input_read_inner_as(outer, takes_blob, name, node, NULL, build, err);
 }
 
 int input_read_shard(struct input *outer, struct blob *takes_blob, const char *name,

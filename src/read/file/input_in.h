@@ -55,6 +55,11 @@ enum {
 int input_read_inner(struct input *outer, struct blob *takes_blob, const char *name,
                      uint32_t node, struct build *build, struct err *err);
 
+/* The same with this reader, whatever the bytes look like. */
+int input_read_inner_as(struct input *outer, struct blob *takes_blob, const char *name,
+                        uint32_t node, const struct reader *reader, struct build *build,
+                        struct err *err);
+
 /* Read another file of the same model (a shard) into the node of `outer`. It becomes
  * one of the model's files; the source takes the blob. */
 int input_read_shard(struct input *outer, struct blob *takes_blob, const char *name,

@@ -83,6 +83,12 @@ int zip_data_at(struct zip *zip, uint32_t entry, uint64_t *ret_at, struct err *e
 int zip_load(struct zip *zip, uint32_t entry, uint64_t limit, struct build *build,
              struct arena *arena, struct str *ret_bytes, struct err *err);
 
+/* The unpacked bytes of an entry as a blob, which borrows the zip's; the caller gives it
+ * to the model's source. A deflated entry is unpacked once, to find places where reading
+ * can begin; damage is a finding. */
+struct blob *zip_open_member(struct zip *zip, uint32_t entry, struct build *build,
+                             struct err *err);
+
 /* The checksum of n more bytes, going on from `crc` (0 at first). */
 uint32_t zip_checksum(uint32_t crc, const void *at, size_t n);
 /* Add a finding if `crc` is not the checksum that the directory has for the entry. */

@@ -92,7 +92,7 @@ static int make_notes(struct pickle *pickle, struct err *err)
 }
 
 static int run(struct pickle *pickle, struct build *build, struct bytes *in,
-               struct str name, bool drops, struct err *err)
+               struct str name, struct pickle_load *load, bool drops, struct err *err)
 {
     struct machine *m;
     int status = -1;
@@ -106,7 +106,7 @@ static int run(struct pickle *pickle, struct build *build, struct bytes *in,
     m = arena_alloc(&build->scratch, sizeof *m);
     if (!m)
         return arena_err(&build->scratch, "a pickle", err);
-    if (machine_init(m, pickle, build, in, name, drops) == 0)
+    if (machine_init(m, pickle, build, in, name, load, drops) == 0)
         status = machine_run(m);
     if (status == 0) {
         pickle->result = machine_pop(m);
@@ -128,11 +128,17 @@ static int run(struct pickle *pickle, struct build *build, struct bytes *in,
 int pickle_run(struct pickle *pickle, struct build *build, struct bytes *in,
                struct str name, struct err *err)
 {
-    return run(pickle, build, in, name, false, err);
+    return run(pickle, build, in, name, NULL, false, err);
 }
 
 int pickle_run_dropping(struct pickle *pickle, struct build *build, struct bytes *in,
                         struct str name, struct err *err)
 {
-    return run(pickle, build, in, name, bytes_left(in) >= PICKLE_DROP, err);
+    return run(pickle, build, in, name, NULL, bytes_left(in) >= PICKLE_DROP, err);
+}
+
+int pickle_run_joblib(struct pickle *pickle, struct build *build, struct bytes *in,
+                      struct str name, struct pickle_load *load, struct err *err)
+{
+    return run(pickle, build, in, name, load, false, err);
 }

@@ -13,7 +13,7 @@
  *   pickle_nodes.c       the functions below that look at nodes
  *   pickle_value_in.h    turns nodes into plain values; pickle_fold_in.h its inside
  *   pickle_feed_in.h     pickles of unknown length, one after the other
- *   pickle_load_in.h     loads a pickle without the torch files in it
+ *   pickle_load_in.h     loads a pickle without the torch files and raw arrays in it
  *   pickle_nested.c      pickles inside the bytes of a pickle
  *   pickle_look.c        does this look like a pickle? */
 #ifndef READ_PICKLE_PICKLE_IN_H
@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
+#include "base/map.h"
 #include "base/str.h"
 #include "model/build.h"
 
@@ -113,10 +114,22 @@ struct pickle {
     node_id *items; /* of all containers; those of one are consecutive */
     uint32_t n_items, items_room;
     struct pickle_notes *notes; /* caches for looking at nodes */
+    struct pickle_raw *raws;    /* arrays of a joblib file */
+    uint32_t n_raws, raws_room;
+    struct map raw_of; /* node -> index in `raws` */
     node_id result;
     bool complete;
     uint64_t size; /* bytes used, including the STOP */
 };
+
+/* What follows the BUILD of an array in a joblib file: its raw elements or, if they are
+ * objects, a pickle. */
+struct pickle_raw {
+    struct str bytes;
+    struct pickle *inner; /* or NULL */
+};
+/* The raw array of a node, or NULL. */
+const struct pickle_raw *pickle_raw_at(const struct pickle *pickle, node_id id);
 
 /* Run the pickle at the front of `in`, which is advanced past its STOP. `name` is for
  * messages ("archive/data.pkl"). Returns 0 even if it breaks off, as long as there is
@@ -130,6 +143,11 @@ int pickle_run(struct pickle *pickle, struct build *build, struct bytes *in,
 #define PICKLE_DROP ((size_t)1 << 20)
 int pickle_run_dropping(struct pickle *pickle, struct build *build, struct bytes *in,
                         struct str name, struct err *err);
+
+/* The same for a joblib file, of which `load` has the beginning; `in` is a part of it. */
+struct pickle_load;
+int pickle_run_joblib(struct pickle *pickle, struct build *build, struct bytes *in,
+                      struct str name, struct pickle_load *load, struct err *err);
 
 /* Does this look like a pickle: a PROTO opcode, or a few valid opcodes? */
 bool pickle_looks_like(struct str head);

@@ -1,4 +1,4 @@
-/* pickle_load.c - loads a pickle without the torch files in it.
+/* pickle_load.c - loads a pickle without the torch files and raw arrays in it.
  * pickle.dump() of a tensor writes its data as a whole torch file in bytes, which is
  * read from the file like any other torch file. So it is not loaded here, and a pickle
  * of gigabytes needs memory only for its own opcodes. */
@@ -9,19 +9,13 @@
 #include "read/pickle/pickle_load_in.h"
 #include "read/pickle/pickle_machine_in.h"
 
-#define STEP      (64 * KIB)
-#define LEAST     (256 * KIB) /* smaller torch files are loaded */
-#define KEPT_HEAD (4 * KIB)   /* bytes of a torch file that are loaded */
-#define MOST      (1 * GIB)   /* bytes to load in all */
-#define SIZE_MOST UINT32_MAX  /* of the file: nodes have 32-bit offsets */
-
-struct pickle_load {
-    struct blob *blob;
-    struct work *work;
-    char *bytes;     /* as many as the file has */
-    uint64_t have;   /* loaded or skipped up to here */
-    uint64_t loaded; /* bytes loaded */
-};
+#define STEP       (64 * KIB)
+#define LEAST      (256 * KIB) /* smaller torch files are loaded */
+#define KEPT_HEAD  (4 * KIB)   /* bytes of a torch file that are loaded */
+#define KEPT_RAW   (64 * KIB)  /* bytes of a raw array that are loaded */
+#define MOST       (1 * GIB)   /* bytes to load in all */
+#define WALKS_MOST 4           /* over each byte, before everything is loaded */
+#define SIZE_MOST  UINT32_MAX  /* of the file: nodes have 32-bit offsets */
 
 bool pickle_is_torch_file(struct str bytes)
 {
@@ -134,9 +128,9 @@ static int skip_opcode(struct pickle_load *l, uint64_t *at, struct err *err)
 }
 
 /* Walk over consecutive pickles, as far as they are valid. */
-static int walk(struct pickle_load *l, struct err *err)
+static int walk(struct pickle_load *l, uint64_t at, struct err *err)
 {
-    uint64_t at = 0;
+    uint64_t begin = at;
     bool ended = false;
 
     while (at < l->blob->size) {
@@ -144,32 +138,69 @@ static int walk(struct pickle_load *l, struct err *err)
         if (load_to(l, at + 16, err) < 0)
             return -1;
         if (ended && (uint8_t)l->bytes[at] != 0x80)
-            return 0;
+            break;
         ended = l->bytes[at] == '.';
         if (skip_opcode(l, &at, err) < 0)
             return -1;
     }
+    l->walked += at - begin;
     return 0;
 }
 
-int pickle_load(struct blob *blob, struct build *build, struct str *ret_bytes,
-                struct err *err)
+int pickle_load_from(struct pickle_load *load, uint64_t at, struct err *err)
 {
-    struct pickle_load l = {.blob = blob, .work = build->work};
+    if (load->have >= load->blob->size)
+        return 0;
+    if (load->have < at)
+        load->have = at;
+    if (load->walked / WALKS_MOST > load->blob->size)
+        return load_to(load, load->blob->size, err);
+    return walk(load, at, err);
+}
 
+int pickle_load_raw(struct pickle_load *load, uint64_t at, uint64_t end,
+                    struct err *err)
+{
+    uint64_t most = at + KEPT_RAW;
+
+    return load_to(load, end < most ? end : most, err);
+}
+
+static bool names_joblib(const struct pickle_load *load)
+{
+    return str_find(str_span(load->bytes, (size_t)load->have),
+                    STR("joblib.numpy_pickle")) >= 0;
+}
+
+int pickle_load(struct pickle_load *load, struct blob *blob, struct build *build,
+                struct str *ret_bytes, struct err *err)
+{
+    struct str all;
+
+    *load = (struct pickle_load){.blob = blob, .work = build->work};
     if (blob->size > SIZE_MOST)
         return err_set_about(err, ERR_LIMIT, blob->name,
                              " has %" PRIu64
                              " bytes; the limit for a pickle is %" PRIu64,
                              blob->size, (uint64_t)SIZE_MOST);
-    if (blob->size < LEAST)
-        return blob_load(blob, 0, blob->size, &build->scratch, ret_bytes, err);
-    l.bytes = arena_sparse(&build->scratch, (size_t)blob->size + 16);
-    if (!l.bytes)
+    if (blob->size < LEAST) {
+        if (blob_load(blob, 0, blob->size, &build->scratch, &all, err) < 0)
+            return -1;
+        load->bytes = (char *)(uintptr_t)all.at;
+        load->have = blob->size;
+        load->joblib = names_joblib(load);
+        *ret_bytes = all;
+        return 0;
+    }
+    load->bytes = arena_sparse(&build->scratch, (size_t)blob->size + 16);
+    if (!load->bytes)
         return arena_err(&build->scratch, blob->name, err);
-    if (walk(&l, err) < 0 || load_to(&l, blob->size, err) < 0)
+    if (walk(load, 0, err) < 0)
         return -1;
-    *ret_bytes = str_span(l.bytes, (size_t)blob->size);
+    load->joblib = names_joblib(load);
+    if (!load->joblib && load_to(load, blob->size, err) < 0)
+        return -1;
+    *ret_bytes = str_span(load->bytes, (size_t)blob->size);
     return 0;
 }
 

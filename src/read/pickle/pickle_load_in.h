@@ -1,15 +1,33 @@
-/* pickle_load_in.h - loads a pickle without the torch files in it. */
+/* pickle_load_in.h - loads a pickle without the torch files and raw arrays in it. */
 #ifndef READ_PICKLE_PICKLE_LOAD_IN_H
 #define READ_PICKLE_PICKLE_LOAD_IN_H
 
 #include "base/blob.h"
 #include "model/build.h"
 
-/* Load a file that begins with a pickle into the build's scratch arena: byte n of it is
- * byte n of the file. Of large byte strings that are torch files only the first bytes
- * are loaded, the rest is zero: read the blob, or call pickle_load_rest() first. */
-int pickle_load(struct blob *blob, struct build *build, struct str *ret_bytes,
-                struct err *err);
+/* A file that begins with a pickle, in the build's scratch arena: byte n of it is byte n
+ * of the file. Of large byte strings that are torch files only the first bytes are
+ * loaded, and of a joblib file the bytes up to the first raw array; the rest is zero. */
+struct pickle_load {
+    struct blob *blob; /* borrowed */
+    struct work *work;
+    char *bytes;     /* as many as the file has */
+    uint64_t have;   /* loaded or skipped up to here */
+    uint64_t loaded; /* bytes loaded */
+    uint64_t walked; /* bytes walked over; some again and again in a hostile file */
+    bool joblib;     /* it names joblib: raw arrays may follow BUILD opcodes */
+};
+
+int pickle_load(struct pickle_load *load, struct blob *blob, struct build *build,
+                struct str *ret_bytes, struct err *err);
+
+/* Load the opcodes from byte `at` on: the end of a raw array, of which the first bytes
+ * were loaded. */
+int pickle_load_from(struct pickle_load *load, uint64_t at, struct err *err);
+
+/* Load the first bytes of a raw array that ends at `end`. */
+int pickle_load_raw(struct pickle_load *load, uint64_t at, uint64_t end,
+                    struct err *err);
 
 /* Load what pickle_load() skipped of `bytes`, a part of `all`. */
 int pickle_load_rest(struct blob *blob, struct str all, struct str bytes,

@@ -11,6 +11,7 @@
  *   pickle_share.c    one node for many equal things
  *   pickle_names.c    globals: Python 2's names, known globals, the log
  *   pickle_text.c     numbers and strings that protocol 0 writes as text
+ *   pickle_joblib.c   raw arrays between the opcodes
  *   pickle_salvage.c  makes the best of a pickle that broke off
  *
  * A step that fails returns -1 after setting `fault` (the pickle is invalid: a clause
@@ -22,6 +23,7 @@
 
 #include "base/map.h"
 #include "read/pickle/pickle_in.h"
+#include "read/pickle/pickle_load_in.h"
 
 #define PICKLE_MAX_OPCODES 200000000u
 #define PICKLE_MAX_NODES   50000000u
@@ -61,9 +63,10 @@ struct machine {
     const uint8_t *begin, *at, *end;
     const uint8_t *opcode; /* the current one */
 
-    bool drops;        /* free the input as it is run */
-    size_t dropped;    /* bytes freed so far */
-    uint32_t char_end; /* end of the copied texts in pickle->chars */
+    struct pickle_load *load; /* of a joblib file, else NULL */
+    bool drops;               /* free the input as it is run */
+    size_t dropped;           /* bytes freed so far */
+    uint32_t char_end;        /* end of the copied texts in pickle->chars */
 
     node_id *stack;
     uint32_t n_stack, stack_room;
@@ -127,7 +130,8 @@ int machine_spent(struct machine *m, const char *what);
 int machine_more_stack(struct machine *m);
 int machine_more_nodes(struct machine *m);
 int machine_init(struct machine *m, struct pickle *pickle, struct build *build,
-                 struct bytes *in, struct str name, bool drops);
+                 struct bytes *in, struct str name, struct pickle_load *load,
+                 bool drops);
 int machine_mark(struct machine *m);
 int machine_pop_mark(struct machine *m, const node_id **ret_items, uint32_t *ret_n);
 /* The rare fields of a node, made if it has none; NULL: spent. Valid until the next
@@ -190,6 +194,9 @@ int machine_run_tuple(struct machine *m, uint32_t n);
 int machine_run_tuple_to_mark(struct machine *m);
 int machine_run_persistent(struct machine *m, node_id id);
 int machine_run_extension(struct machine *m, int64_t code);
+
+/* pickle_joblib.c: skip what follows the BUILD of this array. */
+int machine_skip_raw(struct machine *m, node_id array);
 
 /* pickle_names.c */
 node_id machine_global(struct machine *m, struct str module, struct str name);

@@ -234,7 +234,7 @@ static bool is_plain(const struct node *node)
 }
 
 /* joblib writes the raw elements of an array after the BUILD of its wrapper. Python's
- * pickle would run them as opcodes; this machine stops. */
+ * pickle would run them as opcodes. */
 static bool is_raw(const struct machine *m, node_id callee)
 {
     const struct node *node = node_at(m, callee);
@@ -270,10 +270,8 @@ int machine_run_build(struct machine *m)
     node = node_at(m, target);
     if (machine_set_state(m, target, state) < 0)
         return -1;
-    if (node->kind == NODE_NEW && is_raw(m, node->call.callee)) {
-        m->raw = target;
-        return machine_fault(m, "raw elements follow it");
-    }
+    if (node->kind == NODE_NEW && is_raw(m, node->call.callee))
+        return machine_skip_raw(m, target);
     return 0;
 }
 

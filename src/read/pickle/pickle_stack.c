@@ -76,7 +76,8 @@ static int make_constants(struct machine *m)
 }
 
 int machine_init(struct machine *m, struct pickle *pickle, struct build *build,
-                 struct bytes *in, struct str name, bool drops)
+                 struct bytes *in, struct str name, struct pickle_load *load,
+                 bool drops)
 {
     size_t used = build->scratch.used, limit = build->scratch.limit;
 
@@ -87,6 +88,7 @@ int machine_init(struct machine *m, struct pickle *pickle, struct build *build,
     m->begin = m->at = m->opcode = in->at;
     m->end = in->end;
     pickle->input = (const char *)in->at;
+    m->load = load;
     m->drops = drops;
     pickle->copied = drops ? TEXT_COPIED : 0;
     arena_init(&m->arena, limit > used ? limit - used : 1);
@@ -97,7 +99,9 @@ int machine_init(struct machine *m, struct pickle *pickle, struct build *build,
     m->persistent_log = m->extension_log = UINT32_MAX;
     m->raw = NO_NODE;
     reserve_arrays(m);
-    machine_look_ahead(m);
+    map_init(&pickle->raw_of, &build->scratch);
+    if (!load) /* raw arrays are in the way, and all numbers are remembered */
+        machine_look_ahead(m);
     if (machine_more_stack(m) < 0)
         return -1;
     return make_constants(m);

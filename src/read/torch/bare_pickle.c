@@ -32,6 +32,7 @@ struct bare {
     struct input *input;
     struct build *build;
     struct str all;
+    struct pickle_load load;
     struct bytes in;
     uint32_t n;        /* pickles so far */
     struct map by_key; /* hash of a storage's key -> the storage, which is missing */
@@ -120,8 +121,12 @@ static int read_next(struct bare *bare, struct pickle *pickle, struct err *err)
     snprintf(title, sizeof title, "pickle %u", bare->n);
     if (bare->n > 1)
         name = str_of(arena_printf(&build->scratch, "%.*s, %s", STR_ARG(name), title));
-    if (pickle_run(pickle, build, &bare->in, name, err) < 0)
+    if (bare->load.joblib) {
+        if (pickle_run_joblib(pickle, build, &bare->in, name, &bare->load, err) < 0)
+            return -1;
+    } else if (pickle_run(pickle, build, &bare->in, name, err) < 0) {
         return -1;
+    }
     pickle_run_nested(build, pickle, name);
     if (bare->n > 1 || (pickle->complete && another_follows(bare) && !is_group(pickle)))
         place = build_node(build, place, PLACE_GROUP, str_of(title));
@@ -159,7 +164,7 @@ static int bare_pickle_read(struct input *input, struct build *build, struct err
 
     if (!pickle)
         return arena_err(&build->scratch, input->path, err);
-    if (pickle_load(input->blob, build, &bare.all, err) < 0)
+    if (pickle_load(&bare.load, input->blob, build, &bare.all, err) < 0)
         return -1;
     bare.in = bytes_of(bare.all.at, bare.all.len);
     map_init(&bare.by_key, &build->scratch);
@@ -171,8 +176,13 @@ static int bare_pickle_read(struct input *input, struct build *build, struct err
                       "%.*s is the data.pkl of a PyTorch zip file: the data of its "
                       "tensors is missing. Open the whole file",
                       STR_ARG(input->name));
+    if (input->node != 0) /* the facts are about the outer file */
+        return 0;
     build_fact(build, "protocol",
                value_int(build_values(build), log->streams[stream].protocol));
+    if (pickle->n_raws > 0)
+        build_fact(build, "joblib arrays",
+                   value_int(build_values(build), pickle->n_raws));
     if (bare.n > 1)
         build_fact(build, "pickles", value_int(build_values(build), bare.n));
     return 0;

@@ -148,24 +148,6 @@ TEST(pickles_inside_pickles_end_at_a_depth)
     model_free(model);
 }
 
-TEST(a_joblib_file_is_named_with_the_shape_of_its_array)
-{
-    const struct model *model =
-        READ("\x80\x03"
-             "cjoblib.numpy_pickle\nNumpyArrayWrapper\n)\x81}("
-             "X\x05\x00\x00\x00shapeK\x02K\x03\x86"
-             "X\x05\x00\x00\x00"
-             "dtypecnumpy\ndtype\nX\x02\x00\x00\x00"
-             "f8\x89\x88\x87R"
-             "ub\x08\xff\xff\xff\xff\xff\xff\xff\xff\x00\x00\x00\x00raw elements.");
-
-    CHECK(model != NULL);
-    CHECK(found(model, FINDING_UNSUPPORTED, "shape (2, 3) and dtype f8"));
-    CHECK(!model->pickle.streams[0].complete);
-    CHECK(place_find(model, STR("shape")) != NO_PLACE);
-    model_free(model);
-}
-
 TEST(a_pickle_that_breaks_off_shows_what_came_before)
 {
     const struct model *model = READ("\x80\x02}(X\x01\x00\x00\x00"

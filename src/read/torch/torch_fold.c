@@ -77,7 +77,8 @@ uint32_t fold_value(struct torch_fold *fold, node_id node)
 {
     const struct pickle_value_hooks hooks = {.tensor = tensor_in_value, .user = fold};
     enum torch_name name = fold_callee_name(fold, node);
-    bool array = name == NAME_NUMPY_RECONSTRUCT || name == NAME_NUMPY_FROMBUFFER;
+    bool array = name == NAME_NUMPY_RECONSTRUCT || name == NAME_NUMPY_FROMBUFFER ||
+                 (name == NAME_JOBLIB_ARRAY && pickle_raw_at(fold->pickle, node));
     bool keep = array || pickle_text(fold->pickle, node).len >= LONG_TEXT;
     uint32_t value;
 
@@ -184,9 +185,13 @@ void fold_add_later(struct torch_fold *fold, const struct fold_task *up,
 /* A whole torch file in bytes, as pickle and joblib write tensors and storages. */
 static void fold_file(struct torch_fold *fold, const struct fold_task *task)
 {
+    const struct pickle_raw *raw = pickle_raw_at(fold->pickle, task->node);
     struct err err = {0};
 
-    if (fold_open_bytes(fold, task->place, task->node, &err) < 0)
+    if (raw) /* an array of objects */
+        torch_fold(fold->build, task->place, raw->inner, raw->inner->result,
+                   fold->dialect, &err);
+    else if (fold_open_bytes(fold, task->place, task->node, &err) < 0)
         build_finding(fold->build, FINDING_PICKLE_NESTED, SEVERITY_WARNING, task->place,
                       "cannot read a torch file inside the pickle: %s", err.text);
 }

@@ -55,12 +55,13 @@ enum torch_name {
     NAME_GRAPH_MODULE,
     NAME_NUMPY_RECONSTRUCT,
     NAME_NUMPY_FROMBUFFER,
-    NAME_NUMPY_PLAIN, /* numpy.dtype and scalars: always plain values */
-    NAME_METHOD,      /* getattr(object, name): always a plain value */
-    NAME_TYPE_TAG,    /* restore_type_tag(object, type): the object */
-    NAME_JIT_LIST,    /* build_intlist([...]) and others: a list */
-    NAME_SIZE,        /* torch.Size((...)) */
-    NAME_OMEGACONF,   /* its content is in _content or _val */
+    NAME_JOBLIB_ARRAY, /* its elements follow it in the file */
+    NAME_NUMPY_PLAIN,  /* numpy.dtype and scalars: always plain values */
+    NAME_METHOD,       /* getattr(object, name): always a plain value */
+    NAME_TYPE_TAG,     /* restore_type_tag(object, type): the object */
+    NAME_JIT_LIST,     /* build_intlist([...]) and others: a list */
+    NAME_SIZE,         /* torch.Size((...)) */
+    NAME_OMEGACONF,    /* its content is in _content or _val */
 };
 
 /* What a node is, for the tree. */
@@ -74,7 +75,7 @@ enum thing {
     THING_DICT,
     THING_LIST,
     THING_OBJECT, /* anything else with attributes or items of its own */
-    THING_FILE,   /* bytes that hold a whole torch file */
+    THING_FILE,   /* bytes that hold a whole torch file, or a pickle of joblib's */
 };
 
 /* What is below a node; each includes those before it. */

@@ -19,6 +19,13 @@
 
 #include "read/file/input_in.h"
 
+/* numpy's code of a dtype without its byte order: "f4"; UNKNOWN if it is not numbers. */
+enum dtype dtype_by_numpy(struct str code);
+/* The first elements of an array of texts, "S5" or "U5", as a LIST of at most 100 values;
+ * None for other arrays. */
+uint32_t torch_numpy_texts(struct build *build, struct str code, char order,
+                           struct str bytes);
+
 extern const struct reader torch_zip_reader;
 extern const struct reader torchscript_reader;
 extern const struct reader torch_legacy_reader;

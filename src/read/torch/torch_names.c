@@ -17,6 +17,7 @@ struct meaning {
 /* clang-format off */
 static const struct meaning meanings[] = {
     {"builtins.getattr", NAME_METHOD},
+    {"joblib.numpy_pickle.NumpyArrayWrapper", NAME_JOBLIB_ARRAY},
     {"numpy._core.multiarray._reconstruct", NAME_NUMPY_RECONSTRUCT},
     {"numpy._core.multiarray.scalar", NAME_NUMPY_PLAIN},
     {"numpy._core.numeric._frombuffer", NAME_NUMPY_FROMBUFFER},

@@ -1,12 +1,13 @@
 /* torch_numpy.c - numpy arrays in pickles: _reconstruct(ndarray, (0,), b'b') with the
  * state (version, shape, dtype, is_fortran, data), or _frombuffer(data, dtype, shape,
- * order). Arrays of numbers become tensors whose storage is the data in the pickle;
+ * order), or joblib's wrapper with the data after it. Arrays of numbers become tensors whose storage is the data in the pickle;
  * texts, dates and records become values. */
 #include "base/base.h"
 #include "base/utf8.h"
 #include "read/file/file_source_in.h"
 #include "read/file/input_in.h"
 #include "read/pickle/pickle_value_in.h"
+#include "read/torch/torch_in.h"
 #include "read/torch/torch_tensor_in.h"
 
 #define TEXTS_SHOWN 100 /* of an array of texts */
@@ -45,6 +46,14 @@ static const struct torch_numpy_code codes[] = {
     {"c16", "Complex128DType", DTYPE_COMPLEX128},
 };
 
+enum dtype dtype_by_numpy(struct str code)
+{
+    for (size_t i = 0; i < COUNT_OF(codes); i++)
+        if (str_is(code, codes[i].code))
+            return codes[i].dtype;
+    return DTYPE_UNKNOWN;
+}
+
 static bool read_parts(struct torch_fold *fold, node_id node, struct array_parts *parts)
 {
     const struct pickle *pickle = fold->pickle;
@@ -56,6 +65,15 @@ static bool read_parts(struct torch_fold *fold, node_id node, struct array_parts
         parts->shape = pickle_arg(pickle, node, 2);
         parts->fortran = str_is(pickle_text(pickle, pickle_arg(pickle, node, 3)), "F");
         return pickle_args(pickle, node) == 4;
+    }
+    if (fold_callee_name(fold, node) == NAME_JOBLIB_ARRAY) {
+        state = fold_state(fold, node);
+        parts->data = node;
+        parts->dtype = pickle_dict_get(pickle, state, "dtype");
+        parts->shape = pickle_dict_get(pickle, state, "shape");
+        parts->fortran =
+            str_is(pickle_text(pickle, pickle_dict_get(pickle, state, "order")), "F");
+        return pickle_raw_at(pickle, node) != NULL;
     }
     if (fold_callee_name(fold, node) != NAME_NUMPY_RECONSTRUCT)
         return false;
@@ -126,8 +144,11 @@ node_id numpy_objects(struct torch_fold *fold, node_id node)
 
 static struct str data_bytes(struct torch_fold *fold, node_id data)
 {
+    const struct pickle_raw *raw = pickle_raw_at(fold->pickle, data);
     struct str bytes;
 
+    if (raw)
+        return raw->bytes.at ? raw->bytes : STR("");
     if (pickle_bytes(fold->pickle, data, &bytes))
         return bytes.at ? bytes : STR("");
     /* Python 2 writes bytes as text. */
@@ -202,7 +223,7 @@ void spec_numpy(struct torch_fold *fold, struct tensor_spec *spec, node_id node)
 
 /* One element of an array of texts: S<n> holds bytes, U<n> code points of four bytes;
  * both are padded with zeros. */
-static uint32_t text_value(struct torch_fold *fold, struct str at, bool wide)
+static uint32_t text_value(struct build *build, struct str at, bool wide)
 {
     struct buf text = BUF_INIT;
     uint32_t value;
@@ -210,7 +231,7 @@ static uint32_t text_value(struct torch_fold *fold, struct str at, bool wide)
     while (at.len > 0 && at.at[at.len - 1] == '\0')
         at = str_head(at, at.len - 1);
     if (!wide)
-        return value_bytes(build_values(fold->build), at, at.len);
+        return value_bytes(build_values(build), at, at.len);
     for (size_t i = 0; i < at.len; i += 4) {
         uint32_t code = 0;
         char utf8[4];
@@ -220,30 +241,30 @@ static uint32_t text_value(struct torch_fold *fold, struct str at, bool wide)
         code = code > 0x10ffff ? 0xfffd : code;
         buf_add(&text, utf8, (size_t)utf8_encode(code, utf8));
     }
-    value = value_str(build_values(fold->build), buf_span(&text));
+    value = value_str(build_values(build), buf_span(&text));
     buf_release(&text);
     return value;
 }
 
-/* The first elements of an array of texts; None for other arrays. */
-static uint32_t texts_value(struct torch_fold *fold, const struct array_dtype *dtype,
-                            struct str bytes)
+uint32_t torch_numpy_texts(struct build *build, struct str code, char order,
+                           struct str bytes)
 {
-    bool wide = dtype->code.len > 0 && dtype->code.at[0] == 'U';
-    bool narrow = dtype->code.len > 0 && dtype->code.at[0] == 'S';
+    bool wide = code.len > 0 && code.at[0] == 'U';
+    bool narrow = code.len > 0 && code.at[0] == 'S';
     uint32_t items[TEXTS_SHOWN], n = 0;
-    uint64_t size = wide ? dtype->size * 4 : dtype->size;
+    uint64_t size = 0;
 
-    if ((!wide && !narrow) || dtype->order == '>' || dtype->size > bytes.len ||
-        size == 0)
+    if ((!wide && !narrow) || order == '>' || !str_to_u64(str_from(code, 1), &size) ||
+        size > bytes.len || size == 0)
         return VALUE_ID_NONE;
+    size *= wide ? 4 : 1;
     for (; n < TEXTS_SHOWN && bytes.len >= size; n++) {
-        items[n] = text_value(fold, str_head(bytes, size), wide);
+        items[n] = text_value(build, str_head(bytes, size), wide);
         if (items[n] == VALUE_ID_FAILED)
             return VALUE_ID_FAILED;
         bytes = str_from(bytes, size);
     }
-    return value_make(build_values(fold->build), VALUE_LIST, STR(""), items, n);
+    return value_make(build_values(build), VALUE_LIST, STR(""), items, n);
 }
 
 uint32_t numpy_value(struct torch_fold *fold, node_id node)
@@ -264,7 +285,7 @@ uint32_t numpy_value(struct torch_fold *fold, node_id node)
     items[n++] = value_str(values, STR("dtype"));
     items[n++] = value_str(values, dtype.code);
     items[n++] = value_str(values, STR("values"));
-    items[n] = texts_value(fold, &dtype, bytes);
+    items[n] = torch_numpy_texts(fold->build, dtype.code, dtype.order, bytes);
     if (items[n] != VALUE_ID_NONE)
         n++;
     else

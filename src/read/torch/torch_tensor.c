@@ -144,7 +144,8 @@ static void spec_read(struct torch_fold *fold, struct tensor_spec *spec, node_id
         spec_bad(fold, spec, "it is wrapped more than %d times", WRAPPERS);
     else if (call.args == NO_NODE && fold_is(fold, call.node, NODE_PERSISTENT))
         spec_persistent(fold, spec, call.node);
-    else if (call.name == NAME_NUMPY_RECONSTRUCT || call.name == NAME_NUMPY_FROMBUFFER)
+    else if (call.name == NAME_NUMPY_RECONSTRUCT ||
+             call.name == NAME_NUMPY_FROMBUFFER || call.name == NAME_JOBLIB_ARRAY)
         spec_numpy(fold, spec, call.node);
     else if (call.name == NAME_OTHER && call.function != NO_NODE)
         spec_unknown(fold, spec, call.function);

@@ -146,9 +146,17 @@ static enum thing persistent_thing(struct torch_fold *fold, node_id node)
 static enum thing named_thing(struct torch_fold *fold, node_id node)
 {
     enum torch_name name = fold_callee_name(fold, node);
+    const struct pickle_raw *raw;
     node_id slots;
 
     switch (name) {
+    case NAME_JOBLIB_ARRAY:
+        raw = pickle_raw_at(fold->pickle, node);
+        if (!raw)
+            break;
+        if (raw->inner)
+            return THING_FILE;
+        return numpy_is_tensor(fold, node) ? THING_ARRAY : THING_VALUE;
     case NAME_LOAD_FROM_BYTES:
         return THING_FILE;
     case NAME_GRAPH_MODULE:

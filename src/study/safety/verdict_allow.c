@@ -165,6 +165,7 @@ static const struct known_global allowed[] = {
     {"typing.*",                                N,   "names a type"},
 
     /* arrays and numbers of numpy */
+    {"joblib.numpy_pickle.NumpyArrayWrapper",   NMB, "builds an array"},
     {"numpy.core.multiarray._reconstruct",      NCB, "builds an array"},
     {"numpy._core.multiarray._reconstruct",     NCB, "builds an array"},
     {"numpy.core.multiarray.scalar",            NC,  "builds a number"},
