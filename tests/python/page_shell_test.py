@@ -205,7 +205,7 @@ class Shell(browser.BrowserTest):
         self.browser.press("?")
         self.assertIn("fold or unfold the siblings", self.text("dialog"))
         self.browser.press("Escape")
-        self.assertIsNone(self.text("dialog"))
+        self.browser.wait("return !document.querySelector('dialog')")
         self.browser.press("/")
         self.assertEqual(self.browser.run("return document.activeElement.type"), "search")
         typed = "return document.querySelector('.search input').value"
