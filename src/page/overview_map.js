@@ -91,19 +91,23 @@ export function paintMap(view, pen, width, height, from = 0) {
     }
 }
 
-/** Draws the columns from one on again, without touching the others. */
+/** Draws the columns from one on again, without touching the others: all that lies right of
+    the old cursor's left edge. */
 export function paintFrom(view, from) {
     const {map, modules: {columns, n}} = view, {clientWidth: width, clientHeight: height} = map;
     const pen = map.getContext('2d');
+    let least = from;
     pen.save();
     pen.beginPath();
     for (const {id, left, width: wide} of view.columns) {
-        const x = id === 'bad' ? 0 : stepAxis(view.range, wide).x(columns.first[from]) - 2;
-        pen.rect(Math.round(left + x), 0, Math.round(wide + 2 - x), height);
+        const {x} = stepAxis(view.range, wide);
+        const begin = id === 'bad' ? 0 : x(columns.first[from]) - 2;
+        pen.rect(Math.round(left + begin), 0, Math.round(wide + 2 - begin), height);
+        while (id !== 'bad' && least > 0 && cell(columns, least, x)[0] > begin) least--;
     }
     pen.clip();
     pen.clearRect(0, 0, width, height);
-    paintMap(view, pen, width, height, from);
+    paintMap(view, pen, width, height, least);
     pen.restore();
     map.dataset.painted = `${from} ${n}`;
 }

@@ -158,16 +158,16 @@ export function makeStrip(view) {
     const rates = training.scalars.filter((one) => /^lr\//.test(one.name)).length;
     const norm = modules.values('gradient', 0);
     const parts = {
-        loss: {...loss, name: phase},
+        loss: {columns, ...loss, name: phase},
         'gradient norm': {name: 'all parameters, log', log: true, columns: modules.columns,
             values: norm && Array.from(norm, (one) =>
                 Number.isNaN(one) ? null : one === Infinity ? NaN : one)},
-        'learning rate': {...is((name) => /^lr(\/|$)/.test(name)),
+        'learning rate': {columns, ...is((name) => /^lr(\/|$)/.test(name)),
             name: rates > 1 ? `group 0 of ${rates}` : ''},
     };
     view.parts = parts;
     view.sparks = view.sparks || Object.keys(parts).map((title) => spark(title, () =>
-        ({columns, range: view.range, step: view.now(), alarms: worstAlarms(view.training),
+        ({range: view.range, step: view.now(), alarms: worstAlarms(view.training),
             ...view.parts[title]})));
     view.banner?.remove();
     view.banner = verdict(training);

@@ -2,12 +2,10 @@
 tooltip, panels, zoom, live steps. Answers are those of page_overview_data.py; at the end a
 real training that becomes NaN while it is watched."""
 
-import functools
 import unittest
 
 import browser
 import page_overview_data as data
-import page_server
 from folder import TemporaryFolder
 from page_panels_test import Training
 from serve_test import Server
@@ -19,13 +17,6 @@ TREE = ["GPT2LMHeadModel", "transformer", "wte", "wpe", "h", "0\u20266", "7", "l
 
 
 class Overview(browser.BrowserTest):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        for name in ("page_script", "page_style"):  # once for all pages
-            cls.addClassCleanup(setattr, page_server, name, getattr(page_server, name))
-            setattr(page_server, name, functools.cache(getattr(page_server, name)))
-
     def setUp(self):
         super().setUp()
         self.server = data.serve().start()
@@ -306,6 +297,20 @@ class Overview(browser.BrowserTest):
         asked = [one for one in self.browser.requests() if "/modules?" in one]
         self.assertTrue(asked and all("since=" in one for one in asked), asked)
         self.assertEqual(left, [self.pixel("gradient", 1, s / 10) for s in range(3)])
+
+    def test_what_grew_looks_like_what_is_opened_anew(self):
+        pictures = ("return [...document.querySelectorAll('.strip canvas, .ovpane canvas')]"
+                    ".map(one => one.toDataURL())")
+        self.server.newest = 6000
+        self.open()
+        self.drawn()
+        for newest in range(6010, 6100, 10):
+            self.grow(newest)
+        self.wait("new Promise((done) => requestAnimationFrame(() => done(true)))")
+        grown = self.run_js(pictures)
+        self.open()
+        self.drawn()
+        self.assertEqual([a == b for a, b in zip(grown, self.run_js(pictures))], [True] * 4)
 
     def test_the_order_never_changes_by_itself(self):
         self.server.newest = 6000
