@@ -39,6 +39,11 @@ struct recorder_ops *ops_new(struct recorder *recorder, PyObject *wanted);
 void ops_free(struct recorder_ops *ops);
 /* No more operations will come: stops watching storages. */
 void ops_stop(struct recorder_ops *ops);
+/* The recording goes on without operations: ops_stop(), and modes that are still entered
+ * only pass operations on. They refer to `ops`: free it with the recorder. */
+void ops_end(struct recorder_ops *ops);
+/* Those that ended before `ops` began. Takes `before` (NULL: none). */
+void ops_follow(struct recorder_ops *ops, struct recorder_ops *before);
 
 /* A new mode that records into this recorder; without one (NULL) it only passes
  * operations on: torch's own floor, for measuring. */
@@ -61,7 +66,8 @@ void ops_backward(struct recorder_ops *ops, bool begins);
 /* A call that runs compiled code ended: enters it as a region with its tensors. */
 void ops_region(struct recorder_ops *ops, const char *name, PyObject *args,
                 PyObject *kwargs, PyObject *result, uint64_t start_ns, uint64_t ns);
-/* How many operations were seen. */
+/* How many operations were seen, and our own time for them, those of `before` too. */
 uint64_t ops_count(const struct recorder_ops *ops);
+uint64_t ops_own_ns(const struct recorder_ops *ops);
 
 #endif

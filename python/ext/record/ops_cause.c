@@ -96,6 +96,7 @@ void ops_optimizer(struct recorder_ops *ops, bool begins)
     struct ops_thread *thread = stack ? ops_thread(ops, stack->number) : NULL;
     PyObject *hook = (PyObject *)PyEval_GetFrame(), *step;
 
+    ops->idle = 0;
     if (!thread)
         return;
     if (!begins) {

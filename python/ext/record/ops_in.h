@@ -95,7 +95,10 @@ struct recorder_ops {
     struct recorder *recorder;
     PyObject *describe, *run, *enter, *replay, *watch; /* watch: the weak callback */
     bool stats;
-    uint64_t count;
+    bool over;                   /* ops_end() */
+    struct recorder_ops *before; /* that ended; or NULL */
+    uint64_t count, own_ns;
+    uint32_t idle; /* operations outside of everything, one after the other */
     bool reading; /* arguments are looked at, not results */
     bool full;    /* the limit is reached: values are no longer followed */
     struct ops_kind **kinds;
