@@ -13,13 +13,14 @@ import sys
 
 import torch
 
-from torchoscope import op_kinds
+from torchoscope import hooks, op_kinds
 from torchoscope.recorder import op_cost
 
 _TRIES = 4  # steps with gradients enabled, but without a backward
 _OP_BYTES = 200  # in the file, about
 _SHARE = 8  # operations may take this part of the file's limit
 _MOST = 1 << 18  # operations, as in src/run/trace_ops.h
+_CUT = "torch compiled code in this step: operations after that were not recorded"
 
 
 class FirstStep:
@@ -30,7 +31,7 @@ class FirstStep:
         self._most = max(1, min(_MOST, limit // (_OP_BYTES * _SHARE)))
         self._left = 0 if resumes else _TRIES
         self._plain = not resumes  # no step was seen yet, not even without gradients
-        self._active = False  # in the step that is under way
+        self._active = self._cut = False  # in the step that is under way
         self._mode, self._hooks = None, []
         self._spent = 0
         self._wants_run = not resumes  # the file has no step with a backward yet
@@ -38,6 +39,7 @@ class FirstStep:
     def step_begins(self):
         """A step that is logged begins, with a pass."""
         self._leave_hooks()
+        self._leave()
         graded = torch.is_grad_enabled()
         if self._left <= 0 or not (graded or self._plain) or not self._may():
             return
@@ -47,11 +49,13 @@ class FirstStep:
         wanted = op_kinds.Wanted(limit=self._most)
         core.ops_begin(wanted)
         wanted.mode = core.ops_mode
-        self._active, self._spent = True, core.ops_ns
+        self._active, self._cut, self._spent = True, False, core.ops_ns
         self._follow_optimizers(core)
 
     def pass_begins(self):
-        if self._active and self._mode is None and not _is_compiling():
+        if not self._active:
+            self._leave()
+        elif self._mode is None and not (_is_compiling() or hooks.in_compiled()):
             self._mode = op_kinds.Entered(self._recorder._core.ops_mode())
 
     def pass_ends(self, result):
@@ -60,16 +64,21 @@ class FirstStep:
             self._leave()
 
     def compiles(self):
-        """torch begins to compile something."""
-        self.step_ends()
-        self._left, self._plain = 0, False
+        """torch begins to compile something. The mode stays until that is done: torch puts
+        modes back that it took off its stack meanwhile."""
+        if self._active:
+            self._cut = True
+            self._recorder._core.gap("compiled", None, _CUT)
+            self._end()
 
     def step_ends(self):
         """No more operations of this step."""
-        if not self._active:
-            return
-        self._active = False
         self._leave()
+        if self._active:
+            self._end()
+
+    def _end(self):
+        self._active = False
         core = self._recorder._core
         core.ops_end()
         self._steps.excuse(core.ops_ns - self._spent)
@@ -104,17 +113,17 @@ class FirstStep:
         )
 
     def _leave(self):
-        mode, self._mode = self._mode, None
-        if mode is not None:
-            mode.leave()
+        # Compiled code that calls us would undo it by half: wait for the next call.
+        if self._mode is not None and not hooks.in_compiled() and self._mode.leave():
+            self._mode = None
 
     def _follow_optimizers(self, core):
         # Called by torch itself: the core looks at the frame of the caller.
         module = sys.modules["torch.optim.optimizer"]
         before = module.register_optimizer_step_pre_hook
         after = module.register_optimizer_step_post_hook
-        self._hooks.append(before(lambda *_: core.optimizer(True)))
-        self._hooks.append(after(lambda *_: core.optimizer(False)))
+        self._hooks.append(before(hooks.hide(lambda *_: core.optimizer(True))))
+        self._hooks.append(after(hooks.hide(lambda *_: core.optimizer(False))))
 
     def _leave_hooks(self):
         """Not in an optimizer's hook, which must not remove others."""
