@@ -5,7 +5,7 @@ A dispatch mode sees the operations. It is entered when the step's first pass be
 left when the step ends. Compiled code would have to be compiled again with it, so it is
 not entered if a module of the model is compiled or was, and left when torch begins to
 compile something. A step that turns out to have no backward (a warm-up, evaluation) is
-only kept until one has.
+only kept until one has, and of several models one that calls all is better.
 """
 
 import contextlib
@@ -35,6 +35,7 @@ class FirstStep:
         self._mode, self._hooks = None, []
         self._spent = 0
         self._wants_run = not resumes  # the file has no step with a backward yet
+        self._called = self._tries = 0  # roots in the step that it has; steps looked at
 
     def step_begins(self):
         """A step that is logged begins, with a pass."""
@@ -51,6 +52,9 @@ class FirstStep:
         wanted.mode = core.ops_mode
         self._active, self._cut, self._spent = True, False, core.ops_ns
         self._follow_optimizers(core)
+        frame = _step_of(sys._getframe(1))
+        if frame is not None:  # step(closure) calls the model
+            core.optimizer(frame)
 
     def pass_begins(self):
         if not self._active:
@@ -91,9 +95,15 @@ class FirstStep:
         """A step is logged: should it be the recording in the file? `is_filed`: it is."""
         if not (self._wants_run and watch._backwards):
             return
-        self._wants_run, self._left = False, 0
         before, core = watch._run, self._recorder._core
-        if is_filed or before is None or not core.same_model:
+        roots = core.roots
+        called = sum(core.calls(one) > 0 for one in roots)
+        more, self._called = called > self._called, max(called, self._called)
+        self._tries += 1
+        self._wants_run = called < len(roots) and self._tries < _TRIES
+        if not self._wants_run:
+            self._left = 0
+        if is_filed or not more or before is None or not core.same_model:
             return
         run = watch._recorded()
         if before.n_ops and not run.n_ops:
@@ -130,6 +140,19 @@ class FirstStep:
         while self._hooks:
             with contextlib.suppress(Exception):
                 self._hooks.pop().remove()
+
+
+def _step_of(frame):
+    """The frame of torch's around the step() of an optimizer that called `frame`, or
+    None."""
+    file = sys.modules["torch.optim.optimizer"].__file__
+    found = None
+    while frame is not None:
+        code = frame.f_code
+        if code.co_filename == file and code.co_name == "wrapper":
+            found = frame
+        frame = frame.f_back
+    return found
 
 
 def _is_compiled(module):

@@ -51,8 +51,9 @@ PyObject *ops_mode(PyObject *recorder, struct recorder_ops *ops);
 
 /* The number of the value that a tensor holds now, or RUN_NONE. */
 uint32_t ops_value(struct recorder_ops *ops, PyObject *tensor);
-/* The optimizer's step() begins or ends on this thread. */
-void ops_optimizer(struct recorder_ops *ops, bool begins);
+/* The optimizer's step() begins or ends on this thread. `frame`: the Python frame that it
+ * runs in; NULL: the one that called our hook. */
+void ops_optimizer(struct recorder_ops *ops, bool begins, PyObject *frame);
 /* A call begins (before the trace knows) or ends (while it does), or a mode was entered
  * (`known` is false: the nodes before were made unseen): the nodes made so far belong to
  * the call that is open. */

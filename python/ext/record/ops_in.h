@@ -99,8 +99,8 @@ struct recorder_ops {
     struct recorder_ops *before; /* that ended; or NULL */
     uint64_t count, own_ns;
     uint32_t idle; /* operations outside of everything, one after the other */
-    bool reading; /* arguments are looked at, not results */
-    bool full;    /* the limit is reached: values are no longer followed */
+    bool reading;  /* arguments are looked at, not results */
+    bool full;     /* the limit is reached: values are no longer followed */
     struct ops_kind **kinds;
     uint32_t n_kinds, kinds_room;
     struct ops_table by_func; /* to kinds */

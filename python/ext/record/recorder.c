@@ -683,7 +683,8 @@ static PyObject *optimizer(PyObject *self, PyObject *begins)
     struct recorder *recorder = recorder_of(self);
 
     if (recorder->ops && recorder_ready(recorder))
-        ops_optimizer(recorder->ops, begins == Py_True);
+        ops_optimizer(recorder->ops, begins != Py_False,
+                      PyBool_Check(begins) ? NULL : begins);
     Py_RETURN_NONE;
 }
 
@@ -803,7 +804,9 @@ static PyMethodDef methods[] = {
     {"attach", attach, METH_VARARGS, "attach(module, tensor, ...): a point of it"},
     {"ungraded", ungraded, METH_O, "ungraded(module): record no gradients of it"},
     {"op_value", op_value, METH_O, "op_value(tensor): number of what it holds now"},
-    {"optimizer", optimizer, METH_O, "optimizer(begins): step() begins or ends"},
+    {"optimizer", optimizer, METH_O,
+     "optimizer(begins): step() begins or ends; "
+     "optimizer(frame): it runs in this frame"},
     {"snapshot", snapshot, METH_NOARGS, "A Run of the recording so far."},
     {"lend", lend, METH_VARARGS, "lend(tensor, of): keep its elements without a copy"},
     {"arm", arm, METH_NOARGS, "Record from now on."},
