@@ -8,6 +8,7 @@
  * What an operation is called, which arguments it writes to and what it is given by
  * default is asked once for each kind, of torchoscope/op_kinds.py.
  *
+ *   ops_attach.c  tensors that the user names
  *   ops_mode.c    the type, and one operation from its beginning to its end
  *   ops_kinds.c   kinds, and the arguments that are not tensors
  *   ops_memory.c  which storage a tensor is in, and when that is freed
@@ -20,6 +21,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "base/str.h"
 
 struct recorder;
 struct recorder_ops;
@@ -67,6 +70,9 @@ void ops_backward(struct recorder_ops *ops, bool begins);
 /* A call that runs compiled code ended: enters it as a region with its tensors. */
 void ops_region(struct recorder_ops *ops, const char *name, PyObject *args,
                 PyObject *kwargs, PyObject *result, uint64_t start_ns, uint64_t ns);
+/* attach() names a tensor in a module, by its place: an operation of ours that reads it. */
+void ops_attach(struct recorder_ops *ops, PyObject *tensor, struct str name,
+                uint32_t place);
 /* How many operations were seen, and our own time for them, those of `before` too. */
 uint64_t ops_count(const struct recorder_ops *ops);
 uint64_t ops_own_ns(const struct recorder_ops *ops);

@@ -120,6 +120,7 @@ struct recorder_ops {
     struct ops_tensors *spare; /* free lists of tensors: one per operation under way */
     uint32_t n_spare, spare_room;
     uint32_t region; /* the kind of compiled regions, or RUN_NONE */
+    uint32_t attach; /* likewise, of ops_attach() */
     uint16_t cpu;    /* device number */
 };
 

@@ -639,7 +639,7 @@ struct recorder_ops *ops_new(struct recorder *recorder, PyObject *wanted)
         return NULL;
     }
     ops->recorder = recorder;
-    ops->region = RUN_NONE;
+    ops->region = ops->attach = RUN_NONE;
     arena_init(&ops->arena, 256u << 20);
     map_init(&ops->attributes, &ops->arena);
     if (!fill(ops, wanted)) {
