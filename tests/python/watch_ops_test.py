@@ -1,6 +1,7 @@
 """watch() records operations of the first logged step with a backward: the same as
 record(ops=True), wherever that changes nothing for the user."""
 
+import os
 import threading
 import unittest
 import unittest.mock
@@ -387,6 +388,48 @@ class Odd(Operations):
         train(model, 1)
         self.assertLess(told[0], cost + 8000)
         self.assertGreaterEqual(cost + core.n_ops * core.op_ns, ops_ns)
+
+
+class Attached(Operations):
+    def test_a_tensor_that_is_attached_is_an_operation_that_reads_it(self):
+        class Attaching(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first, self.last = nn.Linear(4, 4), nn.Linear(4, 2)
+
+            def forward(self, x):
+                x = torchoscope.attach(self.first(x).tanh(), self, "latent")
+                return self.last(x)
+
+        model = nn.Sequential(Attaching(), nn.ReLU())
+        handle = self.watch(model)
+        train(model, 2)
+        run = self.opened(handle)
+        (op,) = run.ops(name="torchoscope::attach")
+        self.assertEqual((op.module, op.phase), ("0", "forward"))
+        self.assertEqual(op.attributes, {"name": "latent"})
+        (value,) = op.inputs
+        self.assertEqual((value.shape, value.producer.name), ((3, 4), "aten::tanh"))
+        self.assertEqual((op.outputs, op.written, op.ns), ([], [], 0))
+        self.assertIn(os.path.basename(__file__), op.line)
+        self.assertEqual(len(run.series("0", "output", path="latent")), 2)
+        svg = torchoscope.graph(run).svg
+        self.assertRegex(svg, r'data-kind="attached"[^>]*>(?s:.*?)latent')
+
+
+class Alarms(Operations):
+    def test_a_nan_in_the_first_step_is_found_as_ever(self):
+        class Bad(nn.Module):
+            def forward(self, x):
+                return x.log()
+
+        model = nn.Sequential(nn.Linear(4, 4), Bad(), nn.Linear(4, 2))
+        handle = self.watch(model, on_alarm=None)
+        train(model, 3)
+        run = self.opened(handle)
+        names = [(one["kind"], one["step"], one["name"]) for one in run.alarms()]
+        self.assertEqual(names[0], ("nan", 0, "1"))
+        self.assertEqual({op.phase for op in run.ops()}, PHASES)
 
 
 class Compiled(Operations):
