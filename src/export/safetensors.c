@@ -3,7 +3,7 @@
  *      "conv1.weight": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}
  * Nothing of a pickle is copied: this rescues the tensors of a file that should not be
  * loaded. Bytes are copied in windows. A tied tensor is written under each of its
- * names: the format has no ties. */
+ * names: the format has no ties. ggml's quantised blocks are written as float32. */
 #include <errno.h>
 
 #include "base/base.h"
@@ -26,6 +26,7 @@ struct safetensors_writing {
     struct written_tensor *entries;
     uint32_t n, room;
     struct map seen; /* hash of a key -> entry */
+    bool decoded; /* some tensor is in blocks with scales: written as float32 */
     uint32_t left_out;
     struct buf told; /* names of skipped tensors, with reasons */
     size_t first;    /* length of the first entry in `told` */
@@ -96,6 +97,7 @@ static int add_tensor(struct safetensors_writing *w, uint32_t place, struct buf 
 {
     const struct tensor *tensor = place_tensor(w->model, place);
     const char *why = NULL;
+    uint64_t bytes = 0;
     bool fresh = true;
 
     buf_clear(key);
@@ -104,7 +106,7 @@ static int add_tensor(struct safetensors_writing *w, uint32_t place, struct buf 
         leave_out(w, buf_span(key), why);
         return 0;
     }
-    if (!dtype_safetensors(tensor->dtype)) {
+    if (!dtype_safetensors(elements_dtype(tensor->dtype))) {
         leave_out(w, buf_span(key), dtype_name(tensor->dtype));
         return 0;
     }
@@ -116,7 +118,12 @@ static int add_tensor(struct safetensors_writing *w, uint32_t place, struct buf 
     }
     if (arena_room(&w->arena, &w->entries, w->n, &w->room, sizeof *w->entries) < 0)
         return -1;
-    w->entries[w->n++] = (struct written_tensor){place, tensor_bytes(tensor)};
+    if (!dtype_size(elements_dtype(tensor->dtype), tensor->numel, &bytes)) {
+        leave_out(w, buf_span(key), "it is too large");
+        return 0;
+    }
+    w->entries[w->n++] = (struct written_tensor){place, bytes};
+    w->decoded |= elements_dtype(tensor->dtype) != tensor->dtype;
     return 0;
 }
 
@@ -134,7 +141,7 @@ static int collect(struct safetensors_writing *w, struct err *err)
 
             if (model->kind[p] != PLACE_TENSOR)
                 continue;
-            info = dtype_info(place_tensor(model, p)->dtype);
+            info = dtype_info(elements_dtype(place_tensor(model, p)->dtype));
             bytes = info->block == 1 ? info->bytes : 1;
             if (bytes == wide || (wide == 1 && bytes == 0))
                 status = add_tensor(w, p, &key);
@@ -157,7 +164,7 @@ static void write_entry(struct json *json, const struct safetensors_writing *w,
 {
     const struct tensor *tensor = place_tensor(w->model, entry->place);
 
-    json_text(json, "dtype", dtype_safetensors(tensor->dtype));
+    json_text(json, "dtype", dtype_safetensors(elements_dtype(tensor->dtype)));
     export_list(json, "shape", tensor_shape(w->model, tensor), tensor->rank);
     json_array(json, "data_offsets");
     json_u64(json, NULL, at);
@@ -177,6 +184,8 @@ static void write_header(struct buf *to, struct safetensors_writing *w)
     json_object(&json, NULL);
     json_object(&json, "__metadata__");
     json_text(&json, "format", "pt");
+    if (w->decoded)
+        json_text(&json, "dequantised", "tensors in quantised blocks are float32 here");
     if (w->left_out > MOST_TOLD)
         buf_printf(&w->told, "; %u more", (unsigned)(w->left_out - MOST_TOLD));
     if (w->left_out > 0)
@@ -217,8 +226,9 @@ static int write_data(struct out *out, const struct model *model,
     if (!elements)
         return -1;
     while ((more = elements_next(elements, work, &at, &n, err)) == 1 && !out->bad) {
-        out_add(out, at, elements_size(tensor->dtype, n));
-        done += elements_size(tensor->dtype, n);
+        n = elements_size(elements_dtype(tensor->dtype), n);
+        out_add(out, at, n);
+        done += n;
     }
     elements_close(elements);
     if (more == 0 && done != entry->bytes)

@@ -77,7 +77,7 @@ static int sample_window(struct compare_side side, uint64_t first, uint64_t n,
         more = elements_next(elements, NULL, &at, &some, err);
         if (more <= 0)
             break;
-        decode_window(side.tensor->dtype, at, some, values);
+        decode_window(elements_dtype(side.tensor->dtype), at, some, values);
         add_sampled(sampling, values, some * per, per);
         left -= some;
     }
