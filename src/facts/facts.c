@@ -193,6 +193,7 @@ int facts_file(struct file_facts *facts, struct err *err)
 {
     facts_format(facts);
     facts_holds(facts);
+    facts_gguf(facts);
     facts_params(facts);
     facts_memory(facts);
     facts_trained(facts);

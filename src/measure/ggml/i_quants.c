@@ -11,10 +11,9 @@ static const float iq3_xxs_values[8] = {4, 12, 20, 28, 36, 44, 52, 62};
 static const int8_t iq4_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                       1,    13,   25,  38,  53,  69,  89,  113};
 
-/* A product, as in ggml: it leaves the sign of a NaN alone. */
 static float signed_by(float value, unsigned signs, int i)
 {
-    return value * (signs >> i & 1 ? -1.0f : 1.0f);
+    return signs >> i & 1 ? -value : value;
 }
 
 /* Seven signs; the eighth makes the number of minus signs even. */

@@ -46,8 +46,8 @@ static void check_counts(struct gguf_reading *r)
     if (r->n_entries <= left / (word + 5) && r->n_tensors <= left / (word + 16))
         return;
     build_finding(r->build, FINDING_TRUNCATED, SEVERITY_ALARM, r->input->node,
-                  "the header announces %" PRIu64 " entries and %" PRIu64
-                  " tensors; the file has only %" PRIu64 " bytes",
+                  "the header announces more than the file can hold: entries: %" PRIu64
+                  ", tensors: %" PRIu64 ", bytes: %" PRIu64,
                   r->n_entries, r->n_tensors, r->in.blob->size);
 }
 

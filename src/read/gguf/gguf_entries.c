@@ -117,6 +117,14 @@ static uint32_t read_scalar(struct gguf_reading *r, uint32_t type, size_t most)
     return integer_value(values, type, bits);
 }
 
+/* What follows cannot be read. */
+static void refuse(struct gguf_reading *r, const char *why)
+{
+    if (!r->in.bad)
+        err_set(&r->in.why, ERR_FORMAT, "%s", why);
+    r->in.bad = true;
+}
+
 /* The rest of an array whose items were not kept. -1: stopped. */
 static int skip_items(struct gguf_reading *r, uint32_t type, uint64_t n)
 {
@@ -190,7 +198,7 @@ static int skip_arrays(struct gguf_reading *r, uint64_t n)
         type = gguf_u32(&r->in);
         count = gguf_count(&r->in);
         if (type >= GGUF_TYPES || (type == GGUF_ARRAY && depth + 1 >= DEPTH))
-            r->in.bad = true;
+            refuse(r, "more than 4 arrays inside each other, or an unknown type");
         else if (type == GGUF_ARRAY)
             left[++depth] = count;
         else if (skip_items(r, type, count) < 0)
@@ -213,10 +221,10 @@ static int read_value(struct gguf_reading *r, uint32_t type, uint32_t *ret_value
     }
     of = gguf_u32(&r->in);
     n = gguf_count(&r->in);
-    if (of >= GGUF_TYPES) {
-        r->in.bad = true;
+    if (of >= GGUF_TYPES)
+        refuse(r, "an array of an unknown type");
+    if (r->in.bad)
         return 0;
-    }
     if (of != GGUF_ARRAY)
         return read_array(r, of, n, ret_value);
     if (skip_arrays(r, n) < 0)
@@ -263,7 +271,7 @@ static struct str keep_key(struct gguf_reading *r, struct str key)
 static int read_entry(struct gguf_reading *r, struct err *err)
 {
     uint32_t value = VALUE_ID_NONE, type;
-    uint64_t len, begin = r->in.at;
+    uint64_t len;
     struct str key = gguf_string(&r->in, &len);
 
     if (r->in.bad)
@@ -272,13 +280,10 @@ static int read_entry(struct gguf_reading *r, struct err *err)
     if (!key.at)
         return arena_err(&r->build->scratch, r->input->path, err);
     type = gguf_u32(&r->in);
-    if (!r->in.bad && (type >= GGUF_TYPES || len >= GGUF_STRING)) {
-        r->in.bad = true;
-        err_set(&r->in.why, ERR_FORMAT,
-                "the entry at byte %" PRIu64 " has an unknown type or an absurd key",
-                begin);
+    if (type >= GGUF_TYPES || len >= GGUF_STRING)
+        refuse(r, "an entry of an unknown type, or with a key of over 64 KiB");
+    if (r->in.bad)
         return 0;
-    }
     if (read_value(r, type, &value) < 0)
         return err_set_about(err, ERR_CANCELLED, r->input->path, ": stopped");
     if (value == VALUE_ID_FAILED)
