@@ -12,6 +12,7 @@
 #include "read/file/cover_in.h"
 #include "read/file/file_source_in.h"
 #include "read/file/input_in.h"
+#include "read/safetensors_in.h"
 
 #define ZIP_TAIL     65557      /* the longest end of a zip: record and comment */
 #define HEADER_LIMIT 100000000u /* as in the reference implementation */
@@ -38,6 +39,7 @@ struct reading {
     uint64_t data_at, data_size;
     uint16_t device;
     struct cover cover;
+    uint32_t first_metadata;
     bool has_metadata;
     int64_t shape[RANK_LIMIT]; /* of the entry being read */
 };
@@ -361,12 +363,17 @@ static int read_members(struct reading *r, struct err *err)
                       r->json.error ? r->json.error : "unexpected value");
     }
     check_cover(r);
+    if (safetensors_ties(build, r->input->node, r->cover.first_node,
+                         r->first_metadata) < 0 &&
+        r->cover.n == 0)
+        return arena_err(&build->model->arena, path, err);
     return 0;
 }
 
 static int read_safetensors(struct input *input, struct build *build, struct err *err)
 {
-    struct reading r = {.input = input, .build = build};
+    struct reading r = {
+        .input = input, .build = build, .first_metadata = build->model->n_metadata};
     size_t used = build->scratch.used, limit = build->scratch.limit, taken;
     struct str text;
     int status;

@@ -96,9 +96,9 @@ static void check_parts(struct gguf_reading *r)
         return;
     build_finding(r->build, FINDING_MISSING_SHARD, SEVERITY_ALARM, r->input->node,
                   "this is part %" PRIu64 " of %" PRIu64
-                  " of a model (split.no, split.count), and the others are not read "
-                  "with it: name it NAME-%05" PRIu64 "-of-%05" PRIu64
-                  ".gguf beside them",
+                  " of a model; the others are not read with it. A file on disk is "
+                  "read with them if its name is NAME-%05" PRIu64 "-of-%05" PRIu64
+                  ".gguf",
                   r->part + 1, r->parts, r->part + 1, r->parts);
 }
 
