@@ -48,9 +48,8 @@ static uint32_t plain(struct json_values *self, const struct json_read *json,
 
 static int push(struct json_values *self, uint32_t value)
 {
-    if (value == VALUE_ID_FAILED ||
-        arena_room(self->scratch, &self->items, self->n, &self->room,
-                   sizeof *self->items) < 0)
+    if (value == VALUE_ID_FAILED || arena_room(self->scratch, &self->items, self->n,
+                                               &self->room, sizeof *self->items) < 0)
         return -1;
     self->items[self->n++] = value;
     return 0;
@@ -69,9 +68,8 @@ static int take(struct json_values *self, const struct json_read *json,
     }
     if (token == JSON_OBJECT_END || token == JSON_ARRAY_END) {
         struct json_frame frame = self->frames[--self->depth];
-        uint32_t value =
-            value_make(self->values, frame.kind, STR(""), self->items + frame.begin,
-                       self->n - frame.begin);
+        uint32_t value = value_make(self->values, frame.kind, STR(""),
+                                    self->items + frame.begin, self->n - frame.begin);
 
         self->n = frame.begin;
         return push(self, value);
@@ -107,8 +105,7 @@ uint32_t value_json_text(struct values *values, struct str text, struct arena *s
 bool value_json_get(const struct values *values, uint32_t dict, const char *key,
                     uint32_t *ret_value)
 {
-    const struct value *value =
-        dict == VALUE_ID_FAILED ? NULL : value_at(values, dict);
+    const struct value *value = dict == VALUE_ID_FAILED ? NULL : value_at(values, dict);
     const uint32_t *items;
 
     if (!value || value->kind != VALUE_DICT)

@@ -1,6 +1,6 @@
 #include "model/value_json.h"
 
-#include "base/base.h"
+#include "base/buf.h"
 #include "base/test.h"
 
 static struct arena arena;

@@ -109,8 +109,8 @@ static void cannot_read(struct bundle *bundle, uint32_t node, uint32_t index,
 {
     const struct zip *zip = bundle->input->zip;
 
-    build_finding(bundle->build, FINDING_DAMAGED, SEVERITY_ALARM, node, "entry %.*s: %s",
-                  STR_ARG(zip->entries[index].name), why)
+    build_finding(bundle->build, FINDING_DAMAGED, SEVERITY_ALARM, node,
+                  "entry %.*s: %s", STR_ARG(zip->entries[index].name), why)
         ->entry = zip_finding_entry(zip, &zip->entries[index]);
 }
 
@@ -136,10 +136,10 @@ static int read_member(struct bundle *bundle, uint32_t index, uint32_t node,
     if (entry->method == ZIP_DEFLATED)
         allow_more(build, entry);
     blob = zip_open_member(zip, index, build, &why);
-    if (blob && input_read_inner(
-                    bundle->input, blob,
-                    arena_printf(&build->scratch, "%.*s", STR_ARG(entry->name)), node,
-                    build, &why) == 0) {
+    if (blob &&
+        input_read_inner(bundle->input, blob,
+                         arena_printf(&build->scratch, "%.*s", STR_ARG(entry->name)),
+                         node, build, &why) == 0) {
         bundle->n_models++;
         return 0;
     }

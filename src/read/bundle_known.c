@@ -26,8 +26,8 @@ static int read_serialised(struct bundle *bundle, struct str name, uint32_t text
                            uint32_t node, struct err *err)
 {
     struct build *build = bundle->build;
-    struct str bytes, title = str_of(arena_printf(&build->scratch, "data: %.*s",
-                                                  STR_ARG(name)));
+    struct str bytes,
+        title = str_of(arena_printf(&build->scratch, "data: %.*s", STR_ARG(name)));
     struct blob *blob = NULL;
     struct err why = {0};
 

@@ -112,15 +112,15 @@ uint32_t hdf5_elements(struct hdf5 *file, const struct hdf5_type *type,
     if (space->rank == 0)
         return n > 0 ? element(file, type, str_head(bytes, type->size)) : VALUE_ID_NONE;
     /* Names of layers and weights are read whole. */
-    if (n > ELEMENTS_SHOWN && type->class != CLASS_TEXT && type->class != CLASS_VARIABLE)
+    if (n > ELEMENTS_SHOWN && type->class != CLASS_TEXT &&
+        type->class != CLASS_VARIABLE)
         n = ELEMENTS_SHOWN;
     items = arena_array(&file->build->scratch, (size_t)n + 1, sizeof *items);
     if (!items)
         return VALUE_ID_FAILED;
     for (uint64_t i = 0; i < n; i++)
-        items[i] =
-            element(file, type,
-                    str_head(str_from(bytes, (size_t)i * type->size), type->size));
+        items[i] = element(
+            file, type, str_head(str_from(bytes, (size_t)i * type->size), type->size));
     cut = n < space->n ? 1 : 0;
     if (cut)
         items[n] = value_make(values, VALUE_CUT, STR("too long"), NULL, 0);
@@ -259,8 +259,8 @@ int hdf5_attributes(struct hdf5 *file, uint32_t item, uint32_t *ret_value,
     }
     if (self.n == 0)
         return 0;
-    *ret_value = value_make(build_values(file->build), VALUE_DICT, STR(""), self.values,
-                            self.n);
+    *ret_value =
+        value_make(build_values(file->build), VALUE_DICT, STR(""), self.values, self.n);
     return *ret_value == VALUE_ID_FAILED
                ? arena_err(&file->build->model->arena, file->path, err)
                : 0;

@@ -10,7 +10,7 @@
 struct nodes {
     struct node {
         uint64_t at, n; /* n: records, of version 2 */
-    } *at;
+    } * at;
     uint32_t n, room;
 };
 
@@ -114,9 +114,9 @@ static void set_sizes(struct btree2 *self)
     for (int level = 1; level <= self->depth; level++) {
         uint64_t pointer = self->file->offset_size + (uint64_t)self->count_bytes +
                            self->total_bytes[level - 1];
-        uint64_t n = (self->node_size - 10 > pointer ? self->node_size - 10 - pointer
-                                                     : 0) /
-                     (self->record_size + pointer);
+        uint64_t n =
+            (self->node_size - 10 > pointer ? self->node_size - 10 - pointer : 0) /
+            (self->record_size + pointer);
 
         if (__builtin_mul_overflow(n + 1, total, &total) ||
             __builtin_add_overflow(total, n, &total))

@@ -61,10 +61,11 @@ static int load_chunk(const struct chunked *self, const struct hdf5_chunk *chunk
     if (got != b)
         free(b);
     if (!got)
-        return err_set_about(err, ERR_FORMAT, self->blob.name,
-                             ": the chunk at byte %llu cannot be unpacked. Download the "
-                             "file again",
-                             (unsigned long long)(self->base + chunk->at));
+        return err_set_about(
+            err, ERR_FORMAT, self->blob.name,
+            ": the chunk at byte %llu cannot be unpacked. Download the "
+            "file again",
+            (unsigned long long)(self->base + chunk->at));
     *to = got;
     return 0;
 }

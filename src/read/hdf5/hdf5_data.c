@@ -6,9 +6,9 @@
 
 #define VALUE_BYTES (4 * MIB) /* of a dataset that is shown as a value */
 /* Deflate packs at most 1,032 times: a larger dataset is a lie, or nearly empty. */
-#define SPARSE_MOST  2048
-#define CHUNK_FREE   (32 * MIB)
-#define CHUNK_TIMES  4
+#define SPARSE_MOST 2048
+#define CHUNK_FREE  (32 * MIB)
+#define CHUNK_TIMES 4
 
 enum layout_class { LAYOUT_COMPACT, LAYOUT_WHOLE, LAYOUT_CHUNKED, LAYOUT_VIRTUAL };
 
@@ -120,7 +120,8 @@ static void take_fill(struct dataset *set, const struct hdf5_object *object)
         in = bytes_of(message->data.at, message->data.len);
         version = bytes_u8(&in);
         flags = bytes_u8(&in);
-        if (version >= 3 ? (flags & 0x20) : (bytes_u8(&in), bytes_u8(&in)) || version == 1)
+        if (version >= 3 ? (flags & 0x20)
+                         : (bytes_u8(&in), bytes_u8(&in)) || version == 1)
             fill = bytes_take(&in, bytes_u32(&in));
     } else {
         message = hdf5_message(object, MESSAGE_OLD_FILL);
@@ -155,7 +156,8 @@ static int describe(struct dataset *set, const struct hdf5_object *object,
     const struct hdf5_message *filters = hdf5_message(object, MESSAGE_FILTERS);
 
     if (!type || !space || !layout ||
-        hdf5_type(file, type->data, type->flags & MESSAGE_SHARED, &set->type, err) < 0 ||
+        hdf5_type(file, type->data, type->flags & MESSAGE_SHARED, &set->type, err) <
+            0 ||
         hdf5_space(file, space->data, &set->space, err) < 0)
         return -1;
     if (set->space.n == UINT64_MAX ||
@@ -194,10 +196,9 @@ static int plan_chunks(struct dataset *set, struct err *err)
         if (chunk == 0 || chunk > most ||
             __builtin_mul_overflow(chunks->chunk_bytes, chunk, &chunks->chunk_bytes) ||
             chunks->chunk_bytes > most)
-            return err_set_about(err, ERR_LIMIT, set->file->path,
-                                 ": chunks of more than %" PRIu64
-                                 " bytes are not supported",
-                                 most);
+            return err_set_about(
+                err, ERR_LIMIT, set->file->path,
+                ": chunks of more than %" PRIu64 " bytes are not supported", most);
         chunks->dims[i] = set->space.dims[i];
         chunks->grid[i] = (chunks->dims[i] - 1) / chunk + 1;
         chunks->n_grid *= chunks->grid[i]; /* at most the number of elements */
@@ -234,8 +235,7 @@ static uint32_t chunked_storage(struct dataset *set, struct storage *storage,
                                 const char *name, struct err *err)
 {
     struct hdf5 *file = set->file;
-    struct blob *blob =
-        hdf5_chunks_open(file, &set->chunks, set->bytes, name, err);
+    struct blob *blob = hdf5_chunks_open(file, &set->chunks, set->bytes, name, err);
 
     if (!blob || file_source_keep(file->build, blob, err) < 0)
         return NO_STORAGE;
@@ -266,11 +266,11 @@ static uint32_t add_storage(struct dataset *set, struct storage *storage,
     if (!is_written(set))
         return default_storage(set, storage);
     if (set->class == LAYOUT_COMPACT)
-        return file_source_bytes(
-            build,
-            str_head(set->compact, set->bytes < set->compact.len ? (size_t)set->bytes
-                                                                 : set->compact.len),
-            storage);
+        return file_source_bytes(build,
+                                 str_head(set->compact, set->bytes < set->compact.len
+                                                            ? (size_t)set->bytes
+                                                            : set->compact.len),
+                                 storage);
     if (set->class == LAYOUT_CHUNKED)
         return chunked_storage(set, storage, name, err);
     if (__builtin_add_overflow(set->file->base, set->at, &storage->at))
@@ -304,8 +304,9 @@ static int add_tensor(struct dataset *set, enum tensor_role role, const char *na
     if (tensor.storage == NO_STORAGE || /* its error is set, or memory is spent */
         build_tensor(build, set->node, &tensor, shape, repeated ? none : NULL,
                      set->space.rank) == NO_OBJECT)
-        return build_spent(build) ? arena_err(&build->model->arena, set->file->path, err)
-                                  : -1;
+        return build_spent(build)
+                   ? arena_err(&build->model->arena, set->file->path, err)
+                   : -1;
     return 0;
 }
 
@@ -335,11 +336,12 @@ static int add_value(struct dataset *set, struct err *err)
     for (int i = 0; i < set->space.rank; i++)
         shape[i] = value_int(values, (int64_t)set->space.dims[i]);
     items[0] = value_str(values, STR("shape"));
-    items[1] = value_make(values, VALUE_TUPLE, STR(""), shape, (uint32_t)set->space.rank);
+    items[1] =
+        value_make(values, VALUE_TUPLE, STR(""), shape, (uint32_t)set->space.rank);
     items[2] = value_str(values, STR("type"));
-    items[3] = value_str(values,
-                         text ? STR("text")
-                              : str_of(hdf5_class_name((enum hdf5_class)set->type.class)));
+    items[3] = value_str(
+        values,
+        text ? STR("text") : str_of(hdf5_class_name((enum hdf5_class)set->type.class)));
     if (bytes.len > 0) {
         items[4] = value_str(values, STR("values"));
         items[5] = hdf5_elements(set->file, &set->type, &set->space, bytes);
@@ -349,7 +351,8 @@ static int add_value(struct dataset *set, struct err *err)
     if (value == VALUE_ID_FAILED || build_spent(build))
         return arena_err(&build->model->arena, set->file->path, err);
     build_set_kind(build, set->node, PLACE_VALUE);
-    build_set_object(build, set->node, n == 6 && set->space.rank == 0 ? items[5] : value);
+    build_set_object(build, set->node,
+                     n == 6 && set->space.rank == 0 ? items[5] : value);
     return 0;
 }
 
@@ -386,8 +389,9 @@ static int add(struct dataset *set, enum tensor_role role, struct err *err)
     if (set->type.dtype == DTYPE_UNKNOWN || set->space.null)
         return add_value(set, err);
     if (set->bytes == UINT64_MAX || is_too_large(set))
-        return err_set_about(err, ERR_LIMIT, set->file->path,
-                             ": its shape has far more elements than the file can hold");
+        return err_set_about(
+            err, ERR_LIMIT, set->file->path,
+            ": its shape has far more elements than the file can hold");
     if (set->class == LAYOUT_CHUNKED && set->bytes > 0 && plan_chunks(set, err) < 0)
         return -1;
     return add_tensor(set, role, name, err);
@@ -418,7 +422,8 @@ static int add_unreadable(struct dataset *set, struct err *err)
 int hdf5_add_dataset(struct hdf5 *file, uint32_t item, uint32_t node,
                      enum tensor_role role, struct err *err)
 {
-    struct dataset set = {.file = file, .item = item, .node = node, .bytes = UINT64_MAX};
+    struct dataset set = {
+        .file = file, .item = item, .node = node, .bytes = UINT64_MAX};
     struct arena before = build_scratch_begin(file->build);
     struct err why = {0};
     int status = add(&set, role, &why);
@@ -481,7 +486,8 @@ static int add_one(struct hdf5 *file, uint32_t item, uint32_t node, uint32_t *no
     if (one->kind == HDF5_LINK)
         return add_link(file, item, node, err);
     if (first != NO_PLACE && one->kind == HDF5_GROUP) {
-        if (!build_object(file->build, first) || build_same(file->build, node, first) < 0)
+        if (!build_object(file->build, first) ||
+            build_same(file->build, node, first) < 0)
             return arena_err(&file->build->model->arena, file->path, err);
         return 0;
     }

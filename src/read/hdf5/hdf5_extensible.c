@@ -139,8 +139,8 @@ static int read_index(struct extensible *self, struct err *err)
     all = 1 + self->bits - log_of(self->least);
     blocks = elements + self->in_index * (uint64_t)finding->entry;
     n = 2 * (uint64_t)(self->pointers - 1) + (all > first ? all - first : 0);
-    if (hdf5_block(file, self->block, blocks + n * file->offset_size, "EAIB", false, &in,
-                   err) < 0 ||
+    if (hdf5_block(file, self->block, blocks + n * file->offset_size, "EAIB", false,
+                   &in, err) < 0 ||
         hdf5_take_elements(finding, self->block + elements, 0, self->in_index, err) < 0)
         return -1;
     self->number = self->in_index;

@@ -34,7 +34,8 @@ int hdf5_filters(struct hdf5 *file, struct str bytes, struct hdf5_filters *ret_f
     if (version == 1)
         bytes_skip(&in, 6);
     if (in.bad || version < 1 || version > 2 || n > HDF5_FILTERS)
-        return err_set_about(err, ERR_FORMAT, file->path, ": a damaged list of filters");
+        return err_set_about(err, ERR_FORMAT, file->path,
+                             ": a damaged list of filters");
     for (uint32_t i = 0; i < n; i++)
         take_filter(&in, version, &filters.at[i]);
     if (in.bad)
@@ -49,9 +50,10 @@ const char *hdf5_filters_unknown(const struct hdf5_filters *filters)
     static const struct {
         uint16_t id;
         const char *name;
-    } names[] = {{4, "szip"},      {5, "nbit"},      {6, "scaleoffset"}, {307, "bzip2"},
-                 {32001, "blosc"}, {32004, "lz4"},   {32008, "bitshuffle"},
-                 {32013, "zfp"},   {32015, "zstd"},  {32026, "blosc2"}};
+    } names[] = {{4, "szip"},           {5, "nbit"},      {6, "scaleoffset"},
+                 {307, "bzip2"},        {32001, "blosc"}, {32004, "lz4"},
+                 {32008, "bitshuffle"}, {32013, "zfp"},   {32015, "zstd"},
+                 {32026, "blosc2"}};
     bool packed = false;
 
     for (uint32_t i = 0; i < filters->n; i++) {

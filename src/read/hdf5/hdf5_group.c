@@ -34,8 +34,8 @@ static int load_names(struct members *self, uint64_t at, struct err *err)
 /* The text at an offset of the local heap. */
 static struct str name_at(const struct members *self, uint64_t at)
 {
-    struct str rest = str_from(self->names, at < self->names.len ? (size_t)at
-                                                                 : self->names.len);
+    struct str rest =
+        str_from(self->names, at < self->names.len ? (size_t)at : self->names.len);
     ptrdiff_t zero = str_find_char(rest, 0);
 
     return str_head(rest, zero < 0 ? rest.len : (size_t)zero);
@@ -162,8 +162,8 @@ static int read_info(struct members *self, struct str message, struct err *err)
     return hdf5_btree2(file, tree, NULL, NULL, read_dense, self, err);
 }
 
-int hdf5_links(struct hdf5 *file, const struct hdf5_object *object, hdf5_take_link *take,
-               void *user, struct err *err)
+int hdf5_links(struct hdf5 *file, const struct hdf5_object *object,
+               hdf5_take_link *take, void *user, struct err *err)
 {
     struct members self = {.file = file, .take = take, .user = user};
 

@@ -94,8 +94,8 @@ int hdf5_fractal_open(struct hdf5 *file, uint64_t at, struct hdf5_fractal *ret_h
     heap.length_bytes =
         (uint8_t)hdf5_number_size(most < heap.direct_most ? most : heap.direct_most);
     if (in.bad || heap.width == 0 || heap.start == 0 || bits > 64 ||
-        (heap.start & (heap.start - 1)) || (heap.direct_most & (heap.direct_most - 1)) ||
-        heap.direct_most < heap.start)
+        (heap.start & (heap.start - 1)) ||
+        (heap.direct_most & (heap.direct_most - 1)) || heap.direct_most < heap.start)
         return hdf5_damaged(file, at, "a damaged heap", err);
     *ret_heap = heap;
     return 0;
@@ -234,8 +234,8 @@ static int look_at_huge(void *user, struct bytes record, uint64_t child,
     return 0;
 }
 
-static int get_huge(struct hdf5 *file, const struct hdf5_fractal *heap, struct bytes *id,
-                    struct str *ret_bytes, struct err *err)
+static int get_huge(struct hdf5 *file, const struct hdf5_fractal *heap,
+                    struct bytes *id, struct str *ret_bytes, struct err *err)
 {
     struct huge huge = {.file = file};
 

@@ -62,18 +62,18 @@ struct hdf5 {
     struct build *build;
     const char *path;
     struct work *work;
-    uint64_t base;       /* where the addresses of the file begin */
-    uint64_t end;        /* bytes after it */
-    uint64_t root;       /* address of the header of the root group */
-    uint64_t left;       /* budget: bytes that may still be loaded */
+    uint64_t base; /* where the addresses of the file begin */
+    uint64_t end;  /* bytes after it */
+    uint64_t root; /* address of the header of the root group */
+    uint64_t left; /* budget: bytes that may still be loaded */
     uint8_t offset_size, length_size;
-    uint8_t version;     /* of the superblock */
-    bool said_sum;       /* a finding about a wrong checksum exists */
-    uint64_t heap_at;    /* the global heap collection that was loaded last */
+    uint8_t version;  /* of the superblock */
+    bool said_sum;    /* a finding about a wrong checksum exists */
+    uint64_t heap_at; /* the global heap collection that was loaded last */
     struct str heap;
     struct hdf5_item *items;
     uint32_t n_items, items_room;
-    struct map by_at;    /* address of a header -> item */
+    struct map by_at;           /* address of a header -> item */
     struct hdf5_shared *shared; /* the cache of all chunked datasets; or NULL */
 };
 

@@ -118,8 +118,8 @@ int hdf5_take_elements(struct hdf5_finding *self, uint64_t at, uint64_t number,
 
         chunk.at = hdf5_offset(file, &in);
         if (self->filtered) {
-            chunk.size = (uint32_t)hdf5_number(
-                &in, self->entry - file->offset_size - 4u);
+            chunk.size =
+                (uint32_t)hdf5_number(&in, self->entry - file->offset_size - 4u);
             chunk.mask = bytes_u32(&in);
         }
         if (add_chunk(self, chunk, err) < 0)
@@ -237,8 +237,8 @@ static int find(struct hdf5_finding *self, struct err *err)
         return 0;
     switch (layout->index) {
     case INDEX_BTREE1:
-        return hdf5_btree1(self->file, layout->at, 1, 8 + 8 * (uint32_t)(layout->rank + 1),
-                           take_old, self, err);
+        return hdf5_btree1(self->file, layout->at, 1,
+                           8 + 8 * (uint32_t)(layout->rank + 1), take_old, self, err);
     case INDEX_SINGLE:
         return add_chunk(self, only, err);
     case INDEX_IMPLICIT:

@@ -144,8 +144,8 @@ struct hdf5_link {
 };
 typedef int hdf5_take_link(void *user, const struct hdf5_link *link, struct err *err);
 /* Calls `take` for each member of a group. */
-int hdf5_links(struct hdf5 *file, const struct hdf5_object *object, hdf5_take_link *take,
-               void *user, struct err *err);
+int hdf5_links(struct hdf5 *file, const struct hdf5_object *object,
+               hdf5_take_link *take, void *user, struct err *err);
 
 /* ---- hdf5_tree.c ---- */
 

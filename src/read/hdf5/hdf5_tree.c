@@ -84,8 +84,8 @@ static enum hdf5_kind kind_of(const struct hdf5_object *object)
 }
 
 /* The members of a group, even if some cannot be listed. */
-static int list_group(struct hdf5 *file, uint32_t item, const struct hdf5_object *object,
-                      struct err *err)
+static int list_group(struct hdf5 *file, uint32_t item,
+                      const struct hdf5_object *object, struct err *err)
 {
     struct listing listing = {file, item};
     uint32_t from = file->n_items;
@@ -97,8 +97,7 @@ static int list_group(struct hdf5 *file, uint32_t item, const struct hdf5_object
     else if (hdf5_links(file, object, take_link, &listing, &why) == 0)
         why.code = ERR_NONE;
     link_children(file, item, from);
-    return why.code == ERR_NONE ? 0
-                                : hdf5_note(file, item, FINDING_NOWHERE, &why, err);
+    return why.code == ERR_NONE ? 0 : hdf5_note(file, item, FINDING_NOWHERE, &why, err);
 }
 
 /* What an item is; an object with several names is one with the first of them. */

@@ -44,14 +44,15 @@ static const struct float_form {
     uint32_t size, exponent_bits, mantissa_bits, bias;
     enum dtype dtype;
 } float_forms[] = {
-    {2, 5, 10, 15, DTYPE_FLOAT16},     {2, 8, 7, 127, DTYPE_BFLOAT16},
-    {4, 8, 23, 127, DTYPE_FLOAT32},    {8, 11, 52, 1023, DTYPE_FLOAT64},
+    {2, 5, 10, 15, DTYPE_FLOAT16},    {2, 8, 7, 127, DTYPE_BFLOAT16},
+    {4, 8, 23, 127, DTYPE_FLOAT32},   {8, 11, 52, 1023, DTYPE_FLOAT64},
     {1, 5, 2, 15, DTYPE_FLOAT8_E5M2},
 };
 
 static enum dtype float_of(const struct head *head, struct bytes *in)
 {
-    uint32_t sign = head->flags >> 8 & 255, exponent_at, exponent, mantissa_at, mantissa;
+    uint32_t sign = head->flags >> 8 & 255, exponent_at, exponent, mantissa_at,
+             mantissa;
     uint32_t offset = bytes_u16(in), bits = bytes_u16(in), bias;
 
     exponent_at = bytes_u8(in);
@@ -66,16 +67,16 @@ static enum dtype float_of(const struct head *head, struct bytes *in)
         const struct float_form *form = &float_forms[i];
 
         if (head->size == form->size && exponent == form->exponent_bits &&
-            mantissa == form->mantissa_bits && bias == form->bias &&
-            mantissa_at == 0 && exponent_at == mantissa && sign == bits - 1)
+            mantissa == form->mantissa_bits && bias == form->bias && mantissa_at == 0 &&
+            exponent_at == mantissa && sign == bits - 1)
             return form->dtype;
     }
     return DTYPE_UNKNOWN;
 }
 
 /* One member of a compound: its name, where it is, and the head of its type. */
-static void take_member(struct bytes *in, const struct head *whole, struct str *ret_name,
-                        uint64_t *ret_at)
+static void take_member(struct bytes *in, const struct head *whole,
+                        struct str *ret_name, uint64_t *ret_at)
 {
     const uint8_t *zero = memchr(in->at, 0, bytes_left(in));
     size_t n = zero ? (size_t)(zero - in->at) + 1 : bytes_left(in) + 1;
@@ -107,8 +108,9 @@ static enum dtype complex_of(const struct head *head, struct bytes *in, bool *re
         parts[i] = float_of(&part, in);
         *ret_big = part.flags & 1;
     }
-    if (parts[0] != parts[1] || (parts[0] != DTYPE_FLOAT16 &&
-                                 parts[0] != DTYPE_FLOAT32 && parts[0] != DTYPE_FLOAT64))
+    if (parts[0] != parts[1] ||
+        (parts[0] != DTYPE_FLOAT16 && parts[0] != DTYPE_FLOAT32 &&
+         parts[0] != DTYPE_FLOAT64))
         return DTYPE_UNKNOWN;
     return parts[0] == DTYPE_FLOAT16   ? DTYPE_COMPLEX32
            : parts[0] == DTYPE_FLOAT32 ? DTYPE_COMPLEX64
@@ -252,8 +254,9 @@ int hdf5_space(struct hdf5 *file, struct str bytes, struct hdf5_space *ret_space
 const char *hdf5_class_name(enum hdf5_class class)
 {
     static const char *const names[] = {
-        "integer", "float",     "time", "text",            "bits",  "opaque",
-        "compound", "reference", "enum", "variable length", "array", "complex"};
+        "integer", "float",           "time",     "text",
+        "bits",    "opaque",          "compound", "reference",
+        "enum",    "variable length", "array",    "complex"};
 
-    return (size_t)class < COUNT_OF(names) ? names[class] : "unknown";
+    return (size_t) class < COUNT_OF(names) ? names[class] : "unknown";
 }
