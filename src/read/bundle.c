@@ -16,6 +16,8 @@
 #define DEFLATED_MOST 256 /* an open one takes memory for as long as the model */
 #define LISTED_MOST   10000
 
+extern const struct reader not_a_model_reader;
+
 static bool is_folder(const struct zip_entry *entry)
 {
     return entry->size == 0 && str_ends(entry->name, STR("/"));
@@ -224,11 +226,26 @@ static int add_member(struct bundle *bundle, uint32_t index, struct err *err)
     return read_member(bundle, index, node, err);
 }
 
+/* Is any member a model? */
+static bool has_model(struct bundle *bundle)
+{
+    struct zip *zip = bundle->input->zip;
+    uint8_t bytes[INPUT_HEAD];
+
+    for (uint32_t i = 0; i < zip->n; i++)
+        if (bundle_is_known(bundle, i) ||
+            is_promising(bundle, i, front_of(zip, i, bytes)))
+            return true;
+    return false;
+}
+
 static int bundle_read(struct input *input, struct build *build, struct err *err)
 {
     struct bundle bundle = {.input = input, .build = build};
     const struct zip *zip = input->zip;
 
+    if (!has_model(&bundle))
+        return not_a_model_reader.read(input, build, err);
     for (uint32_t i = 0; i < zip->n; i++) {
         struct arena before = build_scratch_begin(build);
         int status = is_folder(&zip->entries[i]) ? 0 : add_member(&bundle, i, err);

@@ -124,9 +124,12 @@ static bool is_manifest(struct str name)
 
 bool bundle_is_known(const struct bundle *bundle, uint32_t index)
 {
-    struct str name = bundle->input->zip->entries[index].name;
+    const struct zip *zip = bundle->input->zip;
+    struct str name = zip->entries[index].name;
+    bool baselines = zip_find_name(zip, STR("policy.pth")) >= 0 ||
+                     zip_find_name(zip, STR("parameter_list")) >= 0;
 
-    return is_data(name) || is_manifest(name);
+    return (is_data(name) && baselines) || is_manifest(name);
 }
 
 int bundle_add_known(struct bundle *bundle, uint32_t index, uint32_t node,

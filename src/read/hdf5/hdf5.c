@@ -74,8 +74,7 @@ static uint32_t rotated(uint32_t x, int n)
     return x << n | x >> (32 - n);
 }
 
-/* Bob Jenkins' lookup3, the checksum of all newer blocks. */
-static uint32_t sum_of(const uint8_t *at, size_t n)
+uint32_t hdf5_sum(const uint8_t *at, size_t n)
 {
     uint32_t a = 0xdeadbeefu + (uint32_t)n, b = a, c = a;
     uint8_t last[12] = {0};
@@ -112,7 +111,7 @@ static void check_sum(struct hdf5 *file, uint64_t at, struct str bytes)
 {
     struct bytes in = bytes_of(bytes.at + bytes.len - 4, 4);
 
-    if (bytes_u32(&in) == sum_of((const uint8_t *)bytes.at, bytes.len - 4) ||
+    if (bytes_u32(&in) == hdf5_sum((const uint8_t *)bytes.at, bytes.len - 4) ||
         file->said_sum)
         return;
     file->said_sum = true;

@@ -14,6 +14,8 @@ int hdf5_load(struct hdf5 *file, uint64_t at, uint64_t n, struct str *ret_bytes,
  * wrong one is a finding. */
 int hdf5_block(struct hdf5 *file, uint64_t at, uint64_t n, const char *sign, bool sum,
                struct bytes *ret_in, struct err *err);
+/* Bob Jenkins' lookup3, the checksum of all newer blocks. */
+uint32_t hdf5_sum(const uint8_t *at, size_t n);
 /* An address (HDF5_NOWHERE: undefined) and a length, of the sizes in the superblock. */
 uint64_t hdf5_offset(const struct hdf5 *file, struct bytes *in);
 uint64_t hdf5_length(const struct hdf5 *file, struct bytes *in);
