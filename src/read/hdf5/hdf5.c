@@ -11,8 +11,11 @@ uint64_t hdf5_number(struct bytes *in, unsigned n)
 {
     uint64_t value = 0;
 
-    for (unsigned i = 0; i < n; i++)
-        value |= (uint64_t)bytes_u8(in) << 8 * i;
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t byte = bytes_u8(in);
+
+        value |= i < 8 ? byte << 8 * i : 0;
+    }
     return value;
 }
 

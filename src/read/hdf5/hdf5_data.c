@@ -130,7 +130,8 @@ static void take_fill(struct dataset *set, const struct hdf5_object *object)
         in = bytes_of(message->data.at, message->data.len);
         fill = bytes_take(&in, bytes_u32(&in));
     }
-    if (!in.bad && fill.len == set->type.size && fill.len <= sizeof set->chunks.fill)
+    if (!in.bad && fill.len > 0 && fill.len == set->type.size &&
+        fill.len <= sizeof set->chunks.fill)
         memcpy(set->chunks.fill, fill.at, fill.len);
 }
 
@@ -448,10 +449,10 @@ static uint32_t make_node(struct hdf5 *file, uint32_t item, uint32_t parent)
                       file->items[item].name, &again);
 }
 
-static int add_link(struct hdf5 *file, uint32_t item, uint32_t node, struct err *err)
+static int add_link(struct hdf5 *file, struct str path, uint32_t node, struct err *err)
 {
     struct values *values = build_values(file->build);
-    uint32_t target = value_str(values, file->items[item].target);
+    uint32_t target = value_str(values, path);
     uint32_t value = value_make(values, VALUE_CALL, STR("link"), &target, 1);
 
     if (value == VALUE_ID_FAILED)
@@ -476,6 +477,27 @@ static int add_group(struct hdf5 *file, uint32_t item, uint32_t node, struct err
     return 0;
 }
 
+/* A group that contains this item again is a link to it: a tree has no loops. */
+static bool is_around(const struct hdf5 *file, uint32_t item, uint32_t group)
+{
+    while (item > group)
+        item = file->items[item].parent;
+    return item == group;
+}
+
+static int add_loop(struct hdf5 *file, uint32_t group, uint32_t node, struct err *err)
+{
+    struct buf path = BUF_INIT;
+    int status;
+
+    build_set_kind(file->build, node, PLACE_VALUE);
+    buf_char(&path, '/');
+    hdf5_path(file, group, &path);
+    status = add_link(file, buf_span(&path), node, err);
+    buf_release(&path);
+    return status;
+}
+
 /* One item, at its node; the first of several names has the content. */
 static int add_one(struct hdf5 *file, uint32_t item, uint32_t node, uint32_t *nodes,
                    enum tensor_role role, struct err *err)
@@ -484,7 +506,10 @@ static int add_one(struct hdf5 *file, uint32_t item, uint32_t node, uint32_t *no
     uint32_t first = one->same == item ? NO_PLACE : nodes[one->same];
 
     if (one->kind == HDF5_LINK)
-        return add_link(file, item, node, err);
+        return add_link(file, one->target, node, err);
+    if (first != NO_PLACE && one->kind == HDF5_GROUP &&
+        is_around(file, item, one->same))
+        return add_loop(file, one->same, node, err);
     if (first != NO_PLACE && one->kind == HDF5_GROUP) {
         if (!build_object(file->build, first) ||
             build_same(file->build, node, first) < 0)
@@ -498,6 +523,10 @@ static int add_one(struct hdf5 *file, uint32_t item, uint32_t node, uint32_t *no
     }
     if (one->kind == HDF5_DATASET)
         return hdf5_add_dataset(file, item, node, role, err);
+    if (one->kind == HDF5_TYPE)
+        build_set_object(
+            file->build, node,
+            value_make(build_values(file->build), VALUE_OBJECT, STR("type"), NULL, 0));
     return one->kind == HDF5_GROUP ? add_group(file, item, node, err) : 0;
 }
 

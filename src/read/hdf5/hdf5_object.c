@@ -4,14 +4,14 @@
 #define MESSAGES_MOST 65536
 
 /* A block of messages that is still to be read. */
-struct block {
+struct header_block {
     uint64_t at, size;
 };
 
-struct reading {
+struct header_reading {
     struct hdf5 *file;
     struct hdf5_object *object;
-    struct block *blocks;
+    struct header_block *blocks;
     uint32_t n_blocks, blocks_room;
     bool new;        /* version 2: short message headers, signatures, checksums */
     bool with_order; /* version 2: messages have a number */
@@ -22,7 +22,8 @@ static int spent(const struct hdf5 *file, struct err *err)
     return arena_err(&file->build->scratch, file->path, err);
 }
 
-static int add_block(struct reading *self, struct block block, struct err *err)
+static int add_block(struct header_reading *self, struct header_block block,
+                     struct err *err)
 {
     if (arena_room(&self->file->build->scratch, &self->blocks, self->n_blocks,
                    &self->blocks_room, sizeof *self->blocks) < 0)
@@ -31,12 +32,12 @@ static int add_block(struct reading *self, struct block block, struct err *err)
     return 0;
 }
 
-static int add_message(struct reading *self, struct hdf5_message message,
+static int add_message(struct header_reading *self, struct hdf5_message message,
                        struct err *err)
 {
     struct hdf5_object *object = self->object;
     struct bytes in = bytes_of(message.data.at, message.data.len);
-    struct block next;
+    struct header_block next;
 
     if (message.type == MESSAGE_CONTINUED) {
         next.at = hdf5_offset(self->file, &in);
@@ -54,7 +55,7 @@ static int add_message(struct reading *self, struct hdf5_message message,
 }
 
 /* The messages of one block. What is too short for a message is a gap. */
-static int read_messages(struct reading *self, struct bytes in, struct err *err)
+static int read_messages(struct header_reading *self, struct bytes in, struct err *err)
 {
     size_t head = self->new ? (self->with_order ? 6 : 4) : 8;
 
@@ -76,7 +77,8 @@ static int read_messages(struct reading *self, struct bytes in, struct err *err)
     return 0;
 }
 
-static int read_block(struct reading *self, struct block block, struct err *err)
+static int read_block(struct header_reading *self, struct header_block block,
+                      struct err *err)
 {
     struct bytes in;
     struct str bytes;
@@ -94,7 +96,8 @@ static int read_block(struct reading *self, struct block block, struct err *err)
 }
 
 /* "OHDR", version 2, flags, ...: the first block has no signature of its own. */
-static int read_new(struct reading *self, uint64_t at, struct str head, struct err *err)
+static int read_new(struct header_reading *self, uint64_t at, struct str head,
+                    struct err *err)
 {
     struct bytes in = bytes_of(head.at, head.len);
     uint8_t flags;
@@ -119,10 +122,11 @@ static int read_new(struct reading *self, uint64_t at, struct str head, struct e
 }
 
 /* Version 1: a version, a count, and the size of the first block. */
-static int read_old(struct reading *self, uint64_t at, struct str head, struct err *err)
+static int read_old(struct header_reading *self, uint64_t at, struct str head,
+                    struct err *err)
 {
     struct bytes in = bytes_of(head.at, head.len);
-    struct block block = {.at = at + 16};
+    struct header_block block = {.at = at + 16};
 
     if (bytes_u8(&in) != 1)
         return hdf5_damaged(self->file, at, "no object header", err);
@@ -135,7 +139,7 @@ static int read_old(struct reading *self, uint64_t at, struct str head, struct e
 int hdf5_object(struct hdf5 *file, uint64_t at, struct hdf5_object *ret_object,
                 struct err *err)
 {
-    struct reading self = {.file = file, .object = ret_object};
+    struct header_reading self = {.file = file, .object = ret_object};
     uint64_t room = at < file->end ? file->end - at : 0;
     struct str head;
     int status;

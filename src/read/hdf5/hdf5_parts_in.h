@@ -19,7 +19,7 @@ uint32_t hdf5_sum(const uint8_t *at, size_t n);
 /* An address (HDF5_NOWHERE: undefined) and a length, of the sizes in the superblock. */
 uint64_t hdf5_offset(const struct hdf5 *file, struct bytes *in);
 uint64_t hdf5_length(const struct hdf5 *file, struct bytes *in);
-/* A number of n bytes, at most 8. */
+/* A number of n bytes; those after the eighth are skipped. */
 uint64_t hdf5_number(struct bytes *in, unsigned n);
 /* How many bytes a number of this size needs. */
 unsigned hdf5_number_size(uint64_t most);

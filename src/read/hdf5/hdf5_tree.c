@@ -4,7 +4,7 @@
 #include "read/hdf5/hdf5_parts_in.h"
 
 /* The members of the group that is being listed. */
-struct listing {
+struct group_listing {
     struct hdf5 *file;
     uint32_t group;
 };
@@ -18,15 +18,31 @@ static int add_item(struct hdf5 *file, struct hdf5_item item, struct err *err)
     return 0;
 }
 
+/* A link into another file is a byte of flags, the name of the file and a path in it. */
+static struct str target_of(struct hdf5 *file, const struct hdf5_link *link)
+{
+    struct str rest = link->target, name;
+
+    if (!link->external)
+        return rest;
+    rest = str_from(rest, 1);
+    if (!str_split(&rest, 0, &name))
+        return rest;
+    while (rest.len > 0 && rest.at[rest.len - 1] == 0)
+        rest.len--;
+    return str_of(
+        arena_printf(&file->build->scratch, "%.*s:%.*s", STR_ARG(name), STR_ARG(rest)));
+}
+
 static int take_link(void *user, const struct hdf5_link *link, struct err *err)
 {
-    struct listing *listing = user;
+    struct group_listing *listing = user;
     struct hdf5 *file = listing->file;
     struct hdf5_item item = {.parent = listing->group,
                              .at = link->at,
                              .same = file->n_items,
                              .kind = HDF5_LINK,
-                             .target = link->target};
+                             .target = target_of(file, link)};
 
     item.name = arena_str(&file->build->scratch, link->name);
     if (!item.name.at)
@@ -87,7 +103,7 @@ static enum hdf5_kind kind_of(const struct hdf5_object *object)
 static int list_group(struct hdf5 *file, uint32_t item,
                       const struct hdf5_object *object, struct err *err)
 {
-    struct listing listing = {file, item};
+    struct group_listing listing = {file, item};
     uint32_t from = file->n_items;
     struct err why = {0};
 

@@ -12,7 +12,7 @@ struct object_frame {
     bool bytecode;  /* "function_type": "lambda" */
 };
 
-struct code {
+struct config_code {
     struct build *build;
     uint32_t stream;
     struct json_read json;
@@ -27,7 +27,7 @@ static bool is_data(struct str class_name)
 }
 
 /* The nearest name around an object: that of its layer. */
-static uint32_t name_around(struct code *self)
+static uint32_t name_around(struct config_code *self)
 {
     struct values *values = build_values(self->build);
 
@@ -40,14 +40,15 @@ static uint32_t name_around(struct code *self)
     return VALUE_ID_NONE;
 }
 
-static void log_use(struct code *self, struct str module, struct str name, size_t at)
+static void log_use(struct config_code *self, struct str module, struct str name,
+                    size_t at)
 {
     build_code_use(self->build, self->stream, module, name, at, name_around(self),
                    FINDING_NOWHERE);
 }
 
 /* A function is an object, too: its name is the configuration. */
-static void log_function(struct code *self, const struct object_frame *frame)
+static void log_function(struct config_code *self, const struct object_frame *frame)
 {
     struct str module = frame->module;
 
@@ -57,7 +58,7 @@ static void log_function(struct code *self, const struct object_frame *frame)
             frame->at);
 }
 
-static void log_object(struct code *self, const struct object_frame *frame)
+static void log_object(struct config_code *self, const struct object_frame *frame)
 {
     struct str module = frame->module;
 
@@ -101,7 +102,7 @@ static void take_text(struct object_frame *frame, struct str key, struct str tex
 
 void keras_code(struct build *build, struct str text, struct str name)
 {
-    struct code *self = arena_alloc(&build->scratch, sizeof *self);
+    struct config_code *self = arena_alloc(&build->scratch, sizeof *self);
     enum json_token token;
     struct str key = {0};
 
