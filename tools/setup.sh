@@ -53,6 +53,7 @@ test    header          simde/x86/avx512.h                        libsimde-dev
 test    command         clang                                     clang
 test    command         clang-format                              clang-format
 test    clang_runtime   fuzzer                                    libclang-rt-14-dev
+test    file            /usr/lib/*/libcurl.so.4                   libcurl4
 test    command         mandoc                                    mandoc
 test    command         strace                                    strace
 test    command         tmux                                      tmux
@@ -72,6 +73,8 @@ test    venv            mypy                                      mypy
 test    venv            tensorboard                               tensorboard
 test    venv            lightning                                 lightning
 test    venv            accelerate                                accelerate
+test    venv            h5py                                      h5py
+test    venv            keras                                     keras
 test    venv            wandb                                     wandb<0.26
 test    venv            axe_playwright_python                     axe-playwright-python
 '
