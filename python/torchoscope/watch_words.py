@@ -3,7 +3,7 @@
 import numbers
 import os
 
-LIMIT_LEAST = 1 << 20  # LIMIT_LEAST of src/history/writer_file.c
+LIMIT_LEAST = 1_000_000  # LIMIT_LEAST of src/history/writer_file.c
 
 
 def is_number(value):

@@ -220,6 +220,7 @@ class Watch(Reading, Displayed):
         self._count, self._next, self._number = 0, target.first, target.first
         self._scalars, self._losses = {}, []
         self._rounds = Rounds()
+        self._training = False  # the newest pass
         self._ahead = 0  # passes before a backward, the most so far
         self._alarms = watch_alarms.Alarms(self, on_alarm)
         self._first_hit = self._again = self._saved = self._page = self._run = None
@@ -371,6 +372,7 @@ class Watch(Reading, Displayed):
             self._forget()
         elif self._done or self._graded or self._passes:
             self._end_before(module)
+        self._training = module.training
         if not self._in_step and not self._closed:
             self._in_step = self._rooted = True
             self._written = False
@@ -652,7 +654,11 @@ class Watch(Reading, Displayed):
     def _write_rest(self):
         if not self._mine():
             return
-        if self._done or self._backwards:
+        # A step that no optimizer ends was interrupted, and is left out; not if it is hit.
+        cut = self._rounds.began and self._training and not self._done
+        if cut and not self._alarms.is_hit:
+            self._write_scalars()
+        elif self._done or self._backwards or (cut and self._graded):
             if not self._done:
                 self._end_step()
             self._write(_TRAIN)

@@ -13,7 +13,7 @@
 #include "run/run_file.h"
 
 #define LIMIT_DEFAULT  (256 * MIB)
-#define LIMIT_LEAST    MIB
+#define LIMIT_LEAST    1000000u
 #define STEPS_DEFAULT  32768u
 #define STEPS_LEAST    64u
 #define QUEUE_DEFAULT  256

@@ -69,6 +69,12 @@ void scope_make_careful(sqlite3 *db);
 /* "file:PATH?QUERY", with special characters of the path as %XX. */
 void scope_uri(const char *path, const char *query, struct buf *to);
 
+/* A careful connection that reads a file; close it also if it has an error. NULL: no
+ * memory. It sees what is in the -wal, if that is possible: a writer that was killed or met
+ * a full disk while it moved the -wal into the file leaves a file that makes no sense
+ * without it. */
+sqlite3 *scope_open(const char *path);
+
 /* Removes the journals that belong to a file which is about to be replaced: SQLite would
  * apply them to the new one. */
 void scope_remove_journals(const char *path);

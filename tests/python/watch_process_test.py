@@ -159,6 +159,34 @@ class Processes(Watched):
         self.assertGreaterEqual(len(steps), written)
 
 
+    def test_a_disk_that_is_full_when_the_run_ends(self):
+        """The -wal fits only in part into the file, which makes no sense without it."""
+
+        def work(say):
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            model = small()
+            handle = torchoscope.watch(model, dir=self.folder, log_freq=1)
+            train(model, 60)
+            handle._writer.flush()
+            say(handle._writer.state()["written"])
+            limit = os.path.getsize(handle.path) + 8192
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+            handle.close()
+
+        status, written = Child(work).end()
+        self.assertEqual(status, 0)
+        (path,) = self.folder.glob("*.scope")
+        left = os.path.getsize(f"{path}-wal")
+        self.assertGreater(left, 0)
+        self.assertGreaterEqual(len(self.steps_in(self.folder)), written)
+        done = subprocess.run([os.environ["TORCHOSCOPE"], "info", path], capture_output=True)
+        self.assertIn(b"steps of training", done.stdout)
+        with self.assertRaisesRegex(ValueError, "the history of a training"):
+            with torchoscope.record(small()) as recording:
+                pass
+            recording.save(path)
+
+
 class Raising(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
