@@ -293,7 +293,8 @@ sqlite3 *scope_open(const char *path)
     if (has_wal(path) && !live_file_inherited(path)) {
         db = open_uri(path, "mode=ro");
         sqlite3_busy_timeout(db, BUSY_MS);
-        if (sqlite3_exec(db, "SELECT 1 FROM sqlite_schema", NULL, NULL, NULL) ==
+        /* The writer may replace the recording: read all of it as it is now. */
+        if (sqlite3_exec(db, "BEGIN; SELECT 1 FROM sqlite_schema", NULL, NULL, NULL) ==
             SQLITE_OK)
             return db;
         sqlite3_close(db); /* it needs a folder that can be written to */
