@@ -103,8 +103,7 @@ int training_verdict(const struct session *session, const struct history_alarm *
     const struct history_summary *training = session->training;
     struct training_verdict to = {.role = COLOUR_GOOD, .place = NO_PLACE};
     const struct history_alarm *worst = worst_of(alarms, n);
-    uint64_t steps =
-        training->phases[HISTORY_TRAIN].steps + training->phases[HISTORY_EVAL].steps;
+    uint64_t steps = training->phases[HISTORY_TRAIN].steps;
     struct buf text = BUF_INIT;
 
     if (worst) {
@@ -193,8 +192,8 @@ static int append(const struct session *session, const struct history_alarm *ala
             return arena_err(arena, "the check", err);
     ask->found = all;
     ask->training = true;
-    for (int phase = 0; phase < HISTORY_PHASES; phase++)
-        ask->steps += training->phases[phase].steps;
+    ask->steps = training->phases[HISTORY_TRAIN].steps;
+    ask->evals = training->phases[HISTORY_EVAL].steps;
     return 0;
 }
 

@@ -88,7 +88,7 @@ static int put_verdict(struct history_writing *self, const struct session *sessi
         return -1;
     if (!verdict.text) {
         json_null(json, "verdict");
-        json_text(json, "verdict_why", "no step was logged");
+        json_text(json, "verdict_why", "no step of training was logged");
         return 0;
     }
     json_object(json, "verdict");
