@@ -348,10 +348,13 @@ TEST(a_step_has_the_numbers_of_all_places)
               "\"newest\":11,\"text\":\"step 3\",\"asked\":3,\"phase\":\"train\","
               "\"first\":3,\"last\":3,\"merged\":1,\"skipped\":0,"
               "\"time_ms\":4000,\"scalars\":{\"loss\":0.25,"));
-    CHECK(has(&text, "\"place\":[0,1,2],\"gradient_norm\":["));
-    CHECK(has(&text, "\"update_ratio\":[0.04,0.04,0.04],\"bad_share\":[0.0,0.0,0.0]"));
+    CHECK(has(&text, "\"place\":[0,1,2,8],\"gradient_norm\":["));
+    CHECK(
+        has(&text,
+            "\"update_ratio\":[0.04,0.04,0.04,0.04],\"bad_share\":[0.0,0.0,0.0,0.0]"));
     ASK(text, export_step_json(&json, session, STEP_NEWEST, NULL));
-    CHECK(has(&text, "\"asked\":null") && has(&text, "\"bad_share\":[0.75,0.75,0.75]"));
+    CHECK(has(&text, "\"asked\":null") &&
+          has(&text, "\"bad_share\":[0.75,0.75,0.75,0.75]"));
     session_close(session);
     unlink(path);
     buf_release(&text);
@@ -487,7 +490,8 @@ TEST(a_run_with_evaluation_alone_has_its_documents)
 
     ask_all(session, text);
     CHECK(has(&text[0], "\"newest\":10") &&
-          has(&text[0], "\"text\":\"healthy in 3 steps\""));
+          has(&text[0], "\"role\":\"none\",\"text\":\"no step of training was "
+                        "logged; 3 steps of evaluation without an alarm\""));
     CHECK(has(&text[1], "\"phase\":\"eval\",\"columns\":{\"columns\":3,"));
     CHECK(has(&text[2], "\"phase\":\"eval\",\"first\":10") &&
           has(&text[2], "\"output_norm\":["));

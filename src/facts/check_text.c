@@ -1,6 +1,7 @@
 #include "facts/check_text.h"
 
 #include "facts/notes.h"
+#include "facts/training.h"
 #include "rows/value_text.h"
 #include "text/text.h"
 
@@ -172,8 +173,12 @@ static void add_well(struct facts *to, const struct model *model,
         fact_plural(to, "values", check->values, "value", "values");
         break;
     case CHECK_TRAINING:
+        if (check->steps == 0) {
+            training_healthy_text(&to->text, 0, check->evaluated);
+            break;
+        }
         buf_text(&to->text, "healthy in ");
-        fact_plural(to, "steps", check->steps, "step", "steps");
+        fact_plural(to, "steps", check->steps + check->evaluated, "step", "steps");
         break;
     case CHECK_EXPECT:
         buf_text(&to->text, "as expected: names, shapes and dtypes of ");

@@ -345,8 +345,10 @@ static int look_at_training(struct check_making *self)
     if (!self->ask->training)
         return 0;
     self->check->steps = self->ask->steps;
+    self->check->evaluated = self->ask->evaluated;
     if (is_fine(self->check, CHECK_TRAINING))
-        return add(self, CHECK_TRAINING, CHECK_GOOD, CHECK_SAYS_WELL, 0);
+        return add(self, CHECK_TRAINING, self->ask->steps > 0 ? CHECK_GOOD : CHECK_NOTE,
+                   CHECK_SAYS_WELL, 0);
     return 0;
 }
 

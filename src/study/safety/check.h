@@ -64,7 +64,8 @@ struct check {
     uint32_t unread;    /* tensors whose values were not checked */
     bool stopped;       /* ... because the check was cancelled */
     uint32_t expected;  /* tensors */
-    uint64_t steps;     /* logged steps of a training run */
+    uint64_t steps, evaluated; /* logged steps of a training run: of training, of
+                                  evaluation */
 };
 
 /* Statistics by tensor; NULL where unknown. */
@@ -85,8 +86,8 @@ struct check_ask {
     bool data_verified;
     const struct check_values *values; /* NULL: do not check values */
     const struct expectation *expect;  /* or NULL */
-    bool training;  /* a run with a history; its alarms are among `found` */
-    uint64_t steps; /* ... that it logged */
+    bool training;             /* a run with a history; its alarms are among `found` */
+    uint64_t steps, evaluated; /* ... that it logged */
 };
 
 /* Check a model; the lists are in the arena. */
