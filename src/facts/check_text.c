@@ -178,7 +178,7 @@ static void add_well(struct facts *to, const struct model *model,
             break;
         }
         buf_text(&to->text, "healthy in ");
-        fact_plural(to, "steps", check->steps + check->evaluated, "step", "steps");
+        fact_plural(to, "steps", check->steps, "step", "steps");
         break;
     case CHECK_EXPECT:
         buf_text(&to->text, "as expected: names, shapes and dtypes of ");

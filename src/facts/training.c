@@ -15,7 +15,7 @@ void training_healthy_text(struct buf *to, uint64_t steps, uint64_t evaluated)
 {
     if (steps > 0) {
         buf_text(to, "healthy in ");
-        text_plural(to, steps + evaluated, "step", "steps");
+        text_plural(to, steps, "step", "steps");
         return;
     }
     buf_text(to, "no step of training was logged; ");

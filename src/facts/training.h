@@ -27,7 +27,7 @@ int training_verdict(const struct session *session, const struct history_alarm *
                      uint32_t n, struct arena *arena,
                      struct training_verdict *ret_verdict, struct err *err);
 
-/* "healthy in 1,000 steps", those of evaluation among them. Without a step of training:
+/* "healthy in 1,000 steps" of training. Without a step of training:
  * "no step of training was logged; 2 steps of evaluation without an alarm". */
 void training_healthy_text(struct buf *to, uint64_t steps, uint64_t evaluated);
 /* "step 7: the loss is NaN" */
