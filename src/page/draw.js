@@ -110,6 +110,7 @@ export function canvas(label, paint) {
         waiting = 0;
         redraw(element, paint);
     };
+    element.paintNow = now;
     element.redraw = () => { waiting = waiting || requestAnimationFrame(now); };
     new ResizeObserver(now).observe(element);
     canvases.add(element);
@@ -136,6 +137,17 @@ function themeChanged() {
 }
 
 system.addEventListener('change', themeChanged);
+
+/* On paper everything is light, canvases too. */
+let onScreen;
+function print(begins) {
+    const {dataset} = document.documentElement;
+    if (begins) onScreen = dataset.theme;
+    setTheme(begins ? 'light' : onScreen);
+    canvases.forEach((one) => one.paintNow());
+}
+addEventListener('beforeprint', () => print(true));
+addEventListener('afterprint', () => print(false));
 
 export const isDark = () => (document.documentElement.dataset.theme ||
     (system.matches ? 'dark' : 'light')) === 'dark';
