@@ -53,6 +53,7 @@ test    header          simde/x86/avx512.h                        libsimde-dev
 test    command         clang                                     clang
 test    command         clang-format                              clang-format
 test    clang_runtime   fuzzer                                    libclang-rt-14-dev
+test    file            /usr/lib/*/libcurl.so.4                   libcurl4
 test    command         mandoc                                    mandoc
 test    command         strace                                    strace
 test    command         tmux                                      tmux

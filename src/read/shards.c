@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/base.h"
+#include "read/remote/remote_in.h"
 
 #define INDEX_LIMIT (100 * MIB)
 
@@ -13,7 +14,7 @@ static int knows(const struct input *input)
 
     if (input->folder)
         return SURE_TRACE;
-    if (!input->on_disk || text.len == 0 || text.at[0] != '{')
+    if ((!input->on_disk && !input->url) || text.len == 0 || text.at[0] != '{')
         return 0;
     if (str_find(text, STR("\"weight_map\"")) >= 0)
         return SURE_SHAPE + 1;
@@ -21,6 +22,22 @@ static int knows(const struct input *input)
 }
 
 /* ---- reading the shards ---- */
+
+/* The shard `name`, in the folder open as `dir_fd` or beside the index on its server. */
+static struct blob *open_shard(struct shards *self, const char *name, int dir_fd,
+                               const char *shown, const char **ret_url, struct err *err)
+{
+    const char *url = self->input->url;
+
+    *ret_url = NULL;
+    if (!url)
+        return blob_open_at(dir_fd, name, shown, err);
+    *ret_url = remote_beside(url, str_of(name), &self->build->scratch);
+    if (*ret_url)
+        return remote_open(*ret_url, err);
+    arena_err(&self->build->scratch, self->input->path, err);
+    return NULL;
+}
 
 /* Read one shard. A damaged shard is a finding and does not stop the others. -1: stop.
  */
@@ -30,7 +47,7 @@ static int read_shard(struct shards *self, struct shard *shard, int dir_fd,
     struct build *build = self->build;
     struct err why = {0};
     struct blob *blob;
-    const char *shown, *name;
+    const char *shown, *name, *url;
 
     if (shard->refused)
         return 0;
@@ -38,7 +55,7 @@ static int read_shard(struct shards *self, struct shard *shard, int dir_fd,
     shown = name ? arena_printf(&build->scratch, "%s/%s", folder, name) : NULL;
     if (!shown)
         return arena_err(&build->scratch, self->input->path, err);
-    blob = blob_open_at(dir_fd, name, shown, &why);
+    blob = open_shard(self, name, dir_fd, shown, &url, &why);
     if (!blob) {
         /* With an index, shards_compare() names its tensors. */
         if (!self->has_index)
@@ -48,6 +65,10 @@ static int read_shard(struct shards *self, struct shard *shard, int dir_fd,
     }
     shard->file = build->model->n_files;
     shard->read = input_read_shard(self->input, blob, name, build, &why) == 0;
+    if (shard->read && url) {
+        build->model->files[shard->file].address = build_string(build, str_of(url));
+        remote_settle(blob);
+    }
     if (shard->read)
         return 0;
     shard->broken = true;
@@ -178,6 +199,8 @@ static int read_index_file(struct shards *self, struct err *err)
     struct folder folder;
     int status;
 
+    if (self->input->url)
+        return read_index(self, self->input->blob, -1, path ? path : "", err);
     if (!path)
         return arena_err(arena, self->input->path, err);
     if (folder_open(&folder, path, arena, err) < 0)
