@@ -1,6 +1,7 @@
 #include "facts/check_text.h"
 
 #include "facts/notes.h"
+#include "facts/training.h"
 #include "rows/value_text.h"
 #include "text/text.h"
 

@@ -1,7 +1,7 @@
 /* topbar.js - logo, file menu, pill, search, views, alarms, copy, export, theme, help. */
 
 import {copyItems, copyable, exportItems, exportable} from './actions.js';
-import {download, isStatic} from './api.js';
+import {contents, download, isStatic} from './api.js';
 import {button, copyText, el, icon, menu, popover, closeMenu, svgEl, toast} from './dom.js';
 import {isDark, setTheme} from './draw.js';
 import {bind, showHelp} from './keys.js';
@@ -27,6 +27,7 @@ export function verdictPill(verdict) {
 /** The state of a file in a few words: live, ended, not connected, or its verdict. */
 export function filePill(file) {
     const step = file.step ?? null, at = step === null ? '' : `, step ${step}`;
+    if (file.saved) return pill('', `\u25a0 saved${at}`);
     if (connection.status === 'lost') return pill('warn', `\u25cb not connected${at}`);
     if (file.live) return pill('good', `\u25cf live${at || ', no step yet'}`);
     if (file.died) return pill('warn', `\u25a0 process died${at}`);
@@ -190,7 +191,10 @@ export function topbar(views) {
         status.replaceChildren();
         const now = file && filePill(file);
         const isVerdict = now && now.classList.contains('strong');
-        if (now) status.append(isVerdict && views.some((one) => one.id === 'safety') ?
+        if (file?.saved) status.append(menu(el('button', {type: 'button', class: 'bare',
+            title: 'What is in this page'}, now), () => [{head: 'This page is a file. It has'},
+            ...contents().map((head) => ({head: `\u00b7 ${head}`}))]));
+        else if (now) status.append(isVerdict && views.some((one) => one.id === 'safety') ?
             el('button', {type: 'button', class: 'bare', title: 'What loading would do',
                 onclick: () => go({view: 'safety'})}, now) : now);
         tabs.replaceChildren(...shown.filter((one) => !one.hidden).map((one) => button({
