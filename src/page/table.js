@@ -2,7 +2,7 @@
 
 import {copyable} from './actions.js';
 import {ask} from './api.js';
-import {button, el, icon, menu} from './dom.js';
+import {button, div, el, icon, menu, span} from './dom.js';
 import {find, keepOf} from './find.js';
 import {bind} from './keys.js';
 import {FLAGS, places as placesOf} from './model.js';
@@ -22,22 +22,22 @@ const natural = new Intl.Collator('en', {numeric: true});
 class Table extends Tree {
     constructor(stage) {
         super(stage, {id: 'cell', role: 'treegrid', label: 'Table', top: 2 * HEAD});
-        this.header = el('div', {class: 'trow thead', role: 'row'});
-        this.foot = el('div', {class: 'trow tfoot', role: 'row'});
+        this.header = div({class: 'trow thead', role: 'row'});
+        this.foot = div({class: 'trow tfoot', role: 'row'});
         this.list.classList.add('table');
         this.list.prepend(this.header);
         this.list.append(this.foot);
-        this.says = el('span', {class: 'bad', role: 'status'});
+        this.says = span({class: 'bad', role: 'status'});
         this.field = el('input', {type: 'search', class: 'field', placeholder: 'Filter',
             title: 'text, glob*, /regex/; !PATTERN: all others', value: state.filter,
             spellcheck: false, aria: {label: 'Filter'}, oninput: () => {
                 clearTimeout(this.timer);
                 this.timer = setTimeout(() => go({filter: this.field.value}, 'replace'), 120);
             }});
-        this.flat = el('span', {class: 'seg', role: 'group', aria: {label: 'Rows'}});
+        this.flat = span({class: 'seg', role: 'group', aria: {label: 'Rows'}});
         const columns = menu(button({text: 'Columns', class: 'ghost'}), () => this.items());
         columns.append(icon('down'));
-        this.bar = el('div', 'viewbar', this.field, this.says, el('span', 'grow'), this.flat,
+        this.bar = div('viewbar', this.field, this.says, span('grow'), this.flat,
             columns);
         this.unbind.push(copyable(() => [{text: 'CSV', detail: 'the rows of the table',
             value: () => this.csv()}]), bind({keys: Object.keys(SORTS).map((key) => `i ${key}`),
@@ -134,25 +134,24 @@ class Table extends Tree {
         this.list.style.setProperty('--wide', `${wide.reduce((a, b) => a + b, FIRST)}px`);
         const head = (id, text, about, right) => {
             const now = (state.sort || '') === id && id;
-            return el('div', {role: 'columnheader', class: right ? 'num' : '', aria: {sort: now ?
+            return div({role: 'columnheader', class: right ? 'num' : '', aria: {sort: now ?
                 state.reverse === (id === 'name') ? 'descending' : 'ascending' : null}},
-            el('button', {type: 'button', class: `bare ${now ? 'now' : ''}`, title: about,
+            el('button', {class: `bare ${now ? 'now' : ''}`, title: about,
                 onclick: () => this.sort(id)}, text, now ? icon('down') : null));
         };
         this.header.classList.toggle('up', state.reverse);
         this.header.replaceChildren(head('name', 'Name', 'name', false), ...columns.map((one) =>
             head(one.id, one.title, one.about, one.right)));
-        this.flat.replaceChildren(...FLAT.map(([id, name]) => el('button', {type: 'button',
-            class: id === state.flat ? 'on' : '', aria: {pressed: id === state.flat}, onclick: () =>
+        this.flat.replaceChildren(...FLAT.map(([id, name]) => el('button', {class: id === state.flat ? 'on' : '', aria: {pressed: id === state.flat}, onclick: () =>
                 go({flat: id})}, name)));
         if (document.activeElement !== this.field) this.field.value = state.filter;
     }
 
     cells(row, name) {
-        return [el('div', {class: 'tname', role: 'rowheader'}, name), ...this.columns.map((one) => {
+        return [div({class: 'tname', role: 'rowheader'}, name), ...this.columns.map((one) => {
             const text = this.model.cell(one, row.place, row.many > 1 &&
                 this.model.runs.get(row.place)) || NONE;
-            return el('div', {role: 'gridcell', class: `${one.right ? 'num' : 'cut'} ` +
+            return div({role: 'gridcell', class: `${one.right ? 'num' : 'cut'} ` +
                 `${text === 'NaN' ? 'bad' : ''}`}, one.whole ? this.value(row, one) : text);
         })];
     }
@@ -185,8 +184,8 @@ class Table extends Tree {
             state.flat === 'leaves' ? 'leaf' : state.flat ? 'tensor' : 'match',
             state.flat === 'leaves' ? 'leaves' : state.flat ? 'tensors' : 'matches') :
             plural(model.kinds.filter((one) => model.rows.kinds[one] === 'module').length, 'module');
-        this.foot.replaceChildren(el('div', {class: 'tname', role: 'rowheader'}, words),
-            ...columns.map((one) => el('div', {role: 'gridcell', class: one.right ? 'num' : ''},
+        this.foot.replaceChildren(div({class: 'tname', role: 'rowheader'}, words),
+            ...columns.map((one) => div({role: 'gridcell', class: one.right ? 'num' : ''},
                 some ? sum(one) : one.whole ? model.cell(one, 0) : '')));
     }
 

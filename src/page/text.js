@@ -124,3 +124,7 @@ export const shape = (dims) => dims.length ? dims.join(TIMES) : 'scalar';
 /** Rows of cells as CSV. */
 export const csv = (rows) => rows.map((row) => `${row.map((cell) => /[",\n]/.test(cell) ?
     `"${cell.replaceAll('"', '""')}"` : cell).join(',')}\n`).join('');
+
+/** As a word of a shell. */
+export const word = (text) => /^[\w@%+=:,./-]+$/.test(text) ? text :
+    `'${text.replaceAll("'", "'\\''")}'`;

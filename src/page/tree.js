@@ -1,7 +1,7 @@
 /* tree.js - the modules at the left. Only rows on screen are elements, so 100,000 places
    stay fluid. */
 
-import {el, emptyState, failure, icon, loading} from './dom.js';
+import {div, el, emptyState, failure, icon, loading, span} from './dom.js';
 import {hitsOf} from './find.js';
 import {bind} from './keys.js';
 import {files} from './live.js';
@@ -14,7 +14,7 @@ export const ROW = 24;
 const INDENT = 14, MORE = 6; // px, rows above and below
 
 export function badge(letter) {
-    return el('span', {class: 'badge', data: {panel: letter}, aria: {label: `panel ${letter}`}},
+    return span({class: 'badge', data: {panel: letter}, aria: {label: `panel ${letter}`}},
         letter);
 }
 
@@ -26,9 +26,9 @@ export class Tree {
         this.at = 0; // index of the cursor's row
         this.model = null;
         this.written = null; // `open` of the address, as written from here
-        this.list = el('div', {class: 'rows', role, tabIndex: 0, aria: {label}});
-        this.head = el('div', 'treehead');
-        this.space = el('div', {class: 'space', role: 'presentation'});
+        this.list = div({class: 'rows', role, tabIndex: 0, aria: {label}});
+        this.head = div('treehead');
+        this.space = div({class: 'space', role: 'presentation'});
         this.list.append(this.space);
         this.list.addEventListener('scroll', () => this.draw());
         this.list.addEventListener('click', (event) => this.click(event));
@@ -64,8 +64,8 @@ export class Tree {
             columns.find((one) => one.number) || null;
         const many = model.rows.what.filter((_, i) => this.folds.shown(i)).length;
         this.head.replaceChildren(el('b', null, anyModule ? 'Modules' : 'Tensors'),
-            el('span', 'dim3 grow', commas(many)),
-            el('span', 'dim3', this.column ? this.column.title : ''));
+            span('dim3 grow', commas(many)),
+            span('dim3', this.column ? this.column.title : ''));
         if (model.n > 1) this.stage.replaceChildren(this.head, this.list);
         else this.stage.replaceChildren(emptyState('No modules', 'This file names none.'));
         this.reveal();
@@ -121,7 +121,7 @@ export class Tree {
 
     mark(i) {
         const bad = this.model.has(i, FLAGS.alarm);
-        return bad || this.model.has(i, FLAGS.warning) ? el('span', {class: bad ? 'al' : 'wl',
+        return bad || this.model.has(i, FLAGS.warning) ? span({class: bad ? 'al' : 'wl',
             title: bad ? 'alarm' : 'warning'}, icon('alarm')) : null;
     }
 
@@ -133,7 +133,7 @@ export class Tree {
         const whole = column.whole ?? 0;
         const text = model.cell(column, row.place, all && run);
         const part = n > 0 && whole > 0 && row.place > 0 ? n / whole * 46 : 0;
-        return el('span', 'value', el('span', null, text || '\u2013'),
+        return span('value', span(null, text || '\u2013'),
             part >= 1 ? el('i', {style: {width: `${part}px`}}) : null);
     }
 
@@ -150,13 +150,13 @@ export class Tree {
             row.many > 1 ? `${model.name(place)}${DOTS}${model.name(row.last)}` :
                 model.name(place);
         const klass = place === 0 ? '' : model.klass(place);
-        const element = el('div', {class: kinds.filter(Boolean).join(' '), id: `${this.id}${i}`,
+        const element = div({class: kinds.filter(Boolean).join(' '), id: `${this.id}${i}`,
             role: this.list.role === 'tree' ? 'treeitem' : 'row', draggable: true, data: {row: i}, title: full || name,
             aria: {level: row.depth + 1, selected: state.at === full,
                 expanded: can ? isOpen : null}},
-        this.cells(row, [el('span', 'ch', can ? icon(isOpen ? 'down' : 'right') : null),
+        this.cells(row, [span('ch', can ? icon(isOpen ? 'down' : 'right') : null),
             el('b', 'nm', name),
-            el('span', 'cl', row.many > 1 ? `${row.many} ${TIMES} ${klass}` : klass,
+            span('cl', row.many > 1 ? `${row.many} ${TIMES} ${klass}` : klass,
                 is(FLAGS.notCalled) ? ', not called' : null),
             letter ? badge(letter) : null, this.mark(place)]));
         element.style.top = `${i * ROW}px`;
