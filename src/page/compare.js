@@ -7,7 +7,7 @@ import {button, copyText, div, el, failure, icon, link, loading, menu, put, seg,
     './dom.js';
 import {GraphView} from './graph_view.js';
 import {bind} from './keys.js';
-import {files} from './live.js';
+import {files, onNews} from './live.js';
 import {go, state} from './state.js';
 import {filePill} from './topbar.js';
 import {NONE, commas, plural, short, word} from './text.js';
@@ -93,9 +93,10 @@ function aligned(doc) {
 class Compare {
     constructor(stage) {
         this.stage = div('tl cmp');
-        this.keys = bind({keys: KEYS, what: 'the tree of differences', where: 'Compare',
-            within: this.stage, run: (event, key) => this.tree?.contains(event.target) ?
-                this.tree.press(key) : false});
+        this.unbind = [onNews(() => files.has(state.right) || this.choose()), bind({keys: KEYS,
+            what: 'the tree of differences', where: 'Compare', within: this.stage,
+            run: (event, key) => this.tree?.contains(event.target) ? this.tree.press(key) :
+                false})];
         stage.append(this.stage);
         this.load();
     }
@@ -164,10 +165,7 @@ class Compare {
         if (!files.has(right)) return this.choose();
         if (tab === 'graph') return this.show((host) => new GraphView(host, {old: file,
             file: right}));
-        if (tab === 'curves') {
-            go({runs: [right]}, 'replace');
-            return this.show(curves.mount);
-        }
+        if (tab === 'curves') return this.show((host) => curves.mount(host, [right]));
         const promise = this.promise = ask('diff', {file, right, all: expand});
         this.say(loading(promise, 'Comparing'));
         try {
@@ -202,12 +200,11 @@ class Compare {
 
     news(file) {
         if (this.part) this.part.news(file);
-        else if (!files.has(state.right)) this.choose();
     }
 
     close() {
         this.promise = null;
-        this.keys();
+        this.unbind.forEach((end) => end());
         if (this.part) this.part.close();
     }
 }

@@ -91,10 +91,8 @@ export const details = {
         }
         async function fill(model, at, mine) {
             const {file} = state, kind = model.kind(at), call = state.call ?? undefined;
-            const numbers = kind === 'tensor' || kind === 'module' &&
-                files.get(file)?.has.includes('values') ? NUMBERS : {};
             const body = div(`dtbody ${kind}`), promise = ask('show', {file, place: at, call,
-                ...numbers});
+                ...kind === 'tensor' || kind === 'module' ? NUMBERS : {}});
             body.append(loading(promise, kind === 'tensor' ? 'Counting the values' : 'Reading'));
             put(stage, div('viewbar', breadcrumb(model, at, (name) => go({at: name}))), body);
             const doc = await promise, alive = () => !closed && mine === turn;

@@ -11,13 +11,15 @@ const ROWS = 14, COLUMNS = 9, PICTURE = 64;
 
 /* ---- distribution ---- */
 
-/** Bars in a box of 1000 × height, stretched by CSS. */
-function bars(kind, height, values, scale = (n) => n) {
-    const most = Math.max(...values.map(scale)) || 1, wide = 1000 / values.length;
-    return svgEl('svg', {class: kind, viewBox: `0 0 1000 ${height}`, preserveAspectRatio: 'none',
-        'aria-hidden': 'true'}, svgEl('path', {d: values.map((n, i) => n ? `M${(i * wide)
-        .toFixed(2)} ${height}v${(-height * scale(n) / most).toFixed(2)}h${(wide * 0.92)
-        .toFixed(2)}V${height}z` : '').join('')}));
+/** Bars from the bottom of a box that CSS stretches; turned: from the left, downwards. */
+function bars(kind, values, scale = (n) => n, turned = false) {
+    const most = Math.max(...values.map(scale)) || 1;
+    return svgEl('svg', {class: kind, viewBox: turned ? `0 0 1 ${values.length}` :
+        `0 -1 ${values.length} 1`, preserveAspectRatio: 'none', 'aria-hidden': 'true'},
+    svgEl('path', {d: values.map((n, i) => {
+        const size = (scale(n) / most).toFixed(3);
+        return turned ? `M0 ${i}h${size}v.92H0z` : `M${i} 0v-${size}h.92V0z`;
+    }).join('')}));
 }
 
 /** The quantiles on the axis of the histogram above them; labels that would touch are left
@@ -39,15 +41,15 @@ function quantileLine(tensor, {min, max}) {
 
 function distributionCard(tensor) {
     const card = el('section', 'dtcard'), draw = (inner) => {
-        const {min, max, bins} = inner ? tensor.inner : tensor.histogram;
+        const {min, max, bins: counts} = inner ? tensor.inner : tensor.histogram;
         const finite = tensor.count - tensor.nan - tensor.pos_inf - tensor.neg_inf;
         put(card, div('row2', el('h2', null, 'Distribution'), span('dim grow', `${
-            commas(finite)} finite values, ${bins.length} bins; quantiles exact`),
+            commas(finite)} finite values, ${counts.length} bins; quantiles exact`),
         tensor.inner && seg('Range', [['Full range', !inner, () => draw(false)],
             ['1% to 99%', inner, () => draw(true)]])),
         div({role: 'img', aria: {label: `Histogram from ${short(min)} to ${short(max)}, mean ${
-            short(tensor.mean)}, std ${short(tensor.std)}`}}, bars('dtbars', 100, bins),
-        el('p', 'dim3', 'the same, logarithm of counts'), bars('dtbars', 50, bins, Math.log1p)),
+            short(tensor.mean)}, std ${short(tensor.std)}`}}, bars('dtbars', counts),
+        el('p', 'dim3', 'the same, logarithm of counts'), bars('dtbars', counts, Math.log1p)),
         div('row2 dim', span('grow', short(min)), span(null, `mean ${short(tensor.mean)} \u00b1 ${
             short(tensor.std)}`), span('grow num', short(max))),
         quantileLine(tensor, {min, max}));
@@ -122,8 +124,8 @@ class Values {
             this.to(Math.floor((event.clientY - at.top) / at.height * rows),
                 Math.floor((event.clientX - at.left) / at.width * columns));
         };
-        return div('dtmap', bars('', 40, picture.column_mean_abs || []), span('dim3',
-            'mean |value|'), map, bars('side', 40, [...picture.row_mean_abs || []].reverse()));
+        return div('dtmap', bars('', picture.column_mean_abs || []), span('dim3',
+            'mean |value|'), map, bars('side', picture.row_mean_abs || [], undefined, true));
     }
 
     grid({row = 0, column = 0, window_rows: high, window_columns: wide, texts}) {
