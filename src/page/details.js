@@ -6,12 +6,13 @@ import {copyable} from './actions.js';
 import {ask} from './api.js';
 import {attributesCard} from './attributes.js';
 import {breadcrumb} from './breadcrumb.js';
-import {div, el, failure, loading, put, span} from './dom.js';
+import {div, el, failure, link, loading, put, span} from './dom.js';
 import {bind} from './keys.js';
 import {files} from './live.js';
 import {places} from './model.js';
 import {go, state} from './state.js';
 import {sheetCard, tensorCards} from './tensor.js';
+import {shape} from './text.js';
 
 const LINES = 400; // of source, shown at first
 const NUMBERS = {all: 1, bins: 125, inner: 1, quantiles: '0.1,1,5,25,50,75,95,99,99.9'};
@@ -52,6 +53,12 @@ function codeCard({source}) {
     left > 0 && el('p', 'dim3', `${left} further lines are in the file`));
 }
 
+/** The tensors of a module or group, as links. */
+const tensorsCard = (tensors, full) => el('section', 'dtcard', el('h2', null, 'Tensors'),
+    div(null, tensors.map(({name, shape: dims, dtype}) => div('atrow', span('atname',
+        link(name.slice(full ? full.length + 1 : 0), () => go({at: name}))), span(null,
+        `${shape(dims)} ${dtype}`)))));
+
 /** Adds the card when its answer is there; a question that cannot be answered says why. */
 async function later(box, promise, make) {
     const place = div();
@@ -82,6 +89,7 @@ export const details = {
             if (kind === 'tensor') tensorCards(body, doc.tensor, where);
             else if (kind !== 'value') later(body, ask('attributes', {file: asked.file, place: at}),
                 (answer) => attributesCard(answer, asked, model));
+            if (doc.tensors?.length) body.append(tensorsCard(doc.tensors, model.full(at)));
             if (kind === 'module') later(body, ask('code', asked), codeCard);
             if (!kept) return;
             body.append(factsCard(`Result of call ${kept.number + 1}, kept`, doc.kept_details));
