@@ -30,7 +30,7 @@ REPORT = "report"
 WIDTH, HEIGHT = 1060, 1560  # of its screenshot, in pixels
 PAGE = "page"
 PAGE_SIZE = 1240, 860
-TERMINAL = 88, 50  # columns, rows
+TERMINAL = 84, 40  # columns, rows
 STEPS, BAD_STEP = 300, 262
 
 

@@ -73,7 +73,7 @@ function unmount() {
     if (mounted) mounted.part.close();
     if (list) list.ends.forEach((end) => end());
     mounted = list = null;
-    stage.replaceChildren();
+    put(stage);
 }
 
 /** Something instead of a view. */
@@ -81,7 +81,7 @@ function say(kind, element) {
     if (shown === kind) return;
     unmount();
     shown = kind;
-    stage.replaceChildren(element);
+    put(stage, element);
     document.body.classList.add('bare');
     document.body.dataset.ready = kind;
 }
@@ -122,7 +122,7 @@ function show() {
     try {
         mounted = {view, file: file.id, part: view.mount(stage)};
     } catch (error) {
-        stage.replaceChildren(failure(error));
+        put(stage, failure(error));
         throw error;
     }
     document.body.dataset.ready = view.id;

@@ -4,7 +4,7 @@
 import {ask} from './api.js';
 import {div, el, link, put, span} from './dom.js';
 import {go} from './state.js';
-import {plural} from './text.js';
+import {commas, plural} from './text.js';
 
 const FEW = 9; // rows that need no folding
 const EMPTY = /^(None|False|\{\}|\[\]|\(\)|""|set\(\))$/;
@@ -42,13 +42,12 @@ function rows(answer, before, asked, model) {
     } that are None, False or empty`), (inside) =>
         put(inside, quiet)));
     else made.push(...quiet);
-    if (answer.left_out) made.push(el('p', 'dim', `and ${plural(answer.left_out, 'more', 'more')}`));
-    return made;
+    return [made, answer.left_out && el('p', 'dim', `and ${commas(answer.left_out)} more`)];
 }
 
 /** Null if there are none. */
 export function attributesCard(answer, asked, model) {
     const list = rows(answer, '', {file: asked.file, place: asked.place}, model);
-    return list.length ? el('section', 'dtcard', el('h2', null, 'Attributes'), div(null, list)) :
+    return list[0].length ? el('section', 'dtcard', el('h2', null, 'Attributes'), div(null, list)) :
         null;
 }

@@ -52,8 +52,8 @@ function parting({first, scalar, steps, common_steps: common}) {
     const lines = [el('p', 'dim', `${commas(steps.left)} and ${plural(steps.right, 'step')}, ` +
         `${commas(common)} in common`)];
     if (first) lines.push(el('p', null, 'First tensor: ', link(first.name || 'the model', () =>
-        go({at: first.name, step: first.step, view: 'overview'})), ` ${first.kind} (${first.phase}), step ` +
-        `${first.step}, distance ${short(first.distance)} of its RMS; ` +
+        go({at: first.name, step: first.step, view: 'overview'})), ` ${first.kind} (${
+        first.phase}), step ${first.step}, distance ${short(first.distance)} of its RMS; ` +
         `${commas(first.together)} differ in this step.`), sides(first.left, first.right));
     if (scalar) lines.push(el('p', null, 'First scalar: ', el('b', null, scalar.name),
         ` (${scalar.phase}), step ${scalar.step}: ${short(scalar.left)} left, ` +
@@ -64,7 +64,8 @@ function parting({first, scalar, steps, common_steps: common}) {
 function result(one) {
     const {left, right} = one, at = left || right;
     return el('p', null, link(at.name || 'outside the model', () => go({at: at.name ??
-        null})), ' ', span('dim', [at.op || one.what, one.phase, at.line].filter(Boolean).join(', ')),
+        null})), ' ', span('dim', [at.op || one.what, one.phase, at.line]
+        .filter(Boolean).join(', ')),
         ` distance ${short(one.distance)}, tolerance ${short(one.tolerance)}` +
         (one.begins ? ': the error begins here' : ''));
 }

@@ -1,7 +1,8 @@
 /* compare_rows.js - the tree of differences: two sides in one list, so that they scroll
    together. */
 
-import {div, el, icon, span} from './dom.js';
+import {div, el, icon, put, span} from './dom.js';
+import {ceil, floor, max, min} from './math.js';
 import {TreeRows} from './tree_rows.js';
 import {NONE, commas, plural, shape, short} from './text.js';
 
@@ -99,10 +100,10 @@ export function diffTree(tensors, choose) {
         return line;
     };
     const draw = () => {
-        const first = Math.max(1, Math.floor(box.scrollTop / HEIGHT) - 4);
-        const last = Math.min(rows.length, first + Math.ceil(box.clientHeight / HEIGHT) + 9);
+        const first = max(1, floor(box.scrollTop / HEIGHT) - 4);
+        const last = min(rows.length, first + ceil(box.clientHeight / HEIGHT) + 9);
         space.style.height = `${(rows.length - 1) * HEIGHT}px`;
-        space.replaceChildren(...rows.slice(first, last).map((one, k) => row(one, first + k)));
+        put(space, ...rows.slice(first, last).map((one, k) => row(one, first + k)));
         box.setAttribute('aria-activedescendant', `diff${cursor}`);
     };
     const refresh = () => {
@@ -110,11 +111,11 @@ export function diffTree(tensors, choose) {
         rows = tree.visible();
         const found = rows.findIndex((one) => one.place === at);
         if (found > 0) cursor = found;
-        cursor = Math.max(1, Math.min(rows.length - 1, cursor));
+        cursor = max(1, min(rows.length - 1, cursor));
         draw();
     };
     const moveTo = (i) => {
-        cursor = Math.max(1, Math.min(rows.length - 1, i));
+        cursor = max(1, min(rows.length - 1, i));
         const y = (cursor - 1) * HEIGHT;
         if (y < box.scrollTop) box.scrollTop = y;
         if (y + HEIGHT > box.scrollTop + box.clientHeight)

@@ -9,6 +9,7 @@ import {breadcrumb} from './breadcrumb.js';
 import {div, el, failure, link, loading, put, span} from './dom.js';
 import {bind} from './keys.js';
 import {files} from './live.js';
+import {max, min} from './math.js';
 import {places} from './model.js';
 import {go, state} from './state.js';
 import {sheetCard, tensorCards} from './tensor.js';
@@ -43,8 +44,8 @@ function codeLine(source, marks, i) {
 /** The source of a module's class, its forward in view, shapes beside the lines. */
 function codeCard({source}) {
     const {first, lines, marks = []} = source;
-    const from = Math.max(0, Math.min((source.forward || first) - first, lines.length - LINES));
-    const end = Math.min(lines.length, from + LINES), left = lines.length - end + from;
+    const from = max(0, min((source.forward || first) - first, lines.length - LINES));
+    const end = min(lines.length, from + LINES), left = lines.length - end + from;
     const list = div({class: 'dtcode mono', tabIndex: 0, role: 'region', aria: {label:
         `Source of ${source.name}`}}, lines.slice(from, end).map((_, i) =>
         codeLine(source, marks, from + i)));
@@ -111,7 +112,7 @@ export const details = {
             try {
                 const model = await places(state.file);
                 if (closed || mine !== turn) return;
-                await fill(model, Math.max(0, model.find(state.at)), mine);
+                await fill(model, max(0, model.find(state.at)), mine);
             } catch (error) {
                 if (!closed && mine === turn) put(stage, failure(error, load));
             }

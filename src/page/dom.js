@@ -1,6 +1,7 @@
 /* dom.js - elements, and the few parts that every view uses. Texts are always text. */
 
 import {icons} from './icons.js';
+import {max, min} from './math.js';
 
 const SVG = 'http://www.w3.org/2000/svg';
 
@@ -83,10 +84,10 @@ export function closeMenu() {
 /** Puts a floating element below its anchor, inside the window. */
 export function putBelow(element, anchor) {
     const at = anchor.getBoundingClientRect(), size = element.getBoundingClientRect();
-    const left = Math.min(at.left, innerWidth - size.width - 8);
+    const left = min(at.left, innerWidth - size.width - 8);
     const below = at.bottom + 4;
     const fits = below + size.height <= innerHeight - 8 || at.top < size.height + 12;
-    element.style.left = `${Math.max(8, left)}px`;
+    element.style.left = `${max(8, left)}px`;
     element.style.top = `${fits ? below : at.top - size.height - 4}px`;
 }
 

@@ -1,6 +1,6 @@
 /* files.js - the list of what is served: where a folder opens. */
 
-import {button, div, el, span} from './dom.js';
+import {button, div, el, put, span} from './dom.js';
 import {bind} from './keys.js';
 import {files} from './live.js';
 import {go, state} from './state.js';
@@ -96,8 +96,8 @@ export function fileList() {
         note.textContent = list.length === all.length ? plural(all.length, 'file') :
             `${commas(list.length)} of ${plural(all.length, 'file')}`;
         if (list.length > MOST) note.textContent += `, the first ${commas(MOST)}`;
-        head.replaceChildren(el('th', null, span('away', 'marked')), ...COLUMNS.map(title));
-        body.replaceChildren(...list.slice(0, MOST).map(row));
+        put(head, el('th', null, span('away', 'marked')), ...COLUMNS.map(title));
+        put(body, ...list.slice(0, MOST).map(row));
         const focus = [...body.children].find((one) => one.dataset.file === at) ||
             body.firstChild;
         if (focus) focus.tabIndex = 0;

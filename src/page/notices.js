@@ -4,6 +4,7 @@
 import {isStatic, setToken} from './api.js';
 import {button, div, el, emptyState, failure, icon, span} from './dom.js';
 import {connection, retryNow, startLive} from './live.js';
+import {ceil, max} from './math.js';
 
 /** No file is served, or there is no such file. */
 export function nothingOpen(id) {
@@ -44,7 +45,7 @@ export function connectionBanner() {
     const tick = () => {
         if (!box.isConnected && tick.begun) return;
         tick.begun = true;
-        const seconds = Math.max(0, Math.ceil((connection.retry - Date.now()) / 1000));
+        const seconds = max(0, ceil((connection.retry - Date.now()) / 1000));
         left.textContent = seconds ? `Trying again in ${seconds}s.` : 'Trying again.';
         setTimeout(tick, 250);
     };

@@ -1,7 +1,7 @@
 /* safety.js - what loading a file would do, and how that is known. */
 
 import {ask} from './api.js';
-import {div, el, failure, icon, loading, span} from './dom.js';
+import {div, el, failure, icon, loading, put, span} from './dom.js';
 import {files} from './live.js';
 import {go, state} from './state.js';
 import {verdictPill} from './topbar.js';
@@ -91,10 +91,10 @@ export const safety = {
             if (!box.firstChild) box.append(loading(promise, 'Checking what loading would do'));
             try {
                 const {checked} = await promise;
-                if (promise === last) box.replaceChildren(...drawn(files.get(state.file),
+                if (promise === last) put(box, ...drawn(files.get(state.file),
                     checked[0]).filter(Boolean));
             } catch (error) {
-                if (promise === last) box.replaceChildren(failure(error, () => {
+                if (promise === last) put(box, failure(error, () => {
                     last = null;
                     draw();
                 }));

@@ -1,10 +1,11 @@
 /* search.js - the field of the bar: modules, tensors and operations whose names match. */
 
 import {ask} from './api.js';
-import {div, el, icon, span} from './dom.js';
+import {div, el, icon, put, span} from './dom.js';
 import {find, hitsOf} from './find.js';
 import {bind} from './keys.js';
 import {files} from './live.js';
+import {max} from './math.js';
 import {places as placesOf} from './model.js';
 import {go, state} from './state.js';
 import {plural} from './text.js';
@@ -115,7 +116,7 @@ class Search {
     }
 
     open(parts) {
-        this.list.replaceChildren(...parts);
+        put(this.list, ...parts);
         this.list.className = 'menu float found';
         this.field.ariaExpanded = 'true';
     }
@@ -130,7 +131,7 @@ class Search {
         if (event.key === 'Escape') {
             this.close();
             if (!this.field.value) go({query: ''}, 'replace');
-        } else if (event.key === 'Enter' && n) this.items[Math.max(0, this.at)].click();
+        } else if (event.key === 'Enter' && n) this.items[max(0, this.at)].click();
         else if (by && n) {
             this.items[this.at]?.classList.remove('on');
             this.at = (this.at + by + n) % n;

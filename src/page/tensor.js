@@ -4,6 +4,7 @@
 import {ask} from './api.js';
 import {div, el, failure, put, seg, span, svgEl} from './dom.js';
 import {canvas, hatch, ramp} from './draw.js';
+import {abs, ceil, floor} from './math.js';
 import {go, state} from './state.js';
 import {commas, plural, short} from './text.js';
 
@@ -65,12 +66,12 @@ const sliceOf = (shape) => state.slice ||
     `[${shape.map((_, i) => i < shape.length - 2 ? '0' : ':').join(', ')}]`;
 
 function paintPicture(pen, width, height, {wide, high, mean, bad, min, max}) {
-    const most = Math.max(Math.abs(min ?? 0), Math.abs(max ?? 0)) || 1;
+    const most = Math.max(abs(min ?? 0), abs(max ?? 0)) || 1;
     const w = width / wide, h = height / high;
     mean.forEach((value, i) => {
         pen.fillStyle = bad[i] ? hatch(pen) : value === null ? 'transparent' :
             ramp('div', 0.5 + value / most / 2);
-        pen.fillRect(i % wide * w, Math.floor(i / wide) * h, Math.ceil(w), Math.ceil(h));
+        pen.fillRect(i % wide * w, floor(i / wide) * h, ceil(w), ceil(h));
     });
 }
 
@@ -121,8 +122,8 @@ class Values {
             paintPicture(pen, width, height, picture));
         map.onclick = (event) => {
             const at = map.getBoundingClientRect();
-            this.to(Math.floor((event.clientY - at.top) / at.height * rows),
-                Math.floor((event.clientX - at.left) / at.width * columns));
+            this.to(floor((event.clientY - at.top) / at.height * rows),
+                floor((event.clientX - at.left) / at.width * columns));
         };
         return div('dtmap', bars('', picture.column_mean_abs || []), span('dim3',
             'mean |value|'), map, bars('side', picture.row_mean_abs || [], undefined, true));

@@ -163,7 +163,7 @@ class Reach(Serving, browser.BrowserTest):
         self.browser.call("POST", "/url", {"url": urllib.parse.urljoin(proxy.address,
                                                                       "/notebook")})
         inside = "document.querySelector('iframe').contentDocument"
-        self.browser.wait(f"return {inside}?.querySelector('.trow') !== null")
+        self.browser.wait(f"return Boolean({inside}?.querySelector('.trow'))")
         self.assertEqual(self.browser.run(f"return {inside}.cookie"), "")
 
 
