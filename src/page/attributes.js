@@ -20,8 +20,8 @@ const folded = (head, fill) => {
 function row(one, path, asked, model) {
     const words = [span('atname', one.name), one.to === undefined ? span('mono', one.text) :
         link(one.text, () => go({at: model.full(one.to)})),
-    one.property && span('dim3', 'property, not read'), one.raised && span('bad', 'raised')];
-    return one.folds ? folded(words, async (inside) => {
+    one.property && span('dim3', 'not read'), one.raised && span('bad', 'raised')];
+    return one.folds && !one.property ? folded(words, async (inside) => {
         try {
             put(inside, rows(await ask('attributes', {...asked, open: path}), `${path}.`, asked,
                 model));

@@ -5,12 +5,13 @@ import contextlib
 import http.client
 import http.server
 import threading
+import time
 import unittest
 import urllib.parse
 
 import browser
-from serve_test import Serving
 from page_panels_test import Training
+from serve_test import Serving
 
 GONE = http.client.HTTPException  # the server or the browser ended meanwhile
 PREFIX = "/user/ada lovelace/proxy/8080"
@@ -44,8 +45,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         proxy = self.server
         prefix = urllib.parse.quote(PREFIX)
-        if self.path == "/notebook":
-            frame = f"<link rel=icon href='data:,'><iframe src='{prefix}/?token={proxy.server.token}#view=table'>"
+        if self.path.startswith("/notebook"):
+            far = f"http://localhost:{proxy.server_address[1]}" * self.path.endswith("far")
+            page = f"{far}{prefix}/?token={proxy.server.token}#view=table"
+            frame = f"<link rel=icon href='data:,'><iframe src='{page}'></iframe>"
             self.send_response(200)
             self.send_header("Content-Type", "text/html")
             self.send_header("Content-Length", str(len(frame)))
@@ -160,11 +163,27 @@ class Reach(Serving, browser.BrowserTest):
     def test_in_a_frame_nothing_needs_a_cookie(self):
         """Cookies of frames get lost: the proxy passes none on, the token is a header."""
         proxy = self.proxy(self.file())
-        self.browser.call("POST", "/url", {"url": urllib.parse.urljoin(proxy.address,
-                                                                      "/notebook")})
+        where = urllib.parse.urljoin(proxy.address, "/notebook")
+        self.browser.call("POST", "/url", {"url": where})
         inside = "document.querySelector('iframe').contentDocument"
         self.browser.wait(f"return Boolean({inside}?.querySelector('.trow'))")
         self.assertEqual(self.browser.run(f"return {inside}.cookie"), "")
+
+    def test_a_page_of_an_allowed_name_may_frame_it(self):
+        """As Colab does: frames of 127.0.0.1 are another origin than those of localhost."""
+        refused = self.proxy(self.file())
+        allowed = self.proxy(self.file(), "--allow-host", "127.0.0.1")
+        for proxy in refused, allowed:
+            where = urllib.parse.urljoin(proxy.address, "/notebook?far")
+            self.browser.requests()
+            self.browser.call("POST", "/url", {"url": where.replace("localhost", "127.0.0.1")})
+            if proxy is allowed:
+                end = time.monotonic() + browser.SECONDS
+                while "/api/shelf" not in proxy.asked:
+                    self.assertLess(time.monotonic(), end)
+                    self.assertEqual(self.browser.log(), [])
+            else:
+                self.assertIn("frame-ancestors", "".join(self.browser.log()))
 
 
 if __name__ == "__main__":
