@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/background.h"
@@ -20,6 +21,8 @@
 #define DECLARED_BYTES (256 * MIB) /* of series and names */
 #define ALARMS_MOST    10000u
 #define BUSY_MS        5000
+#define LEAVE_MS       1000
+#define LEAVE_PAUSE_MS 5
 
 /* ---- a writer without its file ---- */
 
@@ -391,17 +394,30 @@ const char *history_writer_path(const struct history_writer *writer)
 
 /* ---- the end ---- */
 
+/* SQLite does not wait for readers when it leaves WAL mode: it refuses, and is asked
+ * again. */
+static void leave_wal(struct history_writer *writer)
+{
+    const struct timespec pause = {.tv_nsec = LEAVE_PAUSE_MS * 1000000};
+    int tries = LEAVE_MS / LEAVE_PAUSE_MS;
+
+    while (sqlite3_exec(writer->db, "PRAGMA journal_mode=DELETE", NULL, NULL, NULL) ==
+               SQLITE_BUSY &&
+           --tries > 0)
+        nanosleep(&pause, NULL);
+}
+
 /* Makes one file of it. With readers about, the content of the -wal is moved as far as
- * they allow, and the last of them removes it. */
+ * they allow; if they stay, an empty -wal stays too. */
 static void finish_file(struct history_writer *writer)
 {
     if (!writer->wal)
         return;
-    sqlite3_busy_timeout(writer->db, BUSY_MS / 5);
+    sqlite3_busy_timeout(writer->db, LEAVE_MS);
     sqlite3_exec(writer->db, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL);
     for (int i = 0; i < HISTORY_TABLES; i++)
         sqlite3_reset(writer->insert[i]);
-    sqlite3_exec(writer->db, "PRAGMA journal_mode=DELETE", NULL, NULL, NULL);
+    leave_wal(writer);
 }
 
 int history_writer_close(struct history_writer *writer, struct err *err)

@@ -89,6 +89,7 @@ static const struct form guesses[] = {
     {"embedding ", "num dim", ""},
     {"lstm gru rnn ", "in>hidden", "layers=1"},
     {"attention ", "dim", ""},
+    {"lora ", "in>out", "rank=0"},
 };
 
 /* Is the name in the list? Each name in the list is followed by a blank. */
