@@ -20,7 +20,8 @@ function question(id, since) {
 }
 
 class Curves {
-    constructor(stage) {
+    constructor(stage, more) {
+        this.more = more;
         this.runs = [];
         this.charts = new Map();
         this.at = null; // place of the readout on the axis
@@ -43,7 +44,7 @@ class Curves {
     }
 
     async load() {
-        const ids = [...new Set([state.file, ...state.runs])].filter((id) =>
+        const ids = [...new Set([state.file, ...this.more, ...state.runs])].filter((id) =>
             files.get(id)?.has.includes('history')).slice(0, 5);
         const promise = Promise.all(ids.map((id) => question(id)));
         this.ids = ids;
@@ -263,8 +264,9 @@ class Curves {
 export const curves = {
     id: 'curves', title: 'Curves', icon: 'curves', wide: true,
     fits: (file) => file.has.includes('history'),
-    mount(stage) {
-        const made = new Curves(stage), mine = ['log', 'logs', 'smooth', 'x', 'chart'];
+    /** more: runs besides those of the address. */
+    mount(stage, more = []) {
+        const made = new Curves(stage, more), mine = ['log', 'logs', 'smooth', 'x', 'chart'];
         return {
             state(changed) {
                 if (changed.has('runs')) made.load();
