@@ -27,7 +27,7 @@ TEST(a_file_that_is_no_model_is_named)
     CHECK_NAMED("7z\xbc\xaf\x27\x1c....", "a 7z archive, not a model: unpack it");
     CHECK_NAMED("\x1f\x8b\x08\x00....", "a gzip file");
     CHECK_NAMED("\x28\xb5\x2f\xfd....", "a zstd file");
-    CHECK_NAMED("BZh91AY&SY", "a bzip2 file");
+    CHECK_NAMED("BZh91AY&SY", "a bzip2 file, not a model: unpack it (`bunzip2`)");
     CHECK_NAMED("\x04\x22\x4d\x18\x64\x40", "an LZ4 file");
     CHECK_NAMED("\x5d\0\0\x80\0\xff\xff", "an LZMA file");
     CHECK_NAMED("\xfd"
