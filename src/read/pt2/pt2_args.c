@@ -4,7 +4,7 @@
 #include "base/buf.h"
 
 /* One argument of an operation while it is taken apart. */
-struct taking {
+struct pt2_taking {
     struct pt2_making *m;
     struct pt2_scope *scope;
     uint32_t arg;  /* string id */
@@ -12,12 +12,12 @@ struct taking {
     uint32_t next; /* the next position; lists in the list are flattened */
 };
 
-static struct values *values_of(const struct taking *t)
+static struct values *values_of(const struct pt2_taking *t)
 {
     return build_values(t->m->build);
 }
 
-static void add_input(struct taking *t, struct str name)
+static void add_input(struct pt2_taking *t, struct str name)
 {
     struct pt2_making *m = t->m;
     uint32_t value = pt2_named(m, t->scope, name);
@@ -46,7 +46,7 @@ struct str pt2_value_name(const struct json_doc *doc, struct str kind, uint32_t 
 
 /* ---- constants ---- */
 
-static uint32_t integer_of(struct taking *t, uint32_t at)
+static uint32_t integer_of(struct pt2_taking *t, uint32_t at)
 {
     struct str text = json_doc_text(t->m->doc, at);
     int64_t number;
@@ -56,7 +56,7 @@ static uint32_t integer_of(struct taking *t, uint32_t at)
     return value_make(values_of(t), VALUE_BIGINT, str_head(text, 1000), NULL, 0);
 }
 
-static uint32_t real_of(struct taking *t, uint32_t at)
+static uint32_t real_of(struct pt2_taking *t, uint32_t at)
 {
     double real = 0;
 
@@ -64,12 +64,12 @@ static uint32_t real_of(struct taking *t, uint32_t at)
     return value_real(values_of(t), real);
 }
 
-static uint32_t global_of(struct taking *t, struct str name)
+static uint32_t global_of(struct pt2_taking *t, struct str name)
 {
     return value_make(values_of(t), VALUE_GLOBAL, name, NULL, 0);
 }
 
-static uint32_t device_of(struct taking *t, uint32_t at)
+static uint32_t device_of(struct pt2_taking *t, uint32_t at)
 {
     struct buf text = BUF_INIT;
     uint32_t value;
@@ -80,7 +80,7 @@ static uint32_t device_of(struct taking *t, uint32_t at)
     return value;
 }
 
-static uint32_t complex_of(struct taking *t, uint32_t at)
+static uint32_t complex_of(struct pt2_taking *t, uint32_t at)
 {
     uint32_t parts[2] = {real_of(t, json_doc_get(t->m->doc, at, "real")),
                          real_of(t, json_doc_get(t->m->doc, at, "imag"))};
@@ -89,13 +89,13 @@ static uint32_t complex_of(struct taking *t, uint32_t at)
 }
 
 /* What the file says in a way that is not known here. */
-static uint32_t unknown_of(struct taking *t, struct str kind)
+static uint32_t unknown_of(struct pt2_taking *t, struct str kind)
 {
     return value_make(values_of(t), VALUE_CUT, str_head(kind, 100), NULL, 0);
 }
 
 /* A JSON value without a type of its own, in a list. */
-static uint32_t plain_of(struct taking *t, uint32_t at)
+static uint32_t plain_of(struct pt2_taking *t, uint32_t at)
 {
     const struct json_doc *doc = t->m->doc;
 
@@ -119,10 +119,10 @@ static uint32_t plain_of(struct taking *t, uint32_t at)
 
 /* ---- lists ---- */
 
-static uint32_t constant_of(struct taking *t, struct str kind, uint32_t at);
+static uint32_t constant_of(struct pt2_taking *t, struct str kind, uint32_t at);
 
 /* An item of a list: a value of the graph (a GLOBAL with its name), or a constant. */
-static uint32_t item_of(struct taking *t, struct str list, uint32_t at)
+static uint32_t item_of(struct pt2_taking *t, struct str list, uint32_t at)
 {
     const struct json_doc *doc = t->m->doc;
     struct str kind, name;
@@ -151,7 +151,7 @@ static bool is_tensor_list(struct str kind)
 }
 
 /* A list in an argument. Lists in it are flattened for the inputs. */
-static uint32_t list_of(struct taking *t, struct str kind, uint32_t list)
+static uint32_t list_of(struct pt2_taking *t, struct str kind, uint32_t list)
 {
     const struct json_doc *doc = t->m->doc;
     struct str inner = str_is(kind, "as_nested_tensors") ? STR("as_tensors")
@@ -179,7 +179,7 @@ static uint32_t list_of(struct taking *t, struct str kind, uint32_t list)
 }
 
 /* {"name": Argument}: each under its own name. */
-static uint32_t dict_of(struct taking *t, uint32_t at)
+static uint32_t dict_of(struct pt2_taking *t, uint32_t at)
 {
     const struct json_doc *doc = t->m->doc;
     uint32_t *items = NULL, n = 0, room = 0;
@@ -204,7 +204,7 @@ static uint32_t dict_of(struct taking *t, uint32_t at)
 
 /* ---- one argument ---- */
 
-static uint32_t constant_of(struct taking *t, struct str kind, uint32_t at)
+static uint32_t constant_of(struct pt2_taking *t, struct str kind, uint32_t at)
 {
     const struct json_doc *doc = t->m->doc;
     struct str word = STR(""), inner;
@@ -245,7 +245,7 @@ static uint32_t constant_of(struct taking *t, struct str kind, uint32_t at)
 bool pt2_argument(struct pt2_making *m, struct pt2_scope *scope, struct str name,
                   uint32_t argument, uint32_t *ret_plain)
 {
-    struct taking t = {.m = m, .scope = scope};
+    struct pt2_taking t = {.m = m, .scope = scope};
     struct str kind, made;
     uint32_t value = pt2_union(m->doc, argument, &kind), before = m->n_ios;
 

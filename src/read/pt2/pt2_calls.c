@@ -71,14 +71,14 @@ uint32_t pt2_enter(struct pt2_making *m, uint32_t node)
 
 /* ---- what crosses the border of a call ---- */
 
-struct crossing {
+struct pt2_crossing {
     uint32_t call, value;
     bool out;
 };
 
 struct crossings {
     struct pt2_making *m;
-    struct crossing *at; /* in the order of their use */
+    struct pt2_crossing *at; /* in the order of their use */
     uint32_t n, room;
     struct map seen;
 };
@@ -101,7 +101,7 @@ static void add_crossing(struct crossings *c, uint32_t call, uint32_t value, boo
         m->stop = true;
         return;
     }
-    c->at[c->n++] = (struct crossing){.call = call, .value = value, .out = out};
+    c->at[c->n++] = (struct pt2_crossing){.call = call, .value = value, .out = out};
 }
 
 /* A value is used in a call: it goes into all calls around that which it was not made
@@ -151,7 +151,7 @@ static uint32_t take_crossings(struct pt2_making *m, const struct crossings *c,
     char text[16];
 
     for (uint32_t i = from; i < to && n < CROSSINGS_MOST; i++) {
-        const struct crossing *at = &c->at[order[i]];
+        const struct pt2_crossing *at = &c->at[order[i]];
         struct program_io io = {.value = at->value, .item = PROGRAM_NONE};
 
         if (at->out != out)
