@@ -2,6 +2,7 @@
 
 #include "base/base.h"
 #include "base/folder.h"
+#include "read/dcp/dcp_in.h"
 #include "read/file/file_source_in.h"
 #include "read/file/inflate_in.h"
 #include "read/file/input_in.h"
@@ -19,7 +20,8 @@ extern const struct reader not_a_model_reader;
 static const struct reader *const readers[] = {
     &safetensors_reader, &torch_zip_reader,   &torchscript_reader, &torch_legacy_reader,
     &torch_tar_reader,   &bare_pickle_reader, &shards_reader,      &npy_reader,
-    &npz_reader,         &pt2_reader,         &packed_reader,      &not_a_model_reader,
+    &npz_reader,         &pt2_reader,         &dcp_reader,         &packed_reader,
+    &not_a_model_reader,
 };
 
 const char *read_format_name(size_t i)
