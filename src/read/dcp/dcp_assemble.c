@@ -38,7 +38,7 @@ struct dcp_computed {
 /* ---- reading ---- */
 
 /* Bytes of the storage of one box that were read ahead. */
-struct ahead {
+struct dcp_ahead {
     uint64_t at, n; /* elements */
     uint8_t bytes[AHEAD_BYTES];
 };
@@ -92,8 +92,8 @@ static uint64_t element_at(const struct dcp_computed *self, const struct dcp_par
 
 /* Copy n elements of the storage from `at` on, which follow each other. */
 static int copy_run(const struct dcp_computed *self, const struct dcp_part *part,
-                    struct source *source, struct ahead *ahead, uint64_t at, uint64_t n,
-                    uint8_t *to, struct err *err)
+                    struct source *source, struct dcp_ahead *ahead, uint64_t at,
+                    uint64_t n, uint8_t *to, struct err *err)
 {
     uint64_t room = (part->dense ? AHEAD_BYTES : STRAY_BYTES) / self->size;
 
@@ -115,7 +115,7 @@ static int copy_run(const struct dcp_computed *self, const struct dcp_part *part
 
 /* Copy the elements [begin, end) of the whole that are in this box. */
 static int copy_part(const struct dcp_computed *self, const struct dcp_part *part,
-                     struct source *source, struct ahead *ahead, uint64_t begin,
+                     struct source *source, struct dcp_ahead *ahead, uint64_t begin,
                      uint64_t end, uint8_t *to, struct err *err)
 {
     for (uint64_t row = find_row(self, part, begin); row < part->rows; row++) {
@@ -144,7 +144,7 @@ static int make_bytes(const struct computed *computed, struct source *source,
     const struct dcp_computed *self = (const struct dcp_computed *)computed;
     uint64_t begin = at / self->size, end = (at + n) / self->size;
     uint32_t low = 0, high = self->n;
-    struct ahead ahead;
+    struct dcp_ahead ahead;
 
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;

@@ -195,7 +195,8 @@ void pt2_output_names(struct pt2_making *m, uint32_t outputs, struct pt2_names *
 /* Code of torch, or without a file: the user's own line says more. */
 static bool is_library(struct str file)
 {
-    return str_starts(file, STR("<")) || str_find(file, STR("/torch/")) >= 0;
+    return str_starts(file, STR("<")) || str_starts(file, STR("torch/")) ||
+           str_find(file, STR("/torch/")) >= 0;
 }
 
 /* The file and line of 'File "X", line N, in f'. */
