@@ -8,6 +8,8 @@
  *   file/            where bytes come from; tour in file/input_in.h
  *   pickle/          the pickle machine; tour in pickle/pickle_in.h
  *   torch/           PyTorch's formats; tour in torch/torch_in.h
+ *   pt2/             programs of torch.export; tour in pt2/pt2_in.h
+ *   dcp/             distributed checkpoints; tour in dcp/dcp_in.h
  *
  * To add a format: write read/NAME.c ending in a `const struct reader`, list it in
  * readers.c and meson.build, add sample files and a fuzz target. */
