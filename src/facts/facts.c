@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/base.h"
 #include "facts/memory_text.h"
 #include "facts/ops_text.h"
 #include "facts/performance.h"
@@ -46,6 +47,21 @@ static bool is_minor(const struct model *model, const struct model_fact *fact)
     return str_is(key, "root") || str_is(key, "version");
 }
 
+/* Is it a sentence of its own, rather than a word about the container? */
+static bool is_own_line(const struct model *model, const struct model_fact *fact)
+{
+    static const char *const keys[] = {"inputs", "outputs", "sizes", "changes",
+                                       "layout"};
+    struct str key = model_string(model, fact->key);
+
+    if (value_at(&model->values, fact->value)->kind != VALUE_STR)
+        return false;
+    for (size_t i = 0; i < COUNT_OF(keys); i++)
+        if (str_is(key, keys[i]))
+            return true;
+    return false;
+}
+
 /* "326 entries", "protocol 2". */
 static void add_fact(struct file_facts *facts, const struct model_fact *fact)
 {
@@ -83,7 +99,8 @@ void facts_format(struct file_facts *facts)
             order = value_text(&model->values, model->facts[i].value);
             continue;
         }
-        if (facts->brief && is_minor(model, &model->facts[i]))
+        if (is_own_line(model, &model->facts[i]) ||
+            (facts->brief && is_minor(model, &model->facts[i])))
             continue;
         buf_text(&facts->to->text, n++ == 0 ? " (" : ", ");
         add_fact(facts, &model->facts[i]);
@@ -97,6 +114,20 @@ void facts_format(struct file_facts *facts)
     if (model->n_files > 1)
         buf_printf(&facts->to->text, " in %" PRIu32 " files", model->n_files);
     fact_end(facts->to, "format", COLOUR_NONE);
+}
+
+/* What goes in and comes out, as the file says it: "x: float32 s77×3×8×8". */
+static void facts_own_lines(struct file_facts *facts)
+{
+    const struct model *model = facts->show->model;
+
+    for (uint32_t i = 0; i < model->n_facts && !facts->brief; i++) {
+        if (!is_own_line(model, &model->facts[i]))
+            continue;
+        escape_terminal(&facts->to->text,
+                        value_text(&model->values, model->facts[i].value));
+        fact_end(facts->to, model_string(model, model->facts[i].key).at, COLOUR_NONE);
+    }
 }
 
 /* ", float32 and int64": append name `i` of a list of `all`. */
@@ -241,6 +272,7 @@ int facts_run(struct file_facts *facts, struct err *err)
 int facts_file(struct file_facts *facts, struct err *err)
 {
     facts_format(facts);
+    facts_own_lines(facts);
     facts_holds(facts);
     facts_gguf(facts);
     facts_params(facts);

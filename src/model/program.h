@@ -1,7 +1,8 @@
 /* program.h - what a model file says that it computes: the operations of one method
  * (usually forward), the module calls around them and the values between them. The same
  * for TorchScript, ONNX and torch.export; a picture and a list of operations are its
- * users. Nothing was run: there are no times, and shapes only where the file has them.
+ * users. Nothing was run: there are no times, and shapes only where the file has them
+ * (build_dims()).
  *
  * Everything is in the order of the code. A call of a module is a *call*; functions that
  * are not methods of a module are inlined: their operations belong to the module that
@@ -44,7 +45,8 @@ struct program_value {
     uint16_t output; /* of RESULT: which one; or which item, if the code takes a
                           result that is a list apart */
     uint32_t name;   /* string id, as in the code: "x0"; 0: it has none there */
-    uint32_t shape;  /* index in model->dims; PROGRAM_NONE: unknown */
+    uint32_t shape;  /* index in model->dims; PROGRAM_NONE: unknown. A size of -1 is
+                        not fixed: a batch of any size */
     uint32_t
         producer;    /* of RESULT: index in `ops`; of OPAQUE: of the code in `regions`,
                           or PROGRAM_NONE */
@@ -68,7 +70,9 @@ struct program_io {
 /* One operation. Its inputs are ios[io .. io + n_in), its results are the n_out after
  * them. */
 struct program_op {
-    uint32_t name;       /* string id: "aten::conv2d", "quantized::conv2d" */
+    uint32_t name;     /* string id: "aten::conv2d", "quantized::conv2d" */
+    uint32_t overload; /* string id: "Tensor" of aten::add.Tensor; 0: the file does not
+                            say, or it is the default one */
     uint32_t attributes; /* value id of a DICT: the arguments that are constants, under
                             their names ("stride") or positions ("3"); in a list, what is
                             not constant is a GLOBAL with the name of the value; or None */
@@ -124,6 +128,7 @@ struct program_region {
 
 struct program {
     uint32_t method; /* string id: "forward"; 0: a limit was reached before it began */
+    bool shapes;     /* the file has shapes of values */
     bool cut;        /* a limit was reached: the rest of the program is missing */
     struct program_op *ops;
     uint32_t n_ops, ops_room;

@@ -206,9 +206,6 @@ static bool has(const struct zip *zip, const char *name)
 /* The model format of an archive by the names in it, or NULL. */
 static const char *archive_format(const struct zip *zip)
 {
-    if (zip_find(zip, "archive_format") >= 0 ||
-        has(zip, "serialized_exported_program.json"))
-        return "torch.export (.pt2)";
     if (zip_find(zip, ".data/extern_modules") >= 0)
         return "torch.package";
     if (zip_find(zip, "constants.pkl") >= 0)

@@ -108,13 +108,11 @@ TEST(an_archive_is_named_by_its_entries)
 {
     static const char *const word[] = {"[Content_Types].xml", "word/document.xml"};
     static const char *const app[] = {"classes.dex", "AndroidManifest.xml"};
-    static const char *const exported[] = {"m/archive_format", "m/models/model.json"};
     static const char *const package[] = {"m/.data/extern_modules", "m/model.pkl"};
     static const char *const other[] = {"weights/a.pt", "weights/b.pt"};
 
     check_archive(word, COUNT_OF(word), "a Word document");
     check_archive(app, COUNT_OF(app), "an Android app");
-    check_archive(exported, COUNT_OF(exported), "torch.export");
     check_archive(package, COUNT_OF(package), "torch.package");
     check_archive(other, COUNT_OF(other), "a zip archive of 2 files");
     check_archive(other, 0, "an empty zip archive");

@@ -284,19 +284,6 @@ TEST(a_shard_that_cannot_be_read_does_not_hide_the_others)
     drop(&place);
 }
 
-TEST(a_distributed_checkpoint_is_named)
-{
-    struct place place;
-    struct err err = {0};
-
-    make_folder(&place);
-    write_text(&place, ".metadata", "x");
-    CHECK(!read_model(place.folder, NULL, &err) && err.code == ERR_UNSUPPORTED);
-    CHECK(strstr(err.text, "DCP"));
-    unlink(inside(&place, ".metadata"));
-    drop(&place);
-}
-
 TEST(an_index_cut_anywhere_is_survived)
 {
     struct place place;

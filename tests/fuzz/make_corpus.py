@@ -46,6 +46,17 @@ def script_seed(parts):
     return SEPARATOR.join([*pieces, parts.get("data/0", b"")])
 
 
+def exported_seed(parts):
+    config = parts.get("data/weights/model_weights_config.json", b"{}")
+    return SEPARATOR.join([parts["models/model.json"], config])
+
+
+def checkpoint_seed(folder):
+    return SEPARATOR.join(
+        [(folder / ".metadata").read_bytes(), (folder / "__0_0.distcp").read_bytes()]
+    )
+
+
 def recordings():
     """Recordings that unit tests of src/run write, with small pages to stay short."""
     yield from recording(
@@ -154,6 +165,8 @@ def seeds():
     folder, manifest = scope.samples()
     files = [folder / name for name in manifest["files"]]
     for path in files:
+        if (path / "__0_0.distcp").exists():
+            yield "dcp", checkpoint_seed(path)
         if path.is_dir():
             continue
         data = path.read_bytes()
@@ -173,6 +186,8 @@ def seeds():
             yield "zip", data
         if "data.pkl" in parts:
             yield "pickle", parts["data.pkl"][2:]
+        if "models/model.json" in parts:
+            yield "pt2", exported_seed(parts)
         if "constants.pkl" in parts:
             yield "torchscript", script_seed(parts)
     for data in gguf_files.seeds():
