@@ -74,6 +74,8 @@ test    venv            mypy                                      mypy
 test    venv            tensorboard                               tensorboard
 test    venv            lightning                                 lightning
 test    venv            accelerate                                accelerate
+test    venv            h5py                                      h5py
+test    venv            keras                                     keras
 test    venv            wandb                                     wandb<0.26
 test    venv            axe_playwright_python                     axe-playwright-python
 '

@@ -2,7 +2,7 @@
    ones, several runs. */
 
 import {copyable, exportable} from './actions.js';
-import {ask, isStatic, save} from './api.js';
+import {ask, save} from './api.js';
 import {Chart, order, sample, titleOf} from './curves_chart.js';
 import {button, copyText, el, emptyState, failure, icon, loading, menu} from './dom.js';
 import {stepAxis} from './draw.js';
@@ -16,7 +16,7 @@ const LETTERS = 'ABCDE', COLUMNS = 1000;
 const WIDTHS = [0, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 1e4, 2e4, 5e4, 1e5];
 
 function question(id, since) {
-    return ask('training', isStatic ? {file: id} : {file: id, columns: COLUMNS, since});
+    return ask('training', {file: id, columns: COLUMNS, since});
 }
 
 class Curves {

@@ -16,6 +16,29 @@ export function token(name) {
     return value;
 }
 
+export const SANS = 'Arial,"Liberation Sans",Arimo,Helvetica,sans-serif';
+const FONTS = {small: `11px ${SANS}`, strong: `bold 11px ${SANS}`, bold: `bold 12px ${SANS}`};
+const widths = new Map(), meter = document.createElement('canvas').getContext('2d');
+
+/** Width of a text in a font: small, strong or bold; measured once. */
+export function textWidth(text, font = 'small') {
+    const key = font + text;
+    if (!widths.has(key)) {
+        if (widths.size > 20000) widths.clear();
+        meter.font = FONTS[font];
+        widths.set(key, meter.measureText(text).width);
+    }
+    return widths.get(key);
+}
+
+/** Writes it; x is its left, middle or right as `align` says. */
+export function write(pen, font, colour, text, x, y, align = 'left') {
+    pen.font = FONTS[font];
+    pen.textAlign = align;
+    pen.fillStyle = token(colour);
+    pen.fillText(text, x, y);
+}
+
 const rgb = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
 
 /** The stops of a ramp as [r, g, b]: heat, density or div. */
@@ -88,6 +111,7 @@ export function canvas(label, paint) {
         waiting = 0;
         redraw(element, paint);
     };
+    element.paintNow = now;
     element.redraw = () => { waiting = waiting || requestAnimationFrame(now); };
     new ResizeObserver(now).observe(element);
     canvases.add(element);
@@ -114,6 +138,17 @@ function themeChanged() {
 }
 
 system.addEventListener('change', themeChanged);
+
+/* On paper everything is light, canvases too. */
+let onScreen;
+function print(begins) {
+    const {dataset} = document.documentElement;
+    if (begins) onScreen = dataset.theme;
+    setTheme(begins ? 'light' : onScreen);
+    canvases.forEach((one) => one.paintNow());
+}
+addEventListener('beforeprint', () => print(true));
+addEventListener('afterprint', () => print(false));
 
 export const isDark = () => (document.documentElement.dataset.theme ||
     (system.matches ? 'dark' : 'light')) === 'dark';

@@ -78,6 +78,9 @@ export const commas = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ',');
 /** 1 tensor, 1,234 tensors */
 export const plural = (n, one, many = `${one}s`) => `${commas(n)} ${n === 1 ? one : many}`;
 
+/** Steps have no commas: 12480 steps */
+export const stepCount = (n) => `${n} step${n === 1 ? '' : 's'}`;
+
 /** 1023B 1.0KB 97.7MB */
 export function bytes(n) {
     if (n === null || n === undefined) return NONE;

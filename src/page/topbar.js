@@ -1,7 +1,7 @@
 /* topbar.js - logo, file menu, pill, search, views, alarms, copy, export, theme, help. */
 
 import {copyItems, copyable, exportItems, exportable} from './actions.js';
-import {download, isStatic} from './api.js';
+import {contents, download, isStatic} from './api.js';
 import {button, closeMenu, copyText, div, el, icon, menu, popover, put, said, span, svgEl} from
     './dom.js';
 import {isDark, setTheme} from './draw.js';
@@ -28,6 +28,7 @@ export function verdictPill(verdict) {
 /** The state of a file in a few words: live, ended, not connected, or its verdict. */
 export function filePill(file) {
     const step = file.step ?? null, at = step === null ? '' : `, step ${step}`;
+    if (file.saved) return pill('', `\u25a0 saved${at}`);
     if (connection.status === 'lost') return pill('warn', `\u25cb not connected${at}`);
     if (file.live) return pill('good', `\u25cf live${at || ', no step yet'}`);
     if (file.died) return pill('warn', `\u25a0 process died${at}`);
@@ -172,8 +173,13 @@ export function topbar(views) {
         put(fileButton, file ? named(file.name) : files.size > 1 ? plural(files.size, 'file') :
             'No file', icon('down'));
         const now = file && filePill(file), n = file && file.alarms || 0;
-        put(status, now?.classList.contains('strong') ? el('button', {class: 'bare', title:
-            'What loading would do', onclick: () => go({view: 'safety'})}, now) : now);
+        const isVerdict = now?.classList.contains('strong') &&
+            views.some((one) => one.id === 'safety');
+        put(status, file?.saved ? menu(el('button', {class: 'bare',
+            title: 'What is in this page'}, now), () => [{head: 'This page is a file. It has'},
+            ...contents().map((head) => ({head: `\u00b7 ${head}`}))]) : isVerdict ?
+            el('button', {class: 'bare', title: 'What loading would do',
+                onclick: () => go({view: 'safety'})}, now) : now);
         put(tabs, shown.filter((one) => !one.hidden).map((one) => button({
             text: one.title, icon: one.icon, class: one.id === state.view ? 'on' : 'ghost',
             onclick: () => go({view: one.id}),

@@ -123,8 +123,28 @@ def recording(test, *changes, program="test_run"):
         database.close()
 
 
+def flatbuffers():
+    """Real files, if they are at hand: no library on PyPI writes them without torch."""
+    for name in ("*/*.tflite", "*/*.pte"):
+        for path in sorted(scope.MODELS.glob(name)):
+            yield path.read_bytes()
+
+
+def hdf5_files():
+    """Files that h5py writes, if the tests' Python has it."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [scope.VENV, ROOT / "tests/samples/hdf5_files.py", folder]
+        if subprocess.run(command, capture_output=True).returncode == 0:
+            for path in sorted(Path(folder).iterdir()):
+                yield path.read_bytes()
+
+
 def seeds():
     """(target, bytes) of every seed."""
+    for data in hdf5_files():
+        yield "hdf5", data
+    for data in flatbuffers():
+        yield "flatbuffer", data
     for data in recordings():
         yield "scope", data
     for data in histories():
@@ -168,7 +188,7 @@ def seeds():
 def main():
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build/fuzz/corpus"
     for target, data in seeds():
-        if len(data) <= LARGEST:
+        if len(data) <= LARGEST or target == "flatbuffer" and len(data) < 64_000:
             name = hashlib.sha1(data).hexdigest()
             place = folder / target
             place.mkdir(parents=True, exist_ok=True)
