@@ -41,6 +41,7 @@ int facts_file(struct file_facts *facts, struct err *err);
 void facts_format(struct file_facts *facts);
 void facts_holds(struct file_facts *facts);
 void facts_gguf(struct file_facts *facts); /* architecture, quantisation, tokenizer */
+void facts_beside(struct file_facts *facts); /* the same of files beside the model */
 void facts_params(struct file_facts *facts);
 void facts_memory(struct file_facts *facts);
 void facts_trained(struct file_facts *facts);
