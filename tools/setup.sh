@@ -65,6 +65,7 @@ test    file            /usr/lib/*/openblas-pthread/libblas.so.3  libopenblas0-p
 test    venv_torch      2.13                                      torch==2.13.0+cpu
 test    venv            numpy                                     numpy
 test    venv            safetensors                               safetensors
+test    venv            gguf                                      gguf
 test    venv            transformers                              transformers
 test    venv            nbclient                                  nbclient
 test    venv            ipykernel                                 ipykernel

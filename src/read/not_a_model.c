@@ -38,7 +38,6 @@ struct magic {
 };
 
 static const struct magic magics[] = {
-    {0, 4, "GGUF", MAGIC_FORMAT, "GGUF", NULL},
     {0, 4, "lmgg", MAGIC_OLD_MODEL, "an old GGML file",
      "convert it to GGUF with llama.cpp"},
     {0, 4, "fmgg", MAGIC_OLD_MODEL, "an old GGMF file",
@@ -454,7 +453,8 @@ static const char *kind_of_input(const struct input *input)
         return magic_words[magic->kind];
     if (zip_looks_like(input->head))
         return "archive";
-    if (looks_like_onnx(input) || foreign_format(input))
+    if (looks_like_onnx(input) || foreign_format(input) ||
+        str_starts(input->head, STR("GGUF"))) /* a damaged one */
         return "model";
     return is_text(input->head) ? "text" : "other";
 }

@@ -7,6 +7,7 @@
  *   not_a_model.c    says what any other file is; foreign_in.h: of other frameworks
  *   verify.c         checks the zip entries that read_model() does not read
  *   file/            where bytes come from; tour in file/input_in.h
+ *   gguf/            llama.cpp's GGUF; tour in gguf/gguf_in.h
  *   pickle/          the pickle machine; tour in pickle/pickle_in.h
  *   remote/          files of web servers; tour in remote/remote_in.h
  *   torch/           PyTorch's formats; tour in torch/torch_in.h

@@ -5,6 +5,7 @@
 #include "read/file/file_source_in.h"
 #include "read/file/inflate_in.h"
 #include "read/file/input_in.h"
+#include "read/gguf/gguf_in.h"
 #include "read/remote/remote_in.h"
 #include "read/torch/torch_in.h"
 
@@ -20,8 +21,9 @@ extern const struct reader not_a_model_reader;
 static const struct reader *const readers[] = {
     &safetensors_reader, &torch_zip_reader,   &torchscript_reader, &torch_legacy_reader,
     &torch_tar_reader,   &bare_pickle_reader, &shards_reader,      &npy_reader,
-    &npz_reader,         &packed_reader,      &bundle_reader,      &keras_reader,
-    &h5_reader,          &tflite_reader,      &executorch_reader,  &not_a_model_reader,
+    &npz_reader,         &gguf_reader,        &packed_reader,      &bundle_reader,
+    &keras_reader,       &h5_reader,          &tflite_reader,      &executorch_reader,
+    &not_a_model_reader,
 };
 
 const char *read_format_name(size_t i)

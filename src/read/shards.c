@@ -14,6 +14,9 @@ static int knows(const struct input *input)
 
     if (input->folder)
         return SURE_TRACE;
+    if (input->on_disk && str_starts(input->head, STR("GGUF")) &&
+        shards_is_part(input->name))
+        return SURE_MAGIC + 1;
     if ((!input->on_disk && !input->url) || text.len == 0 || text.at[0] != '{')
         return 0;
     if (str_find(text, STR("\"weight_map\"")) >= 0)
@@ -22,6 +25,30 @@ static int knows(const struct input *input)
 }
 
 /* ---- reading the shards ---- */
+
+/* A shard could not be read, because of `why`. -1: stop. */
+static int note_broken(struct shards *self, struct shard *shard, const struct err *why,
+                       struct err *err)
+{
+    shard->broken = true;
+    if (self->why.code == ERR_NONE)
+        self->why = *why;
+    if (why->code == ERR_CANCELLED || why->code == ERR_LIMIT)
+        return err_copy(err, why);
+    build_finding(self->build, FINDING_DAMAGED, SEVERITY_ALARM, self->input->node, "%s",
+                  why->text);
+    return 0;
+}
+
+/* The shard that was opened, and found the others: it is the model's first file. */
+static int read_opened(struct shards *self, struct shard *shard, struct err *err)
+{
+    struct err why = {0};
+
+    shard->read = input_read_shard(self->input, self->input->blob, shard->name.at,
+                                   self->build, &why) == 0;
+    return shard->read ? 0 : note_broken(self, shard, &why, err);
+}
 
 /* The shard `name`, in the folder open as `dir_fd` or beside the index on its server. */
 static struct blob *open_shard(struct shards *self, const char *name, int dir_fd,
@@ -51,6 +78,8 @@ static int read_shard(struct shards *self, struct shard *shard, int dir_fd,
 
     if (shard->refused)
         return 0;
+    if (self->input->blob && str_eq(shard->name, self->input->name))
+        return read_opened(self, shard, err);
     name = arena_str(&build->scratch, shard->name).at;
     shown = name ? arena_printf(&build->scratch, "%s/%s", folder, name) : NULL;
     if (!shown)
@@ -69,16 +98,7 @@ static int read_shard(struct shards *self, struct shard *shard, int dir_fd,
         build->model->files[shard->file].address = build_string(build, str_of(url));
         remote_settle(blob);
     }
-    if (shard->read)
-        return 0;
-    shard->broken = true;
-    if (self->why.code == ERR_NONE)
-        self->why = why;
-    if (why.code == ERR_CANCELLED || why.code == ERR_LIMIT)
-        return err_copy(err, &why);
-    build_finding(build, FINDING_DAMAGED, SEVERITY_ALARM, self->input->node, "%s",
-                  why.text);
-    return 0;
+    return shard->read ? 0 : note_broken(self, shard, &why, err);
 }
 
 /* A name in an index must not lead out of the folder. */
@@ -123,11 +143,15 @@ static struct shard **sorted(struct shards *self)
 static void say_facts(struct shards *self)
 {
     struct build *build = self->build;
-    bool safetensors = false;
+    bool safetensors = false, gguf = false;
 
-    for (uint32_t i = 0; i < self->n; i++)
+    for (uint32_t i = 0; i < self->n; i++) {
         safetensors |= str_ends(self->shards[i].name, STR(".safetensors"));
-    build->model->format = safetensors ? "safetensors shards" : "torch shards";
+        gguf |= str_ends(self->shards[i].name, STR(".gguf"));
+    }
+    build->model->format = safetensors ? "safetensors shards"
+                           : gguf      ? "GGUF shards"
+                                       : "torch shards";
     build_fact(build, "shards", value_int(build_values(build), self->n));
 }
 
@@ -210,6 +234,27 @@ static int read_index_file(struct shards *self, struct err *err)
     return status;
 }
 
+/* Read all files of the set that the opened file is a part of. */
+static int read_set_of_file(struct shards *self, struct err *err)
+{
+    struct arena *arena = &self->build->scratch;
+    char *path = folder_of(self->input->path, arena);
+    struct folder folder;
+    int status;
+
+    if (!path)
+        return arena_err(arena, self->input->path, err);
+    if (folder_open(&folder, path, arena, err) < 0)
+        return -1;
+    self->input->folder = &folder;
+    status = shards_list_set(self, self->input->name);
+    if (status == 0)
+        status = read_all(self, folder.fd, path, err);
+    self->input->folder = NULL;
+    folder_close(&folder);
+    return status;
+}
+
 /* Open a file of the folder; the build keeps it as one of the model's files. */
 static struct blob *open_inside(struct shards *self, struct str name, struct err *err)
 {
@@ -261,7 +306,11 @@ static int read_shards(struct input *input, struct build *build, struct err *err
 
     name_map_init(&self.tensor_names, &build->scratch);
     name_map_init(&self.shard_names, &build->scratch);
-    return input->folder ? read_folder(&self, err) : read_index_file(&self, err);
+    if (input->folder)
+        return read_folder(&self, err);
+    return shards_is_part(input->name) && str_starts(input->head, STR("GGUF"))
+               ? read_set_of_file(&self, err)
+               : read_index_file(&self, err);
 }
 
 const struct reader shards_reader = {

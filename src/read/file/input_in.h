@@ -6,6 +6,7 @@
  *   zip_in.h          the entries of a zip archive: directory, checks, salvage
  *   tar_in.h          the members of a tar archive
  *   inflate_in.h      unpacks deflate streams
+ *   cover_in.h        holes and overlaps between tensors
  *
  * input_run(), input_promising() and input_note_address() are in readers.c. */
 #ifndef READ_FILE_INPUT_IN_H
