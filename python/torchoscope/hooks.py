@@ -478,6 +478,12 @@ def _plain_call(reference, inner):
     return plain_call
 
 
+def compiled_inner(module):
+    """The module that torch.compile() wrapped in this one, or the module itself."""
+    modules = module._modules  # of scripted modules an object of torch's
+    return modules.get("_orig_mod", module) if isinstance(modules, dict) else module
+
+
 def is_ours(call):
     """Is this compiled call of a module wrapped or watched?"""
     return getattr(call, "__module__", None) == __name__
@@ -542,7 +548,8 @@ def _has_compiled(modules):
     if entries is None:
         return False
     calls = [torch.nn.Module._wrapped_call_impl, torch.nn.Module._call_impl]
-    calls += [type(module).forward for module in modules]
+    # A scripted module raises AttributeError.
+    calls += [getattr(type(module), "forward", None) for module in modules]
     codes = [one.__code__ for one in calls if hasattr(one, "__code__")]
     # The compiler enters modules of torch through a function inside this one.
     utils = sys.modules.get("torch._dynamo.external_utils")
@@ -567,15 +574,39 @@ def _skip_code(code):
             _eval_frame.skip_code(code)
 
 
+def hide(function):
+    """Torch's compiler neither compiles this function nor looks into it. What it calls may
+    be compiled: see plainly()."""
+    function._torchdynamo_disable = True
+    _skip_code(function.__code__)
+    return function
+
+
+def plainly(work, *args):
+    """The result of work(*args), as plain Python; for functions that are hidden."""
+    before, inside = _set_eval_frame(None), in_compiled()
+    _local.inside = inside or before is not None
+    try:
+        return work(*args)
+    finally:
+        _local.inside = inside
+        _set_eval_frame(before)
+
+
+def in_compiled():
+    """In plainly(): is it compiled code that calls?"""
+    return getattr(_local, "inside", False)
+
+
+_skip_code(plainly.__code__)
+
+
 def _tell_plainly(tell, *args):
     """Calls tell(*args) as plain Python, in compiled code, too."""
-    before = _set_eval_frame(None)
     try:
-        tell(*args)
+        plainly(tell, *args)
     except Exception:  # must not reach the user's forward
         pass
-    finally:
-        _set_eval_frame(before)
 
 
 _skip_code(_tell_plainly.__code__)

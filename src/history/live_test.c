@@ -1,8 +1,10 @@
 /* A history that is being written: readers, threads, forks, the queue. */
 #include <fcntl.h>
 #include <pthread.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -83,6 +85,58 @@ TEST(another_process_reads_while_it_is_written)
     CHECK_INT(sample_folder_count(&folder), 1);
     close(fds[0]);
     close(fds[1]);
+    sample_folder_remove(&folder);
+}
+
+/* Keeps a connection to the file, with `fds` to the writer, until the writer has moved
+ * the content of the -wal into the file, and a little longer: the writer then asks in
+ * vain at first. */
+static void read_until_the_wal_is_empty(const struct sample_folder *folder,
+                                        const int fds[2])
+{
+    struct buf wal = BUF_INIT;
+    sqlite3 *db = NULL;
+    struct stat info;
+    char byte;
+
+    buf_printf(&wal, "%s-wal", folder->file);
+    if (wal.bad || read(fds[0], &byte, 1) != 1 ||
+        sqlite3_open_v2(folder->file, &db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK ||
+        sqlite3_exec(db, "SELECT 1 FROM history_step", NULL, NULL, NULL) != SQLITE_OK ||
+        write(fds[1], "x", 1) != 1)
+        _exit(2);
+    while (stat(wal.at, &info) == 0 && info.st_size > 0)
+        ;
+    usleep(20000);
+    sqlite3_close(db);
+    _exit(0);
+}
+
+TEST(a_reader_in_another_process_that_goes_leaves_one_file)
+{
+    struct sample_folder folder;
+    struct history_writer *writer;
+    int status = 0, to[2], from[2];
+    pid_t child;
+    char byte;
+
+    sample_folder_make(&folder);
+    CHECK(pipe(to) == 0 && pipe(from) == 0);
+    child = fork();
+    if (child == 0)
+        read_until_the_wal_is_empty(&folder, (int[2]){to[0], from[1]});
+    writer = create(&folder, 8);
+    sample_write(writer, 0, SERIES);
+    history_writer_flush(writer);
+    CHECK(write(to[1], "x", 1) == 1 && read(from[0], &byte, 1) == 1);
+    CHECK(history_writer_close(writer, NULL) == 0);
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK_INT(status, 0);
+    CHECK_INT(sample_folder_count(&folder), 1);
+    for (int i = 0; i < 2; i++) {
+        close(to[i]);
+        close(from[i]);
+    }
     sample_folder_remove(&folder);
 }
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/background.h"
@@ -12,7 +13,7 @@
 #include "run/run_file.h"
 
 #define LIMIT_DEFAULT  (256 * MIB)
-#define LIMIT_LEAST    MIB
+#define LIMIT_LEAST    1000000u
 #define STEPS_DEFAULT  32768u
 #define STEPS_LEAST    64u
 #define QUEUE_DEFAULT  256
@@ -20,6 +21,8 @@
 #define DECLARED_BYTES (256 * MIB) /* of series and names */
 #define ALARMS_MOST    10000u
 #define BUSY_MS        5000
+#define LEAVE_MS       1000
+#define LEAVE_PAUSE_MS 5
 
 /* ---- a writer without its file ---- */
 
@@ -170,6 +173,7 @@ static int add_history(const char *path, const char *shown, bool empty, struct e
 static int make_file(const char *path, const struct run *run, struct source *code,
                      struct err *err)
 {
+    struct err local = {0}; /* it may name the temporary file */
     struct whole_file file;
 
     if (whole_file_begin(&file, path, err) < 0)
@@ -178,10 +182,10 @@ static int make_file(const char *path, const struct run *run, struct source *cod
         whole_file_drop(&file);
         return err_set_about(err, ERR_USAGE, path, ": not a regular file");
     }
-    if ((run && run_file_write(run, code, file.name, NULL, err) < 0) ||
-        add_history(file.name, path, !run, err) < 0) {
+    if ((run && run_file_write(run, code, file.name, NULL, &local) < 0) ||
+        add_history(file.name, path, !run, &local) < 0) {
         whole_file_drop(&file);
-        return -1;
+        return err_set_about(err, local.code, path, ": %s", err_reason(&local));
     }
     scope_remove_journals(file.path);
     return whole_file_keep(&file, err);
@@ -391,17 +395,30 @@ const char *history_writer_path(const struct history_writer *writer)
 
 /* ---- the end ---- */
 
+/* SQLite does not wait for readers when it leaves WAL mode: it refuses, and is asked
+ * again. */
+static void leave_wal(struct history_writer *writer)
+{
+    const struct timespec pause = {.tv_nsec = LEAVE_PAUSE_MS * 1000000};
+    int tries = LEAVE_MS / LEAVE_PAUSE_MS;
+
+    while (sqlite3_exec(writer->db, "PRAGMA journal_mode=DELETE", NULL, NULL, NULL) ==
+               SQLITE_BUSY &&
+           --tries > 0)
+        nanosleep(&pause, NULL);
+}
+
 /* Makes one file of it. With readers about, the content of the -wal is moved as far as
- * they allow, and the last of them removes it. */
+ * they allow; if they stay, an empty -wal stays too. */
 static void finish_file(struct history_writer *writer)
 {
     if (!writer->wal)
         return;
-    sqlite3_busy_timeout(writer->db, BUSY_MS / 5);
+    sqlite3_busy_timeout(writer->db, LEAVE_MS);
     sqlite3_exec(writer->db, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL);
     for (int i = 0; i < HISTORY_TABLES; i++)
         sqlite3_reset(writer->insert[i]);
-    sqlite3_exec(writer->db, "PRAGMA journal_mode=DELETE", NULL, NULL, NULL);
+    leave_wal(writer);
 }
 
 int history_writer_close(struct history_writer *writer, struct err *err)

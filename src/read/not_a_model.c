@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "base/utf8.h"
 #include "read/file/input_in.h"
+#include "read/foreign_in.h"
 #include "read/read.h"
 
 enum {
@@ -37,7 +38,6 @@ struct magic {
 };
 
 static const struct magic magics[] = {
-    {0, 4, "GGUF", MAGIC_FORMAT, "GGUF", NULL},
     {0, 4, "lmgg", MAGIC_OLD_MODEL, "an old GGML file",
      "convert it to GGUF with llama.cpp"},
     {0, 4, "fmgg", MAGIC_OLD_MODEL, "an old GGMF file",
@@ -46,29 +46,27 @@ static const struct magic magics[] = {
      "convert it to GGUF with llama.cpp"},
     {0, 4, "algg", MAGIC_OLD_MODEL, "an old GGLA adapter",
      "convert it to GGUF with llama.cpp"},
-    {4, 4, "ET12", MAGIC_FORMAT, "ExecuTorch", NULL},
     {4, 4, "ET13", MAGIC_FORMAT, "ExecuTorch", NULL},
     {4, 4, "BP08", MAGIC_FORMAT, "ExecuTorch (bundled program)", NULL},
     {4, 4, "FT01", MAGIC_FORMAT, "ExecuTorch (tensor data)", NULL},
-    {4, 4, "TFL3", MAGIC_FORMAT, "TFLite", NULL},
     {4, 4, "PTMF", MAGIC_FORMAT, "PyTorch mobile (flatbuffer)", NULL},
-    {0, 8, "\x89HDF\r\n\x1a\n", MAGIC_FORMAT, "HDF5 (Keras .h5)", NULL},
-    {512, 8, "\x89HDF\r\n\x1a\n", MAGIC_FORMAT, "HDF5 (Keras .h5)", NULL},
-    {1024, 8, "\x89HDF\r\n\x1a\n", MAGIC_FORMAT, "HDF5 (Keras .h5)", NULL},
-    {2048, 8, "\x89HDF\r\n\x1a\n", MAGIC_FORMAT, "HDF5 (Keras .h5)", NULL},
     {0, 8, "PYTORCH1", MAGIC_OLD_MODEL, "a container of the PyTorch 1.0 preview",
      "load and save it with PyTorch 1.0"},
     {8, 7, "\3\0\0\0V 1", MAGIC_FORMAT, "Lua Torch7 .t7", NULL},
     {0, 6, "7z\xbc\xaf\x27\x1c", MAGIC_ARCHIVE, "a 7z archive", NULL},
     {0, 2, "\x1f\x8b", MAGIC_ARCHIVE, "a gzip file", NULL},
-    {0, 4, "\x28\xb5\x2f\xfd", MAGIC_ARCHIVE, "a zstd file", NULL},
-    {0, 4, "\x04\x22\x4d\x18", MAGIC_ARCHIVE, "an LZ4 file", NULL},
-    {0, 3, "BZh", MAGIC_ARCHIVE, "a bzip2 file", NULL},
+    {0, 4, "\x28\xb5\x2f\xfd", MAGIC_ARCHIVE, "a zstd file",
+     "unpack it (`zstd -d`) and open what is in it"},
+    {0, 4, "\x04\x22\x4d\x18", MAGIC_ARCHIVE, "an LZ4 file",
+     "unpack it (`lz4 -d`) and open what is in it"},
+    {0, 3, "BZh", MAGIC_ARCHIVE, "a bzip2 file",
+     "unpack it (`bunzip2`) and open what is in it"},
     {0, 6,
      "\xfd"
      "7zXZ",
-     MAGIC_ARCHIVE, "an xz file", NULL},
-    {0, 3, "\x5d\0\0", MAGIC_ARCHIVE, "an LZMA file", NULL},
+     MAGIC_ARCHIVE, "an xz file", "unpack it (`unxz`) and open what is in it"},
+    {0, 3, "\x5d\0\0", MAGIC_ARCHIVE, "an LZMA file",
+     "unpack it (`unlzma`) and open what is in it"},
     {0, 4, "Rar!", MAGIC_ARCHIVE, "a rar archive", NULL},
     {0, 2, "\x78\x9c", MAGIC_ARCHIVE, "zlib-packed data, as joblib writes it", NULL},
     {0, 2, "\x78\xda", MAGIC_ARCHIVE, "zlib-packed data, as joblib writes it", NULL},
@@ -91,6 +89,15 @@ static int say_later(const struct input *input, const char *format, struct err *
     return err_set_about(err, ERR_UNSUPPORTED, input->path,
                          " is %s %s file; this format is not supported",
                          strchr("AEIOU", format[0]) ? "an" : "a", format);
+}
+
+/* The same for a format of other frameworks, with what to do. */
+static int say_foreign(const struct input *input, const struct foreign *foreign,
+                       struct err *err)
+{
+    return err_set_about(err, ERR_UNSUPPORTED, input->path,
+                         " is a %s; this format is not supported: %s", foreign->what,
+                         foreign->advice);
 }
 
 static const struct magic *find_magic(struct str head)
@@ -181,44 +188,6 @@ static bool looks_like_onnx(const struct input *input)
     return fields > 1;
 }
 
-/* ---- TensorFlow, which has no magic either ---- */
-
-/* The length of the next field, which must have this key byte. */
-static bool take_field(struct bytes *in, uint8_t key, uint64_t *ret_len)
-{
-    return bytes_u8(in) == key && take_varint(in, ret_len);
-}
-
-/* A NodeDef: a name and an operation, both text. */
-static bool is_node(struct bytes *in)
-{
-    uint64_t len;
-
-    if (!take_field(in, 0x0a, &len) || len == 0 || len >= bytes_left(in) ||
-        !begins_as_text(in, len))
-        return false;
-    bytes_skip(in, len);
-    return take_field(in, 0x12, &len) && len > 0 && len <= bytes_left(in) &&
-           begins_as_text(in, len);
-}
-
-/* A SavedModel is a version and a MetaGraphDef, a frozen graph a sequence of NodeDefs.
- * NULL: neither. */
-static const char *tensorflow_format(const struct input *input)
-{
-    struct bytes in = bytes_of(input->head.at, input->head.len), graph = in;
-    uint64_t len, inner;
-
-    if (bytes_u8(&in) == 8 && bytes_u8(&in) == 1 && take_field(&in, 0x12, &len) &&
-        len > 1 && len <= input->blob->size && bytes_left(&in) > 2 &&
-        (in.at[0] == 0x0a || in.at[0] == 0x12) && !begins_as_text(&in, len))
-        return "TensorFlow SavedModel";
-    if (take_field(&graph, 0x0a, &inner) && inner > 4 && inner <= input->blob->size &&
-        is_node(&graph))
-        return "TensorFlow graph";
-    return NULL;
-}
-
 /* ---- archives ---- */
 
 static bool some_start(const struct zip *zip, struct str head)
@@ -245,8 +214,6 @@ static const char *archive_format(const struct zip *zip)
         return zip->root.len > 0 ? "TorchScript of the PyTorch 1.0 preview" : NULL;
     if (zip_find(zip, "data.pkl") >= 0)
         return "PyTorch zip";
-    if (has(zip, "config.json") && has(zip, "metadata.json"))
-        return "Keras (.keras)";
     if (has(zip, "ETRECORD_V0"))
         return "ExecuTorch ETRecord";
     return NULL;
@@ -399,7 +366,7 @@ static int knows(const struct input *input)
     if (input->zip)
         return SURE_ZIP;
     if (find_magic(input->head) || is_pointer(input->head) || looks_like_onnx(input) ||
-        tensorflow_format(input))
+        foreign_format(input))
         return SURE_NAMED;
     return is_text(input->head) ? SURE_TEXT : SURE_NOTHING;
 }
@@ -417,7 +384,7 @@ static int name_magic(const struct input *input, const struct magic *magic,
 
     if (magic->kind == MAGIC_FORMAT)
         return say_later(input, magic->what, err);
-    if (magic->kind == MAGIC_ARCHIVE)
+    if (magic->kind == MAGIC_ARCHIVE && !advice)
         advice = "unpack it and open the files in it";
     return err_set_about(err, ERR_UNSUPPORTED, input->path, " is %s, not a model%s%s",
                          magic->what, advice ? ": " : "", advice ? advice : "");
@@ -428,6 +395,8 @@ static int say_what_it_is(struct input *input, struct build *build, struct err *
     const struct magic *magic;
 
     (void)build;
+    if (!input->blob && foreign_folder(input->folder))
+        return say_foreign(input, foreign_folder(input->folder), err);
     if (!input->blob)
         return err_set_about(err, ERR_USAGE, input->path,
                              ": no model file in this folder");
@@ -440,10 +409,10 @@ static int say_what_it_is(struct input *input, struct build *build, struct err *
         return name_magic(input, magic, err);
     if (input->zip)
         return name_archive(input, err);
+    if (foreign_format(input))
+        return say_foreign(input, foreign_format(input), err);
     if (looks_like_onnx(input))
         return say_later(input, "ONNX", err);
-    if (tensorflow_format(input))
-        return say_later(input, tensorflow_format(input), err);
     if (zip_looks_like(input->head))
         return err_set_about(
             err, ERR_FORMAT, input->path,
@@ -481,7 +450,8 @@ static const char *kind_of_input(const struct input *input)
         return magic_words[magic->kind];
     if (zip_looks_like(input->head))
         return "archive";
-    if (looks_like_onnx(input) || tensorflow_format(input))
+    if (looks_like_onnx(input) || foreign_format(input) ||
+        str_starts(input->head, STR("GGUF"))) /* a damaged one */
         return "model";
     return is_text(input->head) ? "text" : "other";
 }

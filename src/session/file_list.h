@@ -35,7 +35,8 @@ struct file_row {
     bool trained;        /* has the history of a training run; when it was judged: */
     bool has_loss;       /* the newest loss is known */
     uint8_t alarm;       /* enum severity: the worst; SEVERITY_NOTE: none */
-    uint64_t steps;      /* logged ones */
+    uint64_t steps;      /* of training, logged ones */
+    uint64_t evals;      /* of evaluation */
     double loss;         /* the newest */
     const char *capsule; /* see session_capsule(); NULL: it is none */
     const char *why;     /* of FILE_TROUBLE the error; if damaged, the first finding */
@@ -47,6 +48,11 @@ struct file_list;
 /* Starts the search. NULL: the folder cannot be read, or no thread can be started. */
 struct file_list *file_list_new(const char *folder, struct err *err);
 void file_list_free(struct file_list *list); /* stops it; NULL is allowed */
+/* The files of a Hugging Face cache are in `blobs`, and snapshots have links to them under
+ * their names. Is this entry such a folder, whose files would be found twice? */
+struct folder;
+struct folder_entry;
+bool file_list_is_blobs(const struct folder *folder, const struct folder_entry *entry);
 /* Is this folder one model? */
 bool file_list_is_model(const char *folder);
 

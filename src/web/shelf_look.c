@@ -70,14 +70,15 @@ uint64_t shelf_stamp(const char *path)
 }
 
 /* The newest time of a -wal, in seconds; 0: there is none. A run that was closed well
- * has none. */
+ * has none, or an empty one if somebody was reading. */
 static uint64_t newest_wal(uint64_t newest, const char *path)
 {
     struct buf name = BUF_INIT;
     struct stat info;
 
     buf_printf(&name, "%s-wal", path);
-    if (!name.bad && stat(name.at, &info) == 0 && (uint64_t)info.st_mtime > newest)
+    if (!name.bad && stat(name.at, &info) == 0 && info.st_size > 0 &&
+        (uint64_t)info.st_mtime > newest)
         newest = (uint64_t)info.st_mtime;
     buf_release(&name);
     return newest;

@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "samples"))
 sys.path.insert(0, str(ROOT / "tests" / "python"))
 
+import gguf_files  # noqa: E402
 import hostile  # noqa: E402
 import scope  # noqa: E402
 
@@ -133,8 +134,28 @@ def recording(test, *changes, program="test_run"):
         database.close()
 
 
+def flatbuffers():
+    """Real files, if they are at hand: no library on PyPI writes them without torch."""
+    for name in ("*/*.tflite", "*/*.pte"):
+        for path in sorted(scope.MODELS.glob(name)):
+            yield path.read_bytes()
+
+
+def hdf5_files():
+    """Files that h5py writes, if the tests' Python has it."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [scope.VENV, ROOT / "tests/samples/hdf5_files.py", folder]
+        if subprocess.run(command, capture_output=True).returncode == 0:
+            for path in sorted(Path(folder).iterdir()):
+                yield path.read_bytes()
+
+
 def seeds():
     """(target, bytes) of every seed."""
+    for data in hdf5_files():
+        yield "hdf5", data
+    for data in flatbuffers():
+        yield "flatbuffer", data
     for data in recordings():
         yield "scope", data
     for data in histories():
@@ -149,6 +170,8 @@ def seeds():
         if path.is_dir():
             continue
         data = path.read_bytes()
+        if path.suffix == ".gguf":
+            continue  # too long: gguf_files.seeds() are like it
         if path.suffix == ".safetensors":
             yield "safetensors", data
             yield "json", data[8 : 8 + int.from_bytes(data[:8], "little")]
@@ -167,9 +190,11 @@ def seeds():
             yield "pt2", exported_seed(parts)
         if "constants.pkl" in parts:
             yield "torchscript", script_seed(parts)
+    for data in gguf_files.seeds():
+        yield "gguf", data
     for name, data, _ in hostile.all_files():
         kind = name.split("_")[0]
-        target = {"zip": "zip", "safe": "safetensors"}.get(kind, "torch")
+        target = {"zip": "zip", "safe": "safetensors", "gguf": "gguf"}.get(kind, "torch")
         if name.endswith(".pkl"):
             target, data = "pickle", data[2:]
         yield target, data
@@ -178,7 +203,7 @@ def seeds():
 def main():
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build/fuzz/corpus"
     for target, data in seeds():
-        if len(data) <= LARGEST:
+        if len(data) <= LARGEST or target == "flatbuffer" and len(data) < 64_000:
             name = hashlib.sha1(data).hexdigest()
             place = folder / target
             place.mkdir(parents=True, exist_ok=True)

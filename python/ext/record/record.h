@@ -9,6 +9,7 @@
  *     recorder_alive.c   which of them Python is still running
  *     recorder_line.c    the source line of a call
  *     recorder_names.c   the names of forward's arguments
+ *     recorder_ops.c     its methods about operations
  *     recorder_params.c  parameters and their gradients
  *     recorder_watch.c   histograms, updates; a step becomes points of a history
  *     recorder_late.c    ... at once, or when its device is done (recorder_watch_in.h)
@@ -33,6 +34,9 @@
 /* _core.empty_mode(): a mode that only passes operations on, to measure what torch's
  * modes cost by themselves. */
 PyObject *record_empty_mode(PyObject *module, PyObject *unused);
+/* _core.own(begins): operations of this thread are our own and not recorded until
+ * own(False). They nest. */
+PyObject *record_own(PyObject *module, PyObject *begins);
 
 /* _core.Recorder(model, name="", *, mode="full", gradients=False, keep=None, limit=0,
  * keep_limit=0, calls=64, lines=True, device=None, force_device=False, ops=None, watch=False)
