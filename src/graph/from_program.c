@@ -57,7 +57,7 @@ static struct part_value look(struct from *from, uint32_t value)
         return known;
     of = &from->program->values[value];
     if (of->shape != PROGRAM_NONE) {
-        text_shape(&text, from->model->dims + of->shape, of->rank);
+        text_open_shape(&text, from->model->dims + of->shape, of->rank);
         known.shape = parts_text(from->parts, buf_span(&text));
     }
     if (of->dtype != DTYPE_UNKNOWN)

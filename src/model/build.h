@@ -125,6 +125,9 @@ bool build_tensor_undo(struct build *build, uint32_t node, uint32_t tensor);
 /* Adds a further place of a tensor. */
 void build_tensor_again(struct build *build, uint32_t node, uint32_t tensor);
 uint16_t build_device(struct build *build, struct str name);
+/* The index in model->dims of a shape without a tensor: that of a program's value. A
+ * size of -1 is unknown. UINT32_MAX: spent. */
+uint32_t build_dims(struct build *build, const int64_t *shape, int rank);
 
 /* Adds a fact about the container ("entries", 326), or metadata of the file. */
 void build_fact(struct build *build, const char *key, uint32_t value);

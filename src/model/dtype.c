@@ -40,6 +40,10 @@ static const struct dtype_info infos[DTYPE_COUNT] = {
     [DTYPE_BITS1X8]          = {"bits1x8",           DTYPE_KIND_NONE,     1,  1, 1, false},
     [DTYPE_BITS2X4]          = {"bits2x4",           DTYPE_KIND_NONE,     1,  1, 1, false},
     [DTYPE_BITS4X2]          = {"bits4x2",           DTYPE_KIND_NONE,     1,  1, 1, false},
+    [DTYPE_UINT4]            = {"uint4",             DTYPE_KIND_UINT,     2,  1, 1, false},
+    [DTYPE_INT4]             = {"int4",              DTYPE_KIND_INT,      2,  1, 1, false},
+    [DTYPE_UINT2]            = {"uint2",             DTYPE_KIND_UINT,     4,  1, 1, false},
+    [DTYPE_INT2]             = {"int2",              DTYPE_KIND_INT,      4,  1, 1, false},
 };
 
 /* Other names for the same types. */

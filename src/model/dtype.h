@@ -45,6 +45,10 @@ enum dtype {
     DTYPE_BITS1X8,
     DTYPE_BITS2X4,
     DTYPE_BITS4X2,
+    DTYPE_UINT4, /* ONNX: two elements a byte, low half first */
+    DTYPE_INT4,
+    DTYPE_UINT2, /* four elements a byte */
+    DTYPE_INT2,
     DTYPE_COUNT
 };
 

@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "base/utf8.h"
 #include "read/file/input_in.h"
+#include "read/onnx/onnx_in.h"
 #include "read/read.h"
 
 enum {
@@ -105,7 +106,7 @@ static const struct magic *find_magic(struct str head)
     return NULL;
 }
 
-/* ---- ONNX, which has no magic ---- */
+/* ---- TensorFlow, which has no magic ---- */
 
 static bool take_varint(struct bytes *in, uint64_t *ret_value)
 {
@@ -133,55 +134,6 @@ static bool begins_as_text(const struct bytes *in, uint64_t len)
             return false;
     return true;
 }
-
-/* The fields of a ModelProto: numbers 1 and 5 are varints, the others have a length. */
-static bool is_onnx_key(uint64_t key)
-{
-    static const uint32_t known = 1u << 1 | 1u << 2 | 1u << 3 | 1u << 4 | 1u << 5 |
-                                  1u << 6 | 1u << 7 | 1u << 8 | 1u << 14 | 1u << 20 |
-                                  1u << 25 | 1u << 26;
-    uint64_t field = key >> 3, wire = key & 7;
-
-    return field < 32 && (known >> field & 1) &&
-           wire == (field == 1 || field == 5 ? 0 : 2);
-}
-
-static bool is_onnx_text(uint64_t key)
-{
-    uint64_t field = key >> 3;
-
-    return field == 2 || field == 3 || field == 4 || field == 6;
-}
-
-static bool looks_like_onnx(const struct input *input)
-{
-    struct bytes in = bytes_of(input->head.at, input->head.len);
-    uint64_t left = input->blob->size;
-    int fields = 0;
-
-    if (input->head.len < 8 || input->head.at[0] != 8)
-        return false;
-    while (bytes_left(&in) > 0) {
-        const uint8_t *before = in.at;
-        uint64_t key, value;
-
-        if (!take_varint(&in, &key) || !is_onnx_key(key) || !take_varint(&in, &value))
-            return false;
-        left -= (uint64_t)(in.at - before);
-        fields++;
-        if ((key & 7) == 0)
-            continue;
-        if (value > left || (is_onnx_text(key) && !begins_as_text(&in, value)))
-            return false;
-        if (value >= bytes_left(&in))
-            return fields > 1;
-        bytes_skip(&in, value);
-        left -= value;
-    }
-    return fields > 1;
-}
-
-/* ---- TensorFlow, which has no magic either ---- */
 
 /* The length of the next field, which must have this key byte. */
 static bool take_field(struct bytes *in, uint8_t key, uint64_t *ret_len)
@@ -401,8 +353,7 @@ static int knows(const struct input *input)
         return SURE_NOTHING;
     if (input->zip)
         return SURE_ZIP;
-    if (find_magic(input->head) || is_pointer(input->head) || looks_like_onnx(input) ||
-        tensorflow_format(input))
+    if (find_magic(input->head) || is_pointer(input->head) || tensorflow_format(input))
         return SURE_NAMED;
     return is_text(input->head) ? SURE_TEXT : SURE_NOTHING;
 }
@@ -443,8 +394,6 @@ static int say_what_it_is(struct input *input, struct build *build, struct err *
         return name_magic(input, magic, err);
     if (input->zip)
         return name_archive(input, err);
-    if (looks_like_onnx(input))
-        return say_later(input, "ONNX", err);
     if (tensorflow_format(input))
         return say_later(input, tensorflow_format(input), err);
     if (zip_looks_like(input->head))
@@ -484,7 +433,7 @@ static const char *kind_of_input(const struct input *input)
         return magic_words[magic->kind];
     if (zip_looks_like(input->head))
         return "archive";
-    if (looks_like_onnx(input) || tensorflow_format(input))
+    if (onnx_looks_like(input) || tensorflow_format(input))
         return "model";
     return is_text(input->head) ? "text" : "other";
 }

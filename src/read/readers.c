@@ -5,6 +5,7 @@
 #include "read/file/file_source_in.h"
 #include "read/file/inflate_in.h"
 #include "read/file/input_in.h"
+#include "read/onnx/onnx_in.h"
 #include "read/torch/torch_in.h"
 
 extern const struct reader safetensors_reader;
@@ -18,7 +19,7 @@ extern const struct reader not_a_model_reader;
 static const struct reader *const readers[] = {
     &safetensors_reader, &torch_zip_reader,   &torchscript_reader, &torch_legacy_reader,
     &torch_tar_reader,   &bare_pickle_reader, &shards_reader,      &npy_reader,
-    &npz_reader,         &packed_reader,      &not_a_model_reader,
+    &npz_reader,         &packed_reader,      &onnx_reader,        &not_a_model_reader,
 };
 
 const char *read_format_name(size_t i)
