@@ -7,8 +7,8 @@
  *   cli.h       what all commands share: common options, output style, exit status
  *   speak.h     texts that several of them print
  *   progress.h  progress of a long job, on stderr
- *   tree.c info*.c complete.c show.c stats.c diff.c check*.c export.c ops*.c   one
- *               command each
+ *   tree.c info*.c complete.c show.c stats.c diff.c check*.c convert.c export.c ops*.c
+ *               one command each
  *   explore.c   explore, and torchoscope FILE: the explorer on a terminal
  *   training.c  run, replay: likewise
  *   live.c      summary, record: like explore, commands that Python runs

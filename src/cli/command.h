@@ -30,7 +30,7 @@ struct command {
 extern const struct command tree_command, show_command, stats_command, info_command,
     diff_command, check_command, export_command, explore_command, summary_command,
     record_command, ops_command, memory_command, graph_command, run_command,
-    replay_command, serve_command, complete_command, keys_command;
+    replay_command, serve_command, convert_command, complete_command, keys_command;
 /* The command of `torchoscope FILE`, which has no name. */
 extern const struct command open_command;
 

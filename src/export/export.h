@@ -11,7 +11,8 @@
  *                 places, calls, operations and values of a run, facts, plain values
  *     json_row.c  `show --json` as text, for copying
  *   exporters.h   THE TABLE of export formats
- *   csv.c, markdown.c, sarif.c, safetensors.c, chrome_trace.c, diff_file.c   other
+ *   convert.h     a checkpoint as safetensors, with nothing lost
+ *   csv.c, markdown.c, sarif.c, safetensors*.c, chrome_trace.c, diff_file.c   other
  *                 formats
  *   look/         colours and parts of all pages and pictures (look.h)
  *   page/         the HTML report (report_in.h), the notebook (notebook_in.h), what
@@ -30,6 +31,10 @@
 #include "study/op_graph.h"
 #include "study/op_use.h"
 #include "study/safety/check.h"
+
+struct conversion;
+void export_conversion_json(struct json *json, const struct conversion *conversion,
+                            const char *to);
 
 /* Which places a document lists: those with keep[place] set; NULL: all. */
 struct export_choice {

@@ -1,7 +1,7 @@
 /* read.h - reads model files. Nothing in a file is ever executed.
  *
  *   readers.c        THE TABLE of formats; read_model()
- *   safetensors.c    the safetensors format
+ *   safetensors*.c   the safetensors format; names of tied tensors
  *   shards_in.h      one model in several files: an index, or a folder
  *   not_a_model.c    says what any other file is
  *   verify.c         checks the zip entries that read_model() does not read

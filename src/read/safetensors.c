@@ -11,6 +11,7 @@
 #include "base/json_read.h"
 #include "read/file/file_source_in.h"
 #include "read/file/input_in.h"
+#include "read/safetensors_in.h"
 
 #define ZIP_TAIL     65557      /* the longest end of a zip: record and comment */
 #define HEADER_LIMIT 100000000u /* as in the reference implementation */
@@ -44,8 +45,9 @@ struct reading {
     uint16_t device;
     uint32_t n;          /* tensors so far */
     uint32_t first_node; /* their nodes begin here */
-    struct extent last;  /* of the last one; for `unsorted` */
-    bool unsorted;       /* they are not in the order of their bytes */
+    uint32_t first_metadata;
+    struct extent last; /* of the last one; for `unsorted` */
+    bool unsorted;      /* they are not in the order of their bytes */
     bool has_metadata;
     int64_t shape[RANK_LIMIT]; /* of the entry being read */
 };
@@ -448,12 +450,18 @@ static int read_members(struct reading *r, struct err *err)
                       r->json.error ? r->json.error : "unexpected value");
     }
     check_cover(r);
+    if (safetensors_ties(build, r->input->node, r->first_node, r->first_metadata) < 0 &&
+        r->n == 0)
+        return arena_err(&build->model->arena, path, err);
     return 0;
 }
 
 static int read_safetensors(struct input *input, struct build *build, struct err *err)
 {
-    struct reading r = {.input = input, .build = build, .first_node = build->n_nodes};
+    struct reading r = {.input = input,
+                        .build = build,
+                        .first_node = build->n_nodes,
+                        .first_metadata = build->model->n_metadata};
     size_t used = build->scratch.used, limit = build->scratch.limit, taken;
     struct str text;
     int status;

@@ -133,3 +133,25 @@ TEST(a_header_beyond_the_limit_is_refused_and_nothing_is_allocated_for_it)
     CHECK(!read_model_memory(huge, sizeof huge - 1, "x", NULL, &err));
     CHECK(err.text[0]);
 }
+
+TEST(names_of_tied_tensors_come_from_the_metadata)
+{
+    struct buf file = BUF_INIT;
+    struct err err = {0};
+    const struct model *model = read_header(
+        "{\"__metadata__\":{\"format\":\"pt\",\"head.weight\":\"a\",\"b\":\"gone\","
+        "\"a\":\"a\",\"note\":\"A\"}," A "}",
+        24, &file, &err);
+
+    CHECK(model);
+    CHECK_INT(model->n_findings, 0);
+    CHECK_INT(model->n_tensors, 1);
+    CHECK_INT(model->tensors[0].places, 2);
+    CHECK(place_tensor(model, place_find(model, STR("head.weight"))) ==
+          place_tensor(model, place_find(model, STR("a"))));
+    CHECK(place_find(model, STR("b")) == NO_PLACE);
+    CHECK(place_find(model, STR("note")) == NO_PLACE);
+    CHECK_INT(model->n_metadata, 5);
+    model_free(model);
+    buf_release(&file);
+}

@@ -1,0 +1,12 @@
+/* convert_in.h - the check after a conversion. */
+#ifndef EXPORT_CONVERT_IN_H
+#define EXPORT_CONVERT_IN_H
+
+#include "export/safetensors_file.h"
+
+/* Reads the file at `path` and compares it with what it was made of: every name, dtype,
+ * shape, tie and byte. -1: it differs, and `err` says where. */
+int convert_compare(const struct safetensors_file *file, const char *path,
+                    struct work *work, struct err *err);
+
+#endif
