@@ -73,6 +73,8 @@ test    venv            tensorboard                               tensorboard
 test    venv            lightning                                 lightning
 test    venv            accelerate                                accelerate
 test    venv            wandb                                     wandb<0.26
+test    venv            onnx                                      onnx
+test    venv            onnxscript                                onnxscript
 test    venv            axe_playwright_python                     axe-playwright-python
 '
 own=${TORCHOSCOPE_PYTHON:-python3}

@@ -56,7 +56,7 @@ static const struct {
     {"MatMul Gemm FusedMatMul QLinearMatMul MatMulInteger ", "->"},
     {"Split ", "n"},
     {"Transpose ", "perm"},
-    {"Concat Softmax LogSoftmax Gather GatherElements ScatterElements ArgMax ArgMin "
+    {"Concat Softmax LogSoftmax GatherElements ScatterElements ArgMax ArgMin "
      "TopK "
      "CumSum OneHot ",
      "axis:"},

@@ -127,6 +127,7 @@ struct program_region {
 
 struct program {
     uint32_t method; /* string id: "forward"; 0: a limit was reached before it began */
+    bool shapes;     /* the file has shapes of values */
     bool cut;        /* a limit was reached: the rest of the program is missing */
     struct program_op *ops;
     uint32_t n_ops, ops_room;

@@ -54,6 +54,19 @@ static void write_uses(struct document *doc, const struct op_use_list *uses)
 
 /* ---- values ---- */
 
+/* A size that is not fixed is null. */
+static void write_sizes(struct json *json, const int64_t *sizes, int rank)
+{
+    json_array(json, "shape");
+    for (int i = 0; i < rank; i++) {
+        if (sizes[i] < 0)
+            json_null(json, NULL);
+        else
+            json_i64(json, NULL, sizes[i]);
+    }
+    json_array_end(json);
+}
+
 void document_program_shape(struct document *doc, const struct program_value *value)
 {
     const struct model *model = doc->model;
@@ -61,7 +74,7 @@ void document_program_shape(struct document *doc, const struct program_value *va
     if (value->shape == PROGRAM_NONE)
         json_null(doc->json, "shape");
     else
-        export_list(doc->json, "shape", model->dims + value->shape, value->rank);
+        write_sizes(doc->json, model->dims + value->shape, value->rank);
     if (value->dtype == DTYPE_UNKNOWN)
         json_null(doc->json, "dtype");
     else
@@ -130,7 +143,9 @@ static void write_op(struct document *doc, uint32_t i)
     write_attributes(doc, op->attributes);
     write_ios(doc, op->io, op->n_in, op->n_out);
     json_null(doc->json, "flops");
-    json_text(doc->json, "flops_why", "shapes are not in the file");
+    json_text(doc->json, "flops_why",
+              doc->model->program->shapes ? "a file was not run"
+                                          : "shapes are not in the file");
     export_flag(doc->json, "repeated", flags & PROGRAM_REPEATED);
     export_flag(doc->json, "conditional", flags & PROGRAM_CONDITIONAL);
     export_flag(doc->json, "not_taken", flags & PROGRAM_DEAD);
@@ -215,7 +230,9 @@ int export_script_json(struct json *json, const struct session *session,
     json_bool(json, "cut", program->cut);
     json_null(json, "totals");
     json_null(json, "coverage");
-    json_text(json, "totals_why", "a file was not run; shapes are not in the file");
+    json_text(json, "totals_why",
+              program->shapes ? "a file was not run"
+                              : "a file was not run; shapes are not in the file");
     json_u64(json, "lost", 0);
     write_uses(&doc, uses);
     document_list(&doc, "ops", program->n_ops, write_op);

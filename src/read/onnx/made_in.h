@@ -12,6 +12,16 @@ struct onnx_file {
     struct blob *blob; /* owned by the model's source; NULL: it cannot be read */
 };
 
+/* What is known of a module that a name mentions. */
+struct onnx_module {
+    uint32_t above; /* the module around it; NO_PLACE: it is the root, or none */
+    uint32_t main_op,
+        any; /* string ids: the last node that computes; the last at all */
+    uint32_t n_main, n_any;
+    bool holds;  /* other modules */
+    bool weight; /* a tensor of this name: its layer is guessed by shapes */
+};
+
 struct onnx_making {
     struct onnx_parsed *p;
     struct build *build;
@@ -21,11 +31,12 @@ struct onnx_making {
     struct onnx_file *files;
     uint32_t n_files, files_room;
     struct map initialisers;          /* graph and name -> tensor */
+    struct map taken;                 /* name -> graph whose tensor has it */
     struct map by_function;           /* domain, name, overload -> function */
     struct map by_rule;               /* type of operation -> rule of infer.c */
     uint32_t last_scopes, last_scope; /* of onnx_names.c: a cache */
-    uint32_t *above; /* by node of the build: the module around it; only of modules */
-    uint32_t n_above, above_room;
+    struct onnx_module *modules;      /* by node of the build; of others it is empty */
+    uint32_t n_modules, modules_room;
 };
 
 /* ---- onnx_tensor.c ---- */

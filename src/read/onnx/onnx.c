@@ -152,6 +152,7 @@ static int read_onnx(struct input *input, struct build *build, struct err *err)
     map_init(&m.by_location, parsed.arena);
     map_init(&m.initialisers, parsed.arena);
     map_init(&m.by_function, parsed.arena);
+    map_init(&m.taken, parsed.arena);
     map_init(&m.by_rule, parsed.arena);
     if (make(&m, err) < 0)
         return -1;

@@ -36,6 +36,7 @@ uint32_t walk_value(struct walk *w, const struct program_value *value,
     if (known->rank >= 0) {
         made.rank = (uint8_t)known->rank;
         made.shape = build_dims(w->build, known->dims, known->rank);
+        w->program->shapes = true;
     }
     i = build_program_value(w->build, &made);
     if (i == PROGRAM_NONE || arena_room(w->p->arena, &w->values, w->n_values,
