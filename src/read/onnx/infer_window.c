@@ -5,7 +5,7 @@
 #include "read/onnx/infer_in.h"
 
 /* The window in each of `n` spatial axes. */
-struct window {
+struct infer_window {
     uint32_t n;
     int64_t kernel[ONNX_RANK], strides[ONNX_RANK], dilations[ONNX_RANK];
     int64_t pads[2 * ONNX_RANK]; /* all begins, then all ends */
@@ -30,7 +30,7 @@ static bool per_axis(const struct infer *f, const char *name, int64_t preset,
 }
 
 /* `kernel` is the shape of the weight behind its first two sizes, or NULL. */
-static bool read_window(const struct infer *f, struct window *w, uint32_t n,
+static bool read_window(const struct infer *f, struct infer_window *w, uint32_t n,
                         const int64_t *kernel)
 {
     struct str pad;
@@ -58,7 +58,7 @@ static bool read_window(const struct infer *f, struct window *w, uint32_t n,
 }
 
 /* How often the window fits along axis i. */
-static int64_t steps(const struct window *w, uint32_t i, int64_t size)
+static int64_t steps(const struct infer_window *w, uint32_t i, int64_t size)
 {
     int64_t extent, padded, n;
 
@@ -73,15 +73,15 @@ static int64_t steps(const struct window *w, uint32_t i, int64_t size)
         __builtin_add_overflow(padded, w->pads[w->n + i], &padded) || padded < extent)
         return ONNX_ANY;
     n = (padded - extent) / w->strides[i] + 1;
-    /* Rounded up, the last window must begin inside the image or its left padding. */
-    if (w->ceil && (padded - extent) % w->strides[i] != 0 &&
-        infer_times(n, w->strides[i]) < size + w->pads[i])
-        n++;
+    /* Rounded up, the last window must begin inside the image or its left padding. Where
+     * it would not, programs disagree. */
+    if (w->ceil && (padded - extent) % w->strides[i] != 0)
+        n = infer_times(n, w->strides[i]) < size + w->pads[i] ? n + 1 : ONNX_ANY;
     return n;
 }
 
 static void set_steps(struct infer *f, uint32_t out, uint8_t dtype,
-                      const struct onnx_known *x, const struct window *w,
+                      const struct onnx_known *x, const struct infer_window *w,
                       int64_t channels)
 {
     int64_t dims[ONNX_RANK] = {x->dims[0], channels};
@@ -99,7 +99,7 @@ void infer_conv(struct infer *f)
     uint8_t dtype = linear                        ? infer_input(f, 7)->dtype
                     : str_is(name, "ConvInteger") ? DTYPE_INT32
                                                   : x->dtype;
-    struct window window;
+    struct infer_window window;
 
     infer_dtype(f, 0, dtype);
     if (x->rank < 3 || w->rank != x->rank ||
@@ -111,7 +111,7 @@ void infer_conv(struct infer *f)
 void infer_pool(struct infer *f)
 {
     const struct onnx_known *x = infer_input(f, 0);
-    struct window window;
+    struct infer_window window;
 
     infer_dtype(f, 0, x->dtype);
     infer_dtype(f, 1, DTYPE_INT64);
@@ -135,7 +135,7 @@ void infer_global_pool(struct infer *f)
 }
 
 /* The other way: how large an image is from which the window makes x. */
-static int64_t image_size(const struct window *w, uint32_t i, int64_t size,
+static int64_t image_size(const struct infer_window *w, uint32_t i, int64_t size,
                           int64_t more)
 {
     int64_t extent, n;
@@ -156,7 +156,7 @@ void infer_conv_transpose(struct infer *f)
 {
     const struct onnx_known *x = infer_input(f, 0), *w = infer_input(f, 1);
     int64_t dims[ONNX_RANK], more[ONNX_RANK], sizes[INFER_NUMBERS];
-    struct window window;
+    struct infer_window window;
     uint32_t n, given;
 
     infer_dtype(f, 0, x->dtype);

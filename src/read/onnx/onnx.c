@@ -145,7 +145,7 @@ static int read_onnx(struct input *input, struct build *build, struct err *err)
 
     if (onnx_parse(&parsed, input, build, err) < 0)
         return -1;
-    if (!parsed.has_graph && parsed.n_functions == 0 && parsed.window.cut)
+    if (!parsed.has_graph && parsed.n_functions == 0)
         return err_set_about(err, ERR_FORMAT, input->path,
                              ": an ONNX file that ends before its graph. Download it "
                              "again");

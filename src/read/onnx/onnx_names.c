@@ -408,7 +408,7 @@ static int place_attributes(struct onnx_making *m)
     struct onnx_parsed *p = m->p;
 
     for (uint32_t i = 0; i < p->n_tensors; i++) {
-        const struct onnx_tensor *t = &p->tensors[i];
+        struct onnx_tensor *t = &p->tensors[i];
         uint64_t count = onnx_tensor_count(p, t);
         uint32_t at, graph, name;
 
@@ -420,6 +420,7 @@ static int place_attributes(struct onnx_making *m)
                 return spent(m);
             continue;
         }
+        t->name = name;
         at = base_of(m, graph, name);
         if (at == NO_PLACE ||
             place_tensor_at(m, i, at,

@@ -219,6 +219,8 @@ static int make_dense(struct onnx_making *m, uint32_t i, uint32_t node)
     uint64_t count = onnx_tensor_count(m->p, t), bytes = 0;
     int rank = t->rank > ONNX_RANK ? ONNX_RANK + 1 : (int)t->rank;
 
+    if (t->use)
+        tensor.flags = 0; /* the nodes say it */
     tensor.role = (uint8_t)role_of(t, last_part(name_of(m, t)));
     if (count == UINT64_MAX || !dtype_size((enum dtype)tensor.dtype, count, &bytes))
         bytes = 0;

@@ -12,7 +12,7 @@
 
 /* ---- words ---- */
 
-uint32_t walk_position(struct walk *w, uint32_t i)
+uint32_t walk_position(struct onnx_walk *w, uint32_t i)
 {
     char text[16];
     uint32_t id;
@@ -28,8 +28,8 @@ uint32_t walk_position(struct walk *w, uint32_t i)
     return id;
 }
 
-void walk_line(const struct walk *w, const struct onnx_node *node, uint32_t *ret_file,
-               uint32_t *ret_line)
+void walk_line(const struct onnx_walk *w, const struct onnx_node *node,
+               uint32_t *ret_file, uint32_t *ret_line)
 {
     bool has_name = onnx_text(w->p, node->name).len <= LABEL_MOST;
 
@@ -38,7 +38,7 @@ void walk_line(const struct walk *w, const struct onnx_node *node, uint32_t *ret
 }
 
 /* "onnx::Conv", "com.microsoft::Gelu". */
-static uint32_t op_name(struct walk *w, const struct onnx_node *node)
+static uint32_t op_name(struct onnx_walk *w, const struct onnx_node *node)
 {
     uint64_t key = (uint64_t)node->domain << 32 | node->op_type;
     struct str domain = onnx_text(w->p, node->domain);
@@ -60,7 +60,7 @@ static uint32_t op_name(struct walk *w, const struct onnx_node *node)
 /* ---- attributes ---- */
 
 /* A tensor: its numbers if they are few, else the tensor itself. */
-static uint32_t tensor_value(struct walk *w, uint32_t tensor)
+static uint32_t tensor_value(struct onnx_walk *w, uint32_t tensor)
 {
     const struct onnx_tensor *t = &w->p->tensors[tensor];
     uint32_t value = onnx_tensor_value(w->m, tensor);
@@ -73,7 +73,7 @@ static uint32_t tensor_value(struct walk *w, uint32_t tensor)
 }
 
 /* VALUE_ID_FAILED: it is not shown. */
-static uint32_t attr_value(struct walk *w, const struct onnx_attr *attr)
+static uint32_t attr_value(struct onnx_walk *w, const struct onnx_attr *attr)
 {
     switch (attr->type) {
     case ONNX_FLOAT:
@@ -92,7 +92,7 @@ static uint32_t attr_value(struct walk *w, const struct onnx_attr *attr)
 }
 
 /* {'kernel_shape': [3, 3], 'group': 1}, or None. */
-static uint32_t attributes(struct walk *w, const struct onnx_node *node,
+static uint32_t attributes(struct onnx_walk *w, const struct onnx_node *node,
                            const struct onnx_scope *scope)
 {
     uint32_t n = node->attrs.n < ATTRS_MOST ? node->attrs.n : ATTRS_MOST, k = 0, dict;
@@ -129,7 +129,7 @@ static uint32_t attributes(struct walk *w, const struct onnx_node *node,
 /* What an operation is given while it is made. */
 struct making_op {
     const struct onnx_node *node;
-    const struct frame *frame;
+    const struct onnx_frame *frame;
     uint32_t call;
     uint32_t *inputs; /* values, PROGRAM_NONE: left out */
     struct onnx_known *in, *out;
@@ -138,7 +138,7 @@ struct making_op {
 };
 
 /* The tensor of a Constant, or ONNX_NONE. */
-static uint32_t constant_tensor(const struct walk *w, const struct onnx_node *node,
+static uint32_t constant_tensor(const struct onnx_walk *w, const struct onnx_node *node,
                                 const struct onnx_scope *scope)
 {
     const struct onnx_attr *attr;
@@ -150,7 +150,7 @@ static uint32_t constant_tensor(const struct walk *w, const struct onnx_node *no
     return attr && attr->type == ONNX_TENSOR ? attr->item : ONNX_NONE;
 }
 
-static int64_t standard_opset(const struct walk *w)
+static int64_t standard_opset(const struct onnx_walk *w)
 {
     for (uint32_t i = 0; i < w->p->n_opsets; i++)
         if (onnx_is_standard(onnx_text(w->p, w->p->opsets[i].domain)))
@@ -158,7 +158,7 @@ static int64_t standard_opset(const struct walk *w)
     return 1;
 }
 
-static void infer(struct walk *w, struct making_op *op, uint32_t constant)
+static void infer(struct onnx_walk *w, struct making_op *op, uint32_t constant)
 {
     struct onnx_known known;
     struct infer f = {.m = w->m,
@@ -179,7 +179,7 @@ static void infer(struct walk *w, struct making_op *op, uint32_t constant)
 }
 
 /* Shape, Size, and what is made of constants only: numbers, not data. */
-static bool is_plain(const struct walk *w, const struct making_op *op)
+static bool is_plain(const struct onnx_walk *w, const struct making_op *op)
 {
     struct str name = onnx_text(w->p, op->node->op_type);
 
@@ -192,7 +192,7 @@ static bool is_plain(const struct walk *w, const struct making_op *op)
 }
 
 /* The results: a Constant with a tensor that has a place is that tensor. */
-static void add_outputs(struct walk *w, struct making_op *op, uint32_t constant)
+static void add_outputs(struct onnx_walk *w, struct making_op *op, uint32_t constant)
 {
     bool plain = is_plain(w, op);
     uint32_t k = 0;
@@ -224,7 +224,7 @@ static void add_outputs(struct walk *w, struct making_op *op, uint32_t constant)
         }
 }
 
-static void add_op(struct walk *w, struct making_op *op)
+static void add_op(struct onnx_walk *w, struct making_op *op)
 {
     uint32_t constant = constant_tensor(w, op->node, op->frame->scope), k = 0;
     struct program_op made = {.name = op_name(w, op->node),
@@ -257,7 +257,7 @@ static void add_op(struct walk *w, struct making_op *op)
 }
 
 /* Arrays for the inputs and outputs of a node. */
-static bool allocate(struct walk *w, struct making_op *op)
+static bool allocate(struct onnx_walk *w, struct making_op *op)
 {
     size_t n_in = op->node->inputs.n, n_out = op->node->outputs.n;
     struct arena *arena = w->p->arena;
@@ -269,9 +269,9 @@ static bool allocate(struct walk *w, struct making_op *op)
     return op->inputs && op->in && op->out && op->ios;
 }
 
-static void step(struct walk *w, uint32_t node)
+static void step(struct onnx_walk *w, uint32_t node)
 {
-    struct frame frame = w->frames[w->n_frames - 1];
+    struct onnx_frame frame = w->frames[w->n_frames - 1];
     struct making_op op = {.node = &w->p->nodes[node], .frame = &frame};
     uint32_t k = 0, place;
 
@@ -306,7 +306,7 @@ static void step(struct walk *w, uint32_t node)
 /* ---- the program ---- */
 
 /* Inputs of the graph; those with an initialiser are tensors. */
-static uint32_t add_inputs(struct walk *w, struct program_io *ios)
+static uint32_t add_inputs(struct onnx_walk *w, struct program_io *ios)
 {
     const struct onnx_graph *graph = &w->p->graphs[0];
     static const struct onnx_known nothing = {.rank = -1};
@@ -329,7 +329,7 @@ static uint32_t add_inputs(struct walk *w, struct program_io *ios)
     return n;
 }
 
-static uint32_t add_results(struct walk *w, const struct frame *frame,
+static uint32_t add_results(struct onnx_walk *w, const struct onnx_frame *frame,
                             struct program_io *ios)
 {
     uint32_t n = 0, value;
@@ -345,12 +345,12 @@ static uint32_t add_results(struct walk *w, const struct frame *frame,
     return n;
 }
 
-static void follow(struct walk *w, struct err *err)
+static void follow(struct onnx_walk *w, struct err *err)
 {
     const struct onnx_graph *graph = &w->p->graphs[0];
     struct program_io *ios = arena_array(
         w->p->arena, (size_t)graph->inputs.n + graph->outputs.n + 1, sizeof *ios);
-    struct frame *frame, first;
+    struct onnx_frame *frame, first;
     uint32_t n_in, n_out;
 
     if (!ios || walk_call_new(w, PROGRAM_NONE, w->m->root, PROGRAM_NONE) != 0)
@@ -383,7 +383,7 @@ static void follow(struct walk *w, struct err *err)
         w->stop = true;
 }
 
-static void say_trouble(const struct walk *w)
+static void say_trouble(const struct onnx_walk *w)
 {
     if (w->undefined > 0)
         build_finding(w->build, FINDING_DAMAGED, SEVERITY_WARNING, FINDING_NOWHERE,
@@ -397,7 +397,7 @@ static void say_trouble(const struct walk *w)
             "functions of the file call themselves, which ONNX does not allow");
 }
 
-static void begin(struct walk *w)
+static void begin(struct onnx_walk *w)
 {
     map_init(&w->names, w->p->arena);
     map_init(&w->types, w->p->arena);
@@ -416,7 +416,7 @@ static void begin(struct walk *w)
 int onnx_program(struct onnx_making *m, struct err *err)
 {
     struct err why = {0};
-    struct walk w = {.m = m, .p = m->p, .build = m->build};
+    struct onnx_walk w = {.m = m, .p = m->p, .build = m->build};
 
     if (!m->p->has_graph)
         return 0;

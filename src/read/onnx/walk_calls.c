@@ -8,7 +8,8 @@
 
 #define CALL_DEPTH 40 /* modules inside modules, and functions */
 
-uint32_t walk_call_new(struct walk *w, uint32_t parent, uint32_t place, uint32_t region)
+uint32_t walk_call_new(struct onnx_walk *w, uint32_t parent, uint32_t place,
+                       uint32_t region)
 {
     uint32_t depth = parent == PROGRAM_NONE ? 0 : w->call_infos[parent].depth + 1;
     struct program_call call = {.place = place,
@@ -34,13 +35,13 @@ uint32_t walk_call_new(struct walk *w, uint32_t parent, uint32_t place, uint32_t
     return i;
 }
 
-void walk_call_grow(struct walk *w, uint32_t call)
+void walk_call_grow(struct onnx_walk *w, uint32_t call)
 {
     for (; call != PROGRAM_NONE; call = w->program->calls[call].parent)
         w->program->calls[call].end = w->program->n_ops;
 }
 
-static bool is_inside(const struct walk *w, uint32_t call, uint32_t outer)
+static bool is_inside(const struct onnx_walk *w, uint32_t call, uint32_t outer)
 {
     while (call != PROGRAM_NONE && call > outer)
         call = w->program->calls[call].parent;
@@ -49,7 +50,7 @@ static bool is_inside(const struct walk *w, uint32_t call, uint32_t outer)
 
 /* May a node that reads these values belong to a call that was made before? Everything
  * must come from inside, or from before it began. */
-static bool fits(const struct walk *w, uint32_t call, const uint32_t *inputs,
+static bool fits(const struct onnx_walk *w, uint32_t call, const uint32_t *inputs,
                  uint32_t n)
 {
     uint32_t begin = w->program->calls[call].ops;
@@ -68,8 +69,8 @@ static bool fits(const struct walk *w, uint32_t call, const uint32_t *inputs,
     return true;
 }
 
-uint32_t walk_call_of(struct walk *w, const struct frame *frame, uint32_t place,
-                      const uint32_t *inputs, uint32_t n)
+uint32_t walk_call_of(struct onnx_walk *w, const struct onnx_frame *frame,
+                      uint32_t place, const uint32_t *inputs, uint32_t n)
 {
     uint32_t path[CALL_DEPTH], n_path = 0, call = frame->call;
     uint32_t base = w->program->calls[call].place;
@@ -101,7 +102,7 @@ struct call_io {
 };
 
 struct ends {
-    struct walk *w;
+    struct onnx_walk *w;
     struct call_io *ios;
     uint32_t n, room;
     uint32_t *count; /* by call: 2 numbers, of inputs and outputs */
@@ -203,7 +204,7 @@ static int set_ends(struct ends *e)
     return 0;
 }
 
-int walk_call_ends(struct walk *w)
+int walk_call_ends(struct onnx_walk *w)
 {
     struct ends e = {.w = w};
 

@@ -10,16 +10,16 @@
 
 static const struct onnx_known nothing = {.rank = -1};
 
-struct frame *walk_push(struct walk *w, enum frame_kind kind, uint32_t graph,
-                        const struct frame *from)
+struct onnx_frame *walk_push(struct onnx_walk *w, enum frame_kind kind, uint32_t graph,
+                             const struct onnx_frame *from)
 {
-    struct frame frame = {.kind = kind,
-                          .graph = graph,
-                          .node = w->p->graphs[graph].nodes.n > 0
-                                      ? w->p->graphs[graph].nodes.first
-                                      : ONNX_NONE,
-                          .instance = w->n_outer,
-                          .region = PROGRAM_NONE};
+    struct onnx_frame frame = {.kind = kind,
+                               .graph = graph,
+                               .node = w->p->graphs[graph].nodes.n > 0
+                                           ? w->p->graphs[graph].nodes.first
+                                           : ONNX_NONE,
+                               .instance = w->n_outer,
+                               .region = PROGRAM_NONE};
     uint32_t outer = ONNX_NONE;
 
     if (from) {
@@ -40,13 +40,13 @@ struct frame *walk_push(struct walk *w, enum frame_kind kind, uint32_t graph,
     return &w->frames[w->n_frames - 1];
 }
 
-static struct frame *top(struct walk *w)
+static struct onnx_frame *top(struct onnx_walk *w)
 {
     return &w->frames[w->n_frames - 1];
 }
 
 /* Binds the outputs of a node to values: PROGRAM_NONE becomes one that is unknown. */
-static void bind_outputs(struct walk *w, const struct onnx_node *node,
+static void bind_outputs(struct onnx_walk *w, const struct onnx_node *node,
                          const uint32_t *values, uint32_t n)
 {
     uint32_t i = 0;
@@ -66,7 +66,7 @@ static void bind_outputs(struct walk *w, const struct onnx_node *node,
 
 /* ---- functions ---- */
 
-static uint32_t find_function(const struct walk *w, const struct onnx_node *node)
+static uint32_t find_function(const struct onnx_walk *w, const struct onnx_node *node)
 {
     uint64_t key =
         hash_mix(hash_mix(hash_u64(node->domain), node->op_type), node->overload);
@@ -83,7 +83,7 @@ static uint32_t find_function(const struct walk *w, const struct onnx_node *node
 }
 
 /* torch's exporter of 2023 made a function of each module. */
-static uint32_t call_of_module(struct walk *w, const struct onnx_node *node,
+static uint32_t call_of_module(struct onnx_walk *w, const struct onnx_node *node,
                                uint32_t call)
 {
     uint32_t place = w->program->calls[call].place, module;
@@ -97,12 +97,12 @@ static uint32_t call_of_module(struct walk *w, const struct onnx_node *node,
     return module == NO_PLACE ? call : walk_call_new(w, call, module, top(w)->region);
 }
 
-static bool enter_function(struct walk *w, uint32_t node, uint32_t function,
+static bool enter_function(struct onnx_walk *w, uint32_t node, uint32_t function,
                            const uint32_t *inputs, uint32_t n, uint32_t call)
 {
     struct onnx_function *f = &w->p->functions[function];
     struct onnx_scope *scope = arena_alloc(w->p->arena, sizeof *scope);
-    struct frame *frame;
+    struct onnx_frame *frame;
     uint32_t i = 0, instance;
 
     if (f->active || w->n_frames >= FRAMES_MOST) {
@@ -138,9 +138,9 @@ static bool enter_function(struct walk *w, uint32_t node, uint32_t function,
     return true;
 }
 
-static void leave_function(struct walk *w)
+static void leave_function(struct onnx_walk *w)
 {
-    struct frame frame = *top(w);
+    struct onnx_frame frame = *top(w);
     struct onnx_function *f = &w->p->functions[frame.function];
     uint32_t *values =
         arena_array(w->p->arena, (size_t)f->outputs.n + 1, sizeof *values);
@@ -158,7 +158,8 @@ static void leave_function(struct walk *w)
 /* ---- subgraphs ---- */
 
 /* The graphs among the attributes of a node: of If, then_branch first. */
-static uint32_t list_graphs(struct walk *w, const struct onnx_node *node, uint32_t *to)
+static uint32_t list_graphs(struct onnx_walk *w, const struct onnx_node *node,
+                            uint32_t *to)
 {
     uint32_t n = 0;
 
@@ -185,7 +186,7 @@ static uint32_t list_graphs(struct walk *w, const struct onnx_node *node, uint32
     return n;
 }
 
-static uint32_t add_region(struct walk *w, const struct flow *flow)
+static uint32_t add_region(struct onnx_walk *w, const struct onnx_flow *flow)
 {
     struct program_region region = {.taken = -1,
                                     .parent = top(w)->region,
@@ -211,7 +212,7 @@ static uint32_t add_region(struct walk *w, const struct flow *flow)
 }
 
 /* What a value of a loop has in every turn: the shape may change. */
-static struct onnx_known known_of(const struct walk *w, uint32_t value, bool shape)
+static struct onnx_known known_of(const struct onnx_walk *w, uint32_t value, bool shape)
 {
     struct onnx_known known = {.rank = -1};
 
@@ -225,7 +226,8 @@ static struct onnx_known known_of(const struct walk *w, uint32_t value, bool sha
 
 /* The inputs of the body of a loop: carried values go round, others are parts of an input
  * (Scan) or the number of the turn. */
-static void bind_body(struct walk *w, struct flow *flow, const struct frame *frame)
+static void bind_body(struct onnx_walk *w, struct onnx_flow *flow,
+                      const struct onnx_frame *frame)
 {
     const struct onnx_graph *graph = &w->p->graphs[frame->graph];
     bool loop = str_is(onnx_text(w->p, w->p->nodes[flow->node].op_type), "Loop");
@@ -258,10 +260,10 @@ static void bind_body(struct walk *w, struct flow *flow, const struct frame *fra
 }
 
 /* Follows the next graph of a node. */
-static void push_graph(struct walk *w, struct flow *flow)
+static void push_graph(struct onnx_walk *w, struct onnx_flow *flow)
 {
     uint32_t region = add_region(w, flow);
-    struct frame *frame, copy;
+    struct onnx_frame *frame, copy;
 
     if (w->stop)
         return;
@@ -277,17 +279,17 @@ static void push_graph(struct walk *w, struct flow *flow)
         bind_body(w, flow, &copy);
 }
 
-static struct flow *new_flow(struct walk *w, uint32_t node, uint32_t call,
-                             const uint32_t *inputs, uint32_t n)
+static struct onnx_flow *new_flow(struct onnx_walk *w, uint32_t node, uint32_t call,
+                                  const uint32_t *inputs, uint32_t n)
 {
     const struct onnx_node *of = &w->p->nodes[node];
     struct arena *arena = w->p->arena;
     struct str name = onnx_text(w->p, of->op_type);
-    struct flow *flow = arena_alloc(arena, sizeof *flow);
+    struct onnx_flow *flow = arena_alloc(arena, sizeof *flow);
 
     if (!flow)
         return NULL;
-    *flow = (struct flow){.node = node, .call = call, .n_inputs = n};
+    *flow = (struct onnx_flow){.node = node, .call = call, .n_inputs = n};
     flow->n_graphs = list_graphs(w, of, NULL);
     flow->n_results = of->outputs.n;
     flow->graphs = arena_array(arena, (size_t)flow->n_graphs + 1, sizeof(uint32_t));
@@ -319,7 +321,8 @@ static struct flow *new_flow(struct walk *w, uint32_t node, uint32_t call,
 }
 
 /* The values that the graph of the last frame returns, as those of the node's outputs. */
-static void take_results(struct walk *w, struct flow *flow, const struct frame *frame)
+static void take_results(struct onnx_walk *w, struct onnx_flow *flow,
+                         const struct onnx_frame *frame)
 {
     const struct onnx_graph *graph = &w->p->graphs[frame->graph];
     uint32_t *to = flow->results + (size_t)flow->next * flow->n_results, k = 0;
@@ -336,7 +339,7 @@ static void take_results(struct walk *w, struct flow *flow, const struct frame *
 }
 
 /* The same shape in both, or what they share of it. */
-static struct onnx_known both(struct walk *w, const struct onnx_known *a,
+static struct onnx_known both(struct onnx_walk *w, const struct onnx_known *a,
                               const struct onnx_known *b)
 {
     struct onnx_known known = {.rank = -1, .dtype = a->dtype};
@@ -357,7 +360,7 @@ static struct onnx_known both(struct walk *w, const struct onnx_known *a,
 }
 
 /* Output i of a node whose graphs were all followed. */
-static uint32_t result(struct walk *w, const struct flow *flow, uint32_t name,
+static uint32_t result(struct onnx_walk *w, const struct onnx_flow *flow, uint32_t name,
                        uint32_t i)
 {
     uint32_t sources[2], n = 0, value;
@@ -386,7 +389,7 @@ static uint32_t result(struct walk *w, const struct flow *flow, uint32_t name,
 }
 
 /* A carried value comes from outside, then from the turn before. */
-static void close_loop(struct walk *w, const struct flow *flow)
+static void close_loop(struct onnx_walk *w, const struct onnx_flow *flow)
 {
     for (uint32_t i = 0; i < flow->n_carried; i++) {
         uint32_t sources[2], n = 0, input = flow->first_carried + i;
@@ -403,10 +406,10 @@ static void close_loop(struct walk *w, const struct flow *flow)
     }
 }
 
-static void leave_subgraph(struct walk *w)
+static void leave_subgraph(struct onnx_walk *w)
 {
-    struct frame frame = *top(w);
-    struct flow *flow = frame.flow;
+    struct onnx_frame frame = *top(w);
+    struct onnx_flow *flow = frame.flow;
     const struct onnx_node *node = &w->p->nodes[flow->node];
     uint32_t *values, i = 0;
 
@@ -436,7 +439,7 @@ static void leave_subgraph(struct walk *w)
 
 /* ---- both ---- */
 
-static bool is_flow(const struct walk *w, const struct onnx_node *node)
+static bool is_flow(const struct onnx_walk *w, const struct onnx_node *node)
 {
     struct str name = onnx_text(w->p, node->op_type);
 
@@ -444,11 +447,11 @@ static bool is_flow(const struct walk *w, const struct onnx_node *node)
            (str_is(name, "If") || str_is(name, "Loop") || str_is(name, "Scan"));
 }
 
-bool walk_enter(struct walk *w, uint32_t node, const uint32_t *inputs, uint32_t n,
+bool walk_enter(struct onnx_walk *w, uint32_t node, const uint32_t *inputs, uint32_t n,
                 uint32_t call)
 {
     uint32_t function = find_function(w, &w->p->nodes[node]);
-    struct flow *flow;
+    struct onnx_flow *flow;
 
     if (function != ONNX_NONE)
         return enter_function(w, node, function, inputs, n, call);
@@ -463,9 +466,9 @@ bool walk_enter(struct walk *w, uint32_t node, const uint32_t *inputs, uint32_t 
     return true;
 }
 
-void walk_body(struct walk *w, uint32_t node, uint32_t call)
+void walk_body(struct onnx_walk *w, uint32_t node, uint32_t call)
 {
-    struct flow *flow;
+    struct onnx_flow *flow;
 
     if (is_flow(w, &w->p->nodes[node]) || w->n_frames >= FRAMES_MOST ||
         list_graphs(w, &w->p->nodes[node], NULL) == 0)
@@ -480,9 +483,9 @@ void walk_body(struct walk *w, uint32_t node, uint32_t call)
     push_graph(w, flow);
 }
 
-void walk_leave(struct walk *w)
+void walk_leave(struct onnx_walk *w)
 {
-    struct frame *frame = top(w);
+    struct onnx_frame *frame = top(w);
 
     if (frame->kind == FRAME_FUNCTION)
         leave_function(w);

@@ -15,7 +15,7 @@
 enum frame_kind { FRAME_MAIN, FRAME_FUNCTION, FRAME_SUBGRAPH };
 
 /* A graph that is being followed. */
-struct frame {
+struct onnx_frame {
     enum frame_kind kind;
     uint32_t graph, node;     /* the next node, or ONNX_NONE */
     uint32_t instance;        /* names are looked up here first */
@@ -24,11 +24,11 @@ struct frame {
     struct onnx_scope *scope; /* of the function around it; or NULL */
     uint32_t caller;          /* of FUNCTION: the node; of SUBGRAPH: its owner */
     uint32_t function;        /* of FUNCTION */
-    struct flow *flow;        /* of SUBGRAPH */
+    struct onnx_flow *flow;   /* of SUBGRAPH */
 };
 
 /* A node with subgraphs. */
-struct flow {
+struct onnx_flow {
     uint32_t node;
     uint32_t call; /* around it */
     bool branches; /* If */
@@ -55,12 +55,12 @@ struct walk_call {
     uint32_t depth;
 };
 
-struct walk {
+struct onnx_walk {
     struct onnx_making *m;
     struct onnx_parsed *p;
     struct build *build;
     struct program *program;
-    struct frame *frames;
+    struct onnx_frame *frames;
     uint32_t n_frames, frames_room;
     uint32_t *outer; /* by instance: the one whose names it sees too, or ONNX_NONE */
     uint32_t n_outer, outer_room;
@@ -82,55 +82,56 @@ struct walk {
 
 /* ---- walk_values.c ---- */
 
-int walk_index_types(struct walk *w);
+int walk_index_types(struct onnx_walk *w);
 /* A new value; PROGRAM_NONE: stop. */
-uint32_t walk_value(struct walk *w, const struct program_value *value,
+uint32_t walk_value(struct onnx_walk *w, const struct program_value *value,
                     const struct onnx_known *known, uint32_t call, bool plain);
 /* A value of a kind, with nothing else known. */
-uint32_t walk_simple(struct walk *w, enum program_value_kind kind, uint32_t name,
+uint32_t walk_simple(struct onnx_walk *w, enum program_value_kind kind, uint32_t name,
                      const struct onnx_known *known, uint32_t call);
-void walk_bind(struct walk *w, uint32_t instance, uint32_t name, uint32_t value);
+void walk_bind(struct onnx_walk *w, uint32_t instance, uint32_t name, uint32_t value);
 /* The value of a name; PROGRAM_NONE: it has none. */
-uint32_t walk_find(struct walk *w, const struct frame *frame, uint32_t name);
+uint32_t walk_find(struct onnx_walk *w, const struct onnx_frame *frame, uint32_t name);
 /* The same, made up and reported if it is undefined. */
-uint32_t walk_read(struct walk *w, const struct frame *frame, uint32_t name);
+uint32_t walk_read(struct onnx_walk *w, const struct onnx_frame *frame, uint32_t name);
 /* What the file says of a name: completed by what was inferred. */
-struct onnx_known walk_known(struct walk *w, uint32_t graph, uint32_t name,
+struct onnx_known walk_known(struct onnx_walk *w, uint32_t graph, uint32_t name,
                              const struct onnx_known *inferred);
 /* What is known of a tensor of the file. */
-struct onnx_known walk_tensor_known(struct walk *w, uint32_t tensor);
+struct onnx_known walk_tensor_known(struct onnx_walk *w, uint32_t tensor);
 /* A value that is a tensor of the model. */
-uint32_t walk_tensor(struct walk *w, uint32_t tensor, uint32_t name, uint32_t call);
+uint32_t walk_tensor(struct onnx_walk *w, uint32_t tensor, uint32_t name,
+                     uint32_t call);
 
 /* ---- walk_calls.c ---- */
 
-uint32_t walk_call_new(struct walk *w, uint32_t parent, uint32_t place,
+uint32_t walk_call_new(struct onnx_walk *w, uint32_t parent, uint32_t place,
                        uint32_t region);
 /* The call for a node that reads these values. */
-uint32_t walk_call_of(struct walk *w, const struct frame *frame, uint32_t place,
-                      const uint32_t *inputs, uint32_t n);
+uint32_t walk_call_of(struct onnx_walk *w, const struct onnx_frame *frame,
+                      uint32_t place, const uint32_t *inputs, uint32_t n);
 /* An operation was added to the call. */
-void walk_call_grow(struct walk *w, uint32_t call);
+void walk_call_grow(struct onnx_walk *w, uint32_t call);
 /* The inputs and outputs of all calls but the program's. */
-int walk_call_ends(struct walk *w);
+int walk_call_ends(struct onnx_walk *w);
 
 /* ---- walk_flow.c ---- */
 
-struct frame *walk_push(struct walk *w, enum frame_kind kind, uint32_t graph,
-                        const struct frame *from);
+struct onnx_frame *walk_push(struct onnx_walk *w, enum frame_kind kind, uint32_t graph,
+                             const struct onnx_frame *from);
 /* Is the node If, Loop or Scan, or a call of a function? Then follows it. */
-bool walk_enter(struct walk *w, uint32_t node, const uint32_t *inputs, uint32_t n,
+bool walk_enter(struct onnx_walk *w, uint32_t node, const uint32_t *inputs, uint32_t n,
                 uint32_t call);
 /* Follows the graphs of an operation that has some (BeamSearch), any number of times. */
-void walk_body(struct walk *w, uint32_t node, uint32_t call);
+void walk_body(struct onnx_walk *w, uint32_t node, uint32_t call);
 /* The last frame has no more nodes. */
-void walk_leave(struct walk *w);
+void walk_leave(struct onnx_walk *w);
 
 /* ---- onnx_walk.c ---- */
 
-uint32_t walk_position(struct walk *w, uint32_t i);
+uint32_t walk_position(struct onnx_walk *w, uint32_t i);
 /* The place in the source of a node, else its name. */
-void walk_line(const struct walk *w, const struct onnx_node *node, uint32_t *ret_file,
-               uint32_t *ret_line);
+void walk_line(const struct onnx_walk *w, const struct onnx_node *node,
+               uint32_t *ret_file, uint32_t *ret_line);
 
 #endif

@@ -7,7 +7,7 @@
 
 #define NUMBER_MOST 64 /* elements of a tensor of sizes or axes */
 
-int walk_index_types(struct walk *w)
+int walk_index_types(struct onnx_walk *w)
 {
     const struct onnx_parsed *p = w->p;
 
@@ -24,7 +24,7 @@ int walk_index_types(struct walk *w)
     return 0;
 }
 
-uint32_t walk_value(struct walk *w, const struct program_value *value,
+uint32_t walk_value(struct onnx_walk *w, const struct program_value *value,
                     const struct onnx_known *known, uint32_t call, bool plain)
 {
     struct program_value made = *value;
@@ -49,7 +49,7 @@ uint32_t walk_value(struct walk *w, const struct program_value *value,
     return i;
 }
 
-uint32_t walk_simple(struct walk *w, enum program_value_kind kind, uint32_t name,
+uint32_t walk_simple(struct onnx_walk *w, enum program_value_kind kind, uint32_t name,
                      const struct onnx_known *known, uint32_t call)
 {
     struct program_value value = {.kind = (uint8_t)kind,
@@ -62,7 +62,7 @@ uint32_t walk_simple(struct walk *w, enum program_value_kind kind, uint32_t name
     return walk_value(w, &value, known, call, false);
 }
 
-void walk_bind(struct walk *w, uint32_t instance, uint32_t name, uint32_t value)
+void walk_bind(struct onnx_walk *w, uint32_t instance, uint32_t name, uint32_t value)
 {
     if (value != PROGRAM_NONE && name != 0 &&
         map_put(&w->names, (uint64_t)instance << 32 | name, value) < 0)
@@ -71,7 +71,7 @@ void walk_bind(struct walk *w, uint32_t instance, uint32_t name, uint32_t value)
 
 /* ---- tensors of the file ---- */
 
-struct onnx_known walk_tensor_known(struct walk *w, uint32_t tensor)
+struct onnx_known walk_tensor_known(struct onnx_walk *w, uint32_t tensor)
 {
     const struct onnx_tensor *t = &w->p->tensors[tensor];
     struct onnx_known known = {.rank = -1, .dtype = (uint8_t)onnx_dtype(t->type)};
@@ -101,7 +101,7 @@ struct onnx_known walk_tensor_known(struct walk *w, uint32_t tensor)
 }
 
 /* Sizes, axes and indices: whole numbers that no module has as its own. */
-static bool is_number(const struct walk *w, const struct onnx_tensor *t)
+static bool is_number(const struct onnx_walk *w, const struct onnx_tensor *t)
 {
     const struct tensor *tensor = &w->build->model->tensors[t->tensor];
 
@@ -110,7 +110,7 @@ static bool is_number(const struct walk *w, const struct onnx_tensor *t)
            dtype_info((enum dtype)tensor->dtype)->kind != DTYPE_KIND_FLOAT;
 }
 
-uint32_t walk_tensor(struct walk *w, uint32_t tensor, uint32_t name, uint32_t call)
+uint32_t walk_tensor(struct onnx_walk *w, uint32_t tensor, uint32_t name, uint32_t call)
 {
     const struct onnx_tensor *t = &w->p->tensors[tensor];
     struct onnx_known known = walk_tensor_known(w, tensor);
@@ -129,7 +129,7 @@ uint32_t walk_tensor(struct walk *w, uint32_t tensor, uint32_t name, uint32_t ca
 
 /* ---- names ---- */
 
-uint32_t walk_find(struct walk *w, const struct frame *frame, uint32_t name)
+uint32_t walk_find(struct onnx_walk *w, const struct onnx_frame *frame, uint32_t name)
 {
     uint32_t value, tensor;
 
@@ -144,7 +144,7 @@ uint32_t walk_find(struct walk *w, const struct frame *frame, uint32_t name)
     return value;
 }
 
-uint32_t walk_read(struct walk *w, const struct frame *frame, uint32_t name)
+uint32_t walk_read(struct onnx_walk *w, const struct onnx_frame *frame, uint32_t name)
 {
     static const struct onnx_known nothing = {.rank = -1};
     uint32_t value = walk_find(w, frame, name);
@@ -160,7 +160,7 @@ uint32_t walk_read(struct walk *w, const struct frame *frame, uint32_t name)
 
 /* ---- what the file says ---- */
 
-struct onnx_known walk_known(struct walk *w, uint32_t graph, uint32_t name,
+struct onnx_known walk_known(struct onnx_walk *w, uint32_t graph, uint32_t name,
                              const struct onnx_known *inferred)
 {
     struct onnx_known known = *inferred;
