@@ -119,7 +119,7 @@ class Case(unittest.TestCase):
             if wanted is None:
                 self.assertNotIn(attr.name, seen)
             elif isinstance(wanted, TensorProto):
-                self.assertIn("tensor", seen[attr.name], (path, node.name))
+                self.assertIn("$tensor", seen[attr.name], (path, node.name))
             elif isinstance(wanted, float) and not math.isfinite(wanted):
                 self.assertEqual(float(seen[attr.name]), wanted)
             else:
