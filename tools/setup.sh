@@ -53,6 +53,7 @@ test    header          simde/x86/avx512.h                        libsimde-dev
 test    command         clang                                     clang
 test    command         clang-format                              clang-format
 test    clang_runtime   fuzzer                                    libclang-rt-14-dev
+test    file            /usr/lib/*/libcurl.so.4                   libcurl4
 test    command         mandoc                                    mandoc
 test    command         strace                                    strace
 test    command         tmux                                      tmux
@@ -64,6 +65,7 @@ test    file            /usr/lib/*/openblas-pthread/libblas.so.3  libopenblas0-p
 test    venv_torch      2.13                                      torch==2.13.0+cpu
 test    venv            numpy                                     numpy
 test    venv            safetensors                               safetensors
+test    venv            gguf                                      gguf
 test    venv            transformers                              transformers
 test    venv            nbclient                                  nbclient
 test    venv            ipykernel                                 ipykernel
@@ -72,6 +74,8 @@ test    venv            mypy                                      mypy
 test    venv            tensorboard                               tensorboard
 test    venv            lightning                                 lightning
 test    venv            accelerate                                accelerate
+test    venv            h5py                                      h5py
+test    venv            keras                                     keras
 test    venv            wandb                                     wandb<0.26
 test    venv            onnx                                      onnx
 test    venv            onnxscript                                onnxscript

@@ -192,6 +192,7 @@ static PyMethodDef functions[] = {
     {"bins", history_bins, METH_VARARGS, "bins(packed, most): a histogram"},
     {"clock_ns", tell_time, METH_NOARGS, "the clock of recordings (base/clock.h)"},
     {"main", program_main, METH_VARARGS, "main(*words): the program, in this process"},
+    {"own", record_own, METH_O, "own(begins): our own operations, until own(False)"},
     {"empty_mode", record_empty_mode, METH_NOARGS, "a mode that only passes ops on"},
     {"diff", KEYWORDS(pairs_diff), "diff(left, right, ...): how two models differ"},
     {"picture_diff", KEYWORDS(views_picture_diff),

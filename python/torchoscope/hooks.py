@@ -567,15 +567,39 @@ def _skip_code(code):
             _eval_frame.skip_code(code)
 
 
+def hide(function):
+    """Torch's compiler neither compiles this function nor looks into it. What it calls may
+    be compiled: see plainly()."""
+    function._torchdynamo_disable = True
+    _skip_code(function.__code__)
+    return function
+
+
+def plainly(work, *args):
+    """The result of work(*args), as plain Python; for functions that are hidden."""
+    before, inside = _set_eval_frame(None), in_compiled()
+    _local.inside = inside or before is not None
+    try:
+        return work(*args)
+    finally:
+        _local.inside = inside
+        _set_eval_frame(before)
+
+
+def in_compiled():
+    """In plainly(): is it compiled code that calls?"""
+    return getattr(_local, "inside", False)
+
+
+_skip_code(plainly.__code__)
+
+
 def _tell_plainly(tell, *args):
     """Calls tell(*args) as plain Python, in compiled code, too."""
-    before = _set_eval_frame(None)
     try:
-        tell(*args)
+        plainly(tell, *args)
     except Exception:  # must not reach the user's forward
         pass
-    finally:
-        _set_eval_frame(before)
 
 
 _skip_code(_tell_plainly.__code__)

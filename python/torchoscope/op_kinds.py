@@ -113,16 +113,18 @@ class Entered:
 
     def leave(self):
         """Leave it, if this is its thread. Modes entered later stay. While torch runs
-        an operation for the mode, it is not on the stack: then leave() does nothing."""
+        an operation for the mode, or compiles, it is not on the stack: then leave() does
+        nothing and returns False."""
         if self._thread != threading.get_ident():
-            return
+            return False
         at = next((i for i, one in enumerate(_stack()) if one is self._mode), None)
         if at is None:
-            return
+            return False
         if self._flags and at == len(_stack()) - 1:
             self._mode.__exit__(None, None, None)
         else:
             _take_out(at)
+        return True
 
 
 def _stack():

@@ -171,7 +171,7 @@ class LiveRecording(Recording):
             self._begin(stack)
             self._ending = stack.pop_all()
             if ops is not None:  # last: what we do here is not the user's
-                core.op_ns = _op_cost()
+                core.op_ns = op_cost()
                 ops.mode = core.ops_mode
                 self._mode = op_kinds.Entered(core.ops_mode())
                 self._ending.callback(self._mode.leave)
@@ -655,7 +655,7 @@ def _set_hook_cost(core):
 _op_ns = None
 
 
-def _op_cost():
+def op_cost():
     """What a dispatch mode of torch's costs for each operation, measured once: a tiny
     operation in a mode that only passes it on, and without. Our work in the mode is
     measured separately, as it happens."""

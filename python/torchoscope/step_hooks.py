@@ -8,6 +8,8 @@ import threading
 
 from torch.optim import Optimizer, optimizer
 
+from torchoscope.hooks import hide, plainly
+
 _own_before, _own_after = [], []  # lists of one hook, which are compared by identity
 _undo = []  # functions
 _local = threading.local()
@@ -32,7 +34,9 @@ def _outermost(hook):
     """torch calls hooks again for super().step() in a step: this one does nothing then."""
 
     def call(one, args, kwargs):
-        frame = sys._getframe(1)
+        return plainly(look, sys._getframe(1), one, args, kwargs)
+
+    def look(frame, one, args, kwargs):
         code = frame.f_code
         for _ in range(_FRAMES):
             frame = frame.f_back
@@ -42,7 +46,7 @@ def _outermost(hook):
                 return None
         return hook(one, args, kwargs)
 
-    return call
+    return hide(call)
 
 
 class _Entry:

@@ -9,7 +9,7 @@ import weakref
 
 import torch
 
-from torchoscope import hooks, op_kinds
+from torchoscope import _core, hooks, op_kinds
 from torchoscope.recorder import LiveRecording, forces_device
 
 _AFTER_HIT = 4  # steps that are logged in full after a hit
@@ -201,7 +201,12 @@ class Alarms:
 
     def _read(self, loss):
         """A tensor of one element as a float; as it is if its device has it."""
-        return float(loss.item()) if loss.is_cpu and not self._forced else loss.detach()
+        _core.own(True)
+        try:
+            here = loss.is_cpu and not self._forced
+            return float(loss.item()) if here else loss.detach()
+        finally:
+            _core.own(False)
 
     def _criterion(self, module, result):
         with contextlib.suppress(Exception):
@@ -524,8 +529,7 @@ class _Scalers:
             told = list(self._told)
             for alarms in told:
                 alarms._stepping = None
-                with contextlib.suppress(Exception):
-                    self._scale(alarms, scaler, optimizer)
+                alarms._watch()._guard(self._scale, alarms, scaler, optimizer)
             result = real(scaler, optimizer, *args, **kwargs)
             for alarms in told:
                 if alarms._stepping != id(optimizer):

@@ -47,6 +47,10 @@ class Steps(Budget):
     def created(self, writer, took_ns):
         """The file was created: that is no part of the cost of a step."""
         self._rule.writer, self._told = writer, _core.clock_ns()
+        self.excuse(took_ns)
+
+    def excuse(self, took_ns):
+        """Something that only this step has to do took that long."""
         self._rule.owe(took_ns)
         when, spent, measured = self._last
         self._last = when + took_ns, spent + took_ns, measured
@@ -71,6 +75,12 @@ class Steps(Budget):
             self._now = "full"
             self._turn(True)
         self._core.mode = self.device.mode = self._mode
+
+    def _lost(self):
+        super()._lost()
+        watch = self.watch()
+        if watch is not None:
+            watch._guard(watch._first.compiles)
 
     def tell(self, core):
         """The facts of a recording: this one is dropped, its steps are in the file."""

@@ -20,6 +20,7 @@ from torchoscope.history import KINDS
 from torchoscope.notebook import Displayed
 from torchoscope.recorder import parse_size
 from torchoscope.restore import modules_of
+from torchoscope.watch_ops import FirstStep
 from torchoscope.watch_options import SAMPLE, Options, Reading, Target, stem_of, together
 from torchoscope.watch_sinks import Sinks
 from torchoscope.watch_steps import Recorder, Rounds, Steps
@@ -223,6 +224,7 @@ class Watch(Reading, Displayed):
         recorder.__enter__()
         recorder._core.several = self._target.ranks > 1
         recorder._core.norms = norms
+        self._first = FirstStep(recorder, steps, self._limit, self._target.how == "resume")
         try:
             self._options.begin(recorder)
             self._target.check(recorder)
@@ -296,6 +298,7 @@ class Watch(Reading, Displayed):
             self._guard(self._settle)
             self._guard(self._end_group)
             self._guard(self._alarms.close)
+            self._guard(self._first.close)
             self._kept = kept or self.keeps
             self._closed, self._capsule = True, None
             self._forget_watch()
@@ -361,10 +364,13 @@ class Watch(Reading, Displayed):
             if self._budget.on:
                 self._guard(self._recorder.look_again, self._filed)
             self._guard(self._alarms.step_begins)
+            if self._budget.on:
+                self._timed(self._first.step_begins)
             if self._capsule is not None:
                 self._timed(self._capsule.step)
         if self._capsule is not None:
             self._timed(self._capsule.begins, module, args, kwargs)
+        self._first.pass_begins()
 
     def _end_before(self, module):
         """Did a step end before this pass?"""
@@ -383,6 +389,7 @@ class Watch(Reading, Displayed):
     def _pass_ends(self, result):
         if not self._mine():
             return
+        self._first.pass_ends(result)
         self._passes += 1
         self._since += 1
         if self._capsule is not None:
@@ -451,6 +458,7 @@ class Watch(Reading, Displayed):
         self._count += 1
         self._number, self._next = self._next, self._next + 1
         self._guard(self._alarms.step_done)
+        self._guard(self._first.step_ends)
         if self._page is not None:
             self._timed(self._page.pump, self._number)
 
@@ -520,11 +528,15 @@ class Watch(Reading, Displayed):
         core.spend(began, counted)
 
     def _guard(self, work, *args):
-        """Run `work`. An error never reaches the training; the first one is a warning."""
+        """Run `work`. An error never reaches the training; the first one is a warning.
+        Operations in it are not recorded."""
+        _core.own(True)
         try:
             work(*args)
         except Exception as problem:
             self._say(f"the history is incomplete: {problem}")
+        finally:
+            _core.own(False)
 
     def _say(self, text):
         if self._told:
@@ -561,8 +573,11 @@ class Watch(Reading, Displayed):
         if phase == _EVAL and not self._count:  # no optimizer: passes are steps
             self._number, self._next = self._next, self._next + 1
         core, alarms = self._recorder._core, self._alarms
+        self._guard(self._first.step_ends)
         self._guard(self._options.stamp, self)
+        is_new = self._writer is None
         receiver = self._receiver(core)
+        self._guard(self._first.logged, self, is_new)
         alarms.judge_operations(self._number)
         args = self._number, phase, self._kinds, self._take_scalars()
         alarms.tell(core.log(receiver, *args, *alarms.about_step()))
@@ -638,10 +653,7 @@ class Watch(Reading, Displayed):
         try:
             with contextlib.suppress(Exception):  # forward() that was called directly
                 self._recorder._unseen.tell(core)
-            kinds = {type(module) for _, module in self._recorder._modules}
-            self._recorder._kinds = [weakref.ref(kind) for kind in kinds]
-            self._recorder._keep_code()
-            run = self._recorder._now()
+            run = self._recorded()
             text = f"{socket.gethostname()} {os.getpid()}"
             if self._target.is_late:
                 self._say("rank 0 did not tell its folder: this rank has one of its own")
@@ -658,6 +670,13 @@ class Watch(Reading, Displayed):
             self._sinks.end(self)
             self._end_page()
             raise
+
+    def _recorded(self):
+        """What was recorded of this step, with the code of the model, as a Run."""
+        kinds = {type(module) for _, module in self._recorder._modules}
+        self._recorder._kinds = [weakref.ref(kind) for kind in kinds]
+        self._recorder._keep_code()
+        return self._recorder._now()
 
     def _end_page(self):
         if self._page is not None:

@@ -18,6 +18,8 @@ static const struct option options_table[] = {
      "fail unless names, shapes and dtypes match this output of tree --json"},
     {"verbose", 'v', OPTION_FLAG, NULL, offsetof(struct check_options, verbose),
      "print all lines for safe files too, and skipped files"},
+    {"skip", 's', OPTION_FLAG, NULL, offsetof(struct check_options, skip),
+     "skip named files that are no models, as those of folders"},
     {"quiet", 'q', OPTION_FLAG, NULL, offsetof(struct check_options, quiet),
      "print only files that fail"},
     {"sarif", 0, OPTION_FLAG, NULL, offsetof(struct check_options, sarif),
@@ -164,7 +166,7 @@ static int check_target(struct check_run *run, const struct check_target *target
 static int list_targets(struct check_run *run, int argc, char **argv, struct err *err)
 {
     for (int i = 0; i < argc; i++) {
-        struct check_target target = {.path = argv[i]};
+        struct check_target target = {.path = argv[i], .found = run->options->skip};
         /* With --expect, a folder is one model. */
         bool folder = path_is_folder(argv[i]) && !run->options->expect;
 

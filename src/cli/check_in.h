@@ -20,13 +20,13 @@
 struct check_options {
     struct option_list allow;
     const char *allow_file, *expect;
-    bool values, sarif, verbose, quiet, progress;
+    bool values, sarif, verbose, quiet, skip, progress;
 };
 
 /* A file or folder to check. */
 struct check_target {
     const char *path;
-    bool found;   /* found in a folder: skipped if it is not a model */
+    bool found;   /* found in a folder, or --skip: skipped if it is not a model */
     bool no_file; /* a pipe, a socket or a dangling link */
     bool may_set; /* a folder whose files may be the shards of one model */
 };

@@ -110,19 +110,21 @@ static int add_folders(struct check_walk *walk, const char *path,
 {
     for (uint32_t i = folder->n; i-- > 0;) {
         const struct folder_entry *entry = &folder->entries[i];
-        const char *below;
+        const char *below, *kind;
 
         if (!entry->is_folder)
             continue;
         below = join(walk, path, entry->name);
         if (!below)
             return -1;
-        if (is_hidden_folder(entry) || entry->is_link) {
-            bool hidden = is_hidden_folder(entry);
+        kind = is_hidden_folder(entry)             ? "hidden folder"
+               : entry->is_link                    ? "link to a folder"
+               : file_list_is_blobs(folder, entry) ? "folder of a cache"
+                                                   : NULL;
+        if (kind) {
+            const char *why = arena_printf(&walk->run->arena, "a %s", kind);
 
-            if (check_skip(
-                    walk->run, below, hidden ? "hidden folder" : "link to a folder",
-                    hidden ? "a hidden folder" : "a link to a folder", walk->err) < 0)
+            if (!why || check_skip(walk->run, below, kind, why, walk->err) < 0)
                 return -1;
             continue;
         }

@@ -52,6 +52,7 @@ void details_file(struct details *d)
     if (!d->show->model->live || d->show->session->run)
         facts_format(&facts);
     facts_holds(&facts);
+    facts_gguf(&facts);
     facts_ends(&facts);
     facts_params(&facts);
     facts_buffers(&facts);

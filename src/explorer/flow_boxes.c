@@ -300,6 +300,9 @@ static bool enter(struct explorer *explorer, const struct flow_boxes *own)
                                ? "an argument of this block; - leads out of it"
                            : node->kind == DIAGRAM_OUTPUT
                                ? "a result of this block; - leads out of it"
+                           : node->kind == DIAGRAM_ATTACHED
+                               ? "a tensor that attach() names; its values are those "
+                                 "of the module around it"
                                : "an operation: nothing is inside it");
     return false;
 }

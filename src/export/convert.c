@@ -316,7 +316,8 @@ static int check_whole(const struct conversion *c, const struct refused *refused
         return err_set(
             err, ERR_UNSUPPORTED,
             "%s: safetensors cannot keep %u of %u tensors: %s%s; torchoscope "
-            "export -o x.safetensors leaves them out",
+            "export -o x.safetensors writes what it can, and quantised blocks as "
+            "float32",
             model->path, (unsigned)refused->n, (unsigned)(refused->n + c->file.n),
             buf_cstr(&refused->told), refused->n > MOST_TOLD ? ", and so on" : "");
     if (c->file.n == 0)

@@ -1,9 +1,8 @@
-/* convert.h - a model file as safetensors, with nothing lost: names as in its state_dict,
- * dtypes, shapes, every bit, ties. What cannot be kept is refused, and the written file is
- * read again and compared. (export_safetensors() rescues what it can instead.)
- *
- * A tied tensor is stored once, under its first name; the others are members of
- * __metadata__, as safetensors.torch.save_model() writes them: {"lm_head.weight":
+/* convert.h - a model file as safetensors, with nothing lost: names as in its
+ * state_dict, dtypes, shapes, every bit, ties. What cannot be kept is refused, and the
+ * written file is read again and compared. (export_safetensors() rescues what it can
+ * instead.)  A tied tensor is stored once, under its first name; the others are members
+ * of __metadata__, as safetensors.torch.save_model() writes them: {"lm_head.weight":
  * "wte.weight"}. */
 #ifndef EXPORT_CONVERT_H
 #define EXPORT_CONVERT_H

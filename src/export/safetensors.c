@@ -10,6 +10,7 @@
 struct rescue {
     struct safetensors_file file;
     uint32_t base; /* the only state_dict: keys are names within it; or 0 */
+    bool decoded;  /* some tensor is in quantised blocks: written as float32 */
     uint32_t left_out;
     struct buf told; /* names of skipped tensors, with reasons */
     size_t first;    /* length of the first entry in `told` */
@@ -65,10 +66,11 @@ static int add_tensor(struct rescue *r, uint32_t place, struct buf *key)
 
     buf_clear(key);
     add_key(key, r, place);
-    if (!safetensors_can_hold(model, place_tensor(model, place), &why)) {
+    if (!safetensors_can_decode(model, place_tensor(model, place), &why)) {
         leave_out(r, buf_span(key), why);
         return 0;
     }
+    r->decoded |= dtype_info(place_tensor(model, place)->dtype)->scaled;
     added = safetensors_file_add(&r->file, buf_span(key), model->object[place]);
     if (added == 0)
         leave_out(r, buf_span(key), "its name is taken");
@@ -89,6 +91,10 @@ static int collect(struct rescue *r, struct err *err)
         buf_printf(&r->told, "; %u more", (unsigned)(r->left_out - MOST_TOLD));
     if (status == 0 && r->left_out > 0)
         status = safetensors_file_note(&r->file, STR("left_out"), buf_span(&r->told));
+    if (status == 0 && r->decoded)
+        status =
+            safetensors_file_note(&r->file, STR("dequantised"),
+                                  STR("tensors in quantised blocks are float32 here"));
     if (status < 0)
         return arena_err(&r->file.arena, "the list of tensors", err);
     if (r->file.n == 0)

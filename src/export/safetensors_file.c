@@ -29,8 +29,23 @@ bool safetensors_can_hold(const struct model *model, const struct tensor *tensor
     return false;
 }
 
+bool safetensors_can_decode(const struct model *model, const struct tensor *tensor,
+                            const char **ret_why)
+{
+    if (dtype_info(tensor->dtype)->scaled)
+        return tensor_readable(model, tensor, ret_why);
+    return safetensors_can_hold(model, tensor, ret_why);
+}
+
+/* The type that is written. */
+static enum dtype written_dtype(const struct safetensors_file *file, uint32_t tensor)
+{
+    return elements_dtype((enum dtype)file->model->tensors[tensor].dtype);
+}
+
 int safetensors_file_add(struct safetensors_file *file, struct str key, uint32_t tensor)
 {
+    uint64_t bytes = 0;
     struct str kept;
     uint32_t index;
     int added;
@@ -42,8 +57,8 @@ int safetensors_file_add(struct safetensors_file *file, struct str key, uint32_t
     if (added < 1 || arena_room(&file->arena, &file->entries, file->n, &file->room,
                                 sizeof *file->entries) < 0)
         return -1;
-    file->entries[file->n++] = (struct safetensors_tensor){
-        kept, tensor, tensor_bytes(&file->model->tensors[tensor])};
+    dtype_size(written_dtype(file, tensor), file->model->tensors[tensor].numel, &bytes);
+    file->entries[file->n++] = (struct safetensors_tensor){kept, tensor, bytes};
     return 1;
 }
 
@@ -75,8 +90,7 @@ uint64_t safetensors_file_bytes(const struct safetensors_file *file)
 static unsigned width_of(const struct safetensors_file *file,
                          const struct safetensors_tensor *entry)
 {
-    const struct dtype_info *info =
-        dtype_info(file->model->tensors[entry->tensor].dtype);
+    const struct dtype_info *info = dtype_info(written_dtype(file, entry->tensor));
 
     return info->block == 1 ? info->bytes : 1;
 }
@@ -107,7 +121,7 @@ static void write_entry(struct json *json, const struct safetensors_file *file,
 
     json_key(json, entry->key);
     json_object(json, NULL);
-    json_text(json, "dtype", dtype_safetensors(tensor->dtype));
+    json_text(json, "dtype", dtype_safetensors(written_dtype(file, entry->tensor)));
     export_list(json, "shape", tensor_shape(file->model, tensor), tensor->rank);
     json_array(json, "data_offsets");
     json_u64(json, NULL, at);
@@ -161,8 +175,9 @@ static int write_data(struct out *out, const struct model *model,
     if (!elements)
         return -1;
     while ((more = elements_next(elements, work, &at, &n, err)) == 1 && !out->bad) {
-        out_add(out, at, elements_size(tensor->dtype, n));
-        done += elements_size(tensor->dtype, n);
+        n = elements_size(elements_dtype(tensor->dtype), n);
+        out_add(out, at, n);
+        done += n;
     }
     elements_close(elements);
     if (more == 0 && done != entry->bytes)

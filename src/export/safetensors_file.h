@@ -2,7 +2,7 @@
  * JSON, the data.
  *     {"__metadata__": {"format": "pt"},
  *      "conv1.weight": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}
- * Bytes are copied in windows. */
+ * Bytes are copied in windows; ggml's quantised blocks become float32. */
 #ifndef EXPORT_SAFETENSORS_FILE_H
 #define EXPORT_SAFETENSORS_FILE_H
 
@@ -34,9 +34,12 @@ struct safetensors_file {
 void safetensors_file_init(struct safetensors_file *file, const struct model *model);
 void safetensors_file_release(struct safetensors_file *file);
 
-/* Can the tensor be written? If not, *ret_why is the reason. */
+/* Can the tensor be written as it is? If not, *ret_why is the reason. */
 bool safetensors_can_hold(const struct model *model, const struct tensor *tensor,
                           const char **ret_why);
+/* The same if its type need not be kept: ggml's quantised blocks become float32. */
+bool safetensors_can_decode(const struct model *model, const struct tensor *tensor,
+                            const char **ret_why);
 
 /* 1: added, 0: the key is taken, -1: the arena is spent. Copies the key. */
 int safetensors_file_add(struct safetensors_file *file, struct str key,

@@ -40,6 +40,7 @@ int facts_file(struct file_facts *facts, struct err *err);
 /* Each appends the facts of one kind; nothing if unknown. */
 void facts_format(struct file_facts *facts);
 void facts_holds(struct file_facts *facts);
+void facts_gguf(struct file_facts *facts); /* architecture, quantisation, tokenizer */
 void facts_ends(struct file_facts *facts); /* inputs and outputs that the file declares */
 void facts_params(struct file_facts *facts);
 void facts_memory(struct file_facts *facts);

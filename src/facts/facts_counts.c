@@ -10,6 +10,11 @@ void facts_params(struct file_facts *facts)
     const struct counts *total = &facts->show->session->total;
     bool tied = total->stored != total->params,
          packed = total->logical != total->params;
+    const struct model *model = facts->show->model;
+    bool blocks = false; /* quantised, with scales of their own */
+
+    for (uint32_t i = 0; i < model->n_tensors && !blocks; i++)
+        blocks = dtype_info(model->tensors[i].dtype)->scaled;
 
     if (total->stored == 0)
         return;
@@ -26,7 +31,8 @@ void facts_params(struct file_facts *facts)
     }
     buf_text(&facts->to->text, packed ? " logical" : " = logical");
     if (!tied && !packed)
-        buf_text(&facts->to->text, " (nothing tied, nothing packed)");
+        buf_text(&facts->to->text,
+                 blocks ? " (nothing tied)" : " (nothing tied, nothing packed)");
     fact_end(facts->to, "params", COLOUR_NONE);
 }
 

@@ -134,6 +134,8 @@ static const char *remark(const struct tensor *tensor)
     case DTYPE_BOOL:
         return "False is 0, True is 1";
     default:
+        if (dtype_info(tensor->dtype)->scaled)
+            return "of the values that the quantised blocks decode to";
         return dtype_info(tensor->dtype)->kind == DTYPE_KIND_COMPLEX
                    ? "of absolute values"
                    : "";

@@ -6,7 +6,7 @@
 const char *diagram_kind_name(enum diagram_kind kind)
 {
     static const char *const names[DIAGRAM_KINDS] = {
-        "module", "op", "view", "input", "output", "repeat", "control"};
+        "module", "op", "view", "input", "output", "repeat", "control", "attached"};
 
     return kind < DIAGRAM_KINDS ? names[kind] : "";
 }
@@ -102,7 +102,7 @@ const char *diagram_before_word(const struct diagram *diagram, uint32_t box,
                                 uint32_t word)
 {
     const struct diagram_box *of = &diagram->boxes[box];
-    bool pill = of->kind == DIAGRAM_INPUT || of->kind == DIAGRAM_OUTPUT;
+    bool pill = diagram_is_tensor(of->kind);
 
     if (pill || (word == 1 && of->kind == DIAGRAM_MODULE &&
                  !is_remark(diagram->words[of->words + word])))

@@ -72,6 +72,27 @@ static void look_at_inputs(struct op_look *look, const struct from *from,
     }
 }
 
+/* A tensor that attach() named: its name, shape and type. */
+static int attached_box(struct from *from, uint32_t part, uint32_t op)
+{
+    const struct run *run = from->run;
+    struct diagram_box *box = &from->parts->at[part].box;
+    const struct run_op_io *io =
+        op_next(run, &run->ops->ops[op], OP_IN, &(uint32_t){0});
+    struct part_value value = from->as->look(from, io ? io->value : RUN_NONE);
+    uint32_t name;
+
+    box->kind = DIAGRAM_ATTACHED;
+    box->family = FAMILY_NONE;
+    box->id = parts_printf(from->parts, "attached:%u", op);
+    box->name = STR("tensor");
+    if (value_get(&run->plain, run->ops->ops[op].attributes, "name", &name))
+        box->name = parts_text(from->parts, value_text(&run->plain, name));
+    if (parts_word(from->parts, part, value.shape) < 0)
+        return -1;
+    return parts_word(from->parts, part, value.dtype);
+}
+
 int from_run_node_box(struct from *from, uint32_t part,
                       const struct op_graph_node *node)
 {
@@ -91,6 +112,8 @@ int from_run_node_box(struct from *from, uint32_t part,
     box->line = parts_text(from->parts, run_string(run, op->line));
     if (op->flags & OP_RAISED)
         box->flags |= DIAGRAM_RAISED;
+    if (str_is(op_name(run, op), OP_ATTACH))
+        return attached_box(from, part, node->op);
     if (out)
         op_shape(&shape, run, out->value);
     op_shapes(&shapes, run, op);

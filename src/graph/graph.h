@@ -80,8 +80,14 @@ enum diagram_kind {
     DIAGRAM_OUTPUT,
     DIAGRAM_REPEAT,  /* equal siblings in sequence */
     DIAGRAM_CONTROL, /* of a program: an if, else or loop, a group */
+    DIAGRAM_ATTACHED, /* a tensor inside a module that attach() names; nothing reads it */
     DIAGRAM_KINDS
 };
+/* Is it a tensor: an input, an output, an attached one? */
+static inline bool diagram_is_tensor(unsigned kind)
+{
+    return kind == DIAGRAM_INPUT || kind == DIAGRAM_OUTPUT || kind == DIAGRAM_ATTACHED;
+}
 const char *diagram_kind_name(enum diagram_kind kind); /* "module" */
 const char *diagram_metric_name(
     enum diagram_metric metric); /* "params"; DIAGRAM_FAMILY: "family" */
@@ -115,8 +121,8 @@ struct diagram_box {
     uint8_t change; /* enum diagram_change */
     uint16_t flags; /* enum diagram_flag */
     struct str id;  /* unique and stable: "layer1.0.relu", "layer1.0.relu#2" (its second
-                       call), "op:57", "in:x", "out:0", "layer1.1…2"; of a removed box it
-                       begins with "old:" */
+                       call), "op:57", "in:x", "out:0", "attached:3", "layer1.1…2"; of a
+                       removed box it begins with "old:" */
     struct str name; /* in its parent: "conv1", "0", "1…2"; of an operation "addmm" */
     uint32_t words,
         n_words; /* in diagram->words: "Conv2d", "3×3", "64→64", "stride 2"; the

@@ -379,3 +379,73 @@ TEST(a_recording_without_a_history_says_so)
     CHECK_INT(sample_folder_count(&folder), 0);
     sample_folder_remove(&folder);
 }
+
+static uint32_t ops_in(const char *path, uint32_t findings)
+{
+    struct err err = {0};
+    struct run *run = run_file_read(path, NULL, &err);
+    uint32_t n = run && run->ops ? run->ops->n_ops : 0;
+
+    CHECK_STR(err.text, "");
+    CHECK(run && run->model->n_findings == findings);
+    run_free(run);
+    return n;
+}
+
+TEST(another_recording_takes_the_place_of_the_first_one)
+{
+    struct run *plain = sample_run(1), *ops = sample_ops();
+    struct history_range range = {0};
+    struct sample_folder folder;
+    struct history_writer *writer;
+    struct history_step *steps;
+    struct history *history;
+    struct err err = {0};
+    struct arena arena;
+    uint32_t n;
+
+    sample_folder_make(&folder);
+    writer = history_writer_create(folder.file, plain, NULL, NULL, NULL);
+    sample_declare(writer, SERIES);
+    sample_write(writer, 0, SERIES);
+    CHECK(history_writer_replace_run(writer, ops, NULL, &err) == 0);
+    CHECK_STR(err.text, "");
+    sample_write(writer, 1, SERIES);
+    /* Again; and one that says less is refused. */
+    CHECK(history_writer_replace_run(writer, ops, NULL, &err) == 0);
+    CHECK(history_writer_replace_run(writer, plain, NULL, &err) < 0);
+    CHECK(strstr(err.text, folder.file) && strstr(err.text, "operations"));
+    sample_write(writer, 2, SERIES);
+    close_writer(writer);
+    CHECK_INT(ops_in(folder.file, ops->model->n_findings), ops->ops->n_ops);
+    arena_init(&arena, 0);
+    history = reopen(folder.file);
+    CHECK(history_read_steps(history, &range, &arena, &steps, &n, NULL) == 0 && n == 3);
+    CHECK_INT(history_damaged(history), 0);
+    history_close(history);
+    arena_release(&arena);
+    run_free(plain);
+    run_free(ops);
+    sample_folder_remove(&folder);
+}
+
+TEST(a_recording_is_not_replaced_in_a_file_that_is_gone)
+{
+    struct run *plain = sample_run(1), *ops = sample_ops();
+    struct history_writer *writer;
+    struct sample_folder folder;
+    struct err err = {0};
+
+    sample_folder_make(&folder);
+    writer = history_writer_create(folder.file, plain, NULL, NULL, NULL);
+    unlink(folder.file);
+    CHECK(history_writer_replace_run(writer, ops, NULL, &err) < 0);
+    CHECK_INT(err.code, ERR_CHANGED);
+    history_writer_close(writer, NULL);
+    writer = history_writer_memory(NULL, NULL);
+    CHECK(history_writer_replace_run(writer, ops, NULL, &err) == 0);
+    history_writer_close(writer, NULL);
+    run_free(plain);
+    run_free(ops);
+    sample_folder_remove(&folder);
+}

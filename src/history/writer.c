@@ -305,13 +305,51 @@ void history_writer_note(struct history_writer *writer, struct str text)
 
 /* ---- the queue ---- */
 
+int history_writer_replace_run(struct history_writer *writer, const struct run *run,
+                               struct source *code, struct err *err)
+{
+    int status = 0;
+
+    if (!history_writer_mine(writer))
+        return 0;
+    pthread_mutex_lock(&writer->lock);
+    writer->run = run;
+    writer->code = code;
+    pthread_cond_broadcast(&writer->change);
+    while (writer->run)
+        pthread_cond_wait(&writer->change, &writer->lock);
+    if (writer->run_err.code) {
+        *err = writer->run_err;
+        status = -1;
+    }
+    pthread_mutex_unlock(&writer->lock);
+    return status;
+}
+
+/* For the thread, with the lock held: puts a recording into the file that waits. */
+static void put_run(struct history_writer *writer)
+{
+    struct err err = {0};
+
+    pthread_mutex_unlock(&writer->lock);
+    history_writer_put_run(writer, &err);
+    pthread_mutex_lock(&writer->lock);
+    writer->run_err = err;
+    writer->run = NULL;
+    writer->code = NULL;
+    pthread_cond_broadcast(&writer->change);
+}
+
 struct history_message *history_writer_take(struct history_writer *writer)
 {
     struct history_message *message;
 
     pthread_mutex_lock(&writer->lock);
-    while (!writer->first && !writer->stop)
-        pthread_cond_wait(&writer->change, &writer->lock);
+    while (writer->run || (!writer->first && !writer->stop))
+        if (writer->run)
+            put_run(writer);
+        else
+            pthread_cond_wait(&writer->change, &writer->lock);
     message = writer->first;
     if (message) {
         writer->first = message->next;

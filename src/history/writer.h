@@ -60,6 +60,12 @@ const char *history_writer_path(const struct history_writer *writer);
  * file cannot be written. Takes the sink: closing the writer closes it. */
 void history_writer_add(struct history_writer *writer, struct history_sink *sink);
 
+/* Replaces the recording in the file by another one of the same model, for example of a
+ * step that says more than the first. Waits for it; borrows `run` and `code`. On failure
+ * the file keeps what it has. */
+int history_writer_replace_run(struct history_writer *writer, const struct run *run,
+                               struct source *code, struct err *err);
+
 /* The number of a series (a scalar), the same for equal ones; HISTORY_NONE if there are
  * too many: its points are ignored. */
 uint32_t history_writer_series(struct history_writer *writer,

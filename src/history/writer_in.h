@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "base/arena.h"
+#include "base/err.h"
 #include "base/live_file.h"
 #include "base/map.h"
 #include "history/sink.h"
@@ -66,6 +67,9 @@ struct history_writer {
     size_t queued_bytes;
     uint32_t dropped; /* since the last step that went into the queue */
     bool busy, stop;
+    const struct run *run; /* to be put into the file; NULL: none */
+    struct source *code;
+    struct err run_err; /* what became of it */
     struct history_state state;
 
     /* The step in the making, under `lock` too. */
@@ -114,6 +118,9 @@ int history_writer_load(struct history_writer *writer, struct err *err);
 /* Reads the rows of steps again. */
 int history_writer_load_steps(struct history_writer *writer, struct err *err);
 uint64_t history_writer_bytes(const struct history_writer *writer);
+
+/* Puts writer->run into the file, in a transaction. */
+int history_writer_put_run(struct history_writer *writer, struct err *err);
 
 /* ---- sink.c ---- */
 /* Sorts points and scalars, and merges those of one series or name. Call it once, when

@@ -284,6 +284,48 @@ static int write_step(struct history_writer *writer, struct history_message *mes
     return 0;
 }
 
+/* ---- another recording ---- */
+
+static int64_t pages_of(const struct history_writer *writer)
+{
+    return history_ask(writer->db, "PRAGMA page_count") -
+           history_ask(writer->db, "PRAGMA freelist_count");
+}
+
+static int replace_run(struct history_writer *writer, struct err *err)
+{
+    const char *path = writer->path;
+    struct err local = {0};
+
+    if (!is_there(writer))
+        return err_set_about(err, ERR_CHANGED, path, ": removed or replaced");
+    if (history_exec(writer->db, path, "BEGIN IMMEDIATE", err) < 0 ||
+        check_alone(writer, err) < 0)
+        return -1;
+    if (scope_replace_run(writer->db, writer->run, writer->code, &local) < 0)
+        return err_set_about(err, local.code, path, ": %s", err_reason(&local));
+    return history_exec(writer->db, path, "COMMIT", err);
+}
+
+int history_writer_put_run(struct history_writer *writer, struct err *err)
+{
+    int64_t pages;
+    int status;
+
+    if (!writer->db || history_is_memory(writer->file))
+        return 0;
+    live_file_enter();
+    pages = pages_of(writer);
+    status = replace_run(writer, err);
+    if (status < 0 && !sqlite3_get_autocommit(writer->db))
+        sqlite3_exec(writer->db, "ROLLBACK", NULL, NULL, NULL);
+    pages = pages_of(writer) - pages;
+    if (status == 0 && (pages > 0 || writer->base > (uint64_t)(-pages * writer->page)))
+        writer->base += (uint64_t)(pages * writer->page);
+    live_file_leave();
+    return status;
+}
+
 /* ---- failures ---- */
 
 /* Undoes a failed transaction, in the file and in memory. */

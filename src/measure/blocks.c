@@ -155,7 +155,8 @@ int blocks_measure(const struct model *model, const struct tensor *tensor,
     const struct dtype_info *info = dtype_info(tensor->dtype);
     struct blocks blocks = {.has_sign =
                                 wanted->block_rows * wanted->block_columns == 1};
-    struct pass pass = {.wanted = wanted, .blocks = &blocks, .dtype = tensor->dtype};
+    struct pass pass = {
+        .wanted = wanted, .blocks = &blocks, .dtype = elements_dtype(tensor->dtype)};
     uint64_t rows = (wanted->rows + wanted->block_rows - 1) / wanted->block_rows;
     uint64_t columns =
         (wanted->columns + wanted->block_columns - 1) / wanted->block_columns;

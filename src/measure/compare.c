@@ -40,7 +40,7 @@ struct comparing {
 
 static enum dtype dtype_of(const struct compare_reading *reading)
 {
-    return (enum dtype)reading->input->side.tensor->dtype;
+    return elements_dtype((enum dtype)reading->input->side.tensor->dtype);
 }
 
 /* ---- opening ---- */
@@ -54,7 +54,8 @@ static int choose_way(struct comparing *c, struct err *err)
 {
     enum dtype left = dtype_of(&c->left), right = dtype_of(&c->right);
 
-    c->retyped = left != right;
+    c->retyped =
+        c->left.input->side.tensor->dtype != c->right.input->side.tensor->dtype;
     if (left == right && !decode_has_values(left))
         c->way = BY_BYTES;
     else if (!decode_has_values(left) || !decode_has_values(right))

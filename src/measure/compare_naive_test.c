@@ -5,6 +5,7 @@
 #include "base/test.h"
 #include "measure/compare_naive_in.h"
 #include "measure/elements.h"
+#include "measure/ggml/ggml_in.h"
 
 struct compare_side side_of(struct sample_model *sample)
 {
@@ -49,6 +50,7 @@ static struct number element(const struct sample_model *sample, uint64_t i)
     struct number number = {0, 0};
     uint8_t bytes[16] = {0};
     double values[2] = {0};
+    float block[GGML_BLOCK];
     int64_t integer;
 
     for (int d = sample->tensor.rank - 1; d >= 0; d--) {
@@ -56,13 +58,19 @@ static struct number element(const struct sample_model *sample, uint64_t i)
                  (uint64_t)sample->dims[sample->tensor.rank + d];
         i /= (uint64_t)sample->dims[d];
     }
-    memcpy(bytes, sample->bytes + place / info->block * info->bytes, info->bytes);
+    if (!ggml_type(dtype))
+        memcpy(bytes, sample->bytes + place / info->block * info->bytes, info->bytes);
     if (sample->storage.flags & STORAGE_BIG_ENDIAN && info->block == 1) {
         turn_around(bytes, is_complex ? info->bytes / 2u : info->bytes);
         if (is_complex)
             turn_around(bytes + info->bytes / 2, info->bytes / 2u);
     }
-    elements_decode(dtype, bytes, place % info->block, 1, values);
+    if (ggml_type(dtype)) {
+        ggml_decode(dtype, sample->bytes + place / info->block * info->bytes, 1, block);
+        values[0] = (double)block[place % info->block];
+    } else {
+        elements_decode(dtype, bytes, place % info->block, 1, values);
+    }
     number.real = values[0];
     if (is_complex)
         number.imaginary = values[1];

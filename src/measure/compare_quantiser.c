@@ -59,7 +59,7 @@ static double *read_values(const struct model *model, const struct tensor *tenso
         more = elements_next(elements, NULL, &at, &some, err);
         if (more <= 0)
             break;
-        elements_decode(tensor->dtype, at, 0, some, values + done);
+        elements_decode(elements_dtype(tensor->dtype), at, 0, some, values + done);
         done += some;
     }
     elements_close(elements);

@@ -77,7 +77,7 @@ static int sample_window(struct compare_side side, uint64_t first, uint64_t n,
         more = elements_next(elements, NULL, &at, &some, err);
         if (more <= 0)
             break;
-        decode_window(side.tensor->dtype, at, some, values);
+        decode_window(elements_dtype(side.tensor->dtype), at, some, values);
         add_sampled(sampling, values, some * per, per);
         left -= some;
     }
@@ -93,7 +93,7 @@ int compare_sample(struct compare_side side, uint64_t *ret_sample, bool *ret_pla
     uint64_t firsts[3] = {0, (numel - most) / 2, numel - most};
     struct sampling sampling = {.plain = true};
 
-    sampling.hash = hash_mix(hash_u64(side.tensor->dtype), numel);
+    sampling.hash = hash_mix(hash_u64(elements_dtype(side.tensor->dtype)), numel);
     for (int i = 0; i < (numel > WINDOW ? 3 : 1); i++)
         if (sample_window(side, firsts[i], most, &sampling, err) < 0)
             return -1;

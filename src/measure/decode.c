@@ -11,6 +11,11 @@ bool decode_has_values(enum dtype dtype)
     return dtype_info(dtype)->kind != DTYPE_KIND_NONE;
 }
 
+enum dtype elements_dtype(enum dtype stored)
+{
+    return dtype_info(stored)->scaled ? DTYPE_FLOAT32 : stored;
+}
+
 unsigned decode_doubles(enum dtype dtype)
 {
     if (dtype_info(dtype)->kind == DTYPE_KIND_COMPLEX)

@@ -14,7 +14,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 static int open_storage(struct elements *e, const struct tensor *tensor,
                         struct err *err)
 {
-    const struct dtype_info *info = dtype_info(tensor->dtype);
+    const struct dtype_info *info = dtype_info(elements_dtype(tensor->dtype));
     const struct storage *storage;
     const char *why;
 
@@ -23,7 +23,8 @@ static int open_storage(struct elements *e, const struct tensor *tensor,
     if (info->block == 0 || info->bytes == 0)
         return err_set(err, ERR_UNSUPPORTED, "the values cannot be read: type %s",
                        info->name);
-    e->dtype = tensor->dtype;
+    e->stored = tensor->dtype;
+    e->dtype = elements_dtype(tensor->dtype);
     e->size = info->bytes;
     if (tensor->numel == 0)
         return 0;
@@ -33,6 +34,8 @@ static int open_storage(struct elements *e, const struct tensor *tensor,
     if (info->block > 1)
         e->bits = 8u * info->bytes / info->block;
     e->offset = tensor->offset;
+    if (e->dtype != e->stored)
+        return elements_open_blocks(e, err);
     if (info->block == 1)
         e->direct = source_direct(e->source, e->storage);
     e->conj = (tensor->flags & TENSOR_CONJ) && info->kind == DTYPE_KIND_COMPLEX;
@@ -219,6 +222,7 @@ void elements_close(struct elements *e)
     free(e->block);
     free(e->window);
     free(e->tile);
+    free(e->blocks);
     free(e);
 }
 
@@ -285,7 +289,7 @@ static int next_block(struct elements *e, uint64_t n, const void **ret_at,
         }
         if (e->direct)
             memcpy(e->block, e->direct + place, bytes);
-        else if (source_bytes(e->source, e->storage, place, e->block, bytes, err) < 0)
+        else if (elements_bytes(e, place, e->block, bytes, err) < 0)
             return -1;
     } else if (elements_gather(e, n, e->block, err) < 0) {
         return -1;
@@ -311,7 +315,7 @@ int elements_next(struct elements *e, struct work *work, const void **ret_at,
         return -1;
     e->at += n;
     *ret_n = (size_t)n;
-    work_step(work, elements_size(e->dtype, (size_t)n));
+    work_step(work, elements_size(e->stored, (size_t)n));
     return 1;
 }
 
@@ -344,7 +348,7 @@ int elements_sha256(const struct model *model, const struct tensor *tensor,
         more = elements_next(elements, work, &at, &n, err);
         if (more <= 0)
             break;
-        sha256_add(&sha, at, elements_size(tensor->dtype, n));
+        sha256_add(&sha, at, elements_size(elements->dtype, n));
     }
     elements_close(elements);
     if (more < 0)

@@ -1,6 +1,7 @@
 /* elements.h - a tensor's elements in C order, dense, in native byte order, whatever
- * its strides, packing or storage. Reads the storage in windows. Uses at most 1 MiB, or
- * 32 MiB for a large transposed tensor in C order. */
+ * its strides, packing or storage. Those of types in blocks with scales (q4_K) come
+ * decoded, as float32: see elements_dtype(). Reads the storage in windows. Uses at most
+ * 1 MiB, or 32 MiB for a large transposed tensor in C order. */
 #ifndef MEASURE_ELEMENTS_H
 #define MEASURE_ELEMENTS_H
 
@@ -14,6 +15,10 @@
 
 struct elements; /* an iteration */
 
+/* The type in which the elements of this type come: float32 for blocks with scales,
+ * else itself. All functions below that take a dtype want this one. */
+enum dtype elements_dtype(enum dtype stored);
+
 /* Iterate over elements `first` to `first + n` in C order (n = UINT64_MAX: to the end).
  * Fails with ERR_UNSUPPORTED if the values cannot be read. With `any_order`, a tensor
  * that is dense in another order (a transposed matrix) comes in memory order;
@@ -24,7 +29,7 @@ struct elements *elements_open(const struct model *model, const struct tensor *t
 /* The next dense block: its address and number of elements. Returns 1, 0 at the end, -1
  * on failure or cancellation. The block is valid until the next call and may have any
  * alignment; one of a packed type begins at a byte. Conjugation and negation are
- * applied. Adds the bytes to the work done. */
+ * applied. Adds the stored bytes to the work done. */
 int elements_next(struct elements *elements, struct work *work, const void **ret_at,
                   size_t *ret_n, struct err *err);
 /* The index in C order of the i-th element returned so far. */
@@ -44,7 +49,7 @@ bool elements_decode(enum dtype dtype, const void *at, size_t first, size_t n,
 bool elements_decode_int(enum dtype dtype, const void *at, size_t n, int64_t *to);
 
 /* SHA-256 of the elements in C order, little-endian: the bytes of torch's
- * tensor.contiguous(). */
+ * tensor.contiguous(). Of blocks with scales, those of their values in float32. */
 int elements_sha256(const struct model *model, const struct tensor *tensor,
                     struct work *work, char ret_hex[65], struct err *err);
 

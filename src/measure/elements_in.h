@@ -33,13 +33,14 @@ struct elements {
     const struct model *model;
     struct source *source;
     uint32_t storage;
-    uint64_t readable;     /* bytes of the storage */
+    uint64_t readable;     /* bytes of the storage; of blocks: of what they decode to */
     const uint8_t *direct; /* all of the storage, or NULL */
 
-    enum dtype dtype;
-    size_t size;   /* bytes of an element; packed types: of a block of elements */
-    unsigned bits; /* bits of a packed element; else 0 */
-    size_t swap;   /* unit of byte swapping, or 0 */
+    enum dtype stored; /* the tensor's */
+    enum dtype dtype;  /* what comes: elements_dtype(stored) */
+    size_t size;       /* bytes of an element; packed types: of a block of elements */
+    unsigned bits;     /* bits of a packed element; else 0 */
+    size_t swap;       /* unit of byte swapping, or 0 */
     bool conj, neg;
 
     uint64_t offset;  /* of the first element in the storage, in elements */
@@ -64,6 +65,9 @@ struct elements {
     uint64_t tile_rows;  /* rows of the result that a tile holds */
     uint64_t tile_at, tile_n; /* the tile holds elements tile_at to tile_at + tile_n */
     size_t line;              /* bytes of a line */
+
+    struct elements_blocks
+        *blocks; /* decodes blocks with scales; NULL: there are none */
 };
 
 /* As elements_open(), but in memory order and with each element of an expanded tensor
@@ -77,6 +81,13 @@ int elements_plan(struct elements *e, struct err *err);
 
 /* Copy elements `e->at` to `e->at + n` to `to`. */
 int elements_gather(struct elements *e, uint64_t n, uint8_t *to, struct err *err);
+
+/* Copy bytes `at` to `at + n` of the storage; with e->blocks, of the float32 that it
+ * decodes to: then both are multiples of 4. */
+int elements_bytes(struct elements *e, uint64_t at, void *to, size_t n,
+                   struct err *err);
+/* Decode the blocks of a storage of such a type from now on. */
+int elements_open_blocks(struct elements *e, struct err *err);
 
 /* Bytes `at` to `at + n` of the storage, n <= ELEMENTS_WINDOW; valid until the next
  * call. */

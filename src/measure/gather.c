@@ -23,7 +23,7 @@ const uint8_t *elements_window(struct elements *e, uint64_t at, size_t n,
     if (want > e->readable - at)
         want = (size_t)(e->readable - at);
     e->window_n = 0;
-    if (source_bytes(e->source, e->storage, at, e->window, want, err) < 0)
+    if (elements_bytes(e, at, e->window, want, err) < 0)
         return NULL;
     e->window_at = at;
     e->window_n = want;

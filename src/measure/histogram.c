@@ -266,7 +266,7 @@ int histogram_linear(const struct model *model, const struct tensor *tensor, dou
         more = elements_next(elements, work, &at, &some, err);
         if (more <= 0)
             break;
-        linear_add(&linear, tensor->dtype, at, some);
+        linear_add(&linear, elements_dtype(tensor->dtype), at, some);
     }
 
 out:

@@ -73,6 +73,10 @@ TEST(every_type_fills_the_histogram_with_its_finite_values)
         uint64_t sum = 0;
 
         CHECK(histogram != NULL);
+        if (elements_dtype((enum dtype)dtype) != (enum dtype)dtype) {
+            free(histogram);
+            continue;
+        }
         stats_init(&stats, (enum dtype)dtype);
         stats_add(&stats, histogram, (enum dtype)dtype, bytes, n, 0, MEASURE_FULL);
         for (size_t i = 0; i < HISTOGRAM_BINS; i++)

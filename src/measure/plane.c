@@ -205,7 +205,7 @@ int plane_measure(struct plane *ret_plane, const struct model *model,
     struct plane plane = {
         .count = wanted->rows * wanted->columns, .least = INFINITY, .most = -INFINITY};
     struct plane_pass pass = {
-        .wanted = wanted, .plane = &plane, .dtype = tensor->dtype};
+        .wanted = wanted, .plane = &plane, .dtype = elements_dtype(tensor->dtype)};
 
     if (allocate(&pass, &plane, arena, err) < 0)
         return -1;

@@ -240,7 +240,7 @@ int quantile_exact(const struct model *model, const struct tensor *tensor,
             return err_set(err, ERR_USAGE, "quantiles: at most %u, from 0 to 1", MOST);
     if (n == 0)
         return 0;
-    if (select_init(&select, tensor->dtype, n, err) < 0)
+    if (select_init(&select, elements_dtype(tensor->dtype), n, err) < 0)
         goto out;
     if (select_keys(&select, model, tensor, q, n, &total, work, err) < 0)
         goto out;

@@ -1,3 +1,4 @@
+#include "measure/ggml/ggml_in.h"
 #include "measure/quantile.h"
 
 #include <math.h>
@@ -47,6 +48,20 @@ static void check_quantiles(struct sample_model *sample, double *reals, size_t n
     }
 }
 
+/* The first n elements of blocks with scales. */
+static void decode_blocks(enum dtype dtype, const uint8_t *bytes, size_t n,
+                          double *reals)
+{
+    const struct dtype_info *info = dtype_info(dtype);
+    float values[GGML_BLOCK];
+
+    for (size_t i = 0; i < n; i++) {
+        if (i % info->block == 0)
+            ggml_decode(dtype, bytes + i / info->block * info->bytes, 1, values);
+        reals[i] = (double)values[i % info->block];
+    }
+}
+
 TEST(quantiles_of_every_type_are_those_of_sorting)
 {
     const size_t n = 3001;
@@ -67,7 +82,10 @@ TEST(quantiles_of_every_type_are_those_of_sorting)
             for (size_t i = 7; i < 16 * n; i += 8)
                 bytes[i] &= 0xbf;
         sample_init(&sample, (enum dtype)dtype, bytes, 16 * n, shape, NULL, 1);
-        decode_reals((enum dtype)dtype, bytes, 0, n, reals);
+        if (ggml_type((enum dtype)dtype))
+            decode_blocks((enum dtype)dtype, bytes, n, reals);
+        else
+            decode_reals((enum dtype)dtype, bytes, 0, n, reals);
         check_quantiles(&sample, reals, n * dtype_info((enum dtype)dtype)->values);
     }
     free(bytes);

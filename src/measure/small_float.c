@@ -82,7 +82,7 @@ unsigned small_float_bits(enum dtype dtype)
     const struct dtype_info *info = dtype_info(dtype);
     unsigned bits;
 
-    if (info->kind == DTYPE_KIND_NONE)
+    if (info->kind == DTYPE_KIND_NONE || info->scaled)
         return 0;
     bits = 8u * info->bytes / info->block / info->values;
     return bits <= 8 ? bits : 0;

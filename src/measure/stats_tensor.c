@@ -108,14 +108,15 @@ int stats_tensor(const struct model *model, const struct tensor *tensor,
 {
     struct histogram *own = NULL;
     struct stats stats;
-    struct measuring m = {.stats = &stats, .dtype = tensor->dtype, .mode = mode};
+    struct measuring m = {
+        .stats = &stats, .dtype = elements_dtype(tensor->dtype), .mode = mode};
     uint64_t times;
     int result = -1;
 
     if (!decode_has_values(tensor->dtype))
         return err_set(err, ERR_UNSUPPORTED, "%s holds no numbers",
                        dtype_name(tensor->dtype));
-    stats_init(&stats, tensor->dtype);
+    stats_init(&stats, m.dtype);
     m.elements = elements_open_distinct(model, tensor, &times, err);
     if (histogram)
         own = calloc(1, sizeof *own);
@@ -124,7 +125,7 @@ int stats_tensor(const struct model *model, const struct tensor *tensor,
             err_set(err, ERR_LIMIT, "no memory for a histogram");
         goto out;
     }
-    tally_init(&m.tally, own, tensor->dtype, tensor->numel);
+    tally_init(&m.tally, own, m.dtype, tensor->numel);
     if (mode == MEASURE_SAMPLED && tensor->numel < STATS_SMALL)
         m.mode = MEASURE_FULL;
     result = measure(&m, work, err);

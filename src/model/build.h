@@ -150,6 +150,13 @@ bool build_pickle_count(struct build *build, uint32_t global_index,
                         enum pickle_act act);
 void build_pickle_event(struct build *build, const struct pickle_event *event);
 
+/* Code that a file names outside of a pickle (the classes in the JSON of Keras): a
+ * complete stream in the log, and one use of `module.name` at an offset in it. `module`
+ * may be empty; `args` is a value id, `node` or FINDING_NOWHERE is the result. */
+uint32_t build_code_stream(struct build *build, struct str name, uint64_t size);
+void build_code_use(struct build *build, uint32_t stream, struct str module,
+                    struct str name, uint64_t offset, uint32_t args, uint32_t node);
+
 /* The program of the model, see program.h. Begin it once the tree is complete; places
  * are nodes until build_finish(). It may take a quarter of the memory that is left, so
  * that a large program never makes the rest of the model partial: then, the functions

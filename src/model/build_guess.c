@@ -8,6 +8,7 @@
 struct guess_own {
     const struct tensor *weight, *bias, *running_mean;
     const struct tensor *weight_ih, *weight_hh, *in_proj;
+    const struct tensor *lora_a, *lora_b;
     uint32_t layers; /* number of weight_ih_l* */
 };
 
@@ -27,6 +28,7 @@ enum model_guess {
     GUESS_GRU,
     GUESS_RNN,
     GUESS_ATTENTION,
+    GUESS_LORA,
     GUESS_COUNT
 };
 
@@ -44,6 +46,7 @@ static const char *const guess_names[GUESS_COUNT] = {
     [GUESS_GRU] = "gru",
     [GUESS_RNN] = "rnn",
     [GUESS_ATTENTION] = "attention",
+    [GUESS_LORA] = "lora",
 };
 
 struct guessing {
@@ -117,6 +120,10 @@ static void look_at(struct guess_own *own, struct str name, const struct tensor 
         own->weight_hh = tensor;
     else if (str_is(name, "in_proj_weight"))
         own->in_proj = tensor;
+    if (str_starts(name, STR("lora_A.")) || str_starts(name, STR("lora_down.")))
+        own->lora_a = tensor;
+    else if (str_starts(name, STR("lora_B.")) || str_starts(name, STR("lora_up.")))
+        own->lora_b = tensor;
     if (str_starts(name, STR("weight_ih_l")) && !str_ends(name, STR("_reverse")))
         own->layers++;
 }
@@ -159,6 +166,7 @@ static const char *const arg_names[GUESS_COUNT][3] = {
     [GUESS_GRU] = {"in", "hidden", "layers"},
     [GUESS_RNN] = {"in", "hidden", "layers"},
     [GUESS_ATTENTION] = {"dim"},
+    [GUESS_LORA] = {"in", "out", "rank"},
 };
 
 /* The value of argument `i`; a kernel takes all sizes from the third on. */
@@ -297,6 +305,17 @@ static int guess_recurrent(struct guessing *g, uint32_t place,
     return set_guess(g, place, guess, sizes, 3);
 }
 
+/* lora_A: (rank, in); lora_B: (out, rank). Those of convolutions have kernels behind. */
+static int guess_lora(struct guessing *g, uint32_t place, const struct guess_own *own)
+{
+    const int64_t sizes[3] = {size_at(g, own->lora_a, 1), size_at(g, own->lora_b, 0),
+                              size_at(g, own->lora_a, 0)};
+
+    if (sizes[0] < 0 || sizes[1] < 0 || size_at(g, own->lora_b, 1) != sizes[2])
+        return 0;
+    return set_guess(g, place, GUESS_LORA, sizes, 3);
+}
+
 static int guess_module(struct guessing *g, uint32_t place)
 {
     const struct model *model = g->model;
@@ -313,6 +332,8 @@ static int guess_module(struct guessing *g, uint32_t place)
     }
     if (own.weight_ih && own.weight_hh)
         return guess_recurrent(g, place, &own);
+    if (own.lora_a && own.lora_b && !own.weight)
+        return guess_lora(g, place, &own);
     if (!own.weight)
         return 0;
     switch (own.weight->rank) {

@@ -116,3 +116,38 @@ TEST(prefixes_of_wrappers_are_seen_only_where_all_names_have_them)
     model_free(model);
     build_release(&b);
 }
+
+TEST(two_lora_matrices_are_one_layer)
+{
+    CHECK_STR(
+        GUESS("q_proj", {"lora_A.weight", {8, 64}, 2}, {"lora_B.weight", {96, 8}, 2}),
+        "lora in=64 out=96 rank=8");
+    CHECK_STR(GUESS("conv", {"lora_down.weight", {4, 3, 5, 5}, 4},
+                    {"lora_up.weight", {16, 4, 1, 1}, 4}, {"alpha", {0}, 0}),
+              "lora in=3 out=16 rank=4");
+    CHECK_STR(
+        GUESS("q", {"lora_A.x.weight", {8, 64}, 2}, {"lora_B.x.weight", {96, 4}, 2}),
+        ""); /* no pair */
+    CHECK_STR(GUESS("q", {"lora_A.weight", {8, 64}, 2}), "");
+}
+
+TEST(names_of_lora_matrices_make_no_modules)
+{
+    static const char *const names[][2] = {
+        {"q.lora_A.weight", "lora_A.weight"},
+        {"q.lora_up.default.weight", "lora_up.default.weight"},
+        {"q.lora_A.a.b.weight", "weight"},
+        {"q.lora_A.bias", "bias"},
+        {"q.lora_A", "lora_A"},
+        {"q.lora_Ax.weight", "weight"},
+    };
+    struct build b;
+    struct str last;
+
+    CHECK(build_init(&b, "x", 0, NULL, NULL) == 0);
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        CHECK(build_dotted(&b, 0, str_of(names[i][0]), &last) != NO_PLACE);
+        CHECK(str_is(last, names[i][1]));
+    }
+    build_release(&b);
+}

@@ -206,13 +206,31 @@ uint32_t build_leaf(struct build *build, uint32_t parent, enum place_kind kind,
     return add_listed(build, parent, kind, name_id, LISTED_LEAF);
 }
 
+/* The two matrices of a LoRA adapter are tensors of the layer that they adapt, not modules
+ * of their own: "q_proj.lora_A.weight", in a wrapped model "q_proj.lora_A.default.weight".
+ */
+static bool is_lora(struct str dotted)
+{
+    static const char *const words[] = {"lora_A", "lora_B", "lora_down", "lora_up"};
+    struct str rest = dotted, word, last;
+    bool found = false;
+
+    str_split(&rest, '.', &word);
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        found |= str_is(word, words[i]);
+    if (!found || !str_ends(rest, STR("weight")))
+        return false;
+    return str_is(rest, "weight") ||
+           (str_split(&rest, '.', &last) && last.len > 0 && str_is(rest, "weight"));
+}
+
 uint32_t build_dotted(struct build *build, uint32_t parent, struct str dotted,
                       struct str *ret_last)
 {
     ptrdiff_t dot;
 
     build->nodes[parent].dotted = true;
-    while ((dot = str_find_char(dotted, '.')) >= 0) {
+    while ((dot = str_find_char(dotted, '.')) >= 0 && !is_lora(dotted)) {
         parent =
             build_child(build, parent, PLACE_MODULE, str_head(dotted, (size_t)dot));
         if (parent == NO_PLACE)

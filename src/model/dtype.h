@@ -45,6 +45,33 @@ enum dtype {
     DTYPE_BITS1X8,
     DTYPE_BITS2X4,
     DTYPE_BITS4X2,
+    DTYPE_Q4_0, /* ggml's types: blocks with scales of their own */
+    DTYPE_Q4_1,
+    DTYPE_Q5_0,
+    DTYPE_Q5_1,
+    DTYPE_Q8_0,
+    DTYPE_Q8_1,
+    DTYPE_Q2_K,
+    DTYPE_Q3_K,
+    DTYPE_Q4_K,
+    DTYPE_Q5_K,
+    DTYPE_Q6_K,
+    DTYPE_Q8_K,
+    DTYPE_IQ1_S,
+    DTYPE_IQ1_M,
+    DTYPE_IQ2_XXS,
+    DTYPE_IQ2_XS,
+    DTYPE_IQ2_S,
+    DTYPE_IQ3_XXS,
+    DTYPE_IQ3_S,
+    DTYPE_IQ4_NL,
+    DTYPE_IQ4_XS,
+    DTYPE_TQ1_0,
+    DTYPE_TQ2_0,
+    DTYPE_MXFP4,
+    DTYPE_NVFP4,
+    DTYPE_Q1_0,
+    DTYPE_Q2_0,
     DTYPE_UINT4, /* ONNX: two elements a byte, low half first */
     DTYPE_INT4,
     DTYPE_UINT2, /* four elements a byte */
@@ -62,15 +89,16 @@ enum dtype_kind {
 };
 
 /* Elements are stored in blocks: `block` elements take `bytes` bytes (1 and 4 for
- * float32, 2 and 1 for quint4x2, 4 and 3 for a 6-bit float; a packed format such as
- * Q4_K has 256 and 144). `values` is how many logical values one element stands for:
- * 2 for float4_e2m1fn_x2, else 1. */
+ * float32, 2 and 1 for quint4x2, 4 and 3 for a 6-bit float, 256 and 144 for q4_K).
+ * `values` is how many logical values one element stands for: 2 for float4_e2m1fn_x2,
+ * else 1. */
 struct dtype_info {
     const char *name;
     enum dtype_kind kind;
     uint16_t block, bytes;
     uint8_t values;
     bool quantised; /* integers; a scale and a zero point map them to reals */
+    bool scaled;    /* a block has its own scales (ggml): elements decode to float32 */
 };
 
 const struct dtype_info *dtype_info(enum dtype dtype); /* never NULL */
@@ -84,6 +112,9 @@ enum dtype dtype_by_storage_class(struct str name, bool *ret_untyped);
 enum dtype dtype_by_safetensors(struct str code);
 /* safetensors' code of a type: "F32"; NULL: it has none. */
 const char *dtype_safetensors(enum dtype dtype);
+
+/* By the number of a type in a GGUF file (12: q4_K). DTYPE_UNKNOWN if there is none. */
+enum dtype dtype_by_ggml(uint32_t number);
 
 /* The size of n elements in bytes; false if it overflows or the size of one is unknown.
  * A partial last block counts as a full one. */

@@ -146,7 +146,9 @@ struct object {
 
 /* One file that was opened: the model file itself, or a shard. */
 struct model_file {
-    uint32_t name; /* string id, as shown */
+    uint32_t name;    /* string id, as shown */
+    uint32_t address; /* string id: how to open it again, if not by its name: an address
+                         with a secret, which is never written anywhere; else 0 */
     uint64_t size;
 };
 

@@ -117,6 +117,7 @@ export class GraphView {
                 this.fresh = ids;
                 this.load();
             },
+            root: () => state.root,
             onDrag() {},
         });
         const keys = this.graph.keys.map(([names, what, run]) => bind({keys: names, what,

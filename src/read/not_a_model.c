@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "base/utf8.h"
 #include "read/file/input_in.h"
+#include "read/foreign_in.h"
 #include "read/onnx/onnx_in.h"
 #include "read/read.h"
 
@@ -38,7 +39,6 @@ struct magic {
 };
 
 static const struct magic magics[] = {
-    {0, 4, "GGUF", MAGIC_FORMAT, "GGUF", NULL},
     {0, 4, "lmgg", MAGIC_OLD_MODEL, "an old GGML file",
      "convert it to GGUF with llama.cpp"},
     {0, 4, "fmgg", MAGIC_OLD_MODEL, "an old GGMF file",
@@ -47,16 +47,10 @@ static const struct magic magics[] = {
      "convert it to GGUF with llama.cpp"},
     {0, 4, "algg", MAGIC_OLD_MODEL, "an old GGLA adapter",
      "convert it to GGUF with llama.cpp"},
-    {4, 4, "ET12", MAGIC_FORMAT, "ExecuTorch", NULL},
     {4, 4, "ET13", MAGIC_FORMAT, "ExecuTorch", NULL},
     {4, 4, "BP08", MAGIC_FORMAT, "ExecuTorch (bundled program)", NULL},
     {4, 4, "FT01", MAGIC_FORMAT, "ExecuTorch (tensor data)", NULL},
-    {4, 4, "TFL3", MAGIC_FORMAT, "TFLite", NULL},
     {4, 4, "PTMF", MAGIC_FORMAT, "PyTorch mobile (flatbuffer)", NULL},
-    {0, 8, "\x89HDF\r\n\x1a\n", MAGIC_FORMAT, "HDF5 (Keras .h5)", NULL},
-    {512, 8, "\x89HDF\r\n\x1a\n", MAGIC_FORMAT, "HDF5 (Keras .h5)", NULL},
-    {1024, 8, "\x89HDF\r\n\x1a\n", MAGIC_FORMAT, "HDF5 (Keras .h5)", NULL},
-    {2048, 8, "\x89HDF\r\n\x1a\n", MAGIC_FORMAT, "HDF5 (Keras .h5)", NULL},
     {0, 8, "PYTORCH1", MAGIC_OLD_MODEL, "a container of the PyTorch 1.0 preview",
      "load and save it with PyTorch 1.0"},
     {8, 7, "\3\0\0\0V 1", MAGIC_FORMAT, "Lua Torch7 .t7", NULL},
@@ -94,6 +88,15 @@ static int say_later(const struct input *input, const char *format, struct err *
                          strchr("AEIOU", format[0]) ? "an" : "a", format);
 }
 
+/* The same for a format of other frameworks, with what to do. */
+static int say_foreign(const struct input *input, const struct foreign *foreign,
+                       struct err *err)
+{
+    return err_set_about(err, ERR_UNSUPPORTED, input->path,
+                         " is a %s; this format is not supported: %s", foreign->what,
+                         foreign->advice);
+}
+
 static const struct magic *find_magic(struct str head)
 {
     for (size_t i = 0; i < COUNT_OF(magics); i++) {
@@ -103,71 +106,6 @@ static const struct magic *find_magic(struct str head)
             memcmp(head.at + magic->at, magic->bytes, magic->len) == 0)
             return magic;
     }
-    return NULL;
-}
-
-/* ---- TensorFlow, which has no magic ---- */
-
-static bool take_varint(struct bytes *in, uint64_t *ret_value)
-{
-    uint64_t value = 0;
-    uint8_t byte;
-
-    for (int shift = 0; shift < 64; shift += 7) {
-        byte = bytes_u8(in);
-        value |= (uint64_t)(byte & 0x7f) << shift;
-        if (!(byte & 0x80)) {
-            *ret_value = value;
-            return !in->bad;
-        }
-    }
-    return false;
-}
-
-/* Is this field text, as far as it is in the head? */
-static bool begins_as_text(const struct bytes *in, uint64_t len)
-{
-    size_t n = len < bytes_left(in) ? (size_t)len : bytes_left(in);
-
-    for (size_t i = 0; i < n; i++)
-        if (in->at[i] < 32 && in->at[i] != '\n' && in->at[i] != '\t')
-            return false;
-    return true;
-}
-
-/* The length of the next field, which must have this key byte. */
-static bool take_field(struct bytes *in, uint8_t key, uint64_t *ret_len)
-{
-    return bytes_u8(in) == key && take_varint(in, ret_len);
-}
-
-/* A NodeDef: a name and an operation, both text. */
-static bool is_node(struct bytes *in)
-{
-    uint64_t len;
-
-    if (!take_field(in, 0x0a, &len) || len == 0 || len >= bytes_left(in) ||
-        !begins_as_text(in, len))
-        return false;
-    bytes_skip(in, len);
-    return take_field(in, 0x12, &len) && len > 0 && len <= bytes_left(in) &&
-           begins_as_text(in, len);
-}
-
-/* A SavedModel is a version and a MetaGraphDef, a frozen graph a sequence of NodeDefs.
- * NULL: neither. */
-static const char *tensorflow_format(const struct input *input)
-{
-    struct bytes in = bytes_of(input->head.at, input->head.len), graph = in;
-    uint64_t len, inner;
-
-    if (bytes_u8(&in) == 8 && bytes_u8(&in) == 1 && take_field(&in, 0x12, &len) &&
-        len > 1 && len <= input->blob->size && bytes_left(&in) > 2 &&
-        (in.at[0] == 0x0a || in.at[0] == 0x12) && !begins_as_text(&in, len))
-        return "TensorFlow SavedModel";
-    if (take_field(&graph, 0x0a, &inner) && inner > 4 && inner <= input->blob->size &&
-        is_node(&graph))
-        return "TensorFlow graph";
     return NULL;
 }
 
@@ -200,8 +138,6 @@ static const char *archive_format(const struct zip *zip)
         return zip->root.len > 0 ? "TorchScript of the PyTorch 1.0 preview" : NULL;
     if (zip_find(zip, "data.pkl") >= 0)
         return "PyTorch zip";
-    if (has(zip, "config.json") && has(zip, "metadata.json"))
-        return "Keras (.keras)";
     if (has(zip, "ETRECORD_V0"))
         return "ExecuTorch ETRecord";
     return NULL;
@@ -353,7 +289,7 @@ static int knows(const struct input *input)
         return SURE_NOTHING;
     if (input->zip)
         return SURE_ZIP;
-    if (find_magic(input->head) || is_pointer(input->head) || tensorflow_format(input))
+    if (find_magic(input->head) || is_pointer(input->head) || foreign_format(input))
         return SURE_NAMED;
     return is_text(input->head) ? SURE_TEXT : SURE_NOTHING;
 }
@@ -382,6 +318,8 @@ static int say_what_it_is(struct input *input, struct build *build, struct err *
     const struct magic *magic;
 
     (void)build;
+    if (!input->blob && foreign_folder(input->folder))
+        return say_foreign(input, foreign_folder(input->folder), err);
     if (!input->blob)
         return err_set_about(err, ERR_USAGE, input->path,
                              ": no model file in this folder");
@@ -394,8 +332,8 @@ static int say_what_it_is(struct input *input, struct build *build, struct err *
         return name_magic(input, magic, err);
     if (input->zip)
         return name_archive(input, err);
-    if (tensorflow_format(input))
-        return say_later(input, tensorflow_format(input), err);
+    if (foreign_format(input))
+        return say_foreign(input, foreign_format(input), err);
     if (zip_looks_like(input->head))
         return err_set_about(
             err, ERR_FORMAT, input->path,
@@ -433,7 +371,8 @@ static const char *kind_of_input(const struct input *input)
         return magic_words[magic->kind];
     if (zip_looks_like(input->head))
         return "archive";
-    if (onnx_looks_like(input) || tensorflow_format(input))
+    if (onnx_looks_like(input) || foreign_format(input) ||
+        str_starts(input->head, STR("GGUF"))) /* a damaged one */
         return "model";
     return is_text(input->head) ? "text" : "other";
 }

@@ -4,11 +4,17 @@
  *   safetensors*.c   the safetensors format; names of tied tensors
  *   shards_in.h      one model in several files: an index, or a folder
  *   onnx/            the ONNX format; tour in onnx/onnx_in.h
- *   not_a_model.c    says what any other file is
+ *   bundle_in.h      a zip of model files
+ *   not_a_model.c    says what any other file is; foreign_in.h: of other frameworks
  *   verify.c         checks the zip entries that read_model() does not read
  *   file/            where bytes come from; tour in file/input_in.h
+ *   gguf/            llama.cpp's GGUF; tour in gguf/gguf_in.h
  *   pickle/          the pickle machine; tour in pickle/pickle_in.h
+ *   remote/          files of web servers; tour in remote/remote_in.h
  *   torch/           PyTorch's formats; tour in torch/torch_in.h
+ *   flat/            flatbuffers: TFLite, ExecuTorch; tour in flat/flat_in.h
+ *   hdf5/            HDF5 files; tour in hdf5/hdf5_in.h
+ *   keras/           models of Keras; tour in keras/keras_in.h
  *
  * To add a format: write read/NAME.c ending in a `const struct reader`, list it in
  * readers.c and meson.build, add sample files and a fuzz target. */
@@ -19,10 +25,14 @@
 #include "base/work.h"
 #include "model/model.h"
 
-/* Read the file, folder or shard index at `path` into a new model; free it with
+/* Read the file, folder or shard index at `path` (or at an http address, whose ranges are
+ * asked for as they are needed) into a new model; free it with
  * model_free(). A damaged file gives a partial model with findings. NULL: there is
  * nothing to show, and `err` says why. */
 const struct model *read_model(const char *path, struct work *work, struct err *err);
+
+/* Is it the address of a file on a web server? */
+bool read_is_url(const char *path);
 
 /* Read bytes in memory, which must outlive the model. For tests. */
 const struct model *read_model_memory(const void *at, size_t size, const char *name,

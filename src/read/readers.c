@@ -5,12 +5,15 @@
 #include "read/file/file_source_in.h"
 #include "read/file/inflate_in.h"
 #include "read/file/input_in.h"
+#include "read/gguf/gguf_in.h"
 #include "read/onnx/onnx_in.h"
+#include "read/remote/remote_in.h"
 #include "read/torch/torch_in.h"
 
 extern const struct reader safetensors_reader;
 extern const struct reader shards_reader;
-extern const struct reader npy_reader, npz_reader, packed_reader;
+extern const struct reader npy_reader, npz_reader, packed_reader, bundle_reader;
+extern const struct reader h5_reader, keras_reader, tflite_reader, executorch_reader;
 extern const struct reader not_a_model_reader;
 
 /* THE TABLE of formats. The reader that is surest of a file reads it; of two that are
@@ -19,7 +22,9 @@ extern const struct reader not_a_model_reader;
 static const struct reader *const readers[] = {
     &safetensors_reader, &torch_zip_reader,   &torchscript_reader, &torch_legacy_reader,
     &torch_tar_reader,   &bare_pickle_reader, &shards_reader,      &npy_reader,
-    &npz_reader,         &packed_reader,      &onnx_reader,        &not_a_model_reader,
+    &npz_reader,         &gguf_reader,        &packed_reader,      &bundle_reader,
+    &keras_reader,       &h5_reader,          &tflite_reader,      &executorch_reader,
+    &onnx_reader,        &not_a_model_reader,
 };
 
 const char *read_format_name(size_t i)
@@ -154,6 +159,54 @@ out:
     return model;
 }
 
+/* Notes how to open the newest file again. */
+void input_note_address(struct build *build, const char *url)
+{
+    struct model *model = build->model;
+
+    if (model->n_files > 0)
+        model->files[model->n_files - 1].address = build_string(build, str_of(url));
+}
+
+static int refuse_database(const struct blob *blob, struct str head, struct err *err)
+{
+    if (!str_starts(head, STR("SQLite format 3")))
+        return 0;
+    return err_set_about(err, ERR_UNSUPPORTED, blob->name,
+                         ": a recording cannot be read on a web server; download it");
+}
+
+/* Read a file of a web server. */
+static const struct model *read_url(const char *url, struct work *work, struct err *err)
+{
+    struct blob *blob = remote_open(url, err);
+    struct input input = {.url = url, .blob = blob};
+    const struct model *model = NULL;
+    struct build build;
+
+    if (!blob)
+        return NULL;
+    input.path = blob->name;
+    input.name = path_last(blob->name);
+    if (input_build(&build, blob->name, work, err) < 0) {
+        blob_close(blob);
+        goto out;
+    }
+    input_allow(&build, blob->size);
+    if (file_source_keep_file(&build, blob, err) < 0 ||
+        input_look(&input, &build, err) < 0 ||
+        refuse_database(blob, input.head, err) < 0)
+        goto out;
+    input_note_address(&build, url);
+    model = finish(&input, &build, err);
+    if (model)
+        remote_settle(blob);
+
+out:
+    build_release(&build);
+    return model;
+}
+
 static const struct model *read_folder(const char *path, struct work *work,
                                        struct err *err)
 {
@@ -174,10 +227,17 @@ out:
     return model;
 }
 
+bool read_is_url(const char *path)
+{
+    return remote_is_url(path);
+}
+
 const struct model *read_model(const char *path, struct work *work, struct err *err)
 {
     struct blob *blob;
 
+    if (remote_is_url(path))
+        return read_url(path, work, err);
     if (path_is_folder(path))
         return read_folder(path, work, err);
     blob = blob_open_file(path, err);

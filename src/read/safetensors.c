@@ -9,6 +9,7 @@
 #include "base/base.h"
 #include "base/bytes.h"
 #include "base/json_read.h"
+#include "read/file/cover_in.h"
 #include "read/file/file_source_in.h"
 #include "read/file/input_in.h"
 #include "read/safetensors_in.h"
@@ -28,12 +29,6 @@ struct safetensors_entry {
     bool has_dtype, has_shape, has_offsets;
 };
 
-/* The bytes of a tensor, for the check of holes and overlaps. */
-struct extent {
-    uint64_t begin, end;
-    uint32_t node;
-};
-
 struct reading {
     struct input *input;
     struct build *build;
@@ -43,11 +38,8 @@ struct reading {
     struct json_read json;
     uint64_t data_at, data_size;
     uint16_t device;
-    uint32_t n;          /* tensors so far */
-    uint32_t first_node; /* their nodes begin here */
+    struct cover cover;
     uint32_t first_metadata;
-    struct extent last; /* of the last one; for `unsorted` */
-    bool unsorted;      /* they are not in the order of their bytes */
     bool has_metadata;
     int64_t shape[RANK_LIMIT]; /* of the entry being read */
 };
@@ -152,26 +144,6 @@ static int read_entry(struct reading *r, struct safetensors_entry *entry)
     return token == JSON_OBJECT_END ? 0 : -1;
 }
 
-static int by_begin(const void *left, const void *right)
-{
-    const struct extent *a = left, *b = right;
-
-    if (a->begin != b->begin)
-        return a->begin < b->begin ? -1 : 1;
-    return a->end < b->end ? -1 : a->end > b->end;
-}
-
-/* Extents are not stored: most files have their tensors in the order of their bytes, and
- * otherwise the model has the offsets. */
-static void note_extent(struct reading *r, const struct safetensors_entry *entry)
-{
-    struct extent extent = {.begin = entry->begin, .end = entry->end};
-
-    r->unsorted |= r->n > 0 && by_begin(&r->last, &extent) > 0;
-    r->last = extent;
-    r->n++;
-}
-
 /* The size by dtype and shape must be the size by the offsets. */
 static void check_size(struct reading *r, const struct safetensors_entry *entry,
                        const struct tensor *tensor, uint32_t node)
@@ -243,7 +215,7 @@ static int add_entry(struct reading *r, const struct safetensors_entry *entry)
                       "counts",
                       STR_ARG(entry->name))
             ->named = true;
-    note_extent(r, entry);
+    cover_note(&r->cover, entry->begin, entry->end - entry->begin);
     return 0;
 }
 
@@ -301,65 +273,6 @@ static int read_member(struct reading *r)
     return add_entry(r, &entry);
 }
 
-/* The extent of the tensor at a node; false: none. */
-static bool extent_at(const struct reading *r, uint32_t node, struct extent *ret_extent)
-{
-    const struct model *model = r->build->model;
-    uint32_t tensor = build_tensor_at(r->build, node);
-    const struct storage *storage;
-
-    if (tensor == NO_OBJECT)
-        return false;
-    storage = &model->storages[model->tensors[tensor].storage];
-    ret_extent->begin = storage->at - r->data_at;
-    ret_extent->end = ret_extent->begin + storage->bytes;
-    ret_extent->node = node;
-    return true;
-}
-
-/* Check the next tensor in the order of the data against those before it, which end at
- * *reached. */
-static void check_extent(struct reading *r, const struct extent *at, uint64_t *reached)
-{
-    if (at->begin > *reached)
-        build_finding(r->build, FINDING_HOLE, SEVERITY_WARNING, at->node,
-                      "%llu unused bytes before byte %llu of the data",
-                      (unsigned long long)(at->begin - *reached),
-                      (unsigned long long)at->begin);
-    else if (at->begin < *reached && at->end > at->begin)
-        build_finding(r->build, FINDING_OVERLAP, SEVERITY_ALARM, at->node,
-                      "shares bytes %llu to %llu of the data with another tensor",
-                      (unsigned long long)at->begin,
-                      (unsigned long long)(at->end < *reached ? at->end : *reached));
-    if (at->end > *reached)
-        *reached = at->end;
-}
-
-static int check_extents(struct reading *r, uint64_t *reached)
-{
-    struct extent *sorted = NULL, extent;
-    uint32_t n = 0;
-
-    if (r->unsorted) {
-        sorted = arena_array(&r->build->scratch, r->n, sizeof *sorted);
-        if (!sorted)
-            return -1;
-    }
-    for (uint32_t node = r->first_node; node < r->build->n_nodes; node++) {
-        if (!extent_at(r, node, &extent))
-            continue;
-        if (!sorted)
-            check_extent(r, &extent, reached);
-        else if (n < r->n)
-            sorted[n++] = extent;
-    }
-    if (sorted)
-        qsort(sorted, n, sizeof *sorted, by_begin);
-    for (uint32_t i = 0; i < n; i++)
-        check_extent(r, &sorted[i], reached);
-    return 0;
-}
-
 /* Does the file end like a zip? Zips are read from their end, so one can follow
  * anything. */
 static bool is_zip_end(struct reading *r, uint64_t behind)
@@ -378,7 +291,7 @@ static void check_cover(struct reading *r)
 {
     uint64_t reached = 0;
 
-    if (check_extents(r, &reached) < 0)
+    if (cover_check(&r->cover, r->build, &reached) < 0)
         return;
     if (reached < r->data_size)
         build_finding(r->build, FINDING_TRAILING, SEVERITY_WARNING, r->input->node,
@@ -441,27 +354,26 @@ static int read_members(struct reading *r, struct err *err)
             return err_set_about(err, ERR_CANCELLED, path, ": stopped");
     } while (status == 0);
     if (build_spent(build))
-        return r->n ? 0 : arena_err(&build->model->arena, path, err);
+        return r->cover.n ? 0 : arena_err(&build->model->arena, path, err);
     if (status < 0) {
-        if (r->n == 0)
+        if (r->cover.n == 0)
             return json_fault(r, err);
         build_finding(build, FINDING_DAMAGED, SEVERITY_ALARM, r->input->node,
                       "the header breaks off at byte %zu: %s", 8 + r->json.offset,
                       r->json.error ? r->json.error : "unexpected value");
     }
     check_cover(r);
-    if (safetensors_ties(build, r->input->node, r->first_node, r->first_metadata) < 0 &&
-        r->n == 0)
+    if (safetensors_ties(build, r->input->node, r->cover.first_node,
+                         r->first_metadata) < 0 &&
+        r->cover.n == 0)
         return arena_err(&build->model->arena, path, err);
     return 0;
 }
 
 static int read_safetensors(struct input *input, struct build *build, struct err *err)
 {
-    struct reading r = {.input = input,
-                        .build = build,
-                        .first_node = build->n_nodes,
-                        .first_metadata = build->model->n_metadata};
+    struct reading r = {
+        .input = input, .build = build, .first_metadata = build->model->n_metadata};
     size_t used = build->scratch.used, limit = build->scratch.limit, taken;
     struct str text;
     int status;
@@ -473,6 +385,7 @@ static int read_safetensors(struct input *input, struct build *build, struct err
     if (status == 0) {
         build_reserve(build, text.len / ENTRY_BYTES);
         build_set_flags(build, input->node, PLACE_STATE_DICT);
+        cover_begin(&r.cover, build, r.data_at, 1);
         json_read_init(&r.json, text, &build->scratch);
         status = read_members(&r, err);
     }

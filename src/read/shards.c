@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/base.h"
+#include "read/remote/remote_in.h"
 
 #define INDEX_LIMIT (100 * MIB)
 
@@ -13,7 +14,10 @@ static int knows(const struct input *input)
 
     if (input->folder)
         return SURE_TRACE;
-    if (!input->on_disk || text.len == 0 || text.at[0] != '{')
+    if (input->on_disk && str_starts(input->head, STR("GGUF")) &&
+        shards_is_part(input->name))
+        return SURE_MAGIC + 1;
+    if ((!input->on_disk && !input->url) || text.len == 0 || text.at[0] != '{')
         return 0;
     if (str_find(text, STR("\"weight_map\"")) >= 0)
         return SURE_SHAPE + 1;
@@ -21,6 +25,46 @@ static int knows(const struct input *input)
 }
 
 /* ---- reading the shards ---- */
+
+/* A shard could not be read, because of `why`. -1: stop. */
+static int note_broken(struct shards *self, struct shard *shard, const struct err *why,
+                       struct err *err)
+{
+    shard->broken = true;
+    if (self->why.code == ERR_NONE)
+        self->why = *why;
+    if (why->code == ERR_CANCELLED || why->code == ERR_LIMIT)
+        return err_copy(err, why);
+    build_finding(self->build, FINDING_DAMAGED, SEVERITY_ALARM, self->input->node, "%s",
+                  why->text);
+    return 0;
+}
+
+/* The shard that was opened, and found the others: it is the model's first file. */
+static int read_opened(struct shards *self, struct shard *shard, struct err *err)
+{
+    struct err why = {0};
+
+    shard->read = input_read_shard(self->input, self->input->blob, shard->name.at,
+                                   self->build, &why) == 0;
+    return shard->read ? 0 : note_broken(self, shard, &why, err);
+}
+
+/* The shard `name`, in the folder open as `dir_fd` or beside the index on its server. */
+static struct blob *open_shard(struct shards *self, const char *name, int dir_fd,
+                               const char *shown, const char **ret_url, struct err *err)
+{
+    const char *url = self->input->url;
+
+    *ret_url = NULL;
+    if (!url)
+        return blob_open_at(dir_fd, name, shown, err);
+    *ret_url = remote_beside(url, str_of(name), &self->build->scratch);
+    if (*ret_url)
+        return remote_open(*ret_url, err);
+    arena_err(&self->build->scratch, self->input->path, err);
+    return NULL;
+}
 
 /* Read one shard. A damaged shard is a finding and does not stop the others. -1: stop.
  */
@@ -30,15 +74,17 @@ static int read_shard(struct shards *self, struct shard *shard, int dir_fd,
     struct build *build = self->build;
     struct err why = {0};
     struct blob *blob;
-    const char *shown, *name;
+    const char *shown, *name, *url;
 
     if (shard->refused)
         return 0;
+    if (self->input->blob && str_eq(shard->name, self->input->name))
+        return read_opened(self, shard, err);
     name = arena_str(&build->scratch, shard->name).at;
     shown = name ? arena_printf(&build->scratch, "%s/%s", folder, name) : NULL;
     if (!shown)
         return arena_err(&build->scratch, self->input->path, err);
-    blob = blob_open_at(dir_fd, name, shown, &why);
+    blob = open_shard(self, name, dir_fd, shown, &url, &why);
     if (!blob) {
         /* With an index, shards_compare() names its tensors. */
         if (!self->has_index)
@@ -48,16 +94,11 @@ static int read_shard(struct shards *self, struct shard *shard, int dir_fd,
     }
     shard->file = build->model->n_files;
     shard->read = input_read_shard(self->input, blob, name, build, &why) == 0;
-    if (shard->read)
-        return 0;
-    shard->broken = true;
-    if (self->why.code == ERR_NONE)
-        self->why = why;
-    if (why.code == ERR_CANCELLED || why.code == ERR_LIMIT)
-        return err_copy(err, &why);
-    build_finding(build, FINDING_DAMAGED, SEVERITY_ALARM, self->input->node, "%s",
-                  why.text);
-    return 0;
+    if (shard->read && url) {
+        build->model->files[shard->file].address = build_string(build, str_of(url));
+        remote_settle(blob);
+    }
+    return shard->read ? 0 : note_broken(self, shard, &why, err);
 }
 
 /* A name in an index must not lead out of the folder. */
@@ -102,11 +143,15 @@ static struct shard **sorted(struct shards *self)
 static void say_facts(struct shards *self)
 {
     struct build *build = self->build;
-    bool safetensors = false;
+    bool safetensors = false, gguf = false;
 
-    for (uint32_t i = 0; i < self->n; i++)
+    for (uint32_t i = 0; i < self->n; i++) {
         safetensors |= str_ends(self->shards[i].name, STR(".safetensors"));
-    build->model->format = safetensors ? "safetensors shards" : "torch shards";
+        gguf |= str_ends(self->shards[i].name, STR(".gguf"));
+    }
+    build->model->format = safetensors ? "safetensors shards"
+                           : gguf      ? "GGUF shards"
+                                       : "torch shards";
     build_fact(build, "shards", value_int(build_values(build), self->n));
 }
 
@@ -178,11 +223,34 @@ static int read_index_file(struct shards *self, struct err *err)
     struct folder folder;
     int status;
 
+    if (self->input->url)
+        return read_index(self, self->input->blob, -1, path ? path : "", err);
     if (!path)
         return arena_err(arena, self->input->path, err);
     if (folder_open(&folder, path, arena, err) < 0)
         return -1;
     status = read_index(self, self->input->blob, folder.fd, path, err);
+    folder_close(&folder);
+    return status;
+}
+
+/* Read all files of the set that the opened file is a part of. */
+static int read_set_of_file(struct shards *self, struct err *err)
+{
+    struct arena *arena = &self->build->scratch;
+    char *path = folder_of(self->input->path, arena);
+    struct folder folder;
+    int status;
+
+    if (!path)
+        return arena_err(arena, self->input->path, err);
+    if (folder_open(&folder, path, arena, err) < 0)
+        return -1;
+    self->input->folder = &folder;
+    status = shards_list_set(self, self->input->name);
+    if (status == 0)
+        status = read_all(self, folder.fd, path, err);
+    self->input->folder = NULL;
     folder_close(&folder);
     return status;
 }
@@ -238,7 +306,11 @@ static int read_shards(struct input *input, struct build *build, struct err *err
 
     name_map_init(&self.tensor_names, &build->scratch);
     name_map_init(&self.shard_names, &build->scratch);
-    return input->folder ? read_folder(&self, err) : read_index_file(&self, err);
+    if (input->folder)
+        return read_folder(&self, err);
+    return shards_is_part(input->name) && str_starts(input->head, STR("GGUF"))
+               ? read_set_of_file(&self, err)
+               : read_index_file(&self, err);
 }
 
 const struct reader shards_reader = {

@@ -136,8 +136,14 @@ static void find_sets(const struct folder *folder, struct choice *choice)
     }
 }
 
-/* List the members of the set of `name`; missing ones are a finding. */
-static int list_set(struct shards *self, struct str name)
+bool shards_is_part(struct str name)
+{
+    struct shard_name parts;
+
+    return split_name(name, &parts) && parts.count > 1;
+}
+
+int shards_list_set(struct shards *self, struct str name)
 {
     const struct folder *folder = self->input->folder;
     struct shard_name set, parts;
@@ -275,7 +281,7 @@ int shards_choose(struct shards *self, enum folder_choice *ret_choice,
     find_sets(folder, &sets);
     if (choice_one(&sets, &name)) {
         *ret_choice = FOLDER_SHARDS;
-        return list_set(self, name);
+        return shards_list_set(self, name);
     }
     if (sets.n > 1)
         return say_several(self->input, &sets, "sets of shards", err);

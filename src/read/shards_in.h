@@ -50,6 +50,12 @@ int shards_read_index(struct shards *self, struct str text, struct err *err);
 /* Add findings where the index and the tensors in the shards disagree. */
 int shards_compare(struct shards *self, struct err *err);
 
+/* Is this the name of a part, NAME-00002-of-00005.EXT, of several? */
+bool shards_is_part(struct str name);
+/* List the files of the folder that belong to the set of this name; missing ones are a
+ * finding. */
+int shards_list_set(struct shards *self, struct str name);
+
 enum folder_choice { FOLDER_INDEX, FOLDER_SHARDS, FOLDER_FILE };
 /* Choose what to read of a folder. *ret_name is the index or the file; a set of shards
  * goes into the lists. -1: there is no model, or the choice is not clear. */

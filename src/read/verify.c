@@ -9,6 +9,7 @@
 #include "read/file/inflated_in.h"
 #include "read/file/input_in.h"
 #include "read/read.h"
+#include "read/remote/remote_in.h"
 
 #define WINDOW         (256 * KIB)
 #define DEFLATED_LIMIT (4 * GIB) /* an entry that unpacks to more may be a zip bomb */
@@ -149,7 +150,8 @@ static struct zip *open_directory(struct blob *blob, struct build *build,
 int read_verify(const char *path, bool data, struct arena *arena, struct work *work,
                 struct finding **ret_findings, uint32_t *ret_n, struct err *err)
 {
-    struct blob *blob = blob_open_file(path, err);
+    struct blob *blob =
+        remote_is_url(path) ? remote_open(path, err) : blob_open_file(path, err);
     struct verify self = {.work = work};
     struct build build = {0};
     struct err why = {0};

@@ -325,6 +325,7 @@ static int read_run(const struct slice_run *run, uint64_t base, struct cells *ce
     uint64_t step =
         run->dim.step < 0 ? -(uint64_t)run->dim.step : (uint64_t)run->dim.step;
     uint64_t span = (run->dim.n - 1) * step + 1, done = 0;
+    enum dtype dtype = elements_dtype(run->tensor->dtype);
     uint64_t low = run->dim.step < 0 ? (uint64_t)run->dim.start - (span - 1)
                                      : (uint64_t)run->dim.start;
     struct elements *elements =
@@ -342,7 +343,7 @@ static int read_run(const struct slice_run *run, uint64_t base, struct cells *ce
             uint64_t k = (done + i) / step;
             uint64_t cell = run->dim.step < 0 ? run->dim.n - 1 - k : k;
 
-            if (!decode_cell(run->tensor->dtype, at, i, cells, first_cell + cell)) {
+            if (!decode_cell(dtype, at, i, cells, first_cell + cell)) {
                 more = err_set(err, ERR_UNSUPPORTED, "%s holds no numbers",
                                dtype_name(run->tensor->dtype));
                 goto out;

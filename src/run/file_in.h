@@ -255,6 +255,7 @@ void scope_drop_ops(struct scope_read *read, const char *why);
 /* For table_write(): the sections of a new file, `user` is not used. A file has those
  * before SECTION_OPS, or before SECTION_HISTORY. */
 get_row scope_get_section;
+uint32_t scope_section_version(enum scope_section section);
 
 /* ---- file_write_ops.c ---- */
 

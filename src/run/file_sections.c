@@ -21,6 +21,11 @@ static const struct {
     [SECTION_HISTORY] = {"history", SCOPE_HISTORY_VERSION},
 };
 
+uint32_t scope_section_version(enum scope_section section)
+{
+    return sections[section].version;
+}
+
 void scope_get_section(void *user, uint32_t i, void *row)
 {
     (void)user;

@@ -29,6 +29,7 @@ struct scope_write {
     uint32_t *kept_of;   /* by part */
     uint32_t n_merged_shapes, n_parts;
     char *part;      /* buffer for a part copied from a file; or NULL */
+    bool replaces;   /* the file has sections already */
     struct err lost; /* why a part could not be read */
 };
 
@@ -342,7 +343,8 @@ static int write_tables(struct scope_write *w, struct err *err)
     };
 
     for (size_t i = 0; i < COUNT_OF(tables); i++)
-        if (table_write(w->db, tables[i].table, tables[i].n, tables[i].get, w, w->work,
+        if (!(w->replaces && tables[i].table == TABLE_SECTION) &&
+            table_write(w->db, tables[i].table, tables[i].n, tables[i].get, w, w->work,
                         err) < 0)
             return -1;
     if (write_texts(w, true, err) < 0 || write_texts(w, false, err) < 0)
@@ -376,45 +378,62 @@ static int make_tables(sqlite3 *db, bool with_ops, struct err *err)
     return status;
 }
 
+/* All tables, which are empty. */
+static int fill_tables(struct scope_write *w, struct source *code, struct err *err)
+{
+    struct arena arena;
+    int status = -1;
+
+    arena_init(&arena, 0);
+    if (plan_merged(w, &arena) < 0 || plan_code(w, code, &arena) < 0)
+        arena_err(&arena, "writing", err);
+    else if (plan_parts(w, &arena, err) < 0 || write_tables(w, err) < 0)
+        status = -1;
+    else if (w->shapes.bad || w->items.bad)
+        err_set(err, ERR_LIMIT, "no memory left");
+    else if (w->lost.code)
+        *err = w->lost;
+    else
+        status = 0;
+    arena_release(&arena);
+    return status;
+}
+
 static int fill(struct scope_write *w, struct source *code, struct err *err)
 {
     char pragmas[200];
-    struct arena arena;
-    int status = -1;
 
     snprintf(pragmas, sizeof pragmas,
              "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; "
              "PRAGMA locking_mode=EXCLUSIVE; PRAGMA application_id=%d; "
              "PRAGMA user_version=%d; BEGIN",
              SCOPE_APPLICATION, SCOPE_VERSION);
-    arena_init(&arena, 0);
-    if (run_sql(w->db, pragmas, err) < 0 || make_tables(w->db, w->run->ops, err) < 0)
-        goto out;
-    if (plan_merged(w, &arena) < 0 || plan_code(w, code, &arena) < 0) {
-        arena_err(&arena, "writing", err);
-        goto out;
-    }
-    if (plan_parts(w, &arena, err) < 0 || write_tables(w, err) < 0 ||
-        run_sql(w->db, "COMMIT", err) < 0)
-        goto out;
-    if (w->shapes.bad || w->items.bad)
-        err_set(err, ERR_LIMIT, "no memory left");
-    else if (w->lost.code)
-        *err = w->lost;
-    else
-        status = 0;
-out:
-    arena_release(&arena);
-    return status;
+    if (run_sql(w->db, pragmas, err) < 0 || make_tables(w->db, w->run->ops, err) < 0 ||
+        fill_tables(w, code, err) < 0)
+        return -1;
+    return run_sql(w->db, "COMMIT", err);
+}
+
+static struct scope_write write_begin(const struct run *run, struct work *work)
+{
+    struct scope_write w = {.run = run, .model = run->model, .work = work};
+
+    arena_init(&w.shapes.arena, 0);
+    return w;
+}
+
+static void write_release(struct scope_write *w)
+{
+    buf_release(&w->items);
+    arena_release(&w->shapes.arena);
 }
 
 static int write_database(const struct run *run, struct source *code, const char *path,
                           struct work *work, struct err *err)
 {
-    struct scope_write w = {.run = run, .model = run->model, .work = work};
+    struct scope_write w = write_begin(run, work);
     int status = -1;
 
-    arena_init(&w.shapes.arena, 0);
     map_init(&w.shapes.by_hash, &w.shapes.arena);
     if (sqlite3_open_v2(path, &w.db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
         err_set(err, ERR_IO, "%s", w.db ? sqlite3_errmsg(w.db) : "no memory left");
@@ -422,8 +441,69 @@ static int write_database(const struct run *run, struct source *code, const char
         status = fill(&w, code, err);
     if (sqlite3_close(w.db) != SQLITE_OK && status == 0)
         status = err_set(err, ERR_IO, "cannot be closed");
-    buf_release(&w.items);
-    arena_release(&w.shapes.arena);
+    write_release(&w);
+    return status;
+}
+
+/* ---- in a file that is written ---- */
+
+static int has_ops(sqlite3 *db, bool *ret_has, struct err *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    int status = sqlite3_prepare_v2(
+        db, "SELECT 1 FROM section NOT INDEXED WHERE name = 'ops'", -1, &stmt, NULL);
+
+    if (status == SQLITE_OK)
+        status = sqlite3_step(stmt);
+    sqlite3_finalize(stmt);
+    if (status != SQLITE_ROW && status != SQLITE_DONE)
+        return err_set(err, ERR_IO, "%s", sqlite3_errmsg(db));
+    *ret_has = status == SQLITE_ROW;
+    return 0;
+}
+
+/* Deletes all rows of a run; makes tables of operations if it has none. */
+static int clear_tables(sqlite3 *db, bool adds_ops, struct err *err)
+{
+    struct buf sql = BUF_INIT;
+    int status;
+
+    for (int i = TABLE_META; i < TABLE_COUNT; i++) {
+        if (scope_tables[i].section == SECTION_OPS && adds_ops)
+            table_sql(i, table_columns(i), &sql);
+        else
+            buf_printf(&sql, "DELETE FROM %s", scope_tables[i].name);
+        buf_str(&sql, STR("; "));
+    }
+    if (adds_ops)
+        buf_printf(&sql,
+                   "INSERT INTO section(id, name, version) "
+                   "SELECT max(id) + 1, 'ops', %u FROM section",
+                   (unsigned)scope_section_version(SECTION_OPS));
+    status = sql.bad ? err_set(err, ERR_LIMIT, "no memory left")
+                     : run_sql(db, buf_cstr(&sql), err);
+    buf_release(&sql);
+    return status;
+}
+
+int scope_replace_run(sqlite3 *db, const struct run *run, struct source *code,
+                      struct err *err)
+{
+    struct scope_write w = write_begin(run, NULL);
+    bool has = false;
+    int status = -1;
+
+    w.db = db;
+    w.replaces = true;
+    map_init(&w.shapes.by_hash, &w.shapes.arena);
+    if (has_ops(db, &has, err) < 0)
+        goto out;
+    if (has && !run->ops)
+        err_set(err, ERR_USAGE, "it has operations, and the other recording none");
+    else if (clear_tables(db, !has && run->ops, err) == 0)
+        status = fill_tables(&w, code, err);
+out:
+    write_release(&w);
     return status;
 }
 

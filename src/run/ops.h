@@ -40,6 +40,10 @@ enum op_kind_flag {
     OP_DETACHES = 128, /* its result is the argument without its gradient */
 };
 
+/* The name of a kind that is not torch's: torchoscope.attach() gave the tensor that it
+ * reads the name in its attribute "name". It makes and changes nothing. */
+#define OP_ATTACH "torchoscope::attach"
+
 /* One overload of an operation, by its schema. */
 struct run_op_kind {
     uint32_t name;         /* string id: "aten::conv2d" */

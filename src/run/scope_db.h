@@ -12,6 +12,9 @@
 #include "base/err.h"
 #include "base/str.h"
 
+struct run;
+struct source;
+
 #define SCOPE_APPLICATION     0x54534350
 #define SCOPE_VERSION         2 /* of the file */
 #define SCOPE_HISTORY_VERSION 1 /* of its section `history` */
@@ -68,6 +71,12 @@ void scope_make_careful(sqlite3 *db);
 
 /* "file:PATH?QUERY", with special characters of the path as %XX. */
 void scope_uri(const char *path, const char *query, struct buf *to);
+
+/* Replaces the recording in a file by another one of the same model: what else the file
+ * has (a history) refers to its places. Inside a transaction of the caller's, who undoes
+ * it on failure: errors name no file. `code` as in run_file_write(). */
+int scope_replace_run(sqlite3 *db, const struct run *run, struct source *code,
+                      struct err *err);
 
 /* Removes the journals that belong to a file which is about to be replaced: SQLite would
  * apply them to the new one. */

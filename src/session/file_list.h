@@ -47,6 +47,11 @@ struct file_list;
 /* Starts the search. NULL: the folder cannot be read, or no thread can be started. */
 struct file_list *file_list_new(const char *folder, struct err *err);
 void file_list_free(struct file_list *list); /* stops it; NULL is allowed */
+/* The files of a Hugging Face cache are in `blobs`, and snapshots have links to them under
+ * their names. Is this entry such a folder, whose files would be found twice? */
+struct folder;
+struct folder_entry;
+bool file_list_is_blobs(const struct folder *folder, const struct folder_entry *entry);
 /* Is this folder one model? */
 bool file_list_is_model(const char *folder);
 

@@ -38,14 +38,17 @@ bool file_is_index(struct str name)
 bool file_is_model_name(struct str name)
 {
     static const char *const tails[] = {
-        ".pt",         ".pth",    ".bin",    ".ckpt",       ".pkl",     ".pickle",
-        ".joblib",     ".dill",   ".th",     ".t7",         ".tar",     ".safetensors",
-        ".zip",        ".7z",     ".gz",     ".tgz",        ".bz2",     ".xz",
-        ".zst",        ".rar",    ".npy",    ".npz",        ".onnx",    ".gguf",
-        ".ggml",       ".h5",     ".hdf5",   ".keras",      ".pt2",     ".pte",
-        ".ptl",        ".ptc",    ".mar",    ".nemo",       ".model",   ".distcp",
-        ".pb",         ".tflite", ".params", ".caffemodel", ".mlmodel", ".msgpack",
-        ".index.json", ".torch",  ".pyt",    ".weights",    ".p",       ".checkpoint",
+        ".pt",       ".pth",         ".bin",        ".ckpt",    ".pkl",
+        ".pickle",   ".joblib",      ".dill",       ".th",      ".t7",
+        ".tar",      ".safetensors", ".zip",        ".7z",      ".gz",
+        ".tgz",      ".bz2",         ".xz",         ".zst",     ".rar",
+        ".npy",      ".npz",         ".onnx",       ".gguf",    ".ggml",
+        ".h5",       ".hdf5",        ".keras",      ".pt2",     ".pte",
+        ".ptl",      ".ptc",         ".mar",        ".nemo",    ".model",
+        ".distcp",   ".pb",          ".tflite",     ".params",  ".caffemodel",
+        ".mlmodel",  ".msgpack",     ".index.json", ".torch",   ".pyt",
+        ".weights",  ".p",           ".checkpoint", ".pdmodel", ".pdiparams",
+        ".pdparams",
     };
     char lower[32];
     struct str end = str_from(name, name.len > 31 ? name.len - 31 : 0);
@@ -151,6 +154,18 @@ static void add_file(struct file_walk *walk, const char *path,
     file_list_found(walk->list, file, &row);
 }
 
+bool file_list_is_blobs(const struct folder *folder, const struct folder_entry *entry)
+{
+    bool snapshots = false;
+
+    if (!entry->is_folder || !str_is(entry->name, "blobs"))
+        return false;
+    for (uint32_t i = 0; i < folder->n; i++)
+        snapshots |= folder->entries[i].is_folder &&
+                     str_is(folder->entries[i].name, "snapshots");
+    return snapshots;
+}
+
 static void look_into(struct file_walk *walk, struct waiting at)
 {
     struct arena scratch;
@@ -170,6 +185,8 @@ static void look_into(struct file_walk *walk, struct waiting at)
     for (uint32_t i = 0; i < folder.n && !work_cancelled(&walk->list->work); i++) {
         const struct folder_entry *entry = &folder.entries[i];
 
+        if (file_list_is_blobs(&folder, entry))
+            continue;
         if (entry->is_folder && !entry->is_link && entry->name.at[0] != '.')
             add_folder(walk, at.path, entry->name, at.depth + 1);
         else if (entry->is_file &&

@@ -9,7 +9,9 @@ int session_verify(const struct session *session, bool values, struct arena *are
     uint32_t n = 0, room = 0;
 
     for (uint32_t i = 0; i < model->n_files; i++) {
-        struct str path = model_string(model, model->files[i].name);
+        const struct model_file *file = &model->files[i];
+        struct str path =
+            model_string(model, file->address ? file->address : file->name);
         struct finding *found = NULL;
         uint32_t n_found = 0;
 

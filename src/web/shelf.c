@@ -8,6 +8,7 @@
 #include "base/base.h"
 #include "base/folder.h"
 #include "history/ranks.h"
+#include "read/read.h"
 #include "web/shelf_in.h"
 
 #define BUSY_TRIES 40 /* of 250 ms */
@@ -133,7 +134,9 @@ int shelf_add(struct shelf *shelf, const char *path, struct work *work, struct e
     struct stat info;
     bool first;
 
-    if (stat(path, &info) < 0)
+    if (read_is_url(path))
+        info = (struct stat){0};
+    else if (stat(path, &info) < 0)
         return err_set_errno(err, path);
     if (S_ISDIR(info.st_mode) && !file_list_is_model(path) && !history_ranks_is(path))
         return add_folder(shelf, path, err);

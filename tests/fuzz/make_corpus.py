@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "samples"))
 sys.path.insert(0, str(ROOT / "tests" / "python"))
 
+import gguf_files  # noqa: E402
 import hostile  # noqa: E402
 import scope  # noqa: E402
 
@@ -156,6 +157,8 @@ def seeds():
         if path.is_dir():
             continue
         data = path.read_bytes()
+        if path.suffix == ".gguf":
+            continue  # too long: gguf_files.seeds() are like it
         if path.suffix == ".safetensors":
             yield "safetensors", data
             yield "json", data[8 : 8 + int.from_bytes(data[:8], "little")]
@@ -172,9 +175,11 @@ def seeds():
             yield "pickle", parts["data.pkl"][2:]
         if "constants.pkl" in parts:
             yield "torchscript", script_seed(parts)
+    for data in gguf_files.seeds():
+        yield "gguf", data
     for name, data, _ in hostile.all_files():
         kind = name.split("_")[0]
-        target = {"zip": "zip", "safe": "safetensors"}.get(kind, "torch")
+        target = {"zip": "zip", "safe": "safetensors", "gguf": "gguf"}.get(kind, "torch")
         if name.endswith(".pkl"):
             target, data = "pickle", data[2:]
         yield target, data

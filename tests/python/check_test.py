@@ -314,6 +314,32 @@ class Folders(Folder):
         self.assertIn("PNG", skipped["logo.png"])
         self.assertEqual(self.check(self.folder, "-q"), (0, ""))
 
+    def test_named_files_that_are_no_models_are_skipped_if_asked(self):
+        model, text = self.write("a.pt", SAFE), self.write("README.md", "text")
+        bad = self.write("b.pt", "text")
+        self.assertEqual(self.check(model, text)[0], 2)
+        self.assertEqual(self.check(model, text, "--skip")[0], 0)
+        self.assertEqual(self.check(text, "--skip")[0], 0)
+        self.assertEqual(self.check(model, bad, "--skip")[0], 2)
+        document = self.json(model, text, "--skip")
+        self.assertEqual([Path(s["path"]).name for s in document["skipped"]],
+                         ["README.md"])
+
+    def test_a_download_cache_is_read_once(self):
+        blob = self.write("models--x--y/blobs/0123abcd", SAFE)
+        snapshot = self.folder / "models--x--y/snapshots/1"
+        snapshot.mkdir(parents=True)
+        (snapshot / "model.pt").symlink_to("../../blobs/0123abcd")
+        document = self.json(self.folder)
+        self.assertEqual([Path(one["path"]).name for one in document["checked"]],
+                         ["model.pt"])
+        self.assertEqual([one["why"] for one in document["skipped"]],
+                         ["a folder of a cache"])
+        listed = subprocess.run([os.environ["TORCHOSCOPE"], self.folder],
+                                capture_output=True, text=True).stdout
+        self.assertIn("model.pt", listed)
+        self.assertNotIn(blob.name, listed)
+
     def test_what_has_the_name_of_a_model_is_never_skipped(self):
         for name, data in (("m.bin", b"what is this\0"), ("x.gguf", b"GGUF" + b"\0" * 99),
                            ("y.dat", b"GGUF" + b"\0" * 99), ("w.7z", b"7z\xbc\xaf\x27\x1c"),

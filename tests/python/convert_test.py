@@ -1,5 +1,5 @@
-"""convert: what a .safetensors file holds after it, read by the safetensors package and by
-us, is the state_dict that torch would load; what cannot be kept is refused."""
+"""convert: what a .safetensors file holds after it, read by the safetensors package and
+by us, is the state_dict that torch would load; what cannot be kept is refused."""
 
 import json
 import os
@@ -23,7 +23,7 @@ def bits(tensor):
 
 
 class Tied(nn.Module):
-    """Ties, a view, a buffer without state, an attribute, half precision, a shared module."""
+    """Ties, a view, a buffer without state, an attribute, a shared module in bfloat16."""
 
     def __init__(self):
         super().__init__()
@@ -75,7 +75,9 @@ class Convert(unittest.TestCase):
         self.assertFalse(set(stored) & set(ties))
         for name, tensor in state.items():
             kept = stored[ties.get(name, name)]
-            self.assertEqual((kept.dtype, kept.shape), (tensor.dtype, tensor.shape), name)
+            self.assertEqual(
+                (kept.dtype, kept.shape), (tensor.dtype, tensor.shape), name
+            )
             self.assertTrue(torch.equal(bits(kept), bits(tensor)), name)
         self.assertEqual(answer["tensors"], len(stored))
         return ties
@@ -112,26 +114,36 @@ class Convert(unittest.TestCase):
         path = self.save({"net": one.state_dict(), "ema": two.state_dict()})
         self.assertIn("name one with --at: net, ema", self.refused(path))
         self.assertIn("there is no x in it", self.refused(path, "--at", "x"))
-        self.assertIn("not a module or state_dict", self.refused(path, "--at", "net.weight"))
+        self.assertIn(
+            "not a module or state_dict", self.refused(path, "--at", "net.weight")
+        )
         to, done = self.convert(path, "--at", "ema", "--json")
         self.check(to, json.loads(done.stdout), two.state_dict())
 
     def test_every_dtype_that_safetensors_has(self):
-        names = "float64 float32 float16 bfloat16 int64 int32 int16 int8 uint8 bool complex64"
-        state = {name: torch.arange(6).to(getattr(torch, name)).reshape(2, 3)
-                 for name in names.split()}
+        names = "float64 float32 float16 bfloat16 complex64"
+        names += " int64 int32 int16 int8 uint8 bool"
+        state = {
+            name: torch.arange(6).to(getattr(torch, name)).reshape(2, 3)
+            for name in names.split()
+        }
         state |= {"scalar": torch.tensor(2.5), "empty": torch.zeros(0, 4)}
         state |= {"nan": torch.tensor([float("nan"), -0.0, float("-inf")])}
         for name in ("float8_e4m3fn", "float8_e5m2", "uint16", "uint64"):
             if hasattr(torch, name):
                 dtype = getattr(torch, name)
-                state[name] = torch.arange(6, dtype=torch.uint8).repeat_interleave(
-                    torch.empty(0, dtype=dtype).element_size()).view(dtype)
+                state[name] = (
+                    torch.arange(6, dtype=torch.uint8)
+                    .repeat_interleave(torch.empty(0, dtype=dtype).element_size())
+                    .view(dtype)
+                )
         to, answer = self.converted(state)
         self.check(to, answer, state)
 
     def test_what_cannot_be_kept_is_refused(self):
-        path = self.save({"a": torch.ones(2).to_sparse(), "b": torch.ones(2, dtype=torch.complex128)})
+        path = self.save(
+            {"a": torch.ones(2).to_sparse(), "b": torch.ones(2, dtype=torch.complex128)}
+        )
         said = self.refused(path)
         self.assertIn("cannot keep 2 of 2 tensors: a (", said)
         self.assertIn("b (complex128)", said)
@@ -170,19 +182,34 @@ class Convert(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
 
     def test_names_that_are_not_names(self):
-        state = {"a b": torch.ones(1), "é.ü": torch.ones(2), "": torch.ones(3), "x..y": torch.ones(4)}
+        state = {
+            "a b": torch.ones(1),
+            "é.ü": torch.ones(2),
+            "": torch.ones(3),
+            "x..y": torch.ones(4),
+        }
         path = self.save(state)
         to, done = self.convert(path, "--json")
         if done.returncode == 0:
             self.check(to, json.loads(done.stdout), state)
         else:
             self.assertIn("cannot keep the name", done.stderr)
-        self.assertIn("__metadata__", self.refused(self.save({"__metadata__": torch.ones(1)})))
+        self.assertIn(
+            "__metadata__", self.refused(self.save({"__metadata__": torch.ones(1)}))
+        )
 
     def test_a_shown_tree_has_the_ties(self):
         to, _ = self.converted(Tied().state_dict())
-        command = [os.environ["TORCHOSCOPE"], "diff", self.folder / "x.pth", to, "--json"]
-        found = json.loads(subprocess.run(command, capture_output=True, text=True).stdout)
+        command = [
+            os.environ["TORCHOSCOPE"],
+            "diff",
+            self.folder / "x.pth",
+            to,
+            "--json",
+        ]
+        found = json.loads(
+            subprocess.run(command, capture_output=True, text=True).stdout
+        )
         self.assertEqual(found["counts"]["same"], len(Tied().state_dict()))
         with safe_open(to, "pt") as file:
             self.assertEqual(file.metadata()["head.weight"], "wte.weight")

@@ -1,5 +1,6 @@
 """The graph of the page: a real server, real recordings, mouse and keys in Chromium."""
 
+import math
 import subprocess
 import tempfile
 import unittest
@@ -49,6 +50,27 @@ class Bad(nn.Module):
         return self.conv(self.log(x).relu())
 
 
+class Attaching(nn.Module):
+    """A tensor inside it has a name; a layer runs twice."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.again = nn.Linear(3, 4), nn.Linear(4, 4)
+
+    def forward(self, x, labels):
+        x = torchoscope.attach(self.first(x).tanh(), self, "latent")
+        return nn.functional.mse_loss(self.again(self.again(x)), labels)
+
+
+class Outer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = Attaching()
+
+    def forward(self, x, labels):
+        return self.inner(2 * x, labels)
+
+
 class Wide(nn.Module):
     """More operations than the first answer contains."""
 
@@ -60,7 +82,23 @@ class Wide(nn.Module):
         return self.parts(x)
 
 
+def train(folder):
+    """A training; its first pass is a warm-up."""
+    torch.manual_seed(0)
+    model = Outer()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    with torchoscope.watch(model, dir=folder, log_freq=1, on_alarm=None) as handle:
+        with torch.no_grad():
+            model(torch.randn(2, 3), torch.randn(2, 4))
+        for step in range(4):
+            optimizer.zero_grad()
+            model(torch.randn(2, 3), torch.randn(2, 4)).backward()
+            optimizer.step()
+    Path(handle.path).rename(folder / "run.scope")
+
+
 def record(folder):
+    train(folder)
     torch.manual_seed(0)
     image = torch.randn(2, 4, 8, 8)
     torchoscope.trace(Listed(), image).save(folder / "listed.scope")
@@ -277,6 +315,55 @@ class PageGraph(browser.BrowserTest):
             "return event.dataTransfer.getData('text/plain')"
         )
         self.assertEqual(data, "blocks.0.conv2")
+
+    def test_the_graph_of_a_training(self):
+        self.open("run")
+        boxes = self.shown()
+        for box in ("in:x", "inner.again", "inner.again#2", "out:0", "in:labels"):
+            self.assertIn(box, boxes)
+        attached = next(box for box in boxes if box.startswith("attached:"))
+        kind = "return document.querySelector(arguments[0]).dataset.kind"
+        self.assertEqual(self.js(kind, NODE.format(attached)), "attached")
+        self.assertEqual(self.texts(attached)[0], "latent")
+        self.assertIn("2/2", " ".join(self.texts("inner.again#2")))
+        lines = "return document.querySelectorAll('.gr .line').length"
+        self.assertGreaterEqual(self.js(lines), 7)
+
+    def test_tensors_open_in_panels(self):
+        self.open("run")
+        attached = next(box for box in self.shown() if box.startswith("attached:"))
+        self.click(attached)
+        self.wait_hash("at", "inner")
+        self.browser.press("A")
+        self.wait_hash("panels", "inner")
+        self.browser.wait(
+            "return [...document.querySelectorAll('.panel')].some(e =>"
+            " e.textContent.includes('latent') && e.textContent.includes('attached'))"
+        )
+        for box, name in (("in:x", ""), (attached, "inner")):
+            self.browser.mouse(("move", *self.place(box)))
+            self.browser.wait(
+                "const handle = document.querySelector('.gr .handle');"
+                f"return !handle.hidden && handle.dataset.name === {name!r}"
+            )
+
+    def test_numbers_of_a_step_are_colours(self):
+        run = torchoscope.open(self.folder / "run.scope")
+        text = '.gr .node[data-id="inner.first"] text'
+        norms = [run.series(f"inner.first.{name}", "grad_param")["l2"]
+                 for name in ("weight", "bias")]
+        for at, step in ((0, run.steps[0]), (3, run.steps[3])):
+            self.open("run", f"&colour=grad&step={step}")
+            wanted = math.hypot(*(norm[at] for norm in norms))
+            self.browser.wait(
+                f"return [...document.querySelectorAll('{text}')].some(e => Math.abs("
+                f"e.textContent / {wanted} - 1) < 0.001)"
+            )
+        self.open("run", f"&colour=ratio&step={run.steps[1]}")
+        self.browser.wait(
+            f"return [...document.querySelectorAll('{text}')].some(e =>"
+            " /^0\\.\\d+$/.test(e.textContent))"
+        )
 
     def test_what_is_not_finite_is_marked(self):
         self.open("nan")

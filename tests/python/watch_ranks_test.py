@@ -18,6 +18,7 @@ from unittest import mock
 import torch
 
 import torchoscope
+from torchoscope import op_kinds
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 HAS_FSDP = hasattr(torch, "compiler")  # fully_shard(); 1.13 has only FSDP1
@@ -123,6 +124,11 @@ class Jobs(unittest.TestCase):
                 self.same_point(series, step, tensors, f"{name} {what} {step}")
         self.assertEqual(run.alarms(), [])
 
+    def has_operations(self, path):
+        if op_kinds.why_not() is None:
+            found = {op.phase for op in torchoscope.open(path).ops()}
+            self.assertEqual(found, {"forward", "backward", "optimizer"}, path)
+
     def check_merged(self):
         folder = self.job(self.jobs[0])
         found = self.saved(os.path.join(folder, "found"), self.ranks)
@@ -137,6 +143,7 @@ class Jobs(unittest.TestCase):
             self.assertEqual(one["differ"], [], f"rank {rank} trained differently")
             self.assertEqual(*one["collectives"], "communication of our own")
             self.assertEqual(one["path"], os.path.join(folder, f"rank{rank}.scope"))
+            self.has_operations(one["path"])
         run = torchoscope.open(folder)
         self.assertEqual(run.ranks, list(range(self.ranks)))
         self.same_run(run, [one["by_hand"] for one in found])
@@ -174,6 +181,7 @@ class TwoRanks(Jobs):
         (run,) = map(torchoscope.open, runs(folder))
         self.assertEqual(run.ranks, [0])
         self.same_run(run, self.saved(os.path.join(folder, "whole"), 2))
+        self.has_operations(runs(folder)[0])
 
     def test_a_group_sees_drift_while_training(self):
         (run,) = map(torchoscope.open, runs(self.job("group,drift")))

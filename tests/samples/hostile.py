@@ -21,6 +21,7 @@ import sys
 import tarfile
 from pathlib import Path
 
+import gguf_files
 from safety.by_hand import (
     COMMAND,
     GOOD,
@@ -459,6 +460,8 @@ def all_files():
         yield f"runs_{name}.pkl", data, expect
     for name, data, expect in safetensors_lies():
         yield f"safe_{name}.safetensors", data, expect
+    for name, data, expect in gguf_files.lies():
+        yield f"gguf_{name}.gguf", data, expect
     for name, data, expect in legacy_lies():
         yield f"legacy_{name}.pt", data, expect
     for name, data, expect in tar_lies():

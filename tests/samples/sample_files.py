@@ -116,6 +116,15 @@ def safetensors_bytes(tensors, metadata=None, pad=True):
     return struct.pack("<Q", len(text)) + text + data
 
 
+def gguf_fact(name, shape, kind, raw):
+    """Of blocks the values are compared in tests/python/gguf_test.py."""
+    codes = {"f32": "F32", "f16": "F16", "bf16": "BF16", "i32": "I32"}
+    if kind in codes:
+        return fact_of(name, codes[kind], shape, raw)
+    return {"name": name, "shape": list(shape), "dtype": kind, "layout": "strided",
+            "strides": c_strides(shape)}
+
+
 def every_code():
     """One tensor of each dtype code, with all byte patterns in turn."""
     tensors = []

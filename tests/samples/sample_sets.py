@@ -8,6 +8,7 @@ import sys
 import numpy
 import torch
 
+import gguf_files
 import sample_files as files
 import sample_modules as modules
 import sample_tensors as tensors
@@ -231,6 +232,15 @@ def save_files(maker):
     maker.note("sharded", facts)
     maker.note("sharded/model.safetensors.index.json", facts)
     save_bin_shards(maker)
+    small = gguf_files.small_tensors()
+    facts = [files.gguf_fact(*one) for one in small]
+    for name, options in {"small.gguf": {}, "version1.gguf": {"version": 1},
+                          "aligned.gguf": {"alignment": 4096}}.items():
+        entries = list(gguf_files.ENTRIES)
+        if "alignment" in options:
+            entries.append(("general.alignment", gguf_files.U32, options["alignment"]))
+        maker.write(name, gguf_files.gguf(small, entries, **options), facts,
+                    format="gguf")
     weight = torch.randn(4, 3)
     old = {"weight": weight, "t": weight.t(), "row": weight[1], "bias": torch.randn(4)}
     data = files.tar_bytes(old)

@@ -90,12 +90,13 @@ static bool is_seed(const struct ops_kind *kind)
 
 /* ---- optimizers ---- */
 
-void ops_optimizer(struct recorder_ops *ops, bool begins)
+void ops_optimizer(struct recorder_ops *ops, bool begins, PyObject *frame)
 {
     struct stack *stack = frames_stack(ops->recorder->frames);
     struct ops_thread *thread = stack ? ops_thread(ops, stack->number) : NULL;
     PyObject *hook = (PyObject *)PyEval_GetFrame(), *step;
 
+    ops->idle = 0;
     if (!thread)
         return;
     if (!begins) {
@@ -105,7 +106,7 @@ void ops_optimizer(struct recorder_ops *ops, bool begins)
     if (thread->optimizing && !frame_runs(thread->step))
         thread->optimizing = 0;
     if (thread->optimizing++ == 0) {
-        step = hook ? frame_back(Py_NewRef(hook)) : NULL;
+        step = frame ? Py_NewRef(frame) : hook ? frame_back(Py_NewRef(hook)) : NULL;
         thread->step = step;
         Py_XDECREF(step); /* the interpreter holds it while it runs */
     }

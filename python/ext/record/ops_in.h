@@ -95,9 +95,12 @@ struct recorder_ops {
     struct recorder *recorder;
     PyObject *describe, *run, *enter, *replay, *watch; /* watch: the weak callback */
     bool stats;
-    uint64_t count;
-    bool reading; /* arguments are looked at, not results */
-    bool full;    /* the limit is reached: values are no longer followed */
+    bool over;                   /* ops_end() */
+    struct recorder_ops *before; /* that ended; or NULL */
+    uint64_t count, own_ns;
+    uint32_t idle; /* operations outside of everything, one after the other */
+    bool reading;  /* arguments are looked at, not results */
+    bool full;     /* the limit is reached: values are no longer followed */
     struct ops_kind **kinds;
     uint32_t n_kinds, kinds_room;
     struct ops_table by_func; /* to kinds */
@@ -117,6 +120,7 @@ struct recorder_ops {
     struct ops_tensors *spare; /* free lists of tensors: one per operation under way */
     uint32_t n_spare, spare_room;
     uint32_t region; /* the kind of compiled regions, or RUN_NONE */
+    uint32_t attach; /* likewise, of ops_attach() */
     uint16_t cpu;    /* device number */
 };
 

@@ -9,6 +9,8 @@
 #include "ext/torch/torch.h"
 #include "ext/torch/walk.h"
 
+#define IDLE_MOST 16384 /* operations between two calls, backwards or steps */
+
 /* ---- tensors of an operation ---- */
 
 /* Operations may nest (a higher-order one, another thread): each takes a list. */
@@ -179,10 +181,13 @@ void ops_region(struct recorder_ops *ops, const char *name, PyObject *args,
 {
     struct trace *trace = ops->recorder->trace;
     struct stack *stack = frames_stack(ops->recorder->frames);
-    struct ops_tensors tensors = take_tensors(ops);
     struct trace_op_given given = {
         .start_ns = start_ns, .ns = ns, .flops = OP_NO_FLOPS};
+    struct ops_tensors tensors;
 
+    if (ops->over)
+        return;
+    tensors = take_tensors(ops);
     if (ops->region == RUN_NONE)
         ops->region = trace_op_kind(trace, name, "", NULL, 0, OP_REGION);
     if (stack && ops->region != RUN_NONE) {
@@ -341,6 +346,19 @@ static bool has_written(const struct op_visit *visit)
     return training == Py_True;
 }
 
+/* In a watched step that never ends (the user went on to something else) operations are
+ * not recorded for ever: they are again when the next call begins. */
+static void rest_if_idle(struct op_visit *visit)
+{
+    struct recorder_ops *ops = visit->ops;
+
+    if (!ops->recorder->watch || visit->given.call != RUN_NONE ||
+        visit->given.phase != OP_FORWARD)
+        ops->idle = 0;
+    else
+        ops->idle++;
+}
+
 static void visit_end(struct op_visit *visit, PyObject *result)
 {
     struct recorder_ops *ops = visit->ops;
@@ -365,6 +383,7 @@ static void visit_end(struct op_visit *visit, PyObject *result)
     op = trace_op(recorder->trace, &visit->given, visit->tensors.values);
     ops->full = op == RUN_NONE;
     ops_origin(ops, &visit->given, op);
+    rest_if_idle(visit);
     if (result && ops->stats && op != RUN_NONE)
         measure_results(visit, result);
     if (ops->replay && op != RUN_NONE)
@@ -390,6 +409,7 @@ static void settle(struct op_visit *visit, uint64_t took)
     uint64_t own = recorder_clock() - visit->began_ns - took;
 
     recorder->own_ns += own;
+    visit->ops->own_ns += own;
     if (recorder->trace)
         trace_own(recorder->trace, visit->stack->number, own);
 }
@@ -412,7 +432,7 @@ static PyObject *record_op(struct op_visit *visit)
     visit->given.ns = end - start;
     if (!result)
         PyErr_Fetch(&kind, &value, &trace);
-    if (recorder_ready(recorder) && recorder->trace)
+    if (recorder_ready(recorder) && recorder->trace && !visit->ops->over)
         visit_end(visit, result);
     if (PyErr_Occurred())
         recorder_failed(recorder);
@@ -455,7 +475,8 @@ static PyObject *dispatch(PyObject *self, PyObject *const *args, Py_ssize_t n,
         visit.kwargs = NULL;
     if (!visit.args)
         return NULL;
-    if (own_runs() || !visit.ops || !recorder_ready(visit.ops->recorder))
+    if (own_runs() || !visit.ops || visit.ops->over || visit.ops->idle > IDLE_MOST ||
+        !recorder_ready(visit.ops->recorder))
         result = PyObject_Call(visit.func, visit.args, visit.kwargs);
     else
         result = record_op(&visit);
@@ -469,7 +490,7 @@ static PyObject *under_way(PyObject *self, PyObject *unused)
     const struct recorder_ops *ops = state_of(self)->ops;
 
     (void)unused;
-    return PyBool_FromLong(ops && ops->recorder->trace);
+    return PyBool_FromLong(ops && !ops->over && ops->recorder->trace);
 }
 
 static PyObject *yes(PyObject *self, PyObject *unused)
@@ -565,6 +586,16 @@ PyObject *record_empty_mode(PyObject *module, PyObject *unused)
     return ops_mode(NULL, NULL);
 }
 
+PyObject *record_own(PyObject *module, PyObject *begins)
+{
+    (void)module;
+    if (begins == Py_True)
+        own_begin();
+    else
+        own_end();
+    Py_RETURN_NONE;
+}
+
 /* ---- beginning and end ---- */
 
 static bool take(PyObject *wanted, const char *name, PyObject **to)
@@ -608,7 +639,7 @@ struct recorder_ops *ops_new(struct recorder *recorder, PyObject *wanted)
         return NULL;
     }
     ops->recorder = recorder;
-    ops->region = RUN_NONE;
+    ops->region = ops->attach = RUN_NONE;
     arena_init(&ops->arena, 256u << 20);
     map_init(&ops->attributes, &ops->arena);
     if (!fill(ops, wanted)) {
@@ -636,10 +667,30 @@ void ops_stop(struct recorder_ops *ops)
     Py_CLEAR(ops->replay);
 }
 
-void ops_free(struct recorder_ops *ops)
+void ops_end(struct recorder_ops *ops)
 {
-    if (!ops)
+    if (!ops || ops->over)
         return;
+    ops_stop(ops);
+    ops->over = true;
+    ops_origins_free(ops);
+    free(ops->storages);
+    ops->storages = NULL;
+    ops->n_storages = ops->storages_room = 0;
+    arena_release(&ops->arena);
+    arena_init(&ops->arena, 256u << 20);
+    map_init(&ops->attributes, &ops->arena);
+}
+
+void ops_follow(struct recorder_ops *ops, struct recorder_ops *before)
+{
+    ops->before = before;
+    ops->count = before ? before->count : 0;
+    ops->own_ns = before ? before->own_ns : 0;
+}
+
+static void free_one(struct recorder_ops *ops)
+{
     ops_memory_end(ops);
     ops_kinds_free(ops);
     for (uint32_t i = 0; i < ops->n_spare; i++) {
@@ -662,9 +713,24 @@ void ops_free(struct recorder_ops *ops)
     free(ops);
 }
 
+void ops_free(struct recorder_ops *ops)
+{
+    while (ops) {
+        struct recorder_ops *before = ops->before;
+
+        free_one(ops);
+        ops = before;
+    }
+}
+
 uint64_t ops_count(const struct recorder_ops *ops)
 {
     return ops->count;
+}
+
+uint64_t ops_own_ns(const struct recorder_ops *ops)
+{
+    return ops->own_ns;
 }
 
 uint32_t ops_value(struct recorder_ops *ops, PyObject *tensor)
@@ -672,7 +738,7 @@ uint32_t ops_value(struct recorder_ops *ops, PyObject *tensor)
     struct trace_op_tensor as = {0};
     bool known;
 
-    if (ops->full)
+    if (ops->full || ops->over)
         return RUN_NONE;
     ops->reading = true;
     known = look(ops, tensor, &as);
@@ -687,7 +753,7 @@ void ops_root_begins(struct recorder_ops *ops, uint32_t number)
     struct ops_thread *thread = ops_thread(ops, number);
     PyObject *leave;
 
-    if (!thread || thread->has_mode || !ops->enter)
+    if (!thread || thread->has_mode || !ops->enter || ops->over)
         return;
     leave = PyObject_CallNoArgs(ops->enter);
     if (!leave) {
@@ -721,6 +787,7 @@ void ops_backward(struct recorder_ops *ops, bool begins)
     struct stack *stack = frames_stack(ops->recorder->frames);
     struct ops_thread *thread = stack ? ops_thread(ops, stack->number) : NULL;
 
+    ops->idle = 0;
     if (!thread)
         return;
     if (begins && !thread->has_mode) {

@@ -73,13 +73,14 @@ void ops_origin(struct recorder_ops *ops, const struct trace_op_given *given,
 
 void ops_nodes_end(struct recorder_ops *ops, uint32_t number, bool known)
 {
-    struct ops_thread *thread = ops_thread(ops, number);
+    struct ops_thread *thread = ops->over ? NULL : ops_thread(ops, number);
     struct ops_origin origin = {.sequence = ops_sequence(),
                                 .kind = RUN_NONE,
                                 .op = RUN_NONE,
                                 .call = RUN_NONE,
                                 .place = NO_PLACE};
 
+    ops->idle = 0;
     if (!thread || !ops->recorder->trace || origin.sequence == OPS_NO_SEQUENCE)
         return;
     if (known)
@@ -97,6 +98,10 @@ void ops_origins_free(struct recorder_ops *ops)
     for (uint32_t i = 0; i < ops->n_retired; i++)
         free(ops->retired[i].at);
     free(ops->retired);
+    for (uint32_t i = 0; i < ops->n_threads; i++)
+        ops->threads[i].origins = (struct ops_origins){0};
+    ops->retired = NULL;
+    ops->n_retired = ops->retired_room = 0;
 }
 
 /* ---- backward ---- */

@@ -33,6 +33,9 @@
 /* _core.empty_mode(): a mode that only passes operations on, to measure what torch's
  * modes cost by themselves. */
 PyObject *record_empty_mode(PyObject *module, PyObject *unused);
+/* _core.own(begins): operations of this thread are our own and not recorded until
+ * own(False). They nest. */
+PyObject *record_own(PyObject *module, PyObject *begins);
 
 /* _core.Recorder(model, name="", *, mode="full", gradients=False, keep=None, limit=0,
  * keep_limit=0, calls=64, lines=True, device=None, force_device=False, ops=None, watch=False)

@@ -588,6 +588,26 @@ static PyObject *snapshot(PyObject *self, PyObject *unused)
     return ext_run((PyObject *)Py_TYPE(self), run);
 }
 
+/* What operations cost so far: our work, and torch's mode. */
+static PyObject *ops_ns(PyObject *self, void *unused)
+{
+    const struct recorder *recorder = recorder_of(self);
+    uint64_t ns = recorder->ops ? ops_own_ns(recorder->ops) : 0;
+
+    (void)unused;
+    if (recorder->ops)
+        ns += ops_count(recorder->ops) * recorder->op_ns;
+    return PyLong_FromUnsignedLongLong(ns);
+}
+
+static PyObject *same_model(PyObject *self, void *unused)
+{
+    const struct recorder_watch *watch = recorder_of(self)->watch;
+
+    (void)unused;
+    return PyBool_FromLong(watch && !recorder_places(watch));
+}
+
 static PyObject *n_ops(PyObject *self, void *unused)
 {
     const struct recorder_ops *ops = recorder_of(self)->ops;
@@ -633,12 +653,38 @@ static PyObject *op_value(PyObject *self, PyObject *tensor)
     return PyLong_FromUnsignedLong(value);
 }
 
+/* ops_begin(wanted): record operations too, until ops_end(). Before anything is recorded:
+ * a watched step begins. */
+static PyObject *ops_begin(PyObject *self, PyObject *wanted)
+{
+    struct recorder *recorder = recorder_of(self);
+    struct recorder_ops *ops;
+
+    if (!recorder->trace)
+        return stopped();
+    ops_end(recorder->ops);
+    ops = ops_new(recorder, wanted);
+    if (!ops)
+        return NULL;
+    ops_follow(ops, recorder->ops);
+    recorder->ops = ops;
+    Py_RETURN_NONE;
+}
+
+static PyObject *end_ops(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    ops_end(recorder_of(self)->ops);
+    Py_RETURN_NONE;
+}
+
 static PyObject *optimizer(PyObject *self, PyObject *begins)
 {
     struct recorder *recorder = recorder_of(self);
 
     if (recorder->ops && recorder_ready(recorder))
-        ops_optimizer(recorder->ops, begins == Py_True);
+        ops_optimizer(recorder->ops, begins != Py_False,
+                      PyBool_Check(begins) ? NULL : begins);
     Py_RETURN_NONE;
 }
 
@@ -720,6 +766,8 @@ static PyMemberDef members[] = {
 
 static PyGetSetDef getters[] = {
     {"n_ops", n_ops, NULL, "operations seen so far", NULL},
+    {"ops_ns", ops_ns, NULL, "what they cost so far", NULL},
+    {"same_model", same_model, NULL, "is it still that of the file?", NULL},
     {"roots", roots, NULL, "the outermost modules", NULL},
     {"mode", get_mode, set_mode, "how tensors are measured from now on", NULL},
     {NULL, NULL, NULL, NULL, NULL},
@@ -751,10 +799,14 @@ static PyMethodDef methods[] = {
     {"calls", calls, METH_O, "calls(module): how many so far"},
     {"stop", stop, METH_NOARGS, "End the recording; a Run."},
     {"ops_mode", mode_for_ops, METH_NOARGS, "A mode that records operations."},
+    {"ops_begin", ops_begin, METH_O, "ops_begin(wanted): operations too"},
+    {"ops_end", end_ops, METH_NOARGS, "No more operations."},
     {"attach", attach, METH_VARARGS, "attach(module, tensor, ...): a point of it"},
     {"ungraded", ungraded, METH_O, "ungraded(module): record no gradients of it"},
     {"op_value", op_value, METH_O, "op_value(tensor): number of what it holds now"},
-    {"optimizer", optimizer, METH_O, "optimizer(begins): step() begins or ends"},
+    {"optimizer", optimizer, METH_O,
+     "optimizer(begins): step() begins or ends; "
+     "optimizer(frame): it runs in this frame"},
     {"snapshot", snapshot, METH_NOARGS, "A Run of the recording so far."},
     {"lend", lend, METH_VARARGS, "lend(tensor, of): keep its elements without a copy"},
     {"arm", arm, METH_NOARGS, "Record from now on."},

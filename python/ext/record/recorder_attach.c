@@ -3,6 +3,7 @@
  * whose values may be dropped or renumbered meanwhile. */
 #include <stdlib.h>
 
+#include "ext/record/ops.h"
 #include "ext/record/recorder_in.h"
 
 #include "base/err.h"
@@ -97,6 +98,8 @@ PyObject *recorder_attach(struct recorder *recorder, PyObject *args)
     item.graded = graded;
     item.path = str_span(name, (size_t)length);
     done = add(recorder, &item, tensor);
+    if (recorder->ops && recorder->trace && !gradient)
+        ops_attach(recorder->ops, tensor, item.path, item.place);
     if (PyErr_Occurred())
         recorder_failed(recorder);
     recorder->own_ns += recorder_clock() - began;

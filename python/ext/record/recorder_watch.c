@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "ext/record/grads.h"
+#include "ext/record/ops.h"
 #include "ext/record/recorder_watch_in.h"
 #include "ext/torch/torch.h"
 
@@ -351,6 +352,7 @@ static struct trace *begin_anew(struct recorder *recorder)
     struct grads *grads = recorder->grads;
     struct run *run;
 
+    ops_end(recorder->ops);
     recorder->trace = NULL;
     recorder->grads = NULL;
     grads_free(grads);

@@ -118,6 +118,33 @@ static void dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
+/* replace_run(run): without the GIL, since it waits for the thread. */
+static PyObject *replace_run(PyObject *self, PyObject *run)
+{
+    struct history_writer *writer = writer_of(self);
+    PyTypeObject *type = (PyTypeObject *)ext_state((PyObject *)Py_TYPE(self))->run_type;
+    const struct run *answers;
+    struct source *code;
+    PyThreadState *thread;
+    struct err err = {0};
+    int failed;
+
+    if (!writer)
+        return NULL;
+    if (!PyObject_TypeCheck(run, type)) {
+        PyErr_SetString(PyExc_TypeError, "replace_run() needs a Run");
+        return NULL;
+    }
+    answers = answers_of(run);
+    code = answers_source(run);
+    thread = PyEval_SaveThread();
+    failed = history_writer_replace_run(writer, answers, code, &err);
+    PyEval_RestoreThread(thread);
+    if (failed)
+        return ext_raise(&err);
+    Py_RETURN_NONE;
+}
+
 static PyObject *add_sink(PyObject *self, PyObject *args)
 {
     struct history_writer *writer = writer_of(self);
@@ -288,6 +315,7 @@ static PyObject *close_file(PyObject *self, PyObject *unused)
 
 static PyMethodDef methods[] = {
     {"add_sink", add_sink, METH_VARARGS, "add_sink(name, folder, run)"},
+    {"replace_run", replace_run, METH_O, "replace_run(run): in the file"},
     {"keep_steps", keep_steps, METH_NOARGS, "Keep steps for take_steps()."},
     {"take_steps", take_steps, METH_NOARGS, "The steps that were kept, as dicts."},
     {"scalars", scalars, METH_VARARGS, "scalars(number, phase, list): a step of them"},

@@ -202,7 +202,7 @@ static int copy_elements(const struct model *model, const struct tensor *tensor,
         more = elements_next(elements, work, &at, &n, err);
         if (more <= 0)
             break;
-        n = elements_size((enum dtype)tensor->dtype, n);
+        n = elements_size(elements_dtype((enum dtype)tensor->dtype), n);
         if (n > size - done)
             n = size - done;
         memcpy(to + done, at, n);
@@ -219,6 +219,7 @@ PyObject *model_bytes(PyObject *self, PyObject *args)
     struct long_work long_work;
     PyObject *name, *bytes, *shape;
     struct err err = {0};
+    enum dtype dtype;
     uint32_t place;
     size_t size;
     char *to;
@@ -230,7 +231,8 @@ PyObject *model_bytes(PyObject *self, PyObject *args)
     tensor = place != NO_PLACE ? readable_tensor(session, name, place) : NULL;
     if (!tensor)
         return NULL;
-    size = elements_size((enum dtype)tensor->dtype, (size_t)tensor->numel);
+    dtype = elements_dtype((enum dtype)tensor->dtype);
+    size = elements_size(dtype, (size_t)tensor->numel);
     bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)size);
     to = bytes ? PyBytes_AsString(bytes) : NULL;
     if (!to)
@@ -242,7 +244,7 @@ PyObject *model_bytes(PyObject *self, PyObject *args)
         return PyErr_Occurred() ? NULL : ext_raise(&err);
     }
     shape = dims_object(tensor_shape(session->model, tensor), tensor->rank);
-    return Py_BuildValue("(NsN)", bytes, dtype_name((enum dtype)tensor->dtype), shape);
+    return Py_BuildValue("(NsN)", bytes, dtype_name(dtype), shape);
 }
 
 PyObject *model_object(PyObject *self, PyObject *name)

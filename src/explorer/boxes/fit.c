@@ -56,7 +56,7 @@ static struct str cut(struct str text, size_t cells, struct arena *arena)
 
 static bool is_end(const struct boxes_node *node)
 {
-    return node->kind == DIAGRAM_INPUT || node->kind == DIAGRAM_OUTPUT;
+    return diagram_is_tensor(node->kind);
 }
 
 /* ---- rows ---- */

@@ -115,8 +115,8 @@ static bool may_chain(const struct boxes_folding *f, uint32_t node)
 {
     const struct boxes_node *of = &f->graph->nodes[node];
 
-    return !f->open[node] && !(of->flags & DIAGRAM_SIGN) && of->kind != DIAGRAM_INPUT &&
-           of->kind != DIAGRAM_OUTPUT;
+    return !f->open[node] && !(of->flags & DIAGRAM_SIGN) &&
+           !diagram_is_tensor(of->kind);
 }
 
 /* Only a node that comes later can follow, so a chain never runs in a circle. */
@@ -170,7 +170,7 @@ static void add_rows(struct boxes_folding *f, struct boxes_box *box, uint32_t in
 static bool is_bare(const struct boxes_node *node)
 {
     return node->flags & DIAGRAM_SIGN || node->kind == DIAGRAM_VIEW ||
-           node->kind == DIAGRAM_INPUT || node->kind == DIAGRAM_OUTPUT;
+           diagram_is_tensor(node->kind);
 }
 
 static uint8_t plan_flags(const struct boxes_box *box, const struct boxes_node *node)

@@ -82,7 +82,7 @@ static struct str facts_of(struct taking *t, uint32_t box)
     struct buf text = BUF_INIT;
     struct str kept;
 
-    if (of->kind != DIAGRAM_INPUT && of->kind != DIAGRAM_OUTPUT) {
+    if (!diagram_is_tensor(of->kind)) {
         diagram_value(&text, t->diagram, box, DIAGRAM_PARAMS);
         if (text.len > 0 && !(of->flags & DIAGRAM_SHARED))
             buf_text(&text, " params");

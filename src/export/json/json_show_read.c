@@ -75,7 +75,7 @@ static int find_tensor(struct show_values *v, uint32_t place, struct err *err)
 static uint64_t bytes_to_read(const struct show_values *v)
 {
     const struct export_show_wanted *wanted = v->wanted;
-    unsigned bits = 8u * dtype_info(v->tensor->dtype)->bytes;
+    unsigned bits = 8u * dtype_info(elements_dtype(v->tensor->dtype))->bytes;
     uint64_t select = bits <= 16 ? 1 : (bits + 10) / 11, passes = 1;
 
     passes += wanted->numbers.n_quantiles > 0 ? select : 0;
@@ -187,7 +187,7 @@ static int read_slice(struct show_values *v, struct work *work, struct err *err)
 static int read_bits(struct show_values *v, uint64_t first, struct work *work,
                      struct err *err)
 {
-    const struct dtype_info *info = dtype_info(v->tensor->dtype);
+    const struct dtype_info *info = dtype_info(elements_dtype(v->tensor->dtype));
     struct elements *elements;
     const uint8_t *bytes;
     const void *at;

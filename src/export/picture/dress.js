@@ -1,9 +1,8 @@
 /* dress.js - how a box looks at a zoom: shape, colours, texts (look: levels of
    detail). Shared by the SVG and the canvas. */
 
-import {CIRCLE, ENDS, KIND_INPUT, KIND_OUTPUT, KIND_VIEW, NONE, NOT_CALLED, PILL,
-    REGION, SHARED, SIGN, TALL, box, data, group, groupOf, has, isGroup, isOpen,
-    textOf} from './graph_data.js';
+import {CIRCLE, ENDS, KIND_VIEW, NONE, NOT_CALLED, PILL, REGION, SHARED, SIGN, TALL, box,
+    data, group, groupOf, has, isGroup, isOpen, isTensor, textOf} from './graph_data.js';
 import {carries, metricText, numbers} from './marks.js';
 import {scene} from './scene.js';
 import {view} from './view.js';
@@ -66,14 +65,12 @@ function cutMiddle(text, room, size, bold) {
 
 /* --- Colours */
 
-const isHot = (b) => box.kind[b] !== KIND_VIEW && box.kind[b] !== KIND_INPUT &&
-    box.kind[b] !== KIND_OUTPUT && heat.values[b] >= 0;
+const isHot = (b) => box.kind[b] !== KIND_VIEW && !isTensor(b) && heat.values[b] >= 0;
 
 /** The value in the corner: that of the heat, else parameters; empty: none. */
 function valueText(b) {
     const kind = box.kind[b], metric = heat ? heat.metric : 'params';
-    if (kind === KIND_VIEW || kind === KIND_INPUT || kind === KIND_OUTPUT ||
-        has(b, SIGN)) return '';
+    if (kind === KIND_VIEW || isTensor(b) || has(b, SIGN)) return '';
     if (!heat && !(box.params[b] > 0) && !has(b, SHARED)) return '';
     return metricText(metric, b);
 }

@@ -89,6 +89,7 @@ static enum picture_shape shape_of(const struct picture *picture, uint32_t i)
         return PICTURE_VIEW;
     case DIAGRAM_INPUT:
     case DIAGRAM_OUTPUT:
+    case DIAGRAM_ATTACHED:
         return PICTURE_ENDS;
     case DIAGRAM_OP:
         return PICTURE_FLAT;
@@ -143,6 +144,7 @@ static struct str value_of(struct picture *picture, uint32_t i, struct buf *tmp)
     case DIAGRAM_VIEW:
     case DIAGRAM_INPUT:
     case DIAGRAM_OUTPUT:
+    case DIAGRAM_ATTACHED:
         return STR("");
     default:
         break;

@@ -17,7 +17,8 @@
    A variable that others read is changed by a function of its own module. */
 
 export const FLAG_OPEN = 1, FLAG_SIDE = 2, FLAG_STRETCH = 4; // as in layout.h
-export const KIND_VIEW = 2, KIND_INPUT = 3, KIND_OUTPUT = 4; // as in graph.h
+export const KIND_VIEW = 2, KIND_INPUT = 3; // as in graph.h
+const TENSORS = [KIND_INPUT, 4, 7]; // input, output, attached
 export const SIGN = 1, MADE = 2, CARRIES = 4, REGION = 8, SHARED = 32; // as in graph.h
 export const NOT_CALLED = 64, RAISED = 128;
 export const TALL = 0, FLAT = 1, PILL = 2, ENDS = 3, CIRCLE = 4; // as in picture_in.h
@@ -158,6 +159,7 @@ export const isOpen = (i) => opened[i] === 1 && box.size[i] > 1;
 export const isGroup = (i) => box.size[i] > 1 || box.hidden[i] > 0;
 export const idOf = (i) => data.ids[i];
 export const nameOf = (i) => textOf(box.at, i); // of its module; empty: it is none
+export const isTensor = (i) => TENSORS.includes(box.kind[i]);
 export const has = (i, flag) => (box.marks[i] & flag) !== 0;
 
 /** The boxes directly inside. */

@@ -13,8 +13,8 @@ static bool is_hot(const struct picture *picture, uint32_t i)
     const struct diagram_box *box = &picture->diagram->boxes[i];
 
     return picture_is_node(picture, i) && box->kind != DIAGRAM_VIEW &&
-           box->kind != DIAGRAM_INPUT && box->kind != DIAGRAM_OUTPUT &&
-           box->metric[picture->metric] >= 0 && isfinite(box->metric[picture->metric]);
+           !diagram_is_tensor(box->kind) && box->metric[picture->metric] >= 0 &&
+           isfinite(box->metric[picture->metric]);
 }
 
 static int by_value(const void *a, const void *b)

@@ -49,8 +49,7 @@ static bool says_shape(const struct diagram *diagram, uint32_t box)
 {
     const struct diagram_box *at = &diagram->boxes[box];
 
-    return at->kind == DIAGRAM_INPUT || at->kind == DIAGRAM_OUTPUT ||
-           (at->kind == DIAGRAM_VIEW && at->n_words > 0);
+    return diagram_is_tensor(at->kind) || (at->kind == DIAGRAM_VIEW && at->n_words > 0);
 }
 
 /* Does a net end at a box inside its group? One that only leads out has its label

@@ -3,7 +3,7 @@
 import {CHANGE_SIGNS} from './draw_marks.js';
 import {CHANGES, CHANGE_NAMES, hasSheets, heat, metricOf} from './dress.js';
 import {make, shape} from './elements.js';
-import {KIND_INPUT, KIND_OUTPUT, box, data, end, net} from './graph_data.js';
+import {box, data, end, isTensor, net} from './graph_data.js';
 import {carries, metricText, numbers} from './marks.js';
 import {scene} from './scene.js';
 
@@ -25,7 +25,7 @@ function swatch(name, fill, bar, dashed) {
 /** Families of shown nodes, in the order of the table. */
 function familyEntries() {
     const present = new Set(scene.nodes
-        .filter((b) => box.kind[b] !== KIND_INPUT && box.kind[b] !== KIND_OUTPUT)
+        .filter((b) => !isTensor(b))
         .map((b) => box.family[b]));
     return data.families.map((family, i) => [family, i])
         .filter(([family, i]) => family && present.has(i))

@@ -11,6 +11,7 @@
                              name: the full name of its module; around: that of its
                              module or of the one around it
        onDrag(name),         boxes can be dragged elsewhere, as text
+       root(),               the full name of what is drawn, for its inputs and outputs
        onIn(box), onUp(),    true: someone else shows what is inside
        onMore(ids),          the data has not what is inside these groups ('*': all):
                              ask, then update(data, ids)

@@ -4,7 +4,8 @@ import {CHEVRON, INSET, barHeight, shapeOf} from './dress.js';
 import {make} from './elements.js';
 import {about, changed, clearCurrent, goIn, hoverOn, hovered, relight, setCurrent,
     toggle} from './fold.js';
-import {NONE, PILL, box, isGroup, isOpen, nameOf} from './graph_data.js';
+import {NONE, PILL, box, isGroup, isOpen, isTensor, nameAround, nameOf} from
+    './graph_data.js';
 import {listen, options} from './mount.js';
 import {boxAt} from './scene.js';
 import {hideTip, tipLater} from './tips.js';
@@ -37,7 +38,8 @@ function onChevron(b, at, touch) {
 
 const isControl = (event) => event.target.closest('.tip,.corner,.help');
 
-/** A box can be dragged elsewhere, as the name of its module: a part of the page that
+/** A box can be dragged elsewhere, as the name of its module, that of a tensor as the name
+    of the module that it belongs to: a part of the page that
     lies over it is what the browser drags. */
 export let handle;
 
@@ -57,11 +59,11 @@ export function makeHandle() {
 }
 
 export function placeHandle(b) {
-    const name = options.onDrag && b !== NONE ? nameOf(b) : '';
-    handle.hidden = !name;
-    if (!name) return;
+    const name = b === NONE ? '' : nameOf(b) || (isTensor(b) && nameAround(b));
+    handle.hidden = !options.onDrag || b === NONE || !(name || isTensor(b));
+    if (handle.hidden) return;
     const at = toStage(box.x[b], box.y[b]);
-    handle.dataset.name = handle.textContent = name;
+    handle.dataset.name = handle.textContent = name || options.root?.() || '';
     Object.assign(handle.style, {left: `${at.x}px`, top: `${at.y}px`,
         width: `${box.w[b] * view.zoom}px`, height: `${barHeight(b) * view.zoom}px`});
 }

@@ -2,8 +2,8 @@
 
 import {barHeight} from './dress.js';
 import {make} from './elements.js';
-import {CARRIES, KIND_INPUT, KIND_OUTPUT, MADE, NONE, NOT_CALLED, RAISED, box, data,
-    end, group, groupOf, has, idOf, isGroup, isOpen, nameOf, net,
+import {CARRIES, MADE, NONE, NOT_CALLED, RAISED, box, data,
+    end, group, groupOf, has, idOf, isGroup, isOpen, isTensor, nameOf, net,
     textOf} from './graph_data.js';
 import {metricText, numbers} from './marks.js';
 import {options} from './mount.js';
@@ -38,12 +38,12 @@ function endShape(n) {
     while (to !== NONE && target === NONE) {
         let next = NONE;
         for (let e = net.ends[to]; e < net.ends[to] + net.nEnds[to]; e++) {
-            if (isEnd(end.target[e])) target = end.target[e];
+            if (isTensor(end.target[e])) target = end.target[e];
             else if (end.target[e] === net.group[to]) next = end.outer[e];
         }
         to = next;
     }
-    const one = [net.source[from], target].find((b) => b !== NONE && isEnd(b));
+    const one = [net.source[from], target].find((b) => b !== NONE && isTensor(b));
     return one === undefined ? '' : textOf(box.words, one).split('\n')[0];
 }
 
@@ -56,12 +56,10 @@ function tensorTexts(b, incoming) {
     }).filter(Boolean);
 }
 
-const isEnd = (b) => box.kind[b] === KIND_INPUT || box.kind[b] === KIND_OUTPUT;
-
 /** The class; of an input or output its shape and dtype. */
 export function classOf(b) {
     const words = textOf(box.words, b).split('\n');
-    return isEnd(b) ? words.join(' ') : words[0];
+    return isTensor(b) ? words.join(' ') : words[0];
 }
 
 /* Defaults that torch does not print. */
@@ -71,7 +69,7 @@ const SILENT = new RegExp('^(transposed=False|groups=1|padding_mode="zeros"|' +
 /** Arguments as torch prints them, "64, kernel_size=(3, 3)", or else those of the class
     line, "stride 2". What has no key gets a dash. */
 function argumentRows(b) {
-    if (isEnd(b)) return [];
+    if (isTensor(b)) return [];
     const torch = textOf(box.extra, b), words = torch
         ? torch.match(/(?:\([^()]*\)|\[[^[\]]*\]|'[^']*'|[^,])+/g)
         : textOf(box.words, b).split('\n').slice(1);
@@ -104,7 +102,7 @@ function metricRow(metric, b) {
 function whereRows(b) {
     const kind = data.kinds[box.kind[b]];
     if (kind === 'module' || kind === 'repeat') return [['path', idOf(b)]];
-    if (isEnd(b)) return [];
+    if (isTensor(b)) return [];
     const around = idOf(box.parent[b]) || data.path[data.path.length - 1];
     return [['inside', around], ['id', idOf(b)]];
 }

@@ -1,5 +1,6 @@
 #include "read/file/file_source_in.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -11,7 +12,14 @@
 #define BLOB_BITS 29
 #define BLOB_MASK (((uint32_t)1 << BLOB_BITS) - 1)
 
-enum spot_kind { SPOT_NOTHING, SPOT_PLAIN, SPOT_STORED, SPOT_DEFLATED, SPOT_MEMORY };
+enum spot_kind {
+    SPOT_NOTHING,
+    SPOT_PLAIN,
+    SPOT_STORED,
+    SPOT_DEFLATED,
+    SPOT_MEMORY,
+    SPOT_COMPUTED
+};
 
 /* How to read one storage; the model has its offset and size. The offset of a zip member
  * is that of its local header; the header is read when the storage is, which makes
@@ -21,6 +29,7 @@ struct spot {
         _Atomic uint32_t head; /* STORED: length of its header; 0: unknown */
         uint32_t packed;       /* DEFLATED: index in file_source.packed */
         uint32_t memory;       /* MEMORY: index in file_source.memory */
+        uint32_t computed;     /* COMPUTED: index in file_source.computed */
     };
     uint32_t kind : 3;
     uint32_t blob : BLOB_BITS; /* index in file_source.kept */
@@ -45,6 +54,8 @@ struct file_source {
     uint32_t n_packed, packed_room;
     const char **memory; /* bytes from a pickle */
     uint32_t n_memory, memory_room;
+    const struct computed **computed; /* in the model's arena */
+    uint32_t n_computed, computed_room;
     struct kept *kept;
     uint32_t n_kept, kept_room;
     uint32_t file; /* of blobs kept from now on */
@@ -147,6 +158,44 @@ static int read_packed(struct file_source *self, uint32_t storage, uint64_t at,
     return -1;
 }
 
+/* Make the part [at, at + n) of one unit, of `have` bytes in all. */
+static int make_part(struct file_source *self, const struct computed *computed,
+                     uint64_t have, uint64_t at, void *to, size_t n, struct err *err)
+{
+    uint8_t whole[COMPUTED_UNIT_MAX];
+    uint64_t begin = at - at % computed->unit, left = have - begin;
+    size_t size = left < computed->unit ? (size_t)left : computed->unit;
+
+    if (computed->bytes(computed, &self->source, begin, whole, size, err) < 0)
+        return -1;
+    memcpy(to, whole + (at - begin), n);
+    return 0;
+}
+
+static int read_computed(struct file_source *self, const struct computed *computed,
+                         uint64_t have, uint64_t at, void *to, size_t n,
+                         struct err *err)
+{
+    uint32_t unit = computed->unit;
+    uint8_t *next = to;
+    size_t now;
+
+    if (unit > 1 && at % unit > 0) {
+        now = (size_t)(unit - at % unit) < n ? (size_t)(unit - at % unit) : n;
+        if (make_part(self, computed, have, at, next, now, err) < 0)
+            return -1;
+        at += now;
+        next += now;
+        n -= now;
+    }
+    now = unit > 1 && at + n < have ? n - n % unit : n;
+    if (now > 0 && computed->bytes(computed, &self->source, at, next, now, err) < 0)
+        return -1;
+    return n == now
+               ? 0
+               : make_part(self, computed, have, at + now, next + now, n - now, err);
+}
+
 static int source_read(struct source *source, uint32_t storage, uint64_t at, void *to,
                        size_t n, struct err *err)
 {
@@ -174,6 +223,9 @@ static int source_read(struct source *source, uint32_t storage, uint64_t at, voi
         status = read_packed(self, storage, at, to, n, err);
         pthread_mutex_unlock(&self->lock);
         return status;
+    case SPOT_COMPUTED:
+        return read_computed(self, self->computed[spot->computed], have, at, to, n,
+                             err);
     default:
         memcpy(to, self->memory[spot->memory] + at, n);
         return 0;
@@ -376,6 +428,21 @@ uint32_t file_source_bytes(struct build *build, struct str bytes,
     self->memory[self->n_memory++] = copy.at;
     return add_spot(build, storage, bytes.len,
                     (struct spot){.memory = self->n_memory - 1, .kind = SPOT_MEMORY});
+}
+
+uint32_t file_source_computed(struct build *build, const struct computed *computed,
+                              uint64_t have, struct storage *storage)
+{
+    struct file_source *self = source_of(build);
+
+    assert(computed->unit <= COMPUTED_UNIT_MAX);
+    if (!self || arena_room(&build->model->arena, &self->computed, self->n_computed,
+                            &self->computed_room, sizeof *self->computed) < 0)
+        return NO_STORAGE;
+    self->computed[self->n_computed++] = computed;
+    return add_spot(
+        build, storage, have,
+        (struct spot){.computed = self->n_computed - 1, .kind = SPOT_COMPUTED});
 }
 
 uint32_t file_source_missing(struct build *build, struct storage *storage)

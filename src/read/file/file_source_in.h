@@ -39,6 +39,39 @@ uint32_t file_source_deflated(struct build *build, struct zip *zip, uint32_t ent
 uint32_t file_source_bytes(struct build *build, struct str bytes,
                            struct storage *storage);
 
+/* A computed storage: its bytes are in no file as they are, a function makes them from
+ * other storages of the same model. A tensor assembled from shards, and packed weights
+ * decoded with their scales, are computed storages.
+ *
+ *     struct doubled {
+ *         struct computed computed; // first, so that bytes() can cast it back
+ *         uint32_t of;              // the storage that it reads
+ *     };
+ *
+ * The maker allocates it from the model's arena, fills it before it adds the storage and
+ * never changes it again: the model owns it, nothing closes it. */
+struct computed {
+    /* Makes the `n` bytes from byte `at` on. It reads other storages by source_bytes(),
+     * in windows of its own, and only storages with smaller numbers than this one, so
+     * that no storage can need itself. Any thread may call it, several at a time, and it
+     * is called with no lock held: it keeps no state, and scratch memory is on the stack
+     * (up to 64 KiB) or freed before it returns. */
+    int (*bytes)(const struct computed *self, struct source *source, uint64_t at,
+                 void *to, size_t n, struct err *err);
+    /* bytes() is asked for whole units of this many bytes only, beginning at a multiple
+     * of it; only the end of the storage may cut the last one. At most
+     * COMPUTED_UNIT_MAX; 0 and 1: any part. */
+    uint32_t unit;
+};
+#define COMPUTED_UNIT_MAX 4096
+
+/* A computed storage of which the first `have` bytes can be made: less than
+ * storage->bytes if what it needs is missing, 0 if nothing can be made. The caller sets
+ * `file` and `at` to where its first part is: storages are read in that order. Computes
+ * the flags MISSING and PARTLY. */
+uint32_t file_source_computed(struct build *build, const struct computed *computed,
+                              uint64_t have, struct storage *storage);
+
 /* A storage without bytes in the file. */
 uint32_t file_source_missing(struct build *build, struct storage *storage);
 

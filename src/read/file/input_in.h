@@ -6,8 +6,9 @@
  *   zip_in.h          the entries of a zip archive: directory, checks, salvage
  *   tar_in.h          the members of a tar archive
  *   inflate_in.h      unpacks deflate streams
+ *   cover_in.h        holes and overlaps between tensors
  *
- * input_run() and input_promising() need the table of readers: readers.c has them. */
+ * input_run(), input_promising() and input_note_address() are in readers.c. */
 #ifndef READ_FILE_INPUT_IN_H
 #define READ_FILE_INPUT_IN_H
 
@@ -22,6 +23,8 @@
 
 struct input {
     const char *path;      /* as the user gave it; of an inner file "OUTER: NAME" */
+    const char *url;       /* its whole address on a web server (`path` is without what
+                              may be secret); or NULL */
     struct str name;       /* its last part, for messages and the root of the tree */
     struct blob *blob;     /* owned by the model's source; NULL for a folder */
     struct str head;       /* the first bytes, at most INPUT_HEAD */
@@ -78,6 +81,8 @@ int input_read_shard(struct input *outer, struct blob *takes_blob, const char *n
 int input_build(struct build *build, const char *path, struct work *work,
                 struct err *err);
 void input_allow(struct build *build, uint64_t size);
+/* The newest file of the model came from this address. */
+void input_note_address(struct build *build, const char *url);
 
 /* Fill in `head` and, for a zip, `zip`. The blob must be set. */
 int input_look(struct input *input, struct build *build, struct err *err);

@@ -1,0 +1,223 @@
+/* What the metadata of a GGUF file says about its model, and how its tensors are
+ * quantised. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/base.h"
+#include "facts/facts.h"
+#include "text/escape.h"
+#include "text/number.h"
+
+/* general.file_type, by llama.cpp's enum llama_ftype. NULL: removed. */
+static const char *const file_types[] = {
+    [0] = "F32",      [1] = "F16",     [2] = "Q4_0",    [3] = "Q4_1",
+    [7] = "Q8_0",     [8] = "Q5_0",    [9] = "Q5_1",    [10] = "Q2_K",
+    [11] = "Q3_K_S",  [12] = "Q3_K_M", [13] = "Q3_K_L", [14] = "Q4_K_S",
+    [15] = "Q4_K_M",  [16] = "Q5_K_S", [17] = "Q5_K_M", [18] = "Q6_K",
+    [19] = "IQ2_XXS", [20] = "IQ2_XS", [21] = "Q2_K_S", [22] = "IQ3_XS",
+    [23] = "IQ3_XXS", [24] = "IQ1_S",  [25] = "IQ4_NL", [26] = "IQ3_S",
+    [27] = "IQ3_M",   [28] = "IQ2_S",  [29] = "IQ2_M",  [30] = "IQ4_XS",
+    [31] = "IQ1_M",   [32] = "BF16",   [36] = "TQ1_0",  [37] = "TQ2_0",
+    [38] = "MXFP4",   [39] = "NVFP4",  [40] = "Q1_0",
+};
+
+/* Sizes of the model: the key after "ARCHITECTURE.", and its words. */
+static const struct {
+    const char *key, *before, *after;
+} sizes[] = {
+    {"block_count", "", " blocks"},
+    {"context_length", "context ", ""},
+    {"embedding_length", "embedding ", ""},
+    {"attention.head_count", "", " heads"},
+    {"attention.head_count_kv", "", " of keys and values"},
+    {"expert_count", "", " experts"},
+};
+
+static bool find_entry(const struct model *model, const char *key, uint32_t *ret_value)
+{
+    for (uint32_t i = 0; i < model->n_metadata; i++)
+        if (str_is(model_string(model, model->metadata[i].key), key)) {
+            *ret_value = model->metadata[i].value;
+            return true;
+        }
+    return false;
+}
+
+static bool find_text(const struct model *model, const char *key, struct str *ret_text)
+{
+    uint32_t value;
+
+    if (!find_entry(model, key, &value) ||
+        value_at(&model->values, value)->kind != VALUE_STR)
+        return false;
+    *ret_text = value_text(&model->values, value);
+    return true;
+}
+
+static bool find_count(const struct model *model, const char *key, uint64_t *ret_count)
+{
+    const struct value *at;
+    uint32_t value;
+
+    if (!find_entry(model, key, &value))
+        return false;
+    at = value_at(&model->values, value);
+    if (at->kind != VALUE_INT || at->integer < 0)
+        return false;
+    *ret_count = (uint64_t)at->integer;
+    return true;
+}
+
+/* How many items an array has, also one that was summarised. */
+static bool find_length(const struct model *model, const char *key, uint64_t *ret_n)
+{
+    const struct value *at;
+    uint32_t value, count;
+
+    if (!find_entry(model, key, &value))
+        return false;
+    at = value_at(&model->values, value);
+    *ret_n = at->n;
+    if (at->kind == VALUE_LIST)
+        return true;
+    if (!value_get(&model->values, value, "count", &count))
+        return false;
+    *ret_n = (uint64_t)value_at(&model->values, count)->integer;
+    return true;
+}
+
+/* ---- the model ---- */
+
+static void add_file_type(struct facts *to, const struct model *model)
+{
+    uint64_t type;
+
+    if (!find_count(model, "general.file_type", &type))
+        return;
+    buf_text(&to->text, ", file type ");
+    if (type < COUNT_OF(file_types) && file_types[type])
+        fact_text(to, "file_type", str_of(file_types[type]));
+    else
+        fact_count(to, "file_type", type);
+}
+
+/* "llama "Tiny", file type Q4_K_M, 32 blocks, context 4,096, …" */
+static void add_model(struct facts *to, const struct model *model)
+{
+    struct str architecture, name;
+    char key[160];
+    uint64_t n;
+
+    if (!find_text(model, "general.architecture", &architecture))
+        return;
+    fact_text(to, "architecture", str_head(architecture, 60));
+    if (find_text(model, "general.name", &name)) {
+        buf_text(&to->text, " “");
+        fact_text(to, "name", str_head(name, 100));
+        buf_text(&to->text, "”");
+    }
+    add_file_type(to, model);
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        snprintf(key, sizeof key, "%.*s.%s", STR_ARG(str_head(architecture, 60)),
+                 sizes[i].key);
+        if (!find_count(model, key, &n))
+            continue;
+        buf_printf(&to->text, ", %s", sizes[i].before);
+        fact_count(to, sizes[i].key, n);
+        buf_text(&to->text, sizes[i].after);
+    }
+    fact_end(to, "model", COLOUR_NONE);
+}
+
+/* ---- how it is quantised ---- */
+
+struct gguf_share {
+    uint64_t tensors, bytes, elements;
+};
+
+/* "q4_K 4.1GB in 193 tensors, q6_K 1.0MB in 33; 4.85 bits per parameter" */
+static void add_mix(struct facts *to, const struct model *model)
+{
+    struct gguf_share shares[DTYPE_COUNT] = {{0}}, all = {0};
+    bool scaled = false;
+
+    for (uint32_t i = 0; i < model->n_tensors; i++) {
+        const struct tensor *tensor = &model->tensors[i];
+
+        shares[tensor->dtype].tensors++;
+        shares[tensor->dtype].bytes += tensor_bytes(tensor);
+        all.bytes += tensor_bytes(tensor);
+        all.elements += tensor->numel;
+        scaled |= dtype_info(tensor->dtype)->scaled;
+    }
+    if (!scaled || all.elements == 0)
+        return;
+    for (int n = 0;; n++) {
+        int most = -1; /* the one with most bytes that is left */
+
+        for (int d = 0; d < DTYPE_COUNT; d++)
+            if (shares[d].tensors && (most < 0 || shares[d].bytes > shares[most].bytes))
+                most = d;
+        if (most < 0)
+            break;
+        buf_text(&to->text, n ? ", " : "");
+        fact_dtype(to, (enum dtype)most);
+        buf_char(&to->text, ' ');
+        fact_bytes(to, "bytes", shares[most].bytes);
+        buf_text(&to->text, " in ");
+        fact_plural(to, "tensors", shares[most].tensors, "tensor", "tensors");
+        shares[most].tensors = 0;
+    }
+    buf_printf(&to->text, "; %.2f bits per element",
+               8.0 * (double)all.bytes / (double)all.elements);
+    fact_end(to, "mix", COLOUR_NONE);
+}
+
+/* ---- the tokenizer ---- */
+
+static void add_tokenizer(struct facts *to, const struct model *model)
+{
+    static const struct {
+        const char *key, *words;
+    } ids[] = {{"tokenizer.ggml.bos_token_id", ", begin "},
+               {"tokenizer.ggml.eos_token_id", ", end "},
+               {"tokenizer.ggml.padding_token_id", ", padding "}};
+    struct str text;
+    uint64_t n;
+
+    if (!find_text(model, "tokenizer.ggml.model", &text))
+        return;
+    fact_text(to, "tokenizer", str_head(text, 60));
+    if (find_text(model, "tokenizer.ggml.pre", &text)) {
+        buf_text(&to->text, " (");
+        fact_text(to, "pre", str_head(text, 60));
+        buf_char(&to->text, ')');
+    }
+    if (find_length(model, "tokenizer.ggml.tokens", &n)) {
+        buf_text(&to->text, ", ");
+        fact_plural(to, "tokens", n, "token", "tokens");
+    }
+    if (find_length(model, "tokenizer.ggml.merges", &n)) {
+        buf_text(&to->text, ", ");
+        fact_plural(to, "merges", n, "merge", "merges");
+    }
+    for (size_t i = 0; i < COUNT_OF(ids); i++)
+        if (find_count(model, ids[i].key, &n)) {
+            buf_text(&to->text, ids[i].words);
+            fact_count(to, NULL, n);
+        }
+    if (find_text(model, "tokenizer.chat_template", &text))
+        buf_text(&to->text, ", a chat template (a program in Jinja, shown as text)");
+    fact_end(to, "tokenizer", COLOUR_NONE);
+}
+
+void facts_gguf(struct file_facts *facts)
+{
+    const struct model *model = facts->show->model;
+
+    if (!str_starts(str_of(model->format), STR("GGUF")))
+        return;
+    add_model(facts->to, model);
+    add_mix(facts->to, model);
+    add_tokenizer(facts->to, model);
+}

@@ -1,0 +1,27 @@
+/* cover_in.h - do the tensors of a file cover its data without holes and overlaps? Their
+ * extents are not stored: most files have their tensors in the order of their bytes, and
+ * otherwise the model has the offsets. */
+#ifndef READ_FILE_COVER_IN_H
+#define READ_FILE_COVER_IN_H
+
+#include "model/build.h"
+
+struct cover {
+    uint64_t data_at;        /* offset of the data in the file */
+    uint64_t alignment;      /* smaller gaps are padding; 1: there are none */
+    uint32_t first_node;     /* the nodes of the tensors begin here */
+    uint32_t n;              /* tensors so far */
+    uint64_t last, last_end; /* where the last one began and ended */
+    bool unsorted;           /* they are not in the order of their bytes */
+};
+
+/* Begin before the first tensor of the file is added to the build. */
+void cover_begin(struct cover *cover, const struct build *build, uint64_t data_at,
+                 uint64_t alignment);
+/* The next tensor has `bytes` bytes at byte `at` of the data. */
+void cover_note(struct cover *cover, uint64_t at, uint64_t bytes);
+/* Add findings about holes and overlaps; *ret_reached is where the last tensor ends. -1:
+ * no memory to check. */
+int cover_check(const struct cover *cover, struct build *build, uint64_t *ret_reached);
+
+#endif
