@@ -8,6 +8,7 @@
 #include "read/file/inflate_in.h"
 #include "read/file/input_in.h"
 #include "read/gguf/gguf_in.h"
+#include "read/onnx/onnx_in.h"
 #include "read/pt2/pt2_in.h"
 #include "read/remote/remote_in.h"
 #include "read/torch/torch_in.h"
@@ -26,7 +27,7 @@ static const struct reader *const readers[] = {
     &torch_tar_reader,   &bare_pickle_reader, &shards_reader,      &npy_reader,
     &npz_reader,         &gguf_reader,        &pt2_reader,         &dcp_reader,
     &packed_reader,      &bundle_reader,      &keras_reader,       &h5_reader,
-    &tflite_reader,      &executorch_reader,  &not_a_model_reader,
+    &tflite_reader,      &executorch_reader,  &onnx_reader,        &not_a_model_reader,
 };
 
 const char *read_format_name(size_t i)
