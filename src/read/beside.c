@@ -17,7 +17,7 @@
 
 void beside_note(struct beside *self, const char *name, const char *why)
 {
-    build_finding(self->build, FINDING_UNEXPECTED, SEVERITY_NOTE, 0,
+    build_finding(self->build, FINDING_UNSUPPORTED, SEVERITY_NOTE, 0,
                   "%s is not used: %s", name, why);
 }
 

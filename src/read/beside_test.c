@@ -224,7 +224,7 @@ static void check_cut(struct place *place, const char *name, const char *text)
         model = read_model(place->folder, NULL, NULL);
         CHECK(model && model->n_tensors == COUNT_OF(gpt2) && !model->partial);
         CHECK_INT(model->n_findings, 1);
-        CHECK_INT(findings(model, FINDING_UNEXPECTED, name), 1);
+        CHECK_INT(findings(model, FINDING_UNSUPPORTED, name), 1);
         CHECK(model->findings[0].severity == SEVERITY_NOTE);
         model_free(model);
     }
@@ -289,8 +289,8 @@ TEST(only_files_of_the_folder_are_opened_and_only_regular_ones)
     CHECK(symlink("missing", inside(&place, "tokenizer_config.json")) == 0);
     model = read_model(place.folder, NULL, NULL);
     CHECK(model && model->n_tensors == COUNT_OF(gpt2) && !model->partial);
-    CHECK_INT(findings(model, FINDING_UNEXPECTED, "config.json"), 1);
-    CHECK_INT(findings(model, FINDING_UNEXPECTED, "tokenizer.json"), 1);
+    CHECK_INT(findings(model, FINDING_UNSUPPORTED, "config.json"), 1);
+    CHECK_INT(findings(model, FINDING_UNSUPPORTED, "tokenizer.json"), 1);
     CHECK(fact_of(model, "model") == VALUE_ID_NONE);
     model_free(model);
     drop(&place);
