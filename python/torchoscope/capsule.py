@@ -12,7 +12,7 @@ import weakref
 
 import torch
 
-from torchoscope import _core
+from torchoscope import _core, hooks
 from torchoscope.plain_tree import Writer
 
 HELD_MOST = 64 << 20  # bytes of inputs and gradients, of one step
@@ -117,9 +117,10 @@ class Capsule:
         self._names = {id(module): name for name, module in modules}
         self._params = [one for _, one in tensors_of(modules, "_parameters")]
         self._buffers = [
-            (dotted(name, key), module._buffers, key)
+            (dotted(name, key), buffers, key)
             for name, module in modules
-            for key in module._buffers
+            for buffers in (_as_dict(module._buffers),)
+            for key in buffers
         ]
         self._changing = None  # positions of buffers that passes change; None: unknown
         self._state = []  # the buffers when the step began
@@ -177,7 +178,7 @@ class Capsule:
         self._open = None
         if not self.holds:
             return
-        module = module._modules.get("_orig_mod", module)
+        module = hooks.compiled_inner(module)
         if id(module) not in self._names:
             return
         if len(self.passes) == PASSES_MOST:
@@ -256,6 +257,11 @@ class Capsule:
                 then = tensor_of(self._copies[i], tensor.shape, tensor.dtype)
             found[name] = found[name][0], then
         return found
+
+
+def _as_dict(own):
+    """The buffers of a module. Scripted ones have them in an object of torch's."""
+    return own if isinstance(own, dict) else dict(own.items())
 
 
 def dotted(name, key):

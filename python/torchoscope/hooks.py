@@ -478,6 +478,12 @@ def _plain_call(reference, inner):
     return plain_call
 
 
+def compiled_inner(module):
+    """The module that torch.compile() wrapped in this one, or the module itself."""
+    modules = module._modules  # of scripted modules an object of torch's
+    return modules.get("_orig_mod", module) if isinstance(modules, dict) else module
+
+
 def is_ours(call):
     """Is this compiled call of a module wrapped or watched?"""
     return getattr(call, "__module__", None) == __name__
@@ -542,7 +548,8 @@ def _has_compiled(modules):
     if entries is None:
         return False
     calls = [torch.nn.Module._wrapped_call_impl, torch.nn.Module._call_impl]
-    calls += [type(module).forward for module in modules]
+    # A scripted module raises AttributeError.
+    calls += [getattr(type(module), "forward", None) for module in modules]
     codes = [one.__code__ for one in calls if hasattr(one, "__code__")]
     # The compiler enters modules of torch through a function inside this one.
     utils = sys.modules.get("torch._dynamo.external_utils")

@@ -552,8 +552,7 @@ class Budget:
     # Used if calls cannot be watched without hooks.
 
     def _before(self, module, *rest):
-        # Treat the result of torch.compile() as the module inside it.
-        inner = module._modules.get("_orig_mod", module)
+        inner = hooks.compiled_inner(module)
         if id(module) in self._roots or id(inner) in self._roots:
             self._begins(module, *rest, *({},) * (2 - len(rest)))
         if self._on:

@@ -110,9 +110,13 @@ class Alarms:
         if self.skips:
             text += f", {self.skips:,} skipped by the gradient scaler"
         worse = [one for one in self.found if one["severity"] != "note"]
+        if not worse and not watch.steps:
+            return f"{text}: none was completed"
         if not worse:
             hints = len(self.found)
             plural = f", {hints} hint{'s' if hints > 1 else ''}" if hints else ""
+            if not watch.steps:
+                return f"{watch._target}: no step of training ended{plural}"
             return f"{text}, healthy{plural}"
         plural = f"{len(worse)} alarm{'s' if len(worse) > 1 else ''}"
         worst = next((one for one in worse if one["severity"] == "alarm"), worse[0])

@@ -8,7 +8,10 @@ import re
 from torchoscope import _core
 from torchoscope.history import History, open_run
 from torchoscope.watch_ranks import Place, class_name, find_rank, unwrapped
+from torchoscope.watch_words import is_number, listed
 
+_TIME = "time_log must be (unit, function(model, step))"
+_NAME_MOST = 100  # bytes of a file's name
 SAMPLE = 16384  # SPREAD_SAMPLE of src/measure/spread.h
 
 
@@ -31,9 +34,12 @@ def together(model):
     else:
         model = unwrapped(model)
         return model, [model], class_name(model)
+    if not named:
+        raise TypeError("an empty list or dict contains no torch.nn.Module")
     for name, one in named.items():
         if not hasattr(one, "named_modules"):
-            raise TypeError(f"{name} is a {type(one).__name__}, not a torch.nn.Module")
+            kind = type(one).__name__
+            raise TypeError(f"{name} is not a torch.nn.Module, but of type {kind}")
         if "." in name:
             raise ValueError(f"the name of a model must not contain a dot: {name!r}")
     found = Models()
@@ -49,16 +55,22 @@ class Options:
             text = f"sample_n must be {SAMPLE}, or None for all elements"
             raise ValueError(f"{text}, not {sample_n!r}")
         if time_log is not None:
-            unit, time = time_log
+            try:
+                unit, time = time_log
+            except (TypeError, ValueError):
+                raise TypeError(f"{_TIME}, not {time_log!r}") from None
             if not isinstance(unit, str) or not callable(time):
-                raise TypeError("time_log must be (unit, function(model, step))")
+                raise TypeError(f"{_TIME}, not {time_log!r}")
         if type(bins) is not int or bins < 1:
             raise ValueError(f"bins must be an int of 1 or more, not {bins!r}")
-        if not 0 <= reject < 1:
+        if not is_number(reject) or not 0 <= reject < 1:
             text = "reject_outlier_proportion must be 0 or more, and below 1"
             raise ValueError(f"{text}, not {reject!r}")
         self.mode = "exact" if exact else "full"
-        self._all, self._time, self._ignored = sample_n is None, time_log, tuple(ignored)
+        self._all, self._time = sample_n is None, time_log
+        self._ignored = tuple(listed("ignore_io_grad_classes", ignored))
+        if not all(isinstance(one, type) for one in self._ignored):
+            raise TypeError(f"ignore_io_grad_classes must be classes, not {ignored!r}")
         self._view = {"bins": bins, "reject_outlier_proportion": reject}
 
     def begin(self, recorder):
@@ -201,7 +213,7 @@ def _newest(folder, name):
 
 def stem_of(name):
     """A name as part of a file's name."""
-    return re.sub(r"[^A-Za-z0-9_.-]+", "_", name) or "model"
+    return re.sub(r"[^A-Za-z0-9_.-]+", "_", name)[:_NAME_MOST] or "model"
 
 
 class Reading:

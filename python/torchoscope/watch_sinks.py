@@ -9,6 +9,7 @@ import os
 from torchoscope import _core
 from torchoscope.history import KINDS
 from torchoscope.recording import Recording
+from torchoscope.watch_words import listed
 
 _NATIVE = ("tensorboard", "csv")  # the thread of the core writes them
 _TRACKERS = ("wandb", "trackio")
@@ -192,11 +193,10 @@ class Sinks:
     """What `backend` names. A failure of one gives one warning and stops nothing."""
 
     def __init__(self, backend):
-        one = isinstance(backend, str) or callable(backend)
-        words = [backend] if one else list(backend)
+        words = [backend] if callable(backend) else listed("backend", backend)
         known = ("file", "standalone", "none", *_NATIVE, *_TRACKERS)
         for word in words:
-            if word not in known and not callable(word):
+            if not callable(word) and (type(word) is not str or word not in known):
                 names = ", ".join(map(repr, known))
                 raise ValueError(
                     f"backend: no {word!r}; there are {names}, or a function"

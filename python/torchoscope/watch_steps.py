@@ -1,6 +1,7 @@
 """When a step of training begins and ends, and which steps are logged."""
 
 import contextlib
+import gc
 import weakref
 
 import torch
@@ -153,6 +154,22 @@ class Recorder(LiveRecording):
         self._modules = list(modules_of(self._model))  # it may be of new ones
         return super()._watch_optimizer(optimizer)
 
+    def other_optimizers(self, known):
+        """The optimizers of the model that exist besides this one, in the order of its
+        parameters."""
+        kind, order = torch.optim.Optimizer, {}
+        for _, module in self._modules:
+            for one in module.parameters(False):
+                order.setdefault(id(one), len(order))
+        placed = []
+        for one in gc.get_objects():
+            if not issubclass(type(one), kind) or one is known:
+                continue
+            owned = [order[key] for key in owned_by(one) if key in order]
+            if owned:
+                placed.append((min(owned), len(placed), one))
+        return [one for _, _, one in sorted(placed)]
+
     def is_ours(self, optimizer):
         """The number of an optimizer of the model as a tuple, or None."""
         found = self._optimizers.get(optimizer, False)
@@ -166,12 +183,23 @@ class Rounds:
     as Recorder.is_ours() gives them."""
 
     def __init__(self):
+        self.began = False
         self._times = {}  # number -> its steps in this round
         self._owned = {}  # number -> ids of its parameters
         self._ended = 0
 
     def __len__(self):
         return len(self._times)
+
+    def knows(self, optimizer):
+        """Does a known one have parameters of this optimizer?"""
+        own = owned_by(optimizer)
+        return any(not own.isdisjoint(self._owned[key]) for key in self._times)
+
+    def expect(self, number, optimizer):
+        """A step waits for this optimizer, though it has not stepped yet."""
+        self._join(number, optimizer)
+        self._times[number] = 0
 
     def ends(self, number, optimizer):
         """Has each of the model's optimizers stepped since the last step ended?"""
@@ -196,9 +224,14 @@ class Rounds:
     def _join(self, number, optimizer):
         """An optimizer takes the place of those that share parameters with it."""
         if number not in self._owned:
-            groups = [group["params"] for group in optimizer.param_groups]
-            self._owned[number] = {id(one) for group in groups for one in group}
+            self._owned[number] = owned_by(optimizer)
             weakref.finalize(optimizer, self._times.pop, number, None)
         for other in list(self._times):
             if not self._owned[number].isdisjoint(self._owned[other]):
                 del self._times[other]
+
+
+def owned_by(optimizer):
+    """The ids of its parameters; none if it is in the making."""
+    groups = [group["params"] for group in getattr(optimizer, "param_groups", ())]
+    return {id(one) for group in groups for one in group}

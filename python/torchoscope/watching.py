@@ -22,6 +22,7 @@ from torchoscope.recorder import parse_size
 from torchoscope.restore import modules_of
 from torchoscope.watch_ops import FirstStep
 from torchoscope.watch_options import SAMPLE, Options, Reading, Target, stem_of, together
+from torchoscope.watch_words import check_path, checked_limit, is_number, listed, number_of
 from torchoscope.watch_sinks import Sinks
 from torchoscope.watch_steps import Recorder, Rounds, Steps
 
@@ -39,6 +40,10 @@ _FEW = 1000  # steps: if the file keeps fewer, a line says how many
 _MOST_PASSES = 64  # of one step, if no optimizer ends it
 _FIRST_PASSES = 4  # of a step that was hit, if no backward was seen before
 _TRAIN, _EVAL = 0, 1
+
+# Whose code is not the user's; contextlib is between them.
+_NOT_USER = tuple(os.path.dirname(one) + os.sep for one in (__file__, torch.__file__))
+_NOT_USER += (contextlib.__file__,)
 
 _watched = {}  # id of a model -> its Watch
 _lock = threading.RLock()
@@ -118,12 +123,18 @@ def watch(
         *(ignore_io_grad_classes, bins, reject_outlier_proportion),
     )
     if log_freq is not None and (type(log_freq) is not int or log_freq < 1):
-        raise ValueError(f"log_freq must be 1 or more, or None, not {log_freq!r}")
-    if not 0 < budget < 1:
-        raise ValueError(f"budget must be between 0 and 1, not {budget!r}")
+        text = "log_freq must be a whole number of 1 or more, or None"
+        raise ValueError(f"{text}, not {log_freq!r}")
+    if not is_number(budget) or not 0 < budget < 1:
+        raise ValueError(f"budget must be a number between 0 and 1, not {budget!r}")
+    if group is not True and group and not (is_number(group) and group > 0):
+        raise ValueError(f"group must be True or a number of seconds, not {group!r}")
     if group and log_freq is None:
         raise ValueError("group needs log_freq: all ranks must log the same steps")
-    size, sinks = parse_size(limit), Sinks(backend)
+    for key, path in (("dir", dir), ("resume", resume)):
+        if key == "dir" or path not in (True, False, None):
+            check_path(key, path)
+    size, sinks = checked_limit(parse_size(limit), limit), Sinks(backend)
     server = watch_page.Wanted(sinks.words, port, host, allow_hosts, token).server()
     on_alarm = watch_alarms.checked(on_alarm)
     model, members, default = together(model)
@@ -135,10 +146,14 @@ def watch(
     steps, target = Steps(budget, log_freq), Target(sinks.words, resume, dir, name, _path)
     sinks.open(target.title)
     handle = Watch(model, name, wanted, steps, target, size, options, sinks, on_alarm)
-    handle._group = watch_group.make(group, target.place)
-    if capsule:
-        share = budget / 3 if log_freq is None else None
-        handle._capsule = Capsule(handle._recorder._modules, share)
+    try:
+        handle._group = watch_group.make(group, target.place)
+        if capsule:
+            share = budget / 3 if log_freq is None else None
+            handle._capsule = Capsule(handle._recorder._modules, share)
+    except BaseException:
+        handle.close()
+        raise
     with _lock:
         _watched.update((id(one), handle) for one in members)
     if server is not None:
@@ -163,10 +178,12 @@ def watches():
 
 def _wanted(log):
     """The words of `log` as a set of "io", "io_grad", "params", "params_grad"."""
-    words = [log] if log is None or isinstance(log, str) else list(log)
+    words = listed("log", log)
     found = set()
     for word in words:
-        if word not in _WORDS and word not in _LOGS:
+        if (word is not None and type(word) is not str) or (
+            word not in _WORDS and word not in _LOGS
+        ):
             known = ", ".join(map(repr, [*_LOGS, *filter(None, _WORDS)]))
             raise ValueError(f"log: no {word!r}; there are {known}")
         found.update(_WORDS.get(word, (word,)))
@@ -204,6 +221,7 @@ class Watch(Reading, Displayed):
         self._count, self._next, self._number = 0, target.first, target.first
         self._scalars, self._losses = {}, []
         self._rounds = Rounds()
+        self._training = False  # the newest pass
         self._ahead = 0  # passes before a backward, the most so far
         self._alarms = watch_alarms.Alarms(self, on_alarm)
         self._first_hit = self._again = self._saved = self._page = self._run = None
@@ -274,7 +292,7 @@ class Watch(Reading, Displayed):
     def log(self, step=None, **scalars):
         """Add numbers to the newest step: log(loss=0.5, accuracy=0.9). They are written
         also if the step is not logged. `step`: its number; counting continues from it."""
-        found = {name: float(value) for name, value in scalars.items()}
+        found = {name: number_of(name, value) for name, value in scalars.items()}
         if step is not None and (type(step) is not int or step < 0):
             raise ValueError(f"step must be an int of 0 or more, not {step!r}")
         with _lock:
@@ -357,6 +375,7 @@ class Watch(Reading, Displayed):
             self._forget()
         elif self._done or self._graded or self._passes:
             self._end_before(module)
+        self._training = module.training
         if not self._in_step and not self._closed:
             self._in_step = self._rooted = True
             self._written = False
@@ -396,7 +415,7 @@ class Watch(Reading, Displayed):
             self._timed(self._capsule.ends, result)
         self._timed(self._alarms.pass_ends, result)
         if torch.is_grad_enabled():
-            self._graded = True
+            self._graded |= result is not None  # else it probably raised
         elif not self._graded:
             with self._own_time():
                 self._guard(self._write, _EVAL)
@@ -424,6 +443,8 @@ class Watch(Reading, Displayed):
         found = self._recorder.is_ours(optimizer) if self._mine() else None
         if not found:
             return None
+        if not self._rounds.began:
+            self._timed(self._begin_rounds, found[0], optimizer)
         self._alarms.stepped(optimizer)
         if self._budget.on:
             self._recorder._core.after_step()
@@ -446,9 +467,19 @@ class Watch(Reading, Displayed):
                 self._written = True
         return self._alarms.take_raising()
 
+    def _begin_rounds(self, number, optimizer):
+        """The first optimizer stepped: others that exist have their part in each step."""
+        self._rounds.began = True
+        self._rounds.expect(number, optimizer)
+        for other in self._recorder.other_optimizers(optimizer):
+            if not self._rounds.knows(other):
+                self._rounds.expect(*self._recorder.is_ours(other), other)
+
     def _skipped(self, optimizer):
         """A GradScaler left out the step of an optimizer."""
         found = self._recorder.is_ours(optimizer) if self._mine() else None
+        if found and not self._rounds.began:
+            self._timed(self._begin_rounds, found[0], optimizer)
         if found and self._rounds.ends(found[0], optimizer):
             self._alarms.skip()
             self._end_step()
@@ -543,7 +574,7 @@ class Watch(Reading, Displayed):
             return
         self._told = True
         with contextlib.suppress(Exception):  # a filter may turn warnings into errors
-            warnings.warn(f"torchoscope: {text} ({self._target})", stacklevel=2)
+            warnings.warn(f"torchoscope: {text} ({self._target})", stacklevel=_level())
 
     def _take_scalars(self):
         loss = self._alarms.take_loss(self._losses)
@@ -638,12 +669,18 @@ class Watch(Reading, Displayed):
     def _write_rest(self):
         if not self._mine():
             return
-        if self._done or self._backwards:
+        # A step that no optimizer ends was interrupted, and is left out; not if it is hit.
+        cut = self._rounds.began and self._training and not self._done
+        if cut and not self._alarms.is_hit:
+            self._write_scalars()
+        elif self._done or self._backwards or (cut and self._graded):
             if not self._done:
                 self._end_step()
             self._write(_TRAIN)
         elif self._graded:
             self._write(_EVAL)
+        elif self._in_step and self._budget.on and not (self._filed or self._group):
+            self._create_once(self._recorder._core)  # a pass that raised is in it
         else:
             self._write_scalars()
 
@@ -697,6 +734,14 @@ class Watch(Reading, Displayed):
                 text = f"torchoscope: {self._target} keeps about {self._kept} logged steps"
                 with contextlib.suppress(OSError):
                     print(f"{text} unmerged (limit=)", file=sys.stderr)
+
+
+def _level():
+    """How far up the stack the user's code is, for a warning."""
+    frame, level = sys._getframe(1), 1
+    while frame is not None and frame.f_code.co_filename.startswith(_NOT_USER):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def _print(text):

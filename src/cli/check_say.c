@@ -98,6 +98,23 @@ static uint32_t count_findings(const struct check *check)
     return findings > 0 ? findings : items;
 }
 
+/* "; training: healthy in 120 steps": of a run with findings, its items say more. */
+static void add_training(struct buf *to, const struct model *model,
+                         const struct check *check)
+{
+    struct facts facts = {0};
+
+    for (uint32_t i = 0; i < check->n; i++)
+        if (check->items[i].topic == CHECK_TRAINING &&
+            check->items[i].says != CHECK_SAYS_FINDING)
+            check_facts(&facts, model, check, &check->items[i], 0);
+    for (uint32_t i = 0; i < facts.n; i++) {
+        buf_printf(to, "; %s: ", check_topic_name(CHECK_TRAINING));
+        buf_str(to, fact_group_text(&facts, &facts.at[i], 0));
+    }
+    facts_release(&facts);
+}
+
 static void text_model(struct check_run *run, const struct session *session,
                        const struct check *check)
 {
@@ -116,6 +133,7 @@ static void text_model(struct check_run *run, const struct session *session,
     if (!whole) {
         buf_text(&line, "  ");
         check_subject(&line, session->model, check);
+        add_training(&line, session->model, check);
     }
     speak_text(run->cli, &line, COLOUR_NONE);
     out_char(&run->cli->out, '\n');

@@ -200,7 +200,10 @@ static void add_training(struct buf *to, const struct file_row *row)
         return;
     if (row->alarm != SEVERITY_NOTE)
         buf_printf(to, "%s ", note_sign(note_role((enum severity)row->alarm)));
-    text_plural(to, row->steps, "step", "steps");
+    if (row->steps > 0 || row->evals == 0)
+        text_plural(to, row->steps, "step", "steps");
+    else
+        text_plural(to, row->evals, "evaluation", "evaluations");
     if (row->has_loss) {
         buf_text(to, ", loss ");
         text_real(to, row->loss);

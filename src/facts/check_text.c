@@ -1,6 +1,7 @@
 #include "facts/check_text.h"
 
 #include "facts/notes.h"
+#include "facts/training.h"
 #include "rows/value_text.h"
 #include "text/text.h"
 
@@ -189,6 +190,13 @@ static void add_count(struct facts *to, const struct model *model,
 {
     if (topic == CHECK_TENSORS) {
         add_inside(to, model, check);
+    } else if (topic == CHECK_TRAINING) {
+        buf_text(&to->text, "no step was logged");
+        if (check->evals > 0) {
+            buf_text(&to->text, ", only ");
+            fact_count(to, "evals", check->evals);
+            buf_text(&to->text, " of evaluation");
+        }
     } else if (model->no_values && !check->stopped) {
         buf_text(&to->text, "nothing was recorded of ");
         fact_plural(to, "tensors", check->unread, "tensor", "tensors");

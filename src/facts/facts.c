@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/base.h"
 #include "facts/memory_text.h"
 #include "facts/ops_text.h"
 #include "facts/performance.h"
@@ -47,10 +48,18 @@ static bool is_minor(const struct model *model, const struct model_fact *fact)
     return str_is(key, "root") || str_is(key, "version");
 }
 
-/* Inputs and outputs: each has a line of its own. */
-static bool is_list(const struct model *model, const struct model_fact *fact)
+/* Inputs, outputs and the like have lines of their own: a list, or a sentence. */
+static bool is_own_line(const struct model *model, const struct model_fact *fact)
 {
-    return value_at(&model->values, fact->value)->kind == VALUE_LIST;
+    static const char *const keys[] = {"inputs", "outputs", "sizes", "changes",
+                                       "layout"};
+    struct str key = model_string(model, fact->key);
+    enum value_kind kind = value_at(&model->values, fact->value)->kind;
+    bool found = kind == VALUE_LIST;
+
+    for (size_t i = 0; i < COUNT_OF(keys) && kind == VALUE_STR; i++)
+        found |= str_is(key, keys[i]);
+    return found;
 }
 
 /* "326 entries", "protocol 2". */
@@ -90,7 +99,7 @@ void facts_format(struct file_facts *facts)
             order = value_text(&model->values, model->facts[i].value);
             continue;
         }
-        if (is_list(model, &model->facts[i]) ||
+        if (is_own_line(model, &model->facts[i]) ||
             (facts->brief && is_minor(model, &model->facts[i])))
             continue;
         buf_text(&facts->to->text, n++ == 0 ? " (" : ", ");
@@ -247,26 +256,41 @@ static void add_end(struct buf *to, const struct values *values, uint32_t end)
         add_sizes(to, values, part);
 }
 
+static void add_list(struct file_facts *facts, const struct model_fact *fact)
+{
+    const struct model *model = facts->show->model;
+    const struct value *list = value_at(&model->values, fact->value);
+
+    for (uint32_t k = 0; k < list->n; k++) {
+        const char *label = k == 0 ? model_string(model, fact->key).at : "";
+
+        if (k == MOST_ENDS) {
+            buf_printf(&facts->to->text, "%" PRIu32 " more: %s lists them all",
+                       list->n - k, facts->all);
+            fact_end(facts->to, "", COLOUR_NONE);
+            break;
+        }
+        add_end(&facts->to->text, &model->values,
+                value_items(&model->values, fact->value)[k]);
+        fact_end(facts->to, label, COLOUR_NONE);
+    }
+}
+
 void facts_ends(struct file_facts *facts)
 {
     const struct model *model = facts->show->model;
 
     for (uint32_t i = 0; i < model->n_facts; i++) {
         const struct model_fact *fact = &model->facts[i];
-        const struct value *list = value_at(&model->values, fact->value);
-        const char *label = model_string(model, fact->key).at;
 
-        for (uint32_t k = 0; is_list(model, fact) && k < list->n; k++) {
-            if (k == MOST_ENDS) {
-                buf_printf(&facts->to->text, "%" PRIu32 " more: %s lists them all",
-                           list->n - k, facts->all);
-                fact_end(facts->to, "", COLOUR_NONE);
-                break;
-            }
-            add_end(&facts->to->text, &model->values,
-                    value_items(&model->values, fact->value)[k]);
-            fact_end(facts->to, k == 0 ? label : "", COLOUR_NONE);
+        if (!is_own_line(model, fact))
+            continue;
+        if (value_at(&model->values, fact->value)->kind == VALUE_LIST) {
+            add_list(facts, fact);
+            continue;
         }
+        escape_terminal(&facts->to->text, value_text(&model->values, fact->value));
+        fact_end(facts->to, model_string(model, fact->key).at, COLOUR_NONE);
     }
 }
 

@@ -86,9 +86,12 @@ static void add_alarms(struct facts *to, const struct history_summary *sum)
     uint32_t worse = history_summary_alarms(sum);
 
     if (worse == 0) {
-        buf_text(&to->text, "✓ ");
+        bool judged =
+            sum->phases[HISTORY_TRAIN].steps + sum->phases[HISTORY_EVAL].steps;
+
+        buf_text(&to->text, judged ? "✓ " : "");
         fact_count(to, "count", 0);
-        fact_end(to, "alarms", COLOUR_GOOD);
+        fact_end(to, "alarms", judged ? COLOUR_GOOD : COLOUR_NONE);
         return;
     }
     buf_text(&to->text, sum->alarms[SEVERITY_ALARM] > 0 ? "✗ " : "! ");

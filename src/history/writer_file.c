@@ -13,7 +13,7 @@
 #include "run/run_file.h"
 
 #define LIMIT_DEFAULT  (256 * MIB)
-#define LIMIT_LEAST    MIB
+#define LIMIT_LEAST    1000000u
 #define STEPS_DEFAULT  32768u
 #define STEPS_LEAST    64u
 #define QUEUE_DEFAULT  256
@@ -173,6 +173,7 @@ static int add_history(const char *path, const char *shown, bool empty, struct e
 static int make_file(const char *path, const struct run *run, struct source *code,
                      struct err *err)
 {
+    struct err local = {0}; /* it may name the temporary file */
     struct whole_file file;
 
     if (whole_file_begin(&file, path, err) < 0)
@@ -181,10 +182,10 @@ static int make_file(const char *path, const struct run *run, struct source *cod
         whole_file_drop(&file);
         return err_set_about(err, ERR_USAGE, path, ": not a regular file");
     }
-    if ((run && run_file_write(run, code, file.name, NULL, err) < 0) ||
-        add_history(file.name, path, !run, err) < 0) {
+    if ((run && run_file_write(run, code, file.name, NULL, &local) < 0) ||
+        add_history(file.name, path, !run, &local) < 0) {
         whole_file_drop(&file);
-        return -1;
+        return err_set_about(err, local.code, path, ": %s", err_reason(&local));
     }
     scope_remove_journals(file.path);
     return whole_file_keep(&file, err);

@@ -72,6 +72,8 @@ struct program_io {
  * them. */
 struct program_op {
     uint32_t name; /* string id: "aten::conv2d", "quantized::conv2d", "onnx::Conv" */
+    uint32_t overload; /* string id: "Tensor" of aten::add.Tensor; 0: the file does not
+                            say, or it is the default one */
     uint32_t attributes; /* value id of a DICT: the arguments that are constants, under
                             their names ("stride") or positions ("3"); in a list, what is
                             not constant is a GLOBAL with the name of the value; or None */

@@ -56,14 +56,18 @@ static const struct magic magics[] = {
     {8, 7, "\3\0\0\0V 1", MAGIC_FORMAT, "Lua Torch7 .t7", NULL},
     {0, 6, "7z\xbc\xaf\x27\x1c", MAGIC_ARCHIVE, "a 7z archive", NULL},
     {0, 2, "\x1f\x8b", MAGIC_ARCHIVE, "a gzip file", NULL},
-    {0, 4, "\x28\xb5\x2f\xfd", MAGIC_ARCHIVE, "a zstd file", NULL},
-    {0, 4, "\x04\x22\x4d\x18", MAGIC_ARCHIVE, "an LZ4 file", NULL},
-    {0, 3, "BZh", MAGIC_ARCHIVE, "a bzip2 file", NULL},
+    {0, 4, "\x28\xb5\x2f\xfd", MAGIC_ARCHIVE, "a zstd file",
+     "unpack it (`zstd -d`) and open what is in it"},
+    {0, 4, "\x04\x22\x4d\x18", MAGIC_ARCHIVE, "an LZ4 file",
+     "unpack it (`lz4 -d`) and open what is in it"},
+    {0, 3, "BZh", MAGIC_ARCHIVE, "a bzip2 file",
+     "unpack it (`bunzip2`) and open what is in it"},
     {0, 6,
      "\xfd"
      "7zXZ",
-     MAGIC_ARCHIVE, "an xz file", NULL},
-    {0, 3, "\x5d\0\0", MAGIC_ARCHIVE, "an LZMA file", NULL},
+     MAGIC_ARCHIVE, "an xz file", "unpack it (`unxz`) and open what is in it"},
+    {0, 3, "\x5d\0\0", MAGIC_ARCHIVE, "an LZMA file",
+     "unpack it (`unlzma`) and open what is in it"},
     {0, 4, "Rar!", MAGIC_ARCHIVE, "a rar archive", NULL},
     {0, 2, "\x78\x9c", MAGIC_ARCHIVE, "zlib-packed data, as joblib writes it", NULL},
     {0, 2, "\x78\xda", MAGIC_ARCHIVE, "zlib-packed data, as joblib writes it", NULL},
@@ -127,9 +131,6 @@ static bool has(const struct zip *zip, const char *name)
 /* The model format of an archive by the names in it, or NULL. */
 static const char *archive_format(const struct zip *zip)
 {
-    if (zip_find(zip, "archive_format") >= 0 ||
-        has(zip, "serialized_exported_program.json"))
-        return "torch.export (.pt2)";
     if (zip_find(zip, ".data/extern_modules") >= 0)
         return "torch.package";
     if (zip_find(zip, "constants.pkl") >= 0)
@@ -307,7 +308,7 @@ static int name_magic(const struct input *input, const struct magic *magic,
 
     if (magic->kind == MAGIC_FORMAT)
         return say_later(input, magic->what, err);
-    if (magic->kind == MAGIC_ARCHIVE)
+    if (magic->kind == MAGIC_ARCHIVE && !advice)
         advice = "unpack it and open the files in it";
     return err_set_about(err, ERR_UNSUPPORTED, input->path, " is %s, not a model%s%s",
                          magic->what, advice ? ": " : "", advice ? advice : "");

@@ -27,7 +27,7 @@ TEST(a_file_that_is_no_model_is_named)
     CHECK_NAMED("7z\xbc\xaf\x27\x1c....", "a 7z archive, not a model: unpack it");
     CHECK_NAMED("\x1f\x8b\x08\x00....", "a gzip file");
     CHECK_NAMED("\x28\xb5\x2f\xfd....", "a zstd file");
-    CHECK_NAMED("BZh91AY&SY", "a bzip2 file");
+    CHECK_NAMED("BZh91AY&SY", "a bzip2 file, not a model: unpack it (`bunzip2`)");
     CHECK_NAMED("\x04\x22\x4d\x18\x64\x40", "an LZ4 file");
     CHECK_NAMED("\x5d\0\0\x80\0\xff\xff", "an LZMA file");
     CHECK_NAMED("\xfd"
@@ -109,13 +109,11 @@ TEST(an_archive_is_named_by_its_entries)
 {
     static const char *const word[] = {"[Content_Types].xml", "word/document.xml"};
     static const char *const app[] = {"classes.dex", "AndroidManifest.xml"};
-    static const char *const exported[] = {"m/archive_format", "m/models/model.json"};
     static const char *const package[] = {"m/.data/extern_modules", "m/model.pkl"};
     static const char *const other[] = {"weights/a.pt", "weights/b.pt"};
 
     check_archive(word, COUNT_OF(word), "a Word document");
     check_archive(app, COUNT_OF(app), "an Android app");
-    check_archive(exported, COUNT_OF(exported), "torch.export");
     check_archive(package, COUNT_OF(package), "torch.package");
     check_archive(other, COUNT_OF(other), "a zip archive of 2 files");
     check_archive(other, 0, "an empty zip archive");

@@ -12,6 +12,8 @@
  *   pickle/          the pickle machine; tour in pickle/pickle_in.h
  *   remote/          files of web servers; tour in remote/remote_in.h
  *   torch/           PyTorch's formats; tour in torch/torch_in.h
+ *   pt2/             programs of torch.export; tour in pt2/pt2_in.h
+ *   dcp/             distributed checkpoints; tour in dcp/dcp_in.h
  *   flat/            flatbuffers: TFLite, ExecuTorch; tour in flat/flat_in.h
  *   hdf5/            HDF5 files; tour in hdf5/hdf5_in.h
  *   keras/           models of Keras; tour in keras/keras_in.h

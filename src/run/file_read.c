@@ -148,22 +148,19 @@ static struct run *read_database(struct scope_read *read, struct err *err)
 struct run *run_file_read(const char *path, struct work *work, struct err *err)
 {
     struct scope_read read = {.path = path, .work = work};
-    const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_FULLMUTEX;
-    struct buf uri = BUF_INIT;
     struct run *run = NULL;
     uint8_t head[HEAD];
 
     if (!head_read(path, head, &read.size, err) || head_check(&read, head, err) < 0)
         return NULL;
-    scope_uri(path, "mode=ro&immutable=1", &uri);
-    if (uri.bad || sqlite3_open_v2(uri.at, &read.db, flags, NULL) != SQLITE_OK) {
+    read.db = scope_open(path);
+    if (read.db && sqlite3_errcode(read.db) == SQLITE_OK) {
+        run = read_database(&read, err);
+    } else {
         err_set_about(err, ERR_IO, path, ": %s",
                       read.db ? sqlite3_errmsg(read.db) : "no memory left");
         sqlite3_close(read.db);
-    } else {
-        run = read_database(&read, err);
     }
-    buf_release(&uri);
     return run;
 }
 

@@ -509,20 +509,16 @@ out:
 
 /* ---- the file ---- */
 
-/* Its row in `section` was written before anything went to a -wal. */
 static bool has_history(const char *path)
 {
-    const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
-    struct buf uri = BUF_INIT;
     sqlite3_stmt *stmt = NULL;
     sqlite3 *db = NULL;
     bool has = false;
 
     if (!run_file_is(path))
         return false;
-    scope_uri(path, "mode=ro&immutable=1", &uri);
-    if (!uri.bad && sqlite3_open_v2(uri.at, &db, flags, NULL) == SQLITE_OK) {
-        scope_make_careful(db);
+    db = scope_open(path);
+    if (db) {
         sqlite3_prepare_v2(db,
                            "SELECT 1 FROM section NOT INDEXED WHERE name = 'history'",
                            -1, &stmt, NULL);
@@ -530,7 +526,6 @@ static bool has_history(const char *path)
     }
     sqlite3_finalize(stmt);
     sqlite3_close(db);
-    buf_release(&uri);
     return has;
 }
 

@@ -3,11 +3,15 @@
 
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/live_file.h"
 #include "model/dtype.h"
 #include "run/ops.h"
+
+#define BUSY_MS 2000
 
 /* ---- SQL ---- */
 
@@ -255,6 +259,47 @@ void scope_uri(const char *path, const char *query, struct buf *to)
             buf_printf(to, "%%%02X", c);
     }
     buf_printf(to, "?%s", query);
+}
+
+static sqlite3 *open_uri(const char *path, const char *query)
+{
+    const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_FULLMUTEX;
+    struct buf uri = BUF_INIT;
+    sqlite3 *db = NULL;
+
+    scope_uri(path, query, &uri);
+    if (!uri.bad && sqlite3_open_v2(uri.at, &db, flags, NULL) == SQLITE_OK)
+        scope_make_careful(db);
+    buf_release(&uri);
+    return db;
+}
+
+static bool has_wal(const char *path)
+{
+    struct buf name = BUF_INIT;
+    struct stat info;
+    bool has;
+
+    buf_printf(&name, "%s-wal", path);
+    has = !name.bad && stat(name.at, &info) == 0 && info.st_size > 0;
+    buf_release(&name);
+    return has;
+}
+
+sqlite3 *scope_open(const char *path)
+{
+    sqlite3 *db;
+
+    if (has_wal(path) && !live_file_inherited(path)) {
+        db = open_uri(path, "mode=ro");
+        sqlite3_busy_timeout(db, BUSY_MS);
+        /* The writer may replace the recording: read all of it as it is now. */
+        if (sqlite3_exec(db, "BEGIN; SELECT 1 FROM sqlite_schema", NULL, NULL, NULL) ==
+            SQLITE_OK)
+            return db;
+        sqlite3_close(db); /* it needs a folder that can be written to */
+    }
+    return open_uri(path, "mode=ro&immutable=1");
 }
 
 void scope_remove_journals(const char *path)

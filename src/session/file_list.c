@@ -101,8 +101,8 @@ static void sum_training(struct file_row *row, const struct history_summary *sum
     row->alarm = sum->alarms[SEVERITY_ALARM] > 0     ? SEVERITY_ALARM
                  : sum->alarms[SEVERITY_WARNING] > 0 ? SEVERITY_WARNING
                                                      : SEVERITY_NOTE;
-    for (int i = 0; i < HISTORY_PHASES && row->steps == 0; i++)
-        row->steps = sum->phases[i].steps;
+    row->steps = sum->phases[HISTORY_TRAIN].steps;
+    row->evals = sum->phases[HISTORY_EVAL].steps;
 }
 
 /* Judges like `check`, except for checksums, which need all bytes. Sets only the judged
@@ -153,6 +153,7 @@ static void take_judged(struct file_list *list, struct file_row *row,
     row->has_loss = judged->has_loss;
     row->alarm = judged->alarm;
     row->steps = judged->steps;
+    row->evals = judged->evals;
     row->loss = judged->loss;
     row->why = kept_text(list, judged->why);
     row->capsule = kept_text(list, judged->capsule);

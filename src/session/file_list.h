@@ -35,7 +35,8 @@ struct file_row {
     bool trained;        /* has the history of a training run; when it was judged: */
     bool has_loss;       /* the newest loss is known */
     uint8_t alarm;       /* enum severity: the worst; SEVERITY_NOTE: none */
-    uint64_t steps;      /* logged ones */
+    uint64_t steps;      /* of training, logged ones */
+    uint64_t evals;      /* of evaluation */
     double loss;         /* the newest */
     const char *capsule; /* see session_capsule(); NULL: it is none */
     const char *why;     /* of FILE_TROUBLE the error; if damaged, the first finding */

@@ -1,11 +1,13 @@
 """Files of h5py and Keras, against what these libraries read: every dataset by its hash,
 layers with their classes and arguments, and what check says of code in a configuration."""
 
+import gzip
 import hashlib
 import io
 import json
 import logging
 import os
+import pickle
 import unittest
 import warnings
 import zipfile
@@ -400,6 +402,14 @@ class Bundles(Folder):
             found = self.shown(path, f"run.{name}.pt.w")
             self.assertEqual(found["sha256"], wanted)
 
+
+    def test_a_gzip_file_in_a_gzip_file(self):
+        path = self.folder / "twice.gz"
+        data = pickle.dumps({"epoch": 3})
+        path.write_bytes(gzip.compress(gzip.compress(data)))
+        self.assertIn("epoch: 3", self.lines("tree", path))
+        path.write_bytes(gzip.compress(gzip.compress(gzip.compress(b"only text"))))
+        self.assertEqual(scope.run("tree", path).returncode, 2)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import sys
+import time
 import warnings
 
 import torch
@@ -243,11 +244,14 @@ def group(folder, what):
     _, by_hand = train("alone", net, wrapped, handle, spoil)
     store = dist.distributed_c10d._get_default_store()
     if what == "late" and dist.get_rank() == 1:
-        with contextlib.suppress(RuntimeError):  # rank 0 has the store, and may be gone
-            store.wait(["done"])
+        # Asks again and again: wait() would lock the store, which the thread of the group
+        # still needs to connect. Rank 0 has the store, and may be gone.
+        with contextlib.suppress(RuntimeError):
+            while store.add("done", 0) == 0:
+                time.sleep(0.05)
     else:
         handle.close()
-        store.set("done", "yes")
+        store.add("done", 1)
     torch.save(by_hand, os.path.join(folder, f"{what}{dist.get_rank()}.pt"))
     print("finished", handle.path, flush=True)
 

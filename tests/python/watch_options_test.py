@@ -200,7 +200,7 @@ class Several(Watched):
         self.assertTrue(first._closed)
         torchoscope.unwatch([one, two])
         self.assertTrue(second._closed)
-        with self.assertRaisesRegex(TypeError, "a is a int"):
+        with self.assertRaisesRegex(TypeError, "a is not a torch.nn.Module"):
             torchoscope.watch({"a": 3})
         with self.assertRaisesRegex(ValueError, "dot"):
             torchoscope.watch({"a.b": one})
@@ -265,17 +265,57 @@ class Recorded(Watched):
         self.assertEqual(torchoscope.open(handle.path).steps, [0, 1, 2])
 
     def test_wrong_ones(self):
-        for wrong in (
-            {"sample_n": 100},
-            {"bins": 0},
-            {"reject_outlier_proportion": 1},
-            {"backend": "disk"},
-            {"backend": "none", "resume": True},
+        """One sentence names the argument and what it got."""
+        for name, *values in (
+            ("sample_n", 100, "x"),
+            ("bins", 0, "x"),
+            ("reject_outlier_proportion", 1, "x"),
+            ("backend", "disk", 3, None, [3]),
+            ("log", "all of it", 3, [["io"]]),
+            ("log_freq", 0, 1.5, True),
+            ("budget", 0, 1, "x", None),
+            ("limit", 0, "1KB", 1 << 70),
+            ("ignore_io_grad_classes", nn.Linear, ["Linear"]),
+            ("time_log", ("epoch", 3), ("epoch",), "epoch", 3),
+            ("dir", 3, None, b"runs"),
+            ("resume", 3),
+            ("group", -1, "x", True),
+            ("on_alarm", "stop", 3),
+            ("port", -1, 65536),
         ):
-            with self.assertRaises(ValueError, msg=str(wrong)):
-                torchoscope.watch(small(), dir=self.folder, **wrong)
-        with self.assertRaises(TypeError):
-            torchoscope.watch(small(), time_log=("epoch", 3))
+            backend = {"backend": "standalone"} if name == "port" else {}
+            for value in values:
+                with self.subTest(**{name: value}):
+                    with self.assertRaisesRegex((ValueError, TypeError), f"^{name}") as got:
+                        torchoscope.watch(small(), **backend, **{name: value})
+                    if (name, value) != ("group", True):  # it needs another argument
+                        self.assertIn(repr(value).strip("[]"), str(got.exception))
+        with self.assertRaisesRegex(ValueError, "resume needs a file"):
+            torchoscope.watch(small(), backend="none", resume=True)
+        for model in (None, [], {}, [3], {"a": 3}, nn.Linear, torch.ones(2)):
+            with self.assertRaisesRegex(TypeError, "torch.nn.Module"):
+                torchoscope.watch(model)
+        self.assertEqual(torchoscope.watching.watches(), [])
+
+    def test_what_log_takes(self):
+        model = small()
+        with self.watch(model) as handle, warnings.catch_warnings():
+            warnings.simplefilter("error")
+            loss = model(torch.randn(3, 4)).square().mean()
+            handle.log(with_graph=loss, integer=3, tensor=torch.ones(1, 1))
+            for wrong in ("x", None, torch.ones(2), 1j, 10**400):
+                with self.assertRaisesRegex(TypeError, "loss must be a single number"):
+                    handle.log(loss=wrong)
+            loss.backward()
+        found = torchoscope.open(handle.path).scalars()
+        self.assertEqual(found["with_graph"]["value"], [loss.item()])
+        self.assertEqual(found["tensor"]["value"], [1])
+
+    def test_a_long_name(self):
+        model = small()
+        with self.watch(model, name="x" * 300) as handle:
+            train(model, 1)
+        self.assertEqual(torchoscope.open(handle.path).steps, [0])
 
     def test_forward_that_is_called_directly_is_a_gap(self):
         class Direct(nn.Module):

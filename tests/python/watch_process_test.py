@@ -19,6 +19,7 @@ import warnings
 import torch
 
 import torchoscope
+from torchoscope import _core
 from watch_test import Watched, small, train
 
 torch.set_num_threads(1)
@@ -72,7 +73,7 @@ class Processes(Watched):
         super().setUp()
         self.made = 0
 
-    def child(self, steps=20000):
+    def child(self, steps=20000, between=lambda folder: None):
         """Trains until a signal comes, and tells how many steps are in the file."""
         self.made += 1
         folder = self.folder / str(self.made)
@@ -83,6 +84,7 @@ class Processes(Watched):
             handle = torchoscope.watch(model, dir=folder, log_freq=1)
             try:
                 for _ in range(steps):
+                    between(folder)
                     step_of(model, optimizer)
                     if handle._writer is not None:
                         say(handle._writer.state()["written"])
@@ -116,6 +118,31 @@ class Processes(Watched):
             steps = self.steps_in(folder)
             self.assertGreaterEqual(len(steps), newest or written)
             self.assertEqual(steps, sorted(set(steps)))
+
+    def test_a_killed_training_that_listed_its_folder_keeps_it_all(self):
+        """Whatever opened the file beside SQLite would drop its locks; then another
+        process may take the file for abandoned."""
+
+        def listed(folder):
+            if not silent:
+                silent.append(os.open(os.devnull, os.O_WRONLY))
+                os.dup2(silent[0], 1)
+            _core.main("torchoscope", str(folder))
+
+        silent = []
+
+        child, folder = self.child(between=listed)
+        for _ in range(4):
+            for _ in range(10):
+                written = child.told()
+            (path,) = folder.glob("*.scope")
+            done = subprocess.run(
+                [sys.executable, "-c", READ, path], capture_output=True, text=True
+            )
+            self.assertGreaterEqual(int(done.stdout), written, done.stderr)
+        status, newest = child.end(signal.SIGKILL)
+        self.assertEqual(status, signal.SIGKILL)
+        self.assertGreaterEqual(len(self.steps_in(folder)), newest or written)
 
     def test_a_terminated_training_keeps_what_was_written(self):
         child, folder = self.child()
@@ -157,6 +184,50 @@ class Processes(Watched):
         self.assertTrue(0 < written < 300)
         steps = self.steps_in(self.folder)
         self.assertGreaterEqual(len(steps), written)
+
+
+    def test_a_disk_that_is_full_from_the_start(self):
+        def work(say):
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (8192, resource.RLIM_INFINITY))
+            with warnings.catch_warnings(record=True) as found:
+                warnings.simplefilter("always")
+                handle = torchoscope.watch(small(), dir=self.folder, log_freq=1)
+                train(handle._recorder._model, 3)
+                handle.close()
+            (text,) = [str(one.message) for one in found]
+            assert "training is not watched" in text, text
+            assert ".tmp" not in text and handle.path in text, text
+
+        self.assertEqual(Child(work).end()[0], 0)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_a_disk_that_is_full_when_the_run_ends(self):
+        """The -wal fits only in part into the file, which makes no sense without it."""
+
+        def work(say):
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            model = small()
+            handle = torchoscope.watch(model, dir=self.folder, log_freq=1)
+            train(model, 60)
+            handle._writer.flush()
+            say(handle._writer.state()["written"])
+            limit = os.path.getsize(handle.path) + 8192
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+            handle.close()
+
+        status, written = Child(work).end()
+        self.assertEqual(status, 0)
+        (path,) = self.folder.glob("*.scope")
+        left = os.path.getsize(f"{path}-wal")
+        self.assertGreater(left, 0)
+        self.assertGreaterEqual(len(self.steps_in(self.folder)), written)
+        done = subprocess.run([os.environ["TORCHOSCOPE"], "info", path], capture_output=True)
+        self.assertIn(b"steps of training", done.stdout)
+        with self.assertRaisesRegex(ValueError, "the history of a training"):
+            with torchoscope.record(small()) as recording:
+                pass
+            recording.save(path)
 
 
 class Raising(torch.autograd.Function):

@@ -1,8 +1,10 @@
 # flavours: both
 """watch(): a training is followed into a .scope file."""
 
+import contextlib
 import copy
 import glob
+import io
 import math
 import os
 import pickle
@@ -270,9 +272,33 @@ class Which(Watched):
                     model(torch.randn(3, 4)).square().mean().backward()
                     optimizer.step()
         history = torchoscope.open(handle.path)
-        self.assertEqual(handle.steps, 7)  # the second one is unknown at first
+        self.assertEqual(handle.steps, 6)
         self.assertEqual(len(history.series("2.weight", "param")), 6)
         self.assertEqual(len(history.series("0.weight", "update")), 6)
+
+    def test_an_optimizer_that_does_not_step_keeps_no_other_waiting_for_long(self):
+        model = small()
+        first = torch.optim.SGD(model[0].parameters(), lr=0.1)
+        later = torch.optim.SGD(model[2].parameters(), lr=0.1)
+        whole = torch.optim.SGD(model.parameters(), lr=0.1)  # awaited by nobody
+        with self.watch(model) as handle:
+            for _ in range(12):
+                model(torch.randn(3, 4)).square().mean().backward()
+                first.step()
+        self.assertEqual(handle.steps, 12 - watch_steps._PATIENCE)
+        del later, whole
+
+    def test_an_optimizer_for_each_parameter(self):
+        """As those that step inside of backward."""
+        model = small()
+        own = {one: torch.optim.SGD([one], lr=0.1) for one in model.parameters()}
+        with self.watch(model) as handle:
+            for _ in range(4):
+                model(torch.randn(3, 4)).square().mean().backward()
+                for one in reversed(own):
+                    own[one].step()
+        self.assertEqual(handle.steps, 4)
+        self.assertEqual(len(torchoscope.open(handle.path).series("0.bias", "update")), 4)
 
     def test_evaluation_only(self):
         model = small().eval()
@@ -343,8 +369,11 @@ class Harmless(Watched):
         model = small()
         handle = torchoscope.watch(model, dir=f"{self.folder}/file/runs")
         losses = []
-        told = self.told(lambda: losses.extend(train(model)))
-        told += self.told(handle.close)
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            losses.extend(train(model))
+        self.assertEqual({one.filename for one in found}, {__file__})  # not ours
+        told = [str(one.message) for one in found] + self.told(handle.close)
         self.assertEqual(losses, wanted)
         self.assertEqual(len(told), 1, told)
         self.assertIn("training is not watched", told[0])
@@ -391,6 +420,42 @@ class Harmless(Watched):
             warnings.simplefilter("error")
             train(model, 3)
             torchoscope.unwatch(model)
+
+    def test_a_first_forward_that_raises(self):
+        """The recording says which call raised; no step is called healthy."""
+        model, printed = small(), io.StringIO()
+        with contextlib.redirect_stderr(printed):
+            with self.watch(model) as handle, self.assertRaises(RuntimeError):
+                model(torch.randn(3, 5))
+        self.assertEqual(
+            printed.getvalue(), f"torchoscope: {handle.path}: no step of training ended\n"
+        )
+        history = torchoscope.open(handle.path)
+        self.assertEqual((history.steps, history.eval_steps()), ([], []))
+        self.assertIn(history.calls("0")[0].flags[0], ("raised", "aborted"))
+        self.check(handle.path, 1, "! training no step was logged")
+
+    def check(self, path, status, text):
+        done = subprocess.run(
+            [os.environ["TORCHOSCOPE"], "check", path], capture_output=True, text=True
+        )
+        self.assertEqual(done.returncode, status, done.stdout)
+        self.assertIn(text, done.stdout)
+
+    def test_evaluation_is_no_healthy_training(self):
+        model, printed = small().eval(), io.StringIO()
+        with contextlib.redirect_stderr(printed), self.watch(model) as handle:
+            for _ in range(3):
+                with torch.no_grad():
+                    model(torch.randn(3, 4))
+        self.assertIn("no step of training ended", printed.getvalue())
+        self.check(handle.path, 0, "- training no step was logged, only 3 of evaluation")
+        train_it = small()
+        with contextlib.redirect_stderr(printed), self.watch(train_it) as handle:
+            train(train_it, 2)
+        folder = os.path.dirname(handle.path)
+        self.check(folder, 0, "; training: no step was logged, only 3 of evaluation\n")
+        self.check(folder, 0, "; training: healthy in 2 steps\n")
 
     def test_a_forward_that_raises(self):
         model = small()

@@ -265,14 +265,29 @@ uint32_t live_tensor_number(const struct live *live, PyObject *tensor)
     return NO_OBJECT;
 }
 
-static bool all_known(const struct live *live, PyObject *members,
-                      uint32_t find(const struct live *live, PyObject *object))
+static bool modules_known(const struct live *live, PyObject *modules)
 {
     PyObject *key, *value;
     Py_ssize_t at = 0;
 
-    while (members && PyDict_Check(members) && PyDict_Next(members, &at, &key, &value))
-        if (value != Py_None && find(live, value) == NO_OBJECT)
+    while (modules && PyDict_Check(modules) && PyDict_Next(modules, &at, &key, &value))
+        if (value != Py_None && live_known_object(live, value) == NO_OBJECT)
+            return false;
+    return true;
+}
+
+/* Plain tensors do not count: torch.func.functional_call() puts them in the place of
+ * parameters for the time of a call. */
+static bool parameters_known(const struct live *live, PyObject *parameters)
+{
+    const struct torch *torch = torch_find();
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+
+    while (parameters && PyDict_Check(parameters) &&
+           PyDict_Next(parameters, &at, &key, &value))
+        if (value != Py_None && live_tensor_number(live, value) == NO_OBJECT &&
+            !(torch && Py_TYPE(value) == torch->tensor))
             return false;
     return true;
 }
@@ -282,10 +297,8 @@ bool live_has_new(const struct live *live)
     for (uint32_t i = 0; i < live->n_modules; i++) {
         PyObject *module = referent(live->modules[i].weak);
 
-        if (module &&
-            !(all_known(live, own_attribute(module, "_parameters"),
-                        live_tensor_number) &&
-              all_known(live, own_attribute(module, "_modules"), live_known_object)))
+        if (module && !(parameters_known(live, own_attribute(module, "_parameters")) &&
+                        modules_known(live, own_attribute(module, "_modules"))))
             return true;
     }
     return false;

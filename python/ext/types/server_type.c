@@ -75,15 +75,16 @@ static bool take_hosts(struct server_object *self, PyObject *hosts)
 static bool take_wanted(struct server_object *self, PyObject *args)
 {
     PyObject *host = Py_None, *hosts = NULL, *token = Py_None;
+    long port = self->wanted.port;
 
-    if (!PyArg_ParseTuple(args, "|OIIOO:Server", &host, &self->wanted.port,
-                          &self->wanted.tries, &hosts, &token))
+    if (!PyArg_ParseTuple(args, "|OlIOO:Server", &host, &port, &self->wanted.tries,
+                          &hosts, &token))
         return false;
-    if (self->wanted.port > 65535) {
-        PyErr_Format(PyExc_ValueError, "port must be from 0 to 65535, not %u",
-                     self->wanted.port);
+    if (port < 0 || port > 65535) {
+        PyErr_Format(PyExc_ValueError, "port must be from 0 to 65535, not %ld", port);
         return false;
     }
+    self->wanted.port = (unsigned)port;
     if (host != Py_None && !(self->wanted.host = keep_text(self, host)))
         return false;
     self->wanted.open = token == Py_False;

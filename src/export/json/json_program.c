@@ -6,10 +6,13 @@
 #include "run/op_table.h"
 #include "study/program_use.h"
 
-static void write_name(struct document *doc, struct str name)
+static void write_name(struct document *doc, struct str name, struct str overload)
 {
     json_str(doc->json, "name", name);
-    json_null(doc->json, "overload");
+    if (overload.len > 0)
+        json_str(doc->json, "overload", overload);
+    else
+        json_null(doc->json, "overload");
     json_text(doc->json, "family", op_family_name(op_family_of(name)));
 }
 
@@ -41,7 +44,7 @@ static void write_uses(struct document *doc, const struct op_use_list *uses)
         const struct program_op *op = &doc->model->program->ops[use->first];
 
         json_object(doc->json, NULL);
-        write_name(doc, use->name);
+        write_name(doc, use->name, use->overload);
         write_sum(doc->json, use->sum.count);
         json_null(doc->json, "share");
         document_op_module(doc, use->place);
@@ -135,7 +138,8 @@ static void write_op(struct document *doc, uint32_t i)
     unsigned flags = program_region_flags(doc->model->program, op->region);
 
     json_u64(doc->json, "id", i);
-    write_name(doc, model_string(doc->model, op->name));
+    write_name(doc, model_string(doc->model, op->name),
+               model_string(doc->model, op->overload));
     document_op_module(doc, op->place);
     export_number(doc->json, "call", op->call);
     export_number(doc->json, "region", op->region);

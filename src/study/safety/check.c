@@ -345,9 +345,15 @@ static int look_at_training(struct check_making *self)
     if (!self->ask->training)
         return 0;
     self->check->steps = self->ask->steps;
-    if (is_fine(self->check, CHECK_TRAINING))
+    self->check->evals = self->ask->evals;
+    if (!is_fine(self->check, CHECK_TRAINING))
+        return 0;
+    if (self->check->steps > 0)
         return add(self, CHECK_TRAINING, CHECK_GOOD, CHECK_SAYS_WELL, 0);
-    return 0;
+    /* Nothing is known to be healthy. */
+    return add(self, CHECK_TRAINING,
+               self->check->evals > 0 ? CHECK_NOTE : CHECK_WARNING, CHECK_SAYS_COUNT,
+               0);
 }
 
 static int look_at_expectation(struct check_making *self)

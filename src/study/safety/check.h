@@ -64,7 +64,8 @@ struct check {
     uint32_t unread;    /* tensors whose values were not checked */
     bool stopped;       /* ... because the check was cancelled */
     uint32_t expected;  /* tensors */
-    uint64_t steps;     /* logged steps of a training run */
+    uint64_t steps;     /* of training, that a training run logged */
+    uint64_t evals;     /* ... and of evaluation */
 };
 
 /* Statistics by tensor; NULL where unknown. */
@@ -86,7 +87,8 @@ struct check_ask {
     const struct check_values *values; /* NULL: do not check values */
     const struct expectation *expect;  /* or NULL */
     bool training;  /* a run with a history; its alarms are among `found` */
-    uint64_t steps; /* ... that it logged */
+    uint64_t steps; /* of training, that it logged */
+    uint64_t evals; /* ... and of evaluation */
 };
 
 /* Check a model; the lists are in the arena. */
