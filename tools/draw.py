@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Pictures of networks and of a report for the README.
+"""Pictures of networks, of a report and of the page for the README.
 
-    draw.py [NAME...]    make docs/pictures/NAME.svg, or report.png; without names, all
+    draw.py [NAME...]    make docs/pictures/NAME.svg, report.png or page.png; without
+                         names, all
 
 ResNet-50 is that of tests/samples/scenario_models.py, in full size; the others are
 those of tests/python/picture_models.py. Times are those of this machine. The report
-is a screenshot by Chromium.
+is a screenshot by Chromium; so is the page, beside the terminal: both show a
+ResNet-18 that was trained for it and got a NaN.
 """
 
 import sys
@@ -14,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / "docs" / "pictures"
-FOLDERS = ("build/c/python", "tests/python", "tests/samples")
+FOLDERS = ("build/c/python", "tests/python", "tests/samples", "tools")
 sys.path[:0] = [str(ROOT / folder) for folder in FOLDERS]
 
 # name: (network, options of graph())
@@ -26,6 +28,10 @@ GRAPHS = {
 }
 REPORT = "report"
 WIDTH, HEIGHT = 1060, 1560  # of its screenshot, in pixels
+PAGE = "page"
+PAGE_SIZE = 1240, 860
+TERMINAL = 84, 40  # columns, rows
+STEPS, BAD_STEP = 300, 262
 
 
 def make(network):
@@ -74,16 +80,91 @@ def draw_report():
     return OUT / "report.png"
 
 
+def train(folder):
+    """The file of a ResNet-18 that learns ten patterns; then a weight becomes NaN."""
+    import torch
+
+    import torchoscope
+    import vision_models
+
+    torch.manual_seed(0)
+    model = vision_models.resnet18()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3)
+    patterns = torch.randn(10, 3, 64, 64)
+    run = torchoscope.watch(model, dir=folder, log_freq=1, name="resnet18", on_alarm=None)
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        labels = torch.randint(0, 10, (16,))
+        answers = model(patterns[labels] + torch.randn(16, 3, 64, 64))
+        torch.nn.functional.cross_entropy(answers, labels).backward()
+        if step == BAD_STEP:
+            with torch.no_grad():
+                model.layers[2][0].convs[1].weight[0, 0] = float("nan")
+        optimizer.step()
+        run.log(accuracy=float((answers.argmax(1) == labels).float().mean()))
+    run.close()
+    return Path(run.path)
+
+
+def draw_terminal(path):
+    """The explorer on the same file, as SVG."""
+    import shot
+
+    tmux = shot.Tmux(*TERMINAL, "dark", f"{path} --panel 7")
+    try:
+        return shot.draw(tmux.settle(), *TERMINAL, "dark")
+    finally:
+        tmux.call("kill-server", check=False)
+
+
+def draw_page():
+    import browser
+    from serve_test import Server
+
+    chromium = browser.Browser()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            path = train(folder)
+            path = path.rename(path.with_name("resnet18.scope"))
+            Path(folder, "terminal.svg").write_text(draw_terminal(path))
+            server = Server(path, "--port", 0)
+            try:
+                chromium.prefer("light")
+                chromium.size(*PAGE_SIZE)
+                drawn = "document.querySelector('.ovtable .space .nums')"
+                chromium.open(server.address, ready=drawn)
+                chromium.wait("return !document.querySelector('.load')")
+                chromium.screenshot(Path(folder, "page.png"))
+            finally:
+                server.close()
+            width, height = PAGE_SIZE
+            page = Path(folder, "both.html")
+            page.write_text(
+                "<body style='margin:0;display:flex;gap:20px;background:#fff'>"
+                "<img src=page.png style='border:1px solid #d9dde3;border-radius:8px'>"
+                f"<img src=terminal.svg style='height:{height + 2}px'>"
+            )
+            chromium.size(width + 780, height + 2)
+            chromium.open(page, ready="[...document.images].every((one) => one.complete)")
+            wide = "return document.images[1].getBoundingClientRect().right"
+            chromium.size(round(chromium.run(wide)), height + 2)
+            chromium.screenshot(OUT / "page.png")
+    finally:
+        chromium.close()
+    return OUT / "page.png"
+
+
 def main():
     import torch
 
-    names = sys.argv[1:] or [*GRAPHS, REPORT]
-    unknown = [name for name in names if name not in (*GRAPHS, REPORT)]
+    others = {REPORT: draw_report, PAGE: draw_page}
+    names = sys.argv[1:] or [*GRAPHS, *others]
+    unknown = [name for name in names if name not in (*GRAPHS, *others)]
     if unknown:
-        sys.exit(f"draw.py: no picture {unknown[0]}: {', '.join([*GRAPHS, REPORT])}")
+        sys.exit(f"draw.py: no picture {unknown[0]}: {', '.join([*GRAPHS, *others])}")
     torch.set_num_threads(1)
     for name in names:
-        path = draw_report() if name == REPORT else draw_graph(name)
+        path = others[name]() if name in others else draw_graph(name)
         print(f"{path.relative_to(ROOT)}: {path.stat().st_size:,} bytes")
 
 

@@ -74,7 +74,11 @@ test    venv            mypy                                      mypy
 test    venv            tensorboard                               tensorboard
 test    venv            lightning                                 lightning
 test    venv            accelerate                                accelerate
+test    venv            h5py                                      h5py
+test    venv            keras                                     keras
 test    venv            wandb                                     wandb<0.26
+test    venv            onnx                                      onnx
+test    venv            onnxscript                                onnxscript
 test    venv            axe_playwright_python                     axe-playwright-python
 '
 own=${TORCHOSCOPE_PYTHON:-python3}

@@ -85,6 +85,9 @@ class _View(TypedDict, total=False):
     closing: bool
 
 class _Page(_View, total=False):
+    source: bool
+    paths: bool
+    values: bool
     title: str | None
     theme: Literal["light", "dark", "auto"] | None
 

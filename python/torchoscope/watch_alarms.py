@@ -110,6 +110,8 @@ class Alarms:
         if self.skips:
             text += f", {self.skips:,} skipped by the gradient scaler"
         worse = [one for one in self.found if one["severity"] != "note"]
+        if not worse and not watch.steps:
+            return f"{text}: none was completed"
         if not worse:
             hints = len(self.found)
             plural = f", {hints} hint{'s' if hints > 1 else ''}" if hints else ""

@@ -10,7 +10,8 @@
  *   blob.h        random access to bytes: a file, memory, a part of another blob
  *   folder.h      the entries of a folder
  *   live_file.h   files that this process is writing through SQLite
- *   json_read.h   a strict pull reader;  json_write.h  a writer with a choice of sinks
+ *   json_read.h   a strict pull reader;  json_doc.h  a document as a tree
+ *   json_write.h  a writer with a choice of sinks
  *   sha256.h  work.h (progress, cancel)  clock.h
  *   background.h  background threads, and a pipe that wakes a poll()
  */

@@ -5,12 +5,13 @@
 #include "cli/cli.h"
 #include "export/exporters.h"
 #include "session/session.h"
+#include "web/web.h"
 
 struct export_options {
     struct printed_wanted view;
     const char *to, *form, *title, *theme;
     struct option_list inputs;
-    bool train;
+    bool train, no_source, no_paths, no_values;
 };
 
 static const struct option options_table[] = {
@@ -31,6 +32,12 @@ static const struct option options_table[] = {
      "title of the page"},
     {"theme", 0, OPTION_TEXT, "light|dark", offsetof(struct export_options, theme),
      "theme of the page; default: the reader's"},
+    {"no-source", 0, OPTION_FLAG, NULL, offsetof(struct export_options, no_source),
+     "page of a training run: without source code"},
+    {"no-paths", 0, OPTION_FLAG, NULL, offsetof(struct export_options, no_paths),
+     "... without the folders of files"},
+    {"no-values", 0, OPTION_FLAG, NULL, offsetof(struct export_options, no_values),
+     "... without histograms and statistics of tensors"},
     {"inputs", 'i', OPTION_LIST, "WHAT", offsetof(struct export_options, inputs),
      "live model: 1x3x224x224, 8x128:int64 or FILE.py::FUNCTION"},
     {"train", 0, OPTION_FLAG, NULL, offsetof(struct export_options, train),
@@ -55,6 +62,18 @@ static bool to_standard_output(const struct export_options *options)
     return strcmp(options->to, "-") == 0;
 }
 
+/* What is in a page, so that one knows what one shares. */
+static void say_contents(struct cli *cli, const char *path, struct str contents)
+{
+    struct str line;
+
+    if (contents.len > 0)
+        out_printf(&cli->out, "%s has:\n", path);
+    while (str_split(&contents, '\n', &line))
+        if (line.len > 0)
+            out_printf(&cli->out, "  %.*s\n", STR_ARG(line));
+}
+
 static int write_session(struct cli *cli, struct session *session,
                          const struct exporter *form,
                          const struct export_options *options, struct err *err)
@@ -63,13 +82,24 @@ static int write_session(struct cli *cli, struct session *session,
                                    .ascii = cli->ascii && to_standard_output(options),
                                    .title = options->title,
                                    .theme = options->theme,
-                                   .work = &cli->work};
+                                   .work = &cli->work,
+                                   .page_file = web_page_file,
+                                   .no_source = options->no_source,
+                                   .no_paths = options->no_paths,
+                                   .no_values = options->no_values};
+    struct buf contents = BUF_INIT;
+    int status;
 
     if (exporter_can(form, &wanted, err) < 0)
         return -1;
     if (to_standard_output(options))
         return form->write(&cli->out, session, &wanted, err);
-    return exporter_write(form, options->to, session, &wanted, err);
+    wanted.contents = &contents;
+    status = exporter_write(form, options->to, session, &wanted, err);
+    if (status == 0)
+        say_contents(cli, options->to, buf_span(&contents));
+    buf_release(&contents);
+    return status;
 }
 
 static int open_and_write(struct cli *cli, const char *path,

@@ -74,6 +74,18 @@ static int export_history(struct out *out, struct session *session,
     return export_history_json(&json, session, &history, err);
 }
 
+/* The page of a training run; of others a report. */
+static int export_html(struct out *out, struct session *session,
+                       const struct export_wanted *wanted, struct err *err)
+{
+    if (session->history && wanted->page_file)
+        return wanted->page_file(out, session, wanted, err);
+    if (wanted->no_source || wanted->no_paths || wanted->no_values)
+        return err_set(err, ERR_USAGE,
+                       "only the page of a training run has parts to leave out");
+    return export_report(out, session, wanted, err);
+}
+
 static int export_csv(struct out *out, struct session *session,
                       const struct export_wanted *wanted, struct err *err)
 {
@@ -91,7 +103,8 @@ const struct exporter exporters[] = {
      export_history},
     {"trace.json", "times of a recording, for Perfetto or chrome://tracing", false,
      export_chrome_trace},
-    {"html", "a self-contained page: tree, checks, times", false, export_report},
+    {"html", "a self-contained page: tree, checks, times; a training run as served",
+     false, export_html},
     {"csv", "a table of tensors, or of a recording's modules", false, export_csv},
     {"safetensors", "all readable tensors, and no code", false, export_safetensors},
 };
@@ -153,6 +166,11 @@ int exporter_can(const struct exporter *exporter, const struct export_wanted *wa
                         : view->top != ALL_ROWS   ? "a number of rows"
                                                   : NULL;
 
+    if ((wanted->no_source || wanted->no_paths || wanted->no_values) &&
+        exporter->write != export_html)
+        return err_set(err, ERR_USAGE,
+                       "%s has no parts to leave out, only the page of a training run",
+                       exporter->suffix);
     if (exporter->chosen || !asked)
         return 0;
     return err_set(err, ERR_USAGE, "%s always has everything; only txt and md take %s",

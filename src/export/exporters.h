@@ -18,6 +18,12 @@ struct export_wanted {
                                  * system */
     uint32_t place;    /* notebook: show only this tensor; 0: the whole model */
     struct work *work; /* may be NULL */
+    /* Of a training run as a page: web_page_file(), which leaves these out, and appends
+     * to `contents`, if that is not NULL, a line for each thing that is in the file. */
+    int (*page_file)(struct out *out, struct session *session,
+                     const struct export_wanted *wanted, struct err *err);
+    bool no_source, no_paths, no_values;
+    struct buf *contents;
 };
 
 struct exporter {

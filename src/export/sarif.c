@@ -56,6 +56,8 @@ static const struct rule rules[RULE_COUNT] = {
     [FINDING_BAD_TEXT] = {NULL, "A name that is not text or hides characters",
                           "warning", "3.0"},
     [FINDING_BIG_ENDIAN] = {NULL, "Written on a big-endian machine", "note", NULL},
+    [FINDING_NATIVE_CODE] = {NULL, "Machine code that loading the file would run",
+                             "error", "9.5"},
     [FINDING_NON_FINITE] = {NULL, "NaN or infinities among the values", "error", NULL},
     [FINDING_UNEXPECTED] = {NULL, "A name, shape or dtype is not as expected", "error",
                             NULL},

@@ -1,6 +1,7 @@
 #include "facts/check_text.h"
 
 #include "facts/notes.h"
+#include "facts/training.h"
 #include "rows/value_text.h"
 #include "text/text.h"
 
@@ -70,7 +71,7 @@ static void global_facts(struct facts *to, const struct model *model, uint32_t i
     }
     call_fact(to, model, index, use.args, cells);
     fact_text(to, "pickle", use.stream);
-    buf_printf(&to->text, ", %s at byte ", use.opcode);
+    buf_printf(&to->text, ", %s%sat byte ", use.opcode, use.opcode[0] ? " " : "");
     text_commas(&to->text, use.offset);
     if (check_uses(global) > 1) {
         buf_text(&to->text, ", ");

@@ -11,10 +11,18 @@
 
 #define MOST_TRAINING_ALARMS 1000u
 
-void training_healthy_text(struct buf *to, uint64_t steps)
+/* As `check` says it: "healthy in 1,000 steps" of training, or "no step was logged, only 2
+ * of evaluation". */
+static void healthy_text(struct buf *to, uint64_t steps, uint64_t evals)
 {
-    buf_text(to, "healthy in ");
-    text_plural(to, steps, "step", "steps");
+    if (steps > 0) {
+        buf_text(to, "healthy in ");
+        text_plural(to, steps, "step", "steps");
+        return;
+    }
+    buf_text(to, "no step was logged, only ");
+    text_commas(to, evals);
+    buf_text(to, " of evaluation");
 }
 
 bool training_has_bad_loss(const struct history_summary *training)
@@ -103,7 +111,8 @@ int training_verdict(const struct session *session, const struct history_alarm *
     const struct history_summary *training = session->training;
     struct training_verdict to = {.role = COLOUR_GOOD, .place = NO_PLACE};
     const struct history_alarm *worst = worst_of(alarms, n);
-    uint64_t steps = training->phases[HISTORY_TRAIN].steps;
+    uint64_t steps = training->phases[HISTORY_TRAIN].steps,
+             evals = training->phases[HISTORY_EVAL].steps;
     struct buf text = BUF_INIT;
 
     if (worst) {
@@ -114,8 +123,9 @@ int training_verdict(const struct session *session, const struct history_alarm *
         to.role = COLOUR_ALARM;
         to.step = training->loss_step;
         to.has_step = true;
-    } else if (steps > 0) {
-        training_healthy_text(&text, steps);
+    } else if (steps + evals > 0) {
+        healthy_text(&text, steps, evals);
+        to.role = steps > 0 ? COLOUR_GOOD : COLOUR_DIM;
     }
     if (text.len > 0)
         to.text = keep(&text, arena);

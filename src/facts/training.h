@@ -13,7 +13,8 @@ struct training_verdict {
      * 1,000 steps". NULL: no step of training was logged. */
     const char *text;
     const char *lead; /* "healthy until step 200, finite until step 314"; or NULL */
-    enum colour role; /* COLOUR_GOOD, COLOUR_WARNING, COLOUR_ALARM */
+    enum colour role; /* COLOUR_GOOD, COLOUR_WARNING, COLOUR_ALARM; COLOUR_DIM: only
+                         evaluation was logged */
     uint32_t place;   /* that it is about, or NO_PLACE */
     const char *name; /* of the place, also if it is not in the model; or NULL */
     bool has_step;
@@ -26,8 +27,7 @@ int training_verdict(const struct session *session, const struct history_alarm *
                      uint32_t n, struct arena *arena,
                      struct training_verdict *ret_verdict, struct err *err);
 
-/* "healthy in 1,000 steps"; "step 7: the loss is NaN". */
-void training_healthy_text(struct buf *to, uint64_t steps);
+/* "step 7: the loss is NaN" */
 void training_loss_text(struct buf *to, const struct history_summary *training);
 /* Is the newest loss not finite, without any alarm in the file? */
 bool training_has_bad_loss(const struct history_summary *training);

@@ -57,7 +57,7 @@ static struct part_value look(struct from *from, uint32_t value)
         return known;
     of = &from->program->values[value];
     if (of->shape != PROGRAM_NONE) {
-        text_shape(&text, from->model->dims + of->shape, of->rank);
+        text_open_shape(&text, from->model->dims + of->shape, of->rank);
         known.shape = parts_text(from->parts, buf_span(&text));
     }
     if (of->dtype != DTYPE_UNKNOWN)
@@ -200,16 +200,19 @@ int parts_from_program(struct parts *parts, struct parts_about *about,
                        struct err *err)
 {
     const struct program *program = session->model->program;
+    struct graph_wanted own = *wanted;
     struct from from = {.as = &of_program,
                         .parts = parts,
                         .about = about,
                         .session = session,
-                        .wanted = wanted,
+                        .wanted = &own,
                         .n_ops = program->n_ops,
                         .n_groups = program->n_calls + program->n_regions,
                         .program = program,
                         .model = session->model};
 
+    if (program->n_calls == 1) /* no modules: a single box would say nothing */
+        own.level = GRAPH_OPS;
     if (show_init(&from.show, session, parts->scratch, err) < 0 ||
         from_program_choose(&from, err) < 0 || make_graph(&from, err) < 0 ||
         from_enter(&from, err) < 0)

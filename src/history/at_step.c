@@ -141,10 +141,18 @@ static void add_norm(struct step_numbers *to, const struct step_numbers *from,
                                : from->of[which]);
 }
 
-/* A parameter of zeros has no ratio, but its update counts among those of others. */
+/* A parameter of zeros has no ratio, but its update counts among those of others. One
+ * that is not finite has none in the file: it is NaN, not unknown. */
 void step_numbers_close(struct step_numbers *param)
 {
     double ratio = param->of[STEP_RATIO];
+
+    if (!knows(param, STEP_RATIO) && !isfinite(param->update)) {
+        learn(param, STEP_RATIO, NAN);
+        param->moved = NAN;
+        param->parts = 1;
+        return;
+    }
 
     if (!knows(param, STEP_RATIO)) {
         param->parts = param->update > 0 && knows(param, STEP_WEIGHT) &&
@@ -249,6 +257,50 @@ static void add_up(struct at_step *to, const struct model *model)
     }
 }
 
+int step_ties_list(const struct model *model, struct arena *arena,
+                   struct step_tie **ret_ties, uint32_t *ret_n, struct err *err)
+{
+    uint32_t *newest = arena_array(arena, (size_t)model->n_tensors + 1, sizeof *newest);
+    struct step_tie *ties = NULL;
+    uint32_t n = 0, room = 0;
+
+    if (!newest)
+        return arena_err(arena, "tied tensors", err);
+    for (uint32_t p = 0; p < model->n_places; p++) {
+        uint32_t tensor = model->object[p], first, top = p;
+
+        if (model->kind[p] != PLACE_TENSOR)
+            continue;
+        first = place_tensor(model, p)->place;
+        if (first < p) {
+            while (top > newest[tensor])
+                top = model->parent[top];
+            if (arena_room(arena, &ties, n, &room, sizeof *ties) < 0)
+                return arena_err(arena, "tied tensors", err);
+            ties[n++] = (struct step_tie){p, first, top};
+        }
+        newest[tensor] = p;
+    }
+    *ret_ties = ties;
+    *ret_n = n;
+    return 0;
+}
+
+static int add_ties(struct at_step *to, const struct model *model,
+                    struct arena *scratch, struct err *err)
+{
+    struct step_tie *ties;
+    uint32_t n;
+
+    if (step_ties_list(model, scratch, &ties, &n, err) < 0)
+        return -1;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t p = model->parent[ties[i].place]; p != ties[i].top;
+             p = model->parent[p])
+            step_numbers_add(&to->at[p], &to->at[ties[i].first]);
+    return 0;
+}
+
 /* A later value of the same step replaces an earlier one. */
 static void take_scalars(struct at_step *to, const struct history_moment *moment,
                          const struct str *names, uint32_t n_names)
@@ -336,6 +388,8 @@ int at_step_read(struct history *history, const struct model *model, uint64_t st
     take_scalars(&to, &moment, names, n_names);
     take_points(&self, &moment);
     add_up(&to, model);
+    if (add_ties(&to, model, &scratch, err) < 0)
+        goto out;
     *ret_numbers = to;
     status = 0;
 

@@ -64,6 +64,16 @@ bool step_bad(const struct step_numbers *numbers, double *ret_share);
 /* STEP_DEAD; of a module without units of its own, of all units below it. */
 bool step_dead(const struct step_numbers *numbers, double *ret_share);
 
+/* A further place of a tied tensor. Modules above it have the numbers of the tensor too,
+ * up to the first one that has an earlier place of it below: each tensor counts once. */
+struct step_tie {
+    uint32_t place, first; /* the tensor's first place */
+    uint32_t top;          /* the nearest place above with an earlier one below it */
+};
+
+int step_ties_list(const struct model *model, struct arena *arena,
+                   struct step_tie **ret_ties, uint32_t *ret_n, struct err *err);
+
 #define STEP_NEWEST UINT64_MAX
 
 #define STEP_SCALARS 16

@@ -174,6 +174,41 @@ TEST(the_update_of_zeros_counts_in_the_ratio_of_a_module)
     sample_end(&s);
 }
 
+TEST(an_update_that_is_not_finite_has_a_ratio_that_is_not)
+{
+    const float bad[2] = {NAN, 1}, good[1] = {4};
+    struct at_step_sample s;
+
+    sample_begin(&s);
+    history_writer_begin(s.writer, 0, HISTORY_TRAIN, 1000000000u);
+    put(&s, "a.weight", HISTORY_PARAM, bad, 2, -1);
+    put(&s, "a.weight", HISTORY_UPDATE, bad, 2, -1);
+    put(&s, "a.bias", HISTORY_PARAM, good, 1, -1);
+    put(&s, "a.bias", HISTORY_UPDATE, good, 1, 1);
+    history_writer_end(s.writer, 0);
+    ready(&s);
+    ask(&s, 0);
+    CHECK(isnan(number(&s, "a.weight", STEP_RATIO)));
+    CHECK(number(&s, "a.bias", STEP_RATIO) == 1);
+    CHECK(isnan(number(&s, "a", STEP_RATIO)) && isnan(number(&s, "", STEP_RATIO)));
+    sample_end(&s);
+}
+
+/* tail.weight is a.weight. */
+TEST(a_module_with_tied_parameters_has_their_numbers_and_the_root_counts_them_once)
+{
+    struct at_step_sample s;
+
+    sample_begin(&s);
+    write_step(&s, 7, 3, 4);
+    ready(&s);
+    ask(&s, STEP_NEWEST);
+    CHECK(number(&s, "tail", STEP_WEIGHT) == sqrt(18));
+    CHECK(number(&s, "tail", STEP_RATIO) == 0.125);
+    CHECK_NEAR(number(&s, "", STEP_WEIGHT), sqrt(34), 1e-12);
+    sample_end(&s);
+}
+
 TEST(a_parameter_that_is_not_finite_makes_its_module_so)
 {
     struct at_step_sample s;

@@ -117,8 +117,9 @@ static int check_rank(const struct overview *overview, uint64_t *rank, struct er
 
 /* ---- the table ---- */
 
-/* Modules with parameters at or below them, or with units, of any rank. */
-static void mark_modules(const struct overview_file *file, bool *marks)
+/* Modules with parameters at or below them, or with units, of any rank. tied: by place,
+ * the module of the first tied tensor below, or NO_PLACE. */
+static void mark_modules(const struct overview_file *file, bool *marks, uint32_t *tied)
 {
     for (uint32_t i = 0; i < file->n_series; i++) {
         uint32_t at = file->series_at[i];
@@ -129,6 +130,15 @@ static void mark_modules(const struct overview_file *file, bool *marks)
         for (; at != HISTORY_NONE; at = file->places[at].parent)
             marks[file->places[at].place] = true;
     }
+    for (uint32_t i = 0; i < file->n_ties; i++) {
+        const struct overview_tie *tie = &file->ties[i];
+        uint32_t from = file->places[tie->from].parent;
+
+        for (uint32_t at = file->places[tie->at].parent; at != tie->top;
+             at = file->places[at].parent)
+            if (tied[file->places[at].place] == NO_PLACE)
+                tied[file->places[at].place] = file->places[from].place;
+    }
 }
 
 static int list_modules(struct overview_making *self)
@@ -137,25 +147,33 @@ static int list_modules(struct overview_making *self)
     struct overview_table *table = &self->table;
     bool *marks =
         arena_array(&self->scratch, (size_t)model->n_places + 1, sizeof *marks);
-    uint32_t *places;
+    uint32_t *tied =
+                 arena_array(&self->scratch, (size_t)model->n_places + 1, sizeof *tied),
+             *places, *table_tied;
 
     self->row_of =
         arena_array(&self->scratch, (size_t)model->n_places + 1, sizeof *self->row_of);
-    if (!marks || !self->row_of)
+    if (!marks || !tied || !self->row_of)
         return arena_err(&self->scratch, "the modules", self->err);
     memset(self->row_of, 0xff, model->n_places * sizeof *self->row_of);
+    memset(tied, 0xff, model->n_places * sizeof *tied);
     for (uint32_t i = 0; i < self->overview->n; i++)
-        mark_modules(self->overview->files[i], marks);
+        mark_modules(self->overview->files[i], marks, tied);
     for (uint32_t p = 0; p < model->n_places; p++)
-        if (marks[p] && model->kind[p] != PLACE_TENSOR)
+        if ((marks[p] || tied[p] != NO_PLACE) && model->kind[p] != PLACE_TENSOR)
             self->row_of[p] = table->n++;
     places = arena_array(self->arena, (size_t)table->n + 1, sizeof *places);
-    if (!places)
+    table_tied = arena_array(self->arena, (size_t)table->n + 1, sizeof *table_tied);
+    if (!places || !table_tied)
         return arena_err(self->arena, "the modules", self->err);
-    for (uint32_t p = 0; p < model->n_places; p++)
-        if (self->row_of[p] != HISTORY_NONE)
-            places[self->row_of[p]] = p;
+    for (uint32_t p = 0; p < model->n_places; p++) {
+        if (self->row_of[p] == HISTORY_NONE)
+            continue;
+        places[self->row_of[p]] = p;
+        table_tied[self->row_of[p]] = marks[p] ? NO_PLACE : tied[p];
+    }
     table->places = places;
+    table->tied = table_tied;
     return 0;
 }
 

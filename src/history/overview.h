@@ -47,8 +47,11 @@ struct overview_wanted {
 };
 
 struct overview_table {
-    uint32_t n; /* modules with parameters at or below them, or with units */
+    uint32_t n; /* modules with parameters at or below them, also tied ones, or with
+                   units */
     const uint32_t *places; /* of the model */
+    /* By module: all its parameters are those of this one, where they count; NO_PLACE. */
+    const uint32_t *tied;
     uint32_t columns;
     struct overview_cell *cells; /* (n, columns): the worst; see overview_worse() */
     /* Of several ranks: whose that is, and the best rank's worst. NULL: one file. */

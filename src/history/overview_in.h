@@ -35,6 +35,10 @@ struct overview_file {
         uint32_t module; /* index of a module with numbers, or HISTORY_NONE */
     } * places;
     uint32_t n_places;
+    struct overview_tie {
+        uint32_t at, from, top; /* as a struct step_tie, indices in `places` */
+    } * ties;
+    uint32_t n_ties;
     uint32_t *modules; /* their places */
     uint32_t n_modules;
     uint32_t n_series;

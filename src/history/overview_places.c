@@ -34,8 +34,19 @@ static int take_series(struct overview_file *file, const struct history_series *
 
 /* ---- places ---- */
 
+static void mark(const struct model *model, uint8_t *marks, uint32_t place, uint8_t how)
+{
+    while (place < model->n_places && marks[place] < how) {
+        marks[place] = how;
+        if (place == 0)
+            break;
+        place = model->parent[place];
+    }
+}
+
 /* Marks the places of series, those above them, and modules above parameters (2). */
-static uint8_t *mark_places(struct overview_file *file, struct err *err)
+static uint8_t *mark_places(struct overview_file *file, const struct step_tie *ties,
+                            uint32_t n_ties, struct err *err)
 {
     const struct model *model = file->model;
     uint8_t *marks = arena_array(&file->arena, (size_t)model->n_places + 1, 1);
@@ -44,22 +55,31 @@ static uint8_t *mark_places(struct overview_file *file, struct err *err)
         arena_err(&file->arena, "the modules", err);
         return NULL;
     }
-    for (uint32_t i = 0; i < file->n_series; i++) {
-        uint32_t place = file->series_at[i];
-        uint8_t mark = history_kind_is_param(file->series_kind[i]) ? 2 : 1;
-
-        while (place < model->n_places && marks[place] < mark) {
-            marks[place] = mark;
-            if (place == 0)
-                break;
-            place = model->parent[place];
-        }
-    }
+    for (uint32_t i = 0; i < file->n_series; i++)
+        mark(model, marks, file->series_at[i],
+             history_kind_is_param(file->series_kind[i]) ? 2 : 1);
+    for (uint32_t i = 0; i < n_ties; i++)
+        if (marks[ties[i].first])
+            mark(model, marks, ties[i].place, 2);
     return marks;
 }
 
+static int list_ties(struct overview_file *file, const uint32_t *index,
+                     const uint8_t *marks, const struct step_tie *ties, uint32_t n,
+                     struct err *err)
+{
+    file->ties = arena_array(&file->arena, (size_t)n + 1, sizeof *file->ties);
+    if (!file->ties)
+        return arena_err(&file->arena, "the modules", err);
+    for (uint32_t i = 0; i < n; i++)
+        if (marks[ties[i].first])
+            file->ties[file->n_ties++] = (struct overview_tie){
+                index[ties[i].place], index[ties[i].first], index[ties[i].top]};
+    return 0;
+}
+
 static int list_places(struct overview_file *file, const uint8_t *marks,
-                       struct err *err)
+                       const struct step_tie *ties, uint32_t n_ties, struct err *err)
 {
     const struct model *model = file->model;
     uint32_t *index, n = 0;
@@ -89,7 +109,7 @@ static int list_places(struct overview_file *file, const uint8_t *marks,
         file->series_at[i] = file->series_at[i] < model->n_places
                                  ? index[file->series_at[i]]
                                  : HISTORY_NONE;
-    return 0;
+    return list_ties(file, index, marks, ties, n_ties, err);
 }
 
 static int make_scratch(struct overview_file *file, struct err *err)
@@ -107,20 +127,23 @@ static int make_scratch(struct overview_file *file, struct err *err)
 int overview_places_make(struct overview_file *file, struct err *err)
 {
     struct history_series *series;
+    struct step_tie *ties;
     struct arena scratch;
     uint8_t *marks;
-    uint32_t n;
+    uint32_t n, n_ties;
     int status = -1;
 
     arena_release(&file->arena);
     arena_init(&file->arena, PLACES_LIMIT);
     arena_init(&scratch, PLACES_LIMIT);
-    file->n_places = file->n_modules = file->n_series = 0;
+    file->n_places = file->n_modules = file->n_series = file->n_ties = 0;
     if (history_read_series(file->history, &scratch, &series, &n, err) < 0 ||
-        take_series(file, series, n, err) < 0)
+        take_series(file, series, n, err) < 0 ||
+        step_ties_list(file->model, &scratch, &ties, &n_ties, err) < 0)
         goto out;
-    marks = mark_places(file, err);
-    if (marks && list_places(file, marks, err) == 0 && make_scratch(file, err) == 0)
+    marks = mark_places(file, ties, n_ties, err);
+    if (marks && list_places(file, marks, ties, n_ties, err) == 0 &&
+        make_scratch(file, err) == 0)
         status = overview_spans_make(file, err);
 
 out:

@@ -75,6 +75,10 @@ static void add_up(struct overview_file *file, struct step_numbers *numbers)
     for (uint32_t i = file->n_places; i-- > 0;)
         if (file->places[i].parent != HISTORY_NONE)
             step_numbers_add(&numbers[file->places[i].parent], &numbers[i]);
+    for (uint32_t i = 0; i < file->n_ties; i++)
+        for (uint32_t at = file->places[file->ties[i].at].parent;
+             at != file->ties[i].top; at = file->places[at].parent)
+            step_numbers_add(&numbers[at], &numbers[file->ties[i].from]);
 }
 
 /* ---- cells ---- */

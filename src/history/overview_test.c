@@ -168,6 +168,25 @@ TEST(every_column_of_one_step_has_the_numbers_of_that_step)
     sample_end(&s);
 }
 
+/* tail.weight is a.weight. */
+TEST(a_module_with_tied_parameters_has_a_row_that_says_so)
+{
+    struct overview_sample s;
+
+    sample_begin(&s, &plain);
+    for (uint64_t step = 0; step < 3; step++)
+        put_step(s.writer, s.run->model, step, (float)(step + 1), 0.5, 0);
+    sample_open(&s, s.folder.file);
+    read_columns(&s, 10, OVERVIEW_ALL_RANKS, 0);
+    CHECK_INT(s.table.tied[row_of(&s, "tail")], place_find(s.run->model, STR("a")));
+    CHECK_INT(s.table.tied[row_of(&s, "a")], NO_PLACE);
+    CHECK_INT(s.table.tied[row_of(&s, "")], NO_PLACE);
+    CHECK_NEAR(cell(&s, "tail", 2, OVERVIEW_GRADIENT), 6, 1e-5);
+    CHECK_NEAR(cell(&s, "tail", 2, OVERVIEW_RATIO), 0.002, 1e-8);
+    CHECK_NEAR(cell(&s, "", 2, OVERVIEW_GRADIENT), hypot(6, 12), 1e-5);
+    sample_end(&s);
+}
+
 TEST(a_cell_shows_the_worst_of_its_steps)
 {
     /* Of a.weight 0.002 in each step, so a's ratio is near that of the bias. */

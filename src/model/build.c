@@ -370,3 +370,33 @@ void build_pickle_event(struct build *build, const struct pickle_event *event)
     log->events[log->n_events] = *event;
     log->events[log->n_events++].next = NO_EVENT;
 }
+
+uint32_t build_code_stream(struct build *build, struct str name, uint64_t size)
+{
+    uint32_t stream = build_pickle_stream(build, name, size);
+
+    if (stream != UINT32_MAX)
+        build->model->pickle.streams[stream].complete = true;
+    return stream;
+}
+
+void build_code_use(struct build *build, uint32_t stream, struct str module,
+                    struct str name, uint64_t offset, uint32_t args, uint32_t node)
+{
+    struct pickle_event event = {.act = PICKLE_CALLS,
+                                 .stream = stream,
+                                 .offset = offset,
+                                 .args = args,
+                                 .place = node,
+                                 .next = NO_EVENT};
+    const char *text = arena_printf(&build->scratch, "%.*s%s%.*s", STR_ARG(module),
+                                    module.len > 0 ? "." : "", STR_ARG(name));
+
+    if (!text || stream == UINT32_MAX) {
+        build->model->pickle.lost = true;
+        return;
+    }
+    event.global = build_pickle_global(build, str_of(text), (uint32_t)module.len);
+    if (build_pickle_count(build, event.global, PICKLE_CALLS))
+        build_pickle_event(build, &event);
+}

@@ -125,6 +125,9 @@ bool build_tensor_undo(struct build *build, uint32_t node, uint32_t tensor);
 /* Adds a further place of a tensor. */
 void build_tensor_again(struct build *build, uint32_t node, uint32_t tensor);
 uint16_t build_device(struct build *build, struct str name);
+/* The index in model->dims of a shape without a tensor: that of a program's value. A
+ * size of -1 is unknown. UINT32_MAX: spent. */
+uint32_t build_dims(struct build *build, const int64_t *shape, int rank);
 
 /* Adds a fact about the container ("entries", 326), or metadata of the file. */
 void build_fact(struct build *build, const char *key, uint32_t value);
@@ -146,6 +149,13 @@ uint32_t build_pickle_global(struct build *build, struct str name, uint32_t modu
 bool build_pickle_count(struct build *build, uint32_t global_index,
                         enum pickle_act act);
 void build_pickle_event(struct build *build, const struct pickle_event *event);
+
+/* Code that a file names outside of a pickle (the classes in the JSON of Keras): a
+ * complete stream in the log, and one use of `module.name` at an offset in it. `module`
+ * may be empty; `args` is a value id, `node` or FINDING_NOWHERE is the result. */
+uint32_t build_code_stream(struct build *build, struct str name, uint64_t size);
+void build_code_use(struct build *build, uint32_t stream, struct str module,
+                    struct str name, uint64_t offset, uint32_t args, uint32_t node);
 
 /* The program of the model, see program.h. Begin it once the tree is complete; places
  * are nodes until build_finish(). It may take a quarter of the memory that is left, so

@@ -33,6 +33,13 @@ static uint32_t add_dims(struct build *build, const int64_t *shape,
     return map_put(&build->by_dims, hash, at) < 0 ? UINT32_MAX : at;
 }
 
+uint32_t build_dims(struct build *build, const int64_t *shape, int rank)
+{
+    static const int64_t no_strides[RANK_LIMIT];
+
+    return rank > RANK_LIMIT ? UINT32_MAX : add_dims(build, shape, no_strides, rank);
+}
+
 /* The number of elements; false if a size is negative or the product too large. */
 static bool count_elements(const int64_t *shape, int rank, uint64_t *ret_numel)
 {

@@ -25,6 +25,7 @@ static const char *const finding_names[FINDING_COUNT] = {
     [FINDING_PICKLE_NESTED] = "pickle-nested",
     [FINDING_BAD_TEXT] = "bad-text",
     [FINDING_BIG_ENDIAN] = "big-endian",
+    [FINDING_NATIVE_CODE] = "native-code",
     [FINDING_NON_FINITE] = "non-finite",
     [FINDING_UNEXPECTED] = "unexpected",
     [FINDING_TRAINING] = "training",

@@ -37,6 +37,7 @@ enum finding_code {
     FINDING_PICKLE_NESTED,    /* a pickle inside bytes, or after the first one */
     FINDING_BAD_TEXT,         /* a name that is not UTF-8 or hides characters */
     FINDING_BIG_ENDIAN,       /* written on a big-endian machine; read all the same */
+    FINDING_NATIVE_CODE,      /* machine code that loading the file would run */
     FINDING_NON_FINITE,       /* NaN or infinities among the values of a tensor */
     FINDING_UNEXPECTED,       /* an unexpected name, shape or dtype */
     FINDING_TRAINING,         /* an alarm of a training run */

@@ -1,7 +1,8 @@
 /* program.h - what a model file says that it computes: the operations of one method
  * (usually forward), the module calls around them and the values between them. The same
  * for TorchScript, ONNX and torch.export; a picture and a list of operations are its
- * users. Nothing was run: there are no times, and shapes only where the file has them.
+ * users. Nothing was run: there are no times, and shapes only where the file has them
+ * (build_dims()).
  *
  * Everything is in the order of the code. A call of a module is a *call*; functions that
  * are not methods of a module are inlined: their operations belong to the module that
@@ -40,11 +41,13 @@ struct program_value {
     bool loop;       /* of MERGE: at the begin of a turn. The first `n_before` sources
                           come into the loop, the others from the turn before: following
                           them may lead back here */
-    bool number;     /* of INPUT: of a type without tensors: int, List[bool], str */
+    bool number;     /* of INPUT: of a type without tensors: int, List[bool], str; of
+                        TENSOR: sizes or axes, not what a layer works with */
     uint16_t output; /* of RESULT: which one; or which item, if the code takes a
                           result that is a list apart */
     uint32_t name;   /* string id, as in the code: "x0"; 0: it has none there */
-    uint32_t shape;  /* index in model->dims; PROGRAM_NONE: unknown */
+    uint32_t shape;  /* index in model->dims; PROGRAM_NONE: unknown. A size of -1 is
+                        not fixed: a batch of any size */
     uint32_t
         producer;    /* of RESULT: index in `ops`; of OPAQUE: of the code in `regions`,
                           or PROGRAM_NONE */
@@ -68,7 +71,9 @@ struct program_io {
 /* One operation. Its inputs are ios[io .. io + n_in), its results are the n_out after
  * them. */
 struct program_op {
-    uint32_t name;       /* string id: "aten::conv2d", "quantized::conv2d" */
+    uint32_t name; /* string id: "aten::conv2d", "quantized::conv2d", "onnx::Conv" */
+    uint32_t overload; /* string id: "Tensor" of aten::add.Tensor; 0: the file does not
+                            say, or it is the default one */
     uint32_t attributes; /* value id of a DICT: the arguments that are constants, under
                             their names ("stride") or positions ("3"); in a list, what is
                             not constant is a GLOBAL with the name of the value; or None */
@@ -76,7 +81,7 @@ struct program_op {
     uint32_t place;      /* of the module of that call */
     uint32_t region;     /* the innermost; or PROGRAM_NONE */
     uint32_t file, line; /* string id of the record with its code, and the line there
-                            from 1; 0: unknown */
+                            from 1; 0: unknown. ONNX without source: the node's name */
     uint32_t io;
     uint16_t n_in, n_out;
 };
@@ -124,6 +129,7 @@ struct program_region {
 
 struct program {
     uint32_t method; /* string id: "forward"; 0: a limit was reached before it began */
+    bool shapes;     /* the file has shapes of values */
     bool cut;        /* a limit was reached: the rest of the program is missing */
     struct program_op *ops;
     uint32_t n_ops, ops_room;

@@ -1,6 +1,7 @@
 /* api.js - questions to the server, each asked once for a version of its file. A page
    made by `torchoscope export` has the answers in it, as JSON in #answers: an object from
-   `name?file=1&place=3` (arguments sorted by name) to the document. */
+   `name place=3` to the document, or to the key of one that is the same
+   (src/web/page_file.c). */
 
 const stored = document.getElementById('answers');
 const answers = stored ? JSON.parse(stored.textContent) : null;
@@ -83,8 +84,33 @@ function query(params) {
     return String(values);
 }
 
-function answered(name, key) {
-    const found = answers[key];
+/* In a page that is a file: the arguments, sorted, in which its answers to a question
+   differ. Others choose how much of it, or which part: the file has one of them. */
+const DIFFER = {
+    code: ['call', 'place'], diff: ['right'], graph: ['all', 'call', 'level', 'pass', 'root'],
+    modules: ['from', 'rank', 'to'], series: ['clip', 'from', 'log', 'phase', 'place', 'to'],
+    show: ['call', 'place', 'slice'], step: ['step'], timeline: ['pass'],
+};
+/** What is in a page that is a file, in lines. */
+export const contents = () => answers.contents;
+
+function storedKey(name, params) {
+    if (name === 'rows' && params.columns) return 'rows all';
+    return [name, ...(DIFFER[name] || []).filter((key) => params[key] || params[key] === 0)
+        .map((key) => `${key}=${params[key]}`)].join(' ');
+}
+
+/** The newest stored step at or before the one that was asked for; it says which it is. */
+function nearest({step}) {
+    const list = Object.keys(answers).flatMap((key) => /^step step=/.test(key) ?
+        [Number(key.slice(10))] : []).filter((one) => one <= step);
+    return list.length ? `step step=${Math.max(...list)}` : '';
+}
+
+function answered(name, params) {
+    const key = storedKey(name, params);
+    let found = answers[key] ?? (name === 'step' ? answers[nearest(params)] : null);
+    if (typeof found === 'string') found = answers[found];
     if (found) return Promise.resolve(found);
     return Promise.reject(new AskError('This page is a file: it does not contain that. ' +
         'torchoscope serve shows everything.', 404));
@@ -92,8 +118,8 @@ function answered(name, key) {
 
 /** The document of a question; the same promise while its file does not change. */
 export function ask(name, params = {}) {
+    if (isStatic) return answered(name, params);
     const key = `${name}?${query(params)}`;
-    if (isStatic) return answered(name, key);
     const now = versions.get(params.file), kept = cache.get(key);
     const version = now && (LASTING.has(name) && now.model !== undefined ? now.model :
         now.version);

@@ -2,7 +2,7 @@
 
 import {isStatic, onStatus} from './api.js';
 import {compare} from './compare.js';
-import {closeMenu, el, failure, icon} from './dom.js';
+import {closeMenu, div, el, failure, icon, put} from './dom.js';
 import {curves} from './curves.js';
 import {details} from './details.js';
 import {onTheme, setTheme} from './draw.js';
@@ -29,9 +29,9 @@ const views = [
     graphView,
     table,
     curves,
-    details,
     timeline,
     compare,
+    details,
     safety,
 ];
 
@@ -49,10 +49,10 @@ const places = {
     search: top.search,
     tree: el('aside', {class: 'tree', aria: {label: 'Modules'}}),
     panels: el('aside', {class: 'panels', aria: {label: 'Panels'}}),
-    scrubber: el('div', 'bottom'),
+    scrubber: div('bottom'),
 };
 const stage = el('main', {class: 'stage', tabIndex: -1, aria: {label: 'View'}});
-const notice = el('div', 'notice');
+const notice = div('notice');
 const bottomBar = el('nav', {class: 'bottomnav', aria: {label: 'Views'}});
 let mounted = null; // {view, file, part}
 let around = null; // parts that are mounted
@@ -73,7 +73,7 @@ function unmount() {
     if (mounted) mounted.part.close();
     if (list) list.ends.forEach((end) => end());
     mounted = list = null;
-    stage.replaceChildren();
+    put(stage);
 }
 
 /** Something instead of a view. */
@@ -81,7 +81,7 @@ function say(kind, element) {
     if (shown === kind) return;
     unmount();
     shown = kind;
-    stage.replaceChildren(element);
+    put(stage, element);
     document.body.classList.add('bare');
     document.body.dataset.ready = kind;
 }
@@ -122,7 +122,7 @@ function show() {
     try {
         mounted = {view, file: file.id, part: view.mount(stage)};
     } catch (error) {
-        stage.replaceChildren(failure(error));
+        put(stage, failure(error));
         throw error;
     }
     document.body.dataset.ready = view.id;
@@ -139,12 +139,12 @@ function complete() {
 
 function updateBottom(file) {
     const fits = file ? views.filter((one) => one.fits(file) && !one.hidden) : [];
-    const one = (name, image, on, onclick) => el('button', {type: 'button', class: on ? 'on' : '',
+    const one = (name, image, on, onclick) => el('button', {class: on ? 'on' : '',
         aria: {current: on ? 'page' : null}, onclick}, icon(image), name);
-    bottomBar.replaceChildren(...fits.slice(0, 3).map((view) => one(view.title, view.icon,
+    put(bottomBar, fits.slice(0, 3).map((view) => one(view.title, view.icon,
         view.id === state.view, () => go({view: view.id}))),
     one('Modules', 'table', false, () => document.body.classList.toggle('treeopen')),
-    ...(state.panels.length ? [one('Panels', 'panels', false, toggleSheet)] : []));
+    state.panels.length > 0 && one('Panels', 'panels', false, toggleSheet));
 }
 
 onState((changed) => {
@@ -169,7 +169,7 @@ onNews((changed) => {
 });
 
 onConnection(() => {
-    notice.replaceChildren(...[connectionBanner()].filter(Boolean));
+    put(notice, connectionBanner());
     show();
 });
 
@@ -206,7 +206,7 @@ function begin() {
         event.preventDefault();
         stage.focus();
     }}, 'To the view'));
-    document.body.append(top.bar, notice, el('div', 'middle', places.tree, stage,
+    document.body.append(top.bar, notice, div('middle', places.tree, stage,
         places.panels), places.scrubber, bottomBar);
     top.update();
     startLive();

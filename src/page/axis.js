@@ -36,6 +36,33 @@ export function hatched(pen, left, top, width, height) {
     pen.fillRect(left, top, width, height);
 }
 
+/** Values by column as places to draw a line through: [x, y], or null where it stops.
+    null: not logged, so the line goes on; not a finite number: it stops, and that is
+    hatched from `top` to `bottom`. x: of an axis that ends at `end`. */
+export function linePlaces(pen, {first, last}, values, {x, y, end, top, bottom}) {
+    const bad = (one) => one !== null && !Number.isFinite(one);
+    values.forEach((one, i) => {
+        const left = bad(one) ? x(first[i]) : 0, right = x(first[i + 1] ?? end);
+        if (bad(one)) hatched(pen, left, top, Math.max(2, right - left), bottom - top);
+    });
+    return values.flatMap((one, i) => one === null ? [] : bad(one) ? [null] :
+        [[x((first[i] + last[i]) / 2), y(one)]]);
+}
+
+/** Draws a line through places. */
+export function drawPlaces(pen, places, colour, width) {
+    pen.strokeStyle = token(colour);
+    pen.lineWidth = width;
+    pen.lineJoin = 'round';
+    pen.beginPath();
+    places.forEach((at, i) => at && pen[places[i - 1] ? 'lineTo' : 'moveTo'](...at));
+    pen.stroke();
+    pen.fillStyle = token(colour);
+    places.forEach((at, i) => { // alone between two stops
+        if (at && !places[i - 1] && !places[i + 1]) pen.fillRect(at[0] - 2, at[1] - 2, 4, 4);
+    });
+}
+
 /** The cursor of all views. */
 export function cursorLine(pen, x, top, bottom) {
     const at = Math.round(Math.max(1, x));
@@ -46,7 +73,8 @@ export function cursorLine(pen, x, top, bottom) {
 }
 
 /** The triangle of an alarm: filled if something is not finite, else an outline. */
-export function triangle(pen, x, top, filled, size = 9) {
+export function triangle(pen, at, top, filled, size = 9) {
+    const x = Math.max(size / 2 + 1, at);
     pen.beginPath();
     pen.moveTo(x, top);
     pen.lineTo(x + size / 2 + .5, top + size);

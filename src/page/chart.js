@@ -1,17 +1,16 @@
 /* chart.js - one chart of lines: painted on a canvas or as SVG, in full or from a place on. */
 
 import {cursorLine, hatched, triangle} from './axis.js';
-import {token} from './draw.js';
+import {textWidth, token, write} from './draw.js';
 import {pointAt} from './lines.js';
 
-const FONT = 'Arial,"Liberation Sans",Arimo,Helvetica,sans-serif';
 const DASHES = {A: [], B: [9, 4], C: [2, 3], D: [9, 3, 2, 3], E: [4, 3]};
 export const colour = (letter) => token(`p-${letter.toLowerCase()}`);
 export const dashes = (letter) => DASHES[letter];
 
 /** Where the lines of a chart are: big ones have more room for words. */
-export function frame(width, height, big, top = 5) {
-    const left = 48, right = width - (big ? 40 : 30), bottom = height - (big ? 40 : 33);
+export function frame(width, height, big, {range: {ticks}}, top = 5) {
+    const left = Math.max(48, ...ticks.map(([, words]) => textWidth(words) + 14)), right = width - (big ? 40 : 30), bottom = height - (big ? 40 : 33);
     return {left, right, top, bottom, big, width: right - left, height: bottom - top};
 }
 
@@ -21,13 +20,6 @@ export function scales(box, {span, range}) {
     return {x: (at) => box.left + (at - span.first) / (span.end - span.first || 1) * box.width,
         y: (one) => box.bottom - (t(one) - low) / (high - low) * box.height,
         at: (x) => span.first + (x - box.left) / box.width * (span.end - span.first)};
-}
-
-function text(pen, words, x, y, {align = 'left', name = 'text2', bold} = {}) {
-    pen.font = `${bold ? 'bold ' : ''}11px ${FONT}`;
-    pen.textAlign = align;
-    pen.fillStyle = token(name);
-    pen.fillText(words, x, y);
 }
 
 function rule(pen, x, y, width, height, name) {
@@ -47,7 +39,7 @@ function line(pen, points, values, {x, y}, raw) {
     pen.stroke();
     values.forEach((value, i) => { // alone between two stops
         if (points.cut[i] && (points.cut[i + 1] ?? true))
-            pen.fillRect(x(points.x[i]) - 1, y(value) - 1, 2, 2);
+            pen.fillRect(x(points.x[i]) - 2, y(value) - 2, 4, 4);
     });
 }
 
@@ -97,8 +89,8 @@ function paintLetters(pen, box, {lines, span}, {x, y}) {
         rule(pen, left - 1, at - 9, 18, 18, 'surface');
         pen.fillStyle = colour(letter);
         pen.fillRect(Math.round(left), Math.round(at - 8), 16, 16);
-        text(pen, letter, Math.round(left) + 8, Math.round(at) + 4, {align: 'center',
-            name: 'on-accent', bold: true});
+        write(pen, 'strong', 'on-accent', letter, Math.round(left) + 8, Math.round(at) + 4,
+            'center');
     }
 }
 
@@ -110,12 +102,11 @@ function paintAlarms(pen, box, alarms, {x}) {
     [...alarms].reverse().forEach((one) =>
         triangle(pen, x(one.x), box.bottom + 3, one.bad));
     for (const {x: place, bad, words} of box.big ? alarms : []) {
-        const at = x(place), wide = words.length * 6.4;
+        const at = x(place), wide = textWidth(words, 'strong');
         const right = free(at + 8, at + 10 + wide), from = right ? at + 9 : at - 9 - wide;
         if (!right && !free(from, at - 8)) continue;
         taken.push([from, from + wide]);
-        text(pen, words, right ? from : at - 9, box.bottom + 13, {bold: true, name: bad ?
-            'alarm' : 'warn', align: right ? 'left' : 'right'});
+        write(pen, 'strong', bad ? 'alarm' : 'warn', words, from, box.bottom + 13);
     }
 }
 
@@ -133,7 +124,7 @@ export function paintChart(pen, box, chart, from = 0) {
     for (const [at, words] of range.ticks) {
         const top = box.bottom - (at - range.low) / (range.high - range.low) * box.height;
         rule(pen, box.left, top, box.width, 1, 'line');
-        text(pen, words, box.left - 6, top + 4, {align: 'right'});
+        write(pen, 'small', 'text2', words, box.left - 6, top + 4, 'right');
     }
     pen.save();
     pen.beginPath();
@@ -149,9 +140,9 @@ export function paintChart(pen, box, chart, from = 0) {
     const below = box.bottom + (box.big ? 31 : 26);
     for (const [at, words] of span.ticks(box.width)) {
         rule(pen, x(at), box.bottom, 1, 4, 'line2');
-        text(pen, words, x(at), below, {align: 'center'});
+        write(pen, 'small', 'text2', words, x(at), below, 'center');
     }
-    if (box.big) text(pen, chart.axis, box.left - 10, below, {align: 'right', name: 'text3'});
+    if (box.big) write(pen, 'small', 'text3', chart.axis, box.left - 10, below, 'right');
     paintAlarms(pen, box, chart.alarms, {x, y});
     paintLetters(pen, box, chart, scale);
     pen.restore();
@@ -187,9 +178,6 @@ export function paintOver(pen, box, chart, cursor, at) {
 
 /** The title of an exported chart. */
 export function paintTitle(pen, title, note, width) {
-    pen.font = `bold 13px ${FONT}`;
-    pen.textAlign = 'left';
-    pen.fillStyle = token('text');
-    pen.fillText(title, 12, 20);
-    text(pen, note, width - 12, 20, {align: 'right'});
+    write(pen, 'bold', 'text', title, 12, 20);
+    write(pen, 'small', 'text2', note, width - 12, 20, 'right');
 }

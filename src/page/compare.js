@@ -2,13 +2,15 @@
 
 import {ask} from './api.js';
 import {diffHead, diffTree} from './compare_rows.js';
-import {button, el, emptyState, failure, icon, loading, menu} from './dom.js';
+import {curves} from './curves.js';
+import {button, copyText, div, el, failure, icon, link, loading, menu, put, seg, span} from
+    './dom.js';
 import {GraphView} from './graph_view.js';
 import {bind} from './keys.js';
-import {files} from './live.js';
+import {files, onNews} from './live.js';
 import {go, state} from './state.js';
 import {filePill} from './topbar.js';
-import {NONE, commas, plural, short} from './text.js';
+import {NONE, commas, plural, short, word} from './text.js';
 
 const KEYS = ['Up', 'Down', 'Left', 'Right', 'PageUp', 'PageDown', 'Home', 'End', 'Enter',
     'Space', 'z', 'Z', 's', 'S', 'o', 'O'];
@@ -27,45 +29,43 @@ function sentenceOf(doc) {
     if (training && training.agree) return `The runs are equal in ${plural(
         training.common_steps, 'common step')}.`;
     if (training) return `The runs part at step ${(training.first || training.scalar).step}.`;
-    if (results && results.compared) return results.agree ?
+    if (results?.compared) return results.agree ?
         `All ${plural(results.compared, 'result')} agree.` : `${commas(results.beyond)} of ` +
-        `${plural(results.compared, 'result')} are beyond the tolerance.`;
+        `${plural(results.compared, 'result')} ${results.beyond === 1 ? 'is' : 'are'} beyond ` +
+        'the tolerance.';
     if (doc.equal) return `Equal: ${plural(counts.tensors, 'tensor')}, bit by bit.`;
     return prefix + (doc.sentence || 'The files differ.');
 }
-
-const link = (name, changes) => el('button', {type: 'button', class: 'link', onclick: () =>
-    go(changes)}, name);
 
 /** Numbers of the two sides, one below the other. */
 function sides(left, right) {
     const keys = STATS.filter((key) => left[key] !== undefined || right[key] !== undefined);
     const row = (title, one) => el('tr', null, el('td', 'dim', title), keys.map((key) =>
         el('td', 'num', one[key] === undefined ? NONE : short(one[key]))));
-    return keys.length ? el('div', 'wider', el('table', 'cmpstats', el('tr', null, el('th'),
+    return keys.length > 0 && div('wider', el('table', 'cmpstats', el('tr', null, el('th'),
         keys.map((key) => el('th', 'num', key === 'l2' ? 'norm' : key))), row('left', left),
-    row('right', right))) : null;
+    row('right', right)));
 }
 
 /** Where two runs part. */
 function parting({first, scalar, steps, common_steps: common}) {
     const lines = [el('p', 'dim', `${commas(steps.left)} and ${plural(steps.right, 'step')}, ` +
         `${commas(common)} in common`)];
-    if (first) lines.push(el('p', null, 'First tensor: ', link(first.name || 'the model', {at:
-        first.name, step: first.step, view: 'overview'}), ` ${first.kind} (${first.phase}), step ` +
-        `${first.step}, distance ${short(first.distance)} of its RMS; ` +
+    if (first) lines.push(el('p', null, 'First tensor: ', link(first.name || 'the model', () =>
+        go({at: first.name, step: first.step, view: 'overview'})), ` ${first.kind} (${
+        first.phase}), step ${first.step}, distance ${short(first.distance)} of its RMS; ` +
         `${commas(first.together)} differ in this step.`), sides(first.left, first.right));
     if (scalar) lines.push(el('p', null, 'First scalar: ', el('b', null, scalar.name),
         ` (${scalar.phase}), step ${scalar.step}: ${short(scalar.left)} left, ` +
         `${short(scalar.right)} right.`));
-    return el('section', 'tlcard', el('h2', null, el('b', null, 'Where the runs part'),
-        el('span', 'grow'), link('Curves of both', {view: 'curves', runs: [state.right]})), lines);
+    return el('section', 'tlcard', el('h2', null, el('b', null, 'Where the runs part')), lines);
 }
 
 function result(one) {
     const {left, right} = one, at = left || right;
-    return el('p', null, link(at.name || 'outside the model', {at: at.name ?? null}), ' ',
-        el('span', 'dim', [at.op || one.what, one.phase, at.line].filter(Boolean).join(', ')),
+    return el('p', null, link(at.name || 'outside the model', () => go({at: at.name ??
+        null})), ' ', span('dim', [at.op || one.what, one.phase, at.line]
+        .filter(Boolean).join(', ')),
         ` distance ${short(one.distance)}, tolerance ${short(one.tolerance)}` +
         (one.begins ? ': the error begins here' : ''));
 }
@@ -74,8 +74,8 @@ function result(one) {
 function divergence({first, later}) {
     if (!first) return null;
     return el('section', 'tlcard', el('h2', null, el('b', null, 'Where results begin to differ')),
-        result(first), sides(first.left, first.right), later.length ? [el('p', 'dim',
-            'The largest after it:'), later.map(result)] : null);
+        result(first), sides(first.left, first.right), later.length > 0 &&
+        [el('p', 'dim', 'The largest after it:'), later.map(result)]);
 }
 
 const RULES = {prefix: 'prefix', part: 'part', name: 'name', swap: 'swapped', shift: 'shifted'};
@@ -88,15 +88,16 @@ function aligned(doc) {
         `${RULES[one.kind] || one.kind} ${one.from || NONE} \u2192 ${one.to || NONE}`);
     const text = [of('left', 'at the left'), of('right', 'at the right'), ...rules]
         .filter(Boolean).join('; ');
-    return text ? el('p', 'dim cmpnote', `Aligned: ${text}.`) : null;
+    return text && el('p', 'dim cmpnote', `Aligned: ${text}.`);
 }
 
 class Compare {
     constructor(stage) {
-        this.stage = el('div', 'tl cmp');
-        this.keys = bind({keys: KEYS, what: 'the tree of differences', where: 'Compare',
-            within: this.stage, run: (event, key) => this.tree?.contains(event.target) ?
-                this.tree.press(key) : false});
+        this.stage = div('tl cmp');
+        this.unbind = [onNews(() => files.has(state.right) || this.choose()), bind({keys: KEYS,
+            what: 'the tree of differences', where: 'Compare', within: this.stage,
+            run: (event, key) => this.tree?.contains(event.target) ? this.tree.press(key) :
+                false})];
         stage.append(this.stage);
         this.load();
     }
@@ -108,42 +109,64 @@ class Compare {
             kind(a) - kind(b));
     }
 
+    /** What both files have can be shown: [name in the address, title]. */
+    tabs() {
+        const both = (what) => [state.file, state.right].every((id) =>
+            files.get(id).has.includes(what));
+        return [['', 'Values'], both('graph') && ['graph', 'Graph'], both('history') &&
+            ['curves', 'Curves']].filter(Boolean);
+    }
+
     bar() {
-        const right = files.get(state.right), mine = files.get(state.file);
-        const tab = (text, name) => el('button', {type: 'button', class: state.tab === name ?
-            'on' : '', aria: {pressed: state.tab === name}, onclick: () => go({tab: name})}, text);
-        return el('div', 'tlhead', el('b', 'cut', mine.name), el('span', 'dim', 'with'),
-            menu(el('button', {type: 'button', class: 'btn'}, el('span', 'cut', right ?
-                right.name : 'Choose a file'), icon('down')), () => this.others().map((file) =>
-                ({text: file.name, detail: file.format, extra: filePill(file), current:
-                    file === right, run: () => go({right: file.id})}))),
-            el('span', 'grow'), right && state.tab !== 'graph' ? button({text: 'Show equal',
-                press: state.expand, onclick: () => go({expand: !state.expand})}) : null,
-            right && [mine, right].every((file) => file.has.includes('graph')) ? el('div', {
-                class: 'seg', role: 'group', aria: {label: 'Shown'}}, tab('Values', ''),
-            tab('Graph', 'graph')) : null);
+        const right = files.get(state.right), tabs = right ? this.tabs() : [], {tab} = state;
+        const choices = this.others().map((file) => ({text: file.name, detail: file.format,
+            extra: filePill(file), current: file === right, run: () => go({right: file.id})}));
+        return div('tlhead', el('b', 'cut', files.get(state.file).name), right && [
+            span('dim', 'with'), menu(el('button', 'btn', span('cut', right.name),
+                icon('down')), choices)], span('grow'), right && !tab &&
+            button({text: 'Show equal', press: state.expand, onclick: () =>
+                go({expand: !state.expand})}), tabs.length > 1 && seg('Shown', tabs.map(([id,
+            title]) => [title, tab === id, () => go({tab: id})])));
     }
 
     say(...content) {
-        if (this.graph) this.graph.close();
-        this.graph = this.tree = null;
-        this.stage.replaceChildren(this.bar(), ...content.filter(Boolean));
+        if (this.part) this.part.close();
+        this.part = this.tree = null;
+        put(this.stage, this.bar(), content);
+    }
+
+    /** Nothing is chosen yet: the files that there are, or how to have more of them. */
+    choose() {
+        const others = this.others(), path = files.get(state.file).path || 'A.pth';
+        const folder = path.slice(0, path.lastIndexOf('/') + 1) || '.';
+        const line = (text) => el('button', {class: 'cmd', title: 'Copy', onclick: () =>
+            copyText(text)}, text);
+        this.say(div('empty', el('b', null, others.length ? 'Compare with another file' :
+            'Nothing to compare with'), div('dim', state.right ?
+            'That file is not served, or not any more.' : others.length ?
+                'What differs is shown side by side.' :
+                'Serve a second file, or the folder with all its models and runs:'),
+        others.length ? others.slice(0, 20).map((file) => el('button', {class: 'btn', onclick: () =>
+            go({right: file.id})}, span('cut', file.name), span('dim3', file.format))) :
+            [line(`torchoscope serve ${word(path)} OTHER`), line(`torchoscope serve ${
+                word(folder)}`)]));
+    }
+
+    /** Another view, in here. */
+    show(mount) {
+        const host = div('cmpgraph');
+        this.say(host);
+        this.part = mount(host);
     }
 
     async load() {
-        const {file, right, expand, tab} = state;
+        const {file, right, expand} = state;
+        const tab = files.has(right) && this.tabs().find(([id]) => id === state.tab)?.[0];
         this.promise = null;
-        if (!files.has(right)) return this.say(this.others().length ? emptyState(
-            'Compare with another file', right ? 'That file is not served, or not any more.' :
-                'Choose it above. What differs is shown side by side.') : emptyState(
-            'Nothing to compare with', 'Two files, or a folder, can be compared.',
-            'torchoscope serve A.pth B.pth'));
-        if (tab === 'graph') {
-            const host = el('div', 'cmpgraph');
-            this.say(host);
-            this.graph = new GraphView(host, {old: file, file: right});
-            return null;
-        }
+        if (!files.has(right)) return this.choose();
+        if (tab === 'graph') return this.show((host) => new GraphView(host, {old: file,
+            file: right}));
+        if (tab === 'curves') return this.show((host) => curves.mount(host, [right]));
         const promise = this.promise = ask('diff', {file, right, all: expand});
         this.say(loading(promise, 'Comparing'));
         try {
@@ -156,17 +179,15 @@ class Compare {
     }
 
     draw(doc) {
-        const {counts} = doc, equal = doc.equal;
-        const shown = COUNTS.filter(([key]) => counts[key]);
-        this.say(el('div', {class: `banner ${equal ? 'good' : 'plain'}`, role: 'status'},
-            icon(equal ? 'check' : 'compare'), el('span', 'grow', sentenceOf(doc))),
-        aligned(doc), el('p', 'cmpnote', shown.map(([key, sign, kind, word]) => el('span', null,
-            el('b', kind, `${sign} ${commas(counts[key])}`), ` ${word}`))),
-        doc.training ? parting(doc.training) : null,
-        doc.results ? divergence(doc.results) : null,
-        ...doc.others.slice(0, 50).map((one) => el('p', 'cmpnote', el('b', null, one.name ||
-            'the model'), el('span', 'dim', ` ${one.kind} `), `${JSON.stringify(one.left) ??
-            NONE} \u2192 ${JSON.stringify(one.right) ?? NONE}`)));
+        const {counts, equal} = doc, quoted = (value) => JSON.stringify(value) ?? NONE;
+        const note = COUNTS.filter(([key]) => counts[key]).map(([key, sign, kind, words]) =>
+            span(null, el('b', kind, `${sign} ${commas(counts[key])}`), ` ${words}`));
+        this.say(div({class: `banner ${equal ? 'good' : 'plain'}`, role: 'status'},
+            icon(equal ? 'check' : 'compare'), span('grow', sentenceOf(doc))),
+        aligned(doc), el('p', 'cmpnote', note), doc.training && parting(doc.training),
+        doc.results && divergence(doc.results), doc.others.slice(0, 50).map((one) =>
+            el('p', 'cmpnote', el('b', null, one.name || 'the model'), span('dim',
+                ` ${one.kind} `), `${quoted(one.left)} \u2192 ${quoted(one.right)}`)));
         if (!doc.tensors.length) return;
         this.tree = diffTree(doc.tensors, (tensor) => tensor.left && go({at: tensor.left.name}));
         const [left, right] = [state.file, state.right].map((id) => files.get(id).name);
@@ -175,23 +196,22 @@ class Compare {
 
     state(changed) {
         if (['file', 'right', 'expand', 'tab'].some((key) => changed.has(key))) this.load();
-        else if (this.graph) this.graph.state(changed);
+        else if (this.part) this.part.state(changed);
     }
 
     news(file) {
-        if (file.live && state.tab !== 'graph') return; // each step would begin anew
-        if (this.graph) this.graph.news(file);
+        if (this.part) this.part.news(file);
     }
 
     close() {
         this.promise = null;
-        this.keys();
-        if (this.graph) this.graph.close();
+        this.unbind.forEach((end) => end());
+        if (this.part) this.part.close();
     }
 }
 
 export const compare = {
     id: 'compare', title: 'Compare', icon: 'compare', wide: true,
-    fits: () => files.size > 1,
+    fits: () => true,
     mount: (stage) => new Compare(stage),
 };

@@ -1,7 +1,8 @@
 /* compare_rows.js - the tree of differences: two sides in one list, so that they scroll
    together. */
 
-import {el, icon} from './dom.js';
+import {div, el, icon, put, span} from './dom.js';
+import {ceil, floor, max, min} from './math.js';
 import {TreeRows} from './tree_rows.js';
 import {NONE, commas, plural, shape, short} from './text.js';
 
@@ -51,7 +52,7 @@ function sums(places, i) {
         const found = places.tensors[at] && STATES[places.tensors[at].state];
         if (found) counts.set(found[0], [(counts.get(found[0]) || [0])[0] + 1, found[1]]);
     }
-    return [...counts].map(([sign, [n, kind]]) => el('span', kind, `${sign} ${commas(n)} `));
+    return [...counts].map(([sign, [n, kind]]) => span(kind, `${sign} ${commas(n)} `));
 }
 
 const side = (one) => one ? `${shape(one.shape || [])} ${one.dtype || ''}` : NONE;
@@ -64,32 +65,32 @@ function cells(tensor) {
         tensor.transposed ? 'transposed' : '', tensor.rounding ? 'only rounded' : '',
         different && count ? `${commas(different)} of ${plural(count, 'value')}` : '', tensor.why]
         .filter(Boolean).join(', ');
-    return [el('span', 'cut', side(left)), el('span', 'cut', side(right)),
-        el('span', 'num', real(tensor.max_abs)), el('span', 'num', real(tensor.rel)),
-        el('span', 'cut', where), el('span', {class: 'cut dim', title: more}, more)];
+    return [span('cut', side(left)), span('cut', side(right)),
+        span('num', real(tensor.max_abs)), span('num', real(tensor.rel)),
+        span('cut', where), span({class: 'cut dim', title: more}, more)];
 }
 
-export const diffHead = (left, right) => el('div', 'row cmprow cmphead', el('span', null, 'name'),
-    el('span', {class: 'cut', title: left}, left), el('span', {class: 'cut', title: right},
-        right), el('span', 'num', 'max abs'), el('span', 'num', 'relative'),
-    el('span', null, 'where'), el('span', null, 'what'));
+export const diffHead = (left, right) => div('row cmprow cmphead', span(null, 'name'),
+    span({class: 'cut', title: left}, left), span({class: 'cut', title: right},
+        right), span('num', 'max abs'), span('num', 'relative'),
+    span(null, 'where'), span(null, 'what'));
 
 /** The list; choose(tensor) on a click. Returns the element, with press(key). */
 export function diffTree(tensors, choose) {
     const places = placesOf(tensors), tree = new TreeRows(places, () => true);
     let rows = [], cursor = 1;
-    const space = el('div', 'space'), box = el('div', {class: 'rows cmprows', tabIndex: 0,
+    const space = div('space'), box = div({class: 'rows cmprows', tabIndex: 0,
         role: 'tree', aria: {label: 'Differences'}, onscroll: () => draw()}, space);
 
     const row = ({place, depth}, i) => {
         const tensor = places.tensors[place], open = tree.open[place];
         const holds = places.end[place] > place + 1;
         const [sign, kind] = tensor ? STATES[tensor.state] : ['', ''];
-        const name = el('span', 'cmpname', el('b', `dsign ${kind}`, sign), holds ? icon(open ?
-            'down' : 'right') : el('span', 'ch'), el('span', 'cut', places.names[place]),
-        tensor ? null : el('span', 'dim3', sums(places, place)));
+        const name = span('cmpname', el('b', `dsign ${kind}`, sign), holds ? icon(open ?
+            'down' : 'right') : span('ch'), span('cut', places.names[place]),
+        tensor ? null : span('dim3', sums(places, place)));
         name.style.paddingLeft = `${(depth - 1) * 14}px`;
-        const line = el('div', {class: `row cmprow ${i === cursor ? 'cursor' : ''}`,
+        const line = div({class: `row cmprow ${i === cursor ? 'cursor' : ''}`,
             role: 'treeitem', id: `diff${i}`, aria: {level: depth, expanded: holds ? Boolean(open)
                 : null, selected: i === cursor}, onclick() {
                 cursor = i;
@@ -99,10 +100,10 @@ export function diffTree(tensors, choose) {
         return line;
     };
     const draw = () => {
-        const first = Math.max(1, Math.floor(box.scrollTop / HEIGHT) - 4);
-        const last = Math.min(rows.length, first + Math.ceil(box.clientHeight / HEIGHT) + 9);
+        const first = max(1, floor(box.scrollTop / HEIGHT) - 4);
+        const last = min(rows.length, first + ceil(box.clientHeight / HEIGHT) + 9);
         space.style.height = `${(rows.length - 1) * HEIGHT}px`;
-        space.replaceChildren(...rows.slice(first, last).map((one, k) => row(one, first + k)));
+        put(space, ...rows.slice(first, last).map((one, k) => row(one, first + k)));
         box.setAttribute('aria-activedescendant', `diff${cursor}`);
     };
     const refresh = () => {
@@ -110,11 +111,11 @@ export function diffTree(tensors, choose) {
         rows = tree.visible();
         const found = rows.findIndex((one) => one.place === at);
         if (found > 0) cursor = found;
-        cursor = Math.max(1, Math.min(rows.length - 1, cursor));
+        cursor = max(1, min(rows.length - 1, cursor));
         draw();
     };
     const moveTo = (i) => {
-        cursor = Math.max(1, Math.min(rows.length - 1, i));
+        cursor = max(1, min(rows.length - 1, i));
         const y = (cursor - 1) * HEIGHT;
         if (y < box.scrollTop) box.scrollTop = y;
         if (y + HEIGHT > box.scrollTop + box.clientHeight)

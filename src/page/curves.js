@@ -2,7 +2,7 @@
    ones, several runs. */
 
 import {copyable, exportable} from './actions.js';
-import {ask, isStatic, save} from './api.js';
+import {ask, save} from './api.js';
 import {Chart, order, sample, titleOf} from './curves_chart.js';
 import {button, copyText, el, emptyState, failure, icon, loading, menu} from './dom.js';
 import {stepAxis} from './draw.js';
@@ -16,11 +16,12 @@ const LETTERS = 'ABCDE', COLUMNS = 1000;
 const WIDTHS = [0, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 1e4, 2e4, 5e4, 1e5];
 
 function question(id, since) {
-    return ask('training', isStatic ? {file: id} : {file: id, columns: COLUMNS, since});
+    return ask('training', {file: id, columns: COLUMNS, since});
 }
 
 class Curves {
-    constructor(stage) {
+    constructor(stage, more) {
+        this.more = more;
         this.runs = [];
         this.charts = new Map();
         this.at = null; // place of the readout on the axis
@@ -43,7 +44,7 @@ class Curves {
     }
 
     async load() {
-        const ids = [...new Set([state.file, ...state.runs])].filter((id) =>
+        const ids = [...new Set([state.file, ...this.more, ...state.runs])].filter((id) =>
             files.get(id)?.has.includes('history')).slice(0, 5);
         const promise = Promise.all(ids.map((id) => question(id)));
         this.ids = ids;
@@ -263,8 +264,9 @@ class Curves {
 export const curves = {
     id: 'curves', title: 'Curves', icon: 'curves', wide: true,
     fits: (file) => file.has.includes('history'),
-    mount(stage) {
-        const made = new Curves(stage), mine = ['log', 'logs', 'smooth', 'x', 'chart'];
+    /** more: runs besides those of the address. */
+    mount(stage, more = []) {
+        const made = new Curves(stage, more), mine = ['log', 'logs', 'smooth', 'x', 'chart'];
         return {
             state(changed) {
                 if (changed.has('runs')) made.load();

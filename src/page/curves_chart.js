@@ -73,9 +73,9 @@ export class Chart {
         Object.assign(this, {view, key, chart: null});
         this.head = el('header');
         this.plot = canvas('', (pen, width, height) => this.chart && paintChart(pen,
-            frame(width, height, this.big), this.chart));
+            this.frame(width, height), this.chart));
         this.over = canvas('', (pen, width, height) => this.chart && paintOver(pen,
-            frame(width, height, this.big), this.chart, state.step === null ? null :
+            this.frame(width, height), this.chart, state.step === null ? null :
                 view.runs[0].at(state.step, view.axis), view.at));
         this.plot.ariaHidden = this.over.ariaHidden = 'true';
         this.box = el('div', 'ro float off');
@@ -87,9 +87,13 @@ export class Chart {
         this.card = el('section', {class: 'curve', data: {key}}, this.head, this.area);
     }
 
+    frame(width, height) {
+        return frame(width, height, this.big, this.chart);
+    }
+
     point(event) {
         const box = this.area.getBoundingClientRect();
-        const {at} = scales(frame(box.width, box.height, this.big), this.chart);
+        const {at} = scales(this.frame(box.width, box.height), this.chart);
         this.view.read(at(event.clientX - box.left));
     }
 
@@ -116,7 +120,7 @@ export class Chart {
     }
 
     paintFrom({run, step}) {
-        const box = frame(this.plot.clientWidth, this.plot.clientHeight, this.big);
+        const box = this.frame(this.plot.clientWidth, this.plot.clientHeight);
         const from = run.at(step, this.view.axis) - (this.view.axis === 'step' ?
             this.chart.width : 0);
         const smoothed = this.view.axis === 'step' || !this.chart.width;
@@ -191,7 +195,7 @@ export class Chart {
             `, ${axisText(view.axis, view.at)}`, el('table', null, two ? row('', 'smoothed',
             'raw', 'h') : null, rows));
         const {width, height} = this.area.getBoundingClientRect();
-        const x = scales(frame(width, height, true), chart).x(view.at);
+        const x = scales(this.frame(width, height), chart).x(view.at);
         const wide = this.box.offsetWidth, right = x + 14 + wide < width;
         this.box.style.left = `${right && x < width / 2 ? x + 14 : Math.max(0, x - 14 - wide)}px`;
     }
@@ -213,7 +217,7 @@ export class Chart {
         const {runs} = this.view;
         paintTitle(pen, this.title, runs.length > 1 ? runs.map(({letter, file}) =>
             `${letter} ${file.name}`).join(', ') : runs[0].file.name, width);
-        paintChart(pen, frame(width, height, true, 34), this.chart);
+        paintChart(pen, frame(width, height, true, this.chart, 34), this.chart);
     }
 
     svg() {

@@ -1,60 +1,79 @@
 /* details.js - the selected place in full: what is known of it; of a tensor its numbers,
-   distribution and values (tensor.js); of a module the source of its class. */
+   distribution and values (tensor.js); of a module its attributes, the source of its class
+   and the result that was kept. */
 
 import {copyable} from './actions.js';
 import {ask} from './api.js';
+import {attributesCard} from './attributes.js';
 import {breadcrumb} from './breadcrumb.js';
-import {el, failure, loading} from './dom.js';
+import {div, el, failure, link, loading, put, span} from './dom.js';
 import {bind} from './keys.js';
+import {files} from './live.js';
+import {max, min} from './math.js';
 import {places} from './model.js';
 import {go, state} from './state.js';
-import {tensorCards} from './tensor.js';
+import {sheetCard, tensorCards} from './tensor.js';
+import {shape} from './text.js';
 
 const LINES = 400; // of source, shown at first
+const NUMBERS = {all: 1, bins: 125, inner: 1, quantiles: '0.1,1,5,25,50,75,95,99,99.9'};
+/* Rows of the attributes say the same. */
+const ATTRIBUTES = ['arguments', 'training', 'hidden'];
 
-/** Facts as the terminal has them: a heading, then a line each. */
-function factsCard(doc) {
-    const rows = (doc.details || []).filter((fact) => fact.text);
-    return el('section', 'dtcard', rows.map((fact) => fact.id === 'title' ?
-        el('h2', null, fact.text) : el('p', `dtfact ${fact.role || ''}`,
-            fact.label ? el('span', 'dim3', fact.label) : null,
-            el('span', null, fact.text))));
+/** Facts as the terminal has them: a line each. */
+function factsCard(title, facts) {
+    return el('section', 'dtcard', title && el('h2', null, title), facts.filter((fact) =>
+        fact.text).map((fact) => el('p', `dtfact ${fact.role || ''}`, fact.label &&
+        span('dim3', fact.label), span(null, fact.text))));
+}
+
+/** The path above says the name, and the root is no file. */
+function headOf(model, at, facts) {
+    const text = facts.find(({id}) => id === 'title')?.text || '', name = model.full(at) ||
+        model.name(at);
+    return text.startsWith(name) ? text.slice(name.length).trim() : text;
 }
 
 function codeLine(source, marks, i) {
     const at = source.first + i, found = marks.filter((one) => one.line === at);
-    return el('div', at === source.forward ? 'on' : null, el('span', 'dim3', String(at)),
-        el('code', null, source.lines[i]), found.length ? el('span', 'dim',
-            found.map((one) => one.text).join(', ')) : null);
+    return div(at === source.forward ? 'on' : null, span('dim3', at), el('code', null,
+        source.lines[i]), found.length > 0 && span('dim', found.map((one) => one.text)
+        .join(', ')));
 }
 
 /** The source of a module's class, its forward in view, shapes beside the lines. */
-function codeCard(doc) {
-    const {source} = doc, {marks = []} = source;
-    const list = el('div', {class: 'dtcode mono', tabIndex: 0, role: 'region',
-        aria: {label: `Source of ${source.name}`}});
-    const from = Math.max(0, Math.min((source.forward || source.first) - source.first,
-        source.lines.length - LINES));
-    const end = Math.min(source.lines.length, from + LINES);
-    for (let i = from; i < end; i++) list.append(codeLine(source, marks, i));
-    const left = source.lines.length - (end - from);
-    return el('section', 'dtcard', el('h2', null, source.name, ' ',
-        el('span', 'dim', `${source.file}:${source.first}`)), list,
-    left > 0 ? el('p', 'dim3', `${left} further lines are in the file`) : null);
+function codeCard({source}) {
+    const {first, lines, marks = []} = source;
+    const from = max(0, min((source.forward || first) - first, lines.length - LINES));
+    const end = min(lines.length, from + LINES), left = lines.length - end + from;
+    const list = div({class: 'dtcode mono', tabIndex: 0, role: 'region', aria: {label:
+        `Source of ${source.name}`}}, lines.slice(from, end).map((_, i) =>
+        codeLine(source, marks, from + i)));
+    return el('section', 'dtcard', el('h2', null, source.name, ' ', span('dim', `${
+        source.file}:${first}`)), list,
+    left > 0 && el('p', 'dim3', `${left} further lines are in the file`));
 }
+
+/** The tensors of a module or group, as links. */
+const tensorsCard = (tensors, full) => el('section', 'dtcard', el('h2', null, 'Tensors'),
+    div(null, tensors.map(({name, shape: dims, dtype}) => div('atrow', span('atname',
+        link(name.slice(full ? full.length + 1 : 0), () => go({at: name}))), span(null,
+        `${shape(dims)} ${dtype}`)))));
 
 /** Adds the card when its answer is there; a question that cannot be answered says why. */
 async function later(box, promise, make) {
-    const place = el('div');
+    const place = div();
     box.append(place);
     try {
-        const doc = await promise, card = make(doc);
+        const card = make(await promise);
+        if (!card) return place.remove();
         place.replaceWith(card);
         const line = card.querySelector('.on');
         if (line) line.parentNode.scrollTop = line.offsetTop - line.parentNode.offsetTop - 48;
     } catch (error) {
         place.replaceWith(el('p', 'dim dtnote', error.message));
     }
+    return null;
 }
 
 export const details = {
@@ -62,30 +81,40 @@ export const details = {
     fits: () => true,
     mount(stage) {
         let closed = false, turn = 0;
-        async function fill(model, at, mine) {
-            const file = state.file, kind = model.kind(at), tensor = kind === 'tensor';
-            const body = el('div', `dtbody ${kind}`), call = state.call ?? undefined;
-            const promise = ask('show', {file, place: at, call, ...(tensor ? {bins: 125,
-                inner: 1, quantiles: '0.1,1,5,25,50,75,95,99,99.9'} : {})});
-            body.append(loading(promise, tensor ? 'Counting the values' : 'Reading'));
-            stage.replaceChildren(el('div', 'viewbar', breadcrumb(model, at, (name) =>
-                go({at: name}))), body);
-            const doc = await promise;
-            if (closed || mine !== turn) return;
-            body.replaceChildren(factsCard(doc));
-            if (tensor) tensorCards(body, doc, {file, place: at, alive: () => !closed &&
-                mine === turn});
-            else if (kind === 'module')
-                later(body, ask('code', {file, place: at, call}), codeCard);
+
+        function draw(model, at, doc, body, where) {
+            const facts = doc.details || [], kind = model.kind(at), {kept} = doc;
+            const asked = {file: where.file, place: at, call: where.call};
+            put(body, factsCard(headOf(model, at, facts), facts.filter(({id}) => id !== 'title' &&
+                (kind === 'tensor' || !ATTRIBUTES.includes(id)))));
+            if (kind === 'tensor') tensorCards(body, doc.tensor, where);
+            else if (kind !== 'value') later(body, ask('attributes', {file: asked.file, place: at}),
+                (answer) => attributesCard(answer, asked, model));
+            if (doc.tensors?.length) body.append(tensorsCard(doc.tensors, model.full(at)));
+            if (kind === 'module') later(body, ask('code', asked), codeCard);
+            if (!kept) return;
+            body.append(factsCard(`Result of call ${kept.number + 1}, kept`, doc.kept_details));
+            if (kept.shape?.length === 4) later(body, ask('show', {...asked, sheet: 1}),
+                (answer) => sheetCard(answer.kept.sheet));
+            tensorCards(body, kept, where);
         }
-        async function draw() {
+        async function fill(model, at, mine) {
+            const {file} = state, kind = model.kind(at), call = state.call ?? undefined;
+            const body = div(`dtbody ${kind}`), promise = ask('show', {file, place: at, call,
+                ...kind === 'tensor' || kind === 'module' ? NUMBERS : {}});
+            body.append(loading(promise, kind === 'tensor' ? 'Counting the values' : 'Reading'));
+            put(stage, div('viewbar', breadcrumb(model, at, (name) => go({at: name}))), body);
+            const doc = await promise, alive = () => !closed && mine === turn;
+            if (alive()) draw(model, at, doc, body, {file, place: at, call, alive});
+        }
+        async function load() {
             const mine = ++turn;
             try {
                 const model = await places(state.file);
                 if (closed || mine !== turn) return;
-                await fill(model, Math.max(0, model.find(state.at)), mine);
+                await fill(model, max(0, model.find(state.at)), mine);
             } catch (error) {
-                if (!closed && mine === turn) stage.replaceChildren(failure(error, draw));
+                if (!closed && mine === turn) put(stage, failure(error, load));
             }
         }
         const unbind = bind({keys: ['['], where: 'Details', what: 'type a slice', run: () => {
@@ -93,12 +122,13 @@ export const details = {
             if (field) field.select();
             return field !== null;
         }});
-        const forget = copyable(() => [{text: 'Python', value: () =>
-            `torchoscope.open(${JSON.stringify(state.file)})[${JSON.stringify(state.at || '')}]`}]);
-        draw();
+        const forget = copyable(() => [{text: 'Python', value: () => `torchoscope.open(${
+            JSON.stringify(files.get(state.file).path || state.file)})[${
+            JSON.stringify(state.at || '')}]`}]);
+        load();
         return {
             state: (changed) => ['at', 'file', 'call', 'slice'].some((key) =>
-                changed.has(key)) && draw(),
+                changed.has(key)) && load(),
             news: () => {},
             close: () => { closed = true; forget(); unbind(); },
         };

@@ -1,6 +1,7 @@
 /* dom.js - elements, and the few parts that every view uses. Texts are always text. */
 
 import {icons} from './icons.js';
+import {max, min} from './math.js';
 
 const SVG = 'http://www.w3.org/2000/svg';
 
@@ -27,11 +28,30 @@ function setProp(element, key, value) {
 /** An element: el('b', 'dim', 'text'), el('a', {class, href, onclick, aria: {...}}, ...). */
 export function el(tag, props, ...children) {
     const element = document.createElement(tag);
+    if (tag === 'button') element.type = tag;
     if (typeof props === 'string') element.className = props;
     else if (props)
         for (const [key, value] of Object.entries(props)) setProp(element, key, value);
     return append(element, children);
 }
+
+export const div = (props, ...children) => el('div', props, children);
+export const span = (props, ...children) => el('span', props, children);
+
+/** Puts children, as of el(), in place of those that an element has. */
+export function put(element, ...children) {
+    element.replaceChildren();
+    return append(element, children);
+}
+
+/** Text that one clicks. */
+export const link = (text, onclick, kind = '') => el('button', {class: `link ${kind}`, onclick},
+    text);
+
+/** A row of buttons, one of which is on: seg('Level', [[text, on, run], ...]). */
+export const seg = (label, choices) => div({class: 'seg', role: 'group', aria: {label}},
+    choices.map(([text, on, onclick]) => el('button', {class: on ? 'on' : '', onclick,
+        aria: {pressed: on}}, text)));
 
 export function svgEl(tag, attrs, ...children) {
     const element = document.createElementNS(SVG, tag);
@@ -48,7 +68,7 @@ export function icon(name) {
 /** A button. Without text the label is its name; `press`: true or false, for a switch. */
 export function button({text, icon: image, label, press, onclick, class: kind, ...more}) {
     const name = label ?? text;
-    return el('button', {type: 'button', class: `btn ${text ? '' : 'icon'} ${kind || ''}`,
+    return el('button', {class: `btn ${text ? '' : 'icon'} ${kind || ''}`,
         title: text ? null : name, onclick, ...more,
         aria: {label: text === name ? null : name, pressed: press, ...more.aria}},
     image ? icon(image) : null, text);
@@ -64,10 +84,10 @@ export function closeMenu() {
 /** Puts a floating element below its anchor, inside the window. */
 export function putBelow(element, anchor) {
     const at = anchor.getBoundingClientRect(), size = element.getBoundingClientRect();
-    const left = Math.min(at.left, innerWidth - size.width - 8);
+    const left = min(at.left, innerWidth - size.width - 8);
     const below = at.bottom + 4;
     const fits = below + size.height <= innerHeight - 8 || at.top < size.height + 12;
-    element.style.left = `${Math.max(8, left)}px`;
+    element.style.left = `${max(8, left)}px`;
     element.style.top = `${fits ? below : at.top - size.height - 4}px`;
 }
 
@@ -104,7 +124,7 @@ export function popover(anchor, element, onclose) {
 function menuItem(item, close) {
     if (item === 'line') return el('hr');
     if (item.head) return el('div', 'head', item.head);
-    return el('button', {type: 'button', role: 'menuitem', class: item.current ? 'on' : '',
+    return el('button', {role: 'menuitem', class: item.current ? 'on' : '',
         disabled: item.off, onclick: () => { close(); item.run(); }},
     item.icon ? icon(item.icon) : null, el('span', 'grow', item.text),
     item.detail ? el('span', 'dim3', item.detail) : null, item.extra || null);
@@ -134,6 +154,17 @@ export function menu(anchor, items) {
     return anchor;
 }
 
+/** A dialog with a title, until Escape or a click beside it. */
+export function dialog(title, kind, head, ...content) {
+    const box = el('dialog', {class: `help ${kind}`, aria: {label: title}}, el('header', null,
+        el('h2', 'grow', title), head, button({icon: 'close', label: 'Close', class: 'ghost',
+            onclick: () => box.close()})), content);
+    box.addEventListener('close', () => box.remove());
+    box.addEventListener('click', (event) => event.target === box && box.close());
+    document.body.append(box);
+    box.showModal();
+}
+
 /** One line at the bottom for four seconds; never for errors. */
 export function toast(text) {
     const old = document.querySelector('.toast');
@@ -141,6 +172,15 @@ export function toast(text) {
     const box = el('div', {class: 'toast', role: 'status'}, text);
     document.body.append(box);
     setTimeout(() => box.remove(), 4000);
+}
+
+/** Runs it; says what goes wrong. */
+export async function said(run) {
+    try {
+        await run();
+    } catch (error) {
+        toast(error.message);
+    }
 }
 
 let tip = null, tipTimer = 0, tipCount = 0;
@@ -194,7 +234,7 @@ export async function copyText(text, what = 'Copied') {
 /** One bold line, one dim line, one command to copy. */
 export function emptyState(title, sentence, command) {
     return el('div', 'empty', el('b', null, title), el('div', 'dim', sentence),
-        command ? el('button', {type: 'button', class: 'cmd', title: 'Copy',
+        command ? el('button', {class: 'cmd', title: 'Copy',
             onclick: () => copyText(command)}, command) : null);
 }
 

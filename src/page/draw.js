@@ -1,6 +1,7 @@
 /* draw.js - colours of the theme, and canvases that follow it. */
 
 import {el} from './dom.js';
+import {ceil, floor, max, min, round} from './math.js';
 
 let colours = new Map(), ramps = new Map(), hatches = new WeakMap();
 const canvases = new Set(), listeners = new Set();
@@ -13,6 +14,29 @@ export function token(name) {
         colours.set(name, value);
     }
     return value;
+}
+
+export const SANS = 'Arial,"Liberation Sans",Arimo,Helvetica,sans-serif';
+const FONTS = {small: `11px ${SANS}`, strong: `bold 11px ${SANS}`, bold: `bold 12px ${SANS}`};
+const widths = new Map(), meter = document.createElement('canvas').getContext('2d');
+
+/** Width of a text in a font: small, strong or bold; measured once. */
+export function textWidth(text, font = 'small') {
+    const key = font + text;
+    if (!widths.has(key)) {
+        if (widths.size > 20000) widths.clear();
+        meter.font = FONTS[font];
+        widths.set(key, meter.measureText(text).width);
+    }
+    return widths.get(key);
+}
+
+/** Writes it; x is its left, middle or right as `align` says. */
+export function write(pen, font, colour, text, x, y, align = 'left') {
+    pen.font = FONTS[font];
+    pen.textAlign = align;
+    pen.fillStyle = token(colour);
+    pen.fillText(text, x, y);
 }
 
 const rgb = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
@@ -29,14 +53,14 @@ export function stops(name) {
 
 /** [r, g, b] at t from 0 to 1, for pixels. */
 export function rampAt(name, t) {
-    const list = stops(name), at = Math.max(0, Math.min(1, t)) * (list.length - 1);
-    const i = Math.min(list.length - 2, Math.floor(at)), part = at - i;
-    return list[i].map((value, k) => Math.round(value + (list[i + 1][k] - value) * part));
+    const list = stops(name), at = max(0, min(1, t)) * (list.length - 1);
+    const i = min(list.length - 2, floor(at)), part = at - i;
+    return list[i].map((value, k) => round(value + (list[i + 1][k] - value) * part));
 }
 
 /** The same as a colour of CSS, in 256 steps. */
 export function ramp(name, t) {
-    const list = stops(name), i = Math.round(Math.max(0, Math.min(1, t || 0)) * 255);
+    const list = stops(name), i = round(max(0, min(1, t || 0)) * 255);
     list.css = list.css || [];
     return list.css[i] = list.css[i] || `rgb(${rampAt(name, i / 255).join(' ')})`;
 }
@@ -45,7 +69,7 @@ export function ramp(name, t) {
 export function hatch(context) {
     let pattern = hatches.get(context);
     if (pattern) return pattern;
-    const scale = devicePixelRatio || 1, size = Math.round(5 * scale);
+    const scale = devicePixelRatio || 1, size = round(5 * scale);
     const tile = el('canvas', {width: size, height: size}), pen = tile.getContext('2d');
     pen.fillStyle = token('alarm-soft');
     pen.fillRect(0, 0, size, size);
@@ -66,7 +90,7 @@ function redraw(canvas, paint) {
     const width = canvas.clientWidth, height = canvas.clientHeight;
     const scale = devicePixelRatio || 1;
     if (!width || !height) return;
-    const w = Math.round(width * scale), h = Math.round(height * scale);
+    const w = round(width * scale), h = round(height * scale);
     if (canvas.width !== w || canvas.height !== h) {
         canvas.width = w;
         canvas.height = h;
@@ -87,6 +111,7 @@ export function canvas(label, paint) {
         waiting = 0;
         redraw(element, paint);
     };
+    element.paintNow = now;
     element.redraw = () => { waiting = waiting || requestAnimationFrame(now); };
     new ResizeObserver(now).observe(element);
     canvases.add(element);
@@ -114,6 +139,17 @@ function themeChanged() {
 
 system.addEventListener('change', themeChanged);
 
+/* On paper everything is light, canvases too. */
+let onScreen;
+function print(begins) {
+    const {dataset} = document.documentElement;
+    if (begins) onScreen = dataset.theme;
+    setTheme(begins ? 'light' : onScreen);
+    canvases.forEach((one) => one.paintNow());
+}
+addEventListener('beforeprint', () => print(true));
+addEventListener('afterprint', () => print(false));
+
 export const isDark = () => (document.documentElement.dataset.theme ||
     (system.matches ? 'dark' : 'light')) === 'dark';
 
@@ -126,15 +162,15 @@ export function setTheme(theme) {
 
 /** Round steps for an axis of `width` px, up to the step `end`: {x(step), step(x), ticks}. */
 export function stepAxis({first, last, end = last}, width) {
-    const span = Math.max(1, end - first), most = Math.max(1, Math.floor(width / 72));
-    let by = 10 ** Math.floor(Math.log10(span / most || 1));
+    const span = max(1, end - first), most = max(1, floor(width / 72));
+    let by = 10 ** floor(Math.log10(span / most || 1));
     by = [1, 2, 5, 10].map((k) => k * by).find((k) => span / k <= most) || by * 10;
-    by = Math.max(1, by);
+    by = max(1, by);
     const x = (step) => (step - first) / span * width;
     const ticks = [first];
-    for (let at = Math.ceil((first + 1) / by) * by; at < last; at += by)
+    for (let at = ceil((first + 1) / by) * by; at < last; at += by)
         if (x(at) > 36 && x(last) - x(at) > 44) ticks.push(at);
     if (last > first) ticks.push(last);
-    return {x, ticks, step: (at) => Math.round(Math.max(first, Math.min(last,
+    return {x, ticks, step: (at) => round(max(first, min(last,
         first + at / width * span)))};
 }

@@ -1,6 +1,6 @@
 /* files.js - the list of what is served: where a folder opens. */
 
-import {button, el} from './dom.js';
+import {button, div, el, put, span} from './dom.js';
 import {bind} from './keys.js';
 import {files} from './live.js';
 import {go, state} from './state.js';
@@ -16,17 +16,17 @@ const some = (value, text) => value === null || value === undefined ? NONE : tex
 /* Title, sort key, cell. Numeric columns are right-aligned and sort in descending order. */
 const COLUMNS = [
     ['name', (file) => file.name, (file) => el('b', null, file.name)],
-    ['kind', kindOf, (file) => el('span', {title: file.capsule}, kindOf(file))],
+    ['kind', kindOf, (file) => span({title: file.capsule}, kindOf(file))],
     ['format', (file) => file.format || ''],
     ['verdict', (file) => (VERDICTS[file.verdict] || [])[2] || '', (file) =>
-        verdictPill(file.verdict) || (file.why ? el('span', {class: 'cut dim', title:
+        verdictPill(file.verdict) || (file.why ? span({class: 'cut dim', title:
         file.why}, file.why.replace(`${file.path} `, '')) : file.pending ? '\u2026' : NONE)],
     ['parameters', (file) => file.params ?? -1, (file) => some(file.params, count)],
     ['size', (file) => file.bytes ?? -1, (file) => some(file.bytes, bytes)],
     ['steps', (file) => file.steps ?? -1, (file) => some(file.steps, commas)],
     ['loss', (file) => Number(file.loss ?? NaN), (file) => some(file.loss, short)],
     ['alarms', (file) => file.alarms ?? -1, (file) => some(file.alarms, (n) => n ?
-        el('span', 'pill alarm', commas(n)) : '0')],
+        span('pill alarm', commas(n)) : '0')],
     ['state', (file) => file.live ? 2 : file.ended ? 1 : 0, (file) => file.live || file.ended ?
         filePill(file) : NONE],
 ];
@@ -46,7 +46,7 @@ function order(list) {
 
 /** The element, with update() after news and changes of the state. */
 export function fileList() {
-    const marked = new Set(), body = el('tbody'), head = el('tr'), note = el('span', 'dim grow');
+    const marked = new Set(), body = el('tbody'), head = el('tr'), note = span('dim grow');
     const open = (file) => go({file: file.id, sort: '', reverse: false, filter: '', view: ''});
     const runs = () => [...marked].filter((id) => files.get(id)?.has.includes('history'));
     const both = (changes) => go({sort: '', reverse: false, filter: '', ...changes});
@@ -61,8 +61,8 @@ export function fileList() {
     const field = el('input', {type: 'search', class: 'field', placeholder: 'Filter',
         value: state.filter, aria: {label: 'Filter files'}, oninput: () =>
             go({filter: field.value}, 'replace')});
-    const box = el('div', 'tl list', el('div', 'tlhead', el('b', null, 'Models and runs'), note,
-        field, compare, curves), el('section', 'tlcard', el('div', 'wider', el('table', {aria:
+    const box = div('tl list', div('tlhead', el('b', null, 'Models and runs'), note,
+        field, compare, curves), el('section', 'tlcard', div('wider', el('table', {aria:
         {label: 'Files'}}, el('thead', null, head), body))));
 
     const mark = (id) => {
@@ -81,7 +81,7 @@ export function fileList() {
         (cell || value)(file) || NONE)));
     const title = ([name], k) => el('th', {class: isNumber(k) ? 'num' : '', aria: {sort:
         state.sort !== name ? null : (k > 3) !== state.reverse ? 'descending' : 'ascending'}},
-    el('button', {type: 'button', class: 'link plainlink', onclick: () => go({sort: name,
+    el('button', {class: 'link plainlink', onclick: () => go({sort: name,
         reverse: state.sort === name && !state.reverse}, 'replace')}, name));
 
     box.update = () => {
@@ -96,8 +96,8 @@ export function fileList() {
         note.textContent = list.length === all.length ? plural(all.length, 'file') :
             `${commas(list.length)} of ${plural(all.length, 'file')}`;
         if (list.length > MOST) note.textContent += `, the first ${commas(MOST)}`;
-        head.replaceChildren(el('th', null, el('span', 'away', 'marked')), ...COLUMNS.map(title));
-        body.replaceChildren(...list.slice(0, MOST).map(row));
+        put(head, el('th', null, span('away', 'marked')), ...COLUMNS.map(title));
+        put(body, ...list.slice(0, MOST).map(row));
         const focus = [...body.children].find((one) => one.dataset.file === at) ||
             body.firstChild;
         if (focus) focus.tabIndex = 0;

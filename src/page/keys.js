@@ -1,6 +1,6 @@
 /* keys.js - THE TABLE of keys. Modules put theirs in with bind(); the help shows all. */
 
-import {button, el} from './dom.js';
+import {dialog, div, el} from './dom.js';
 
 const NAMES = {' ': 'Space', ArrowLeft: 'Left', ArrowRight: 'Right', ArrowUp: 'Up',
     ArrowDown: 'Down', Escape: 'Esc'};
@@ -65,13 +65,6 @@ export function showHelp() {
     const heads = new Map();
     for (const one of [...table].reverse())
         if (!one.hidden) heads.set(one.where, [...(heads.get(one.where) || []), one]);
-    const box = el('dialog', {class: 'help', aria: {label: 'Keys'}},
-        el('header', null, el('h2', 'grow', 'Keys'),
-            button({icon: 'close', label: 'Close', class: 'ghost', onclick: () => box.close()})),
-        el('div', 'cols2', [...heads].map(([where, list]) => el('section', null,
-            el('h3', null, where), el('dl', null, list.map(line))))));
-    box.addEventListener('close', () => box.remove());
-    box.addEventListener('click', (event) => event.target === box && box.close());
-    document.body.append(box);
-    box.showModal();
+    dialog('Keys', '', null, div('cols2', [...heads].map(([where, list]) => el('section', null,
+        el('h3', null, where), el('dl', null, list.map(line))))));
 }

@@ -173,8 +173,12 @@ export function pointAt({x, bad}, at) {
     return x.length && Math.abs(x[low] - at) <= usual ? low : -1;
 }
 
+/** Are these one value, but for how it was rounded? */
+const isConstant = (low, high) => high - low <= 1e-6 * Math.max(Math.abs(low), Math.abs(high));
+
 /** Round numbers from low to high, at most so many. */
 export function ticks(low, high, most) {
+    if (isConstant(low, high)) return [low];
     const span = high - low || 1, unit = 10 ** Math.floor(Math.log10(span / most));
     const by = [1, 2, 5, 10].map((k) => k * unit).find((k) => span / k <= most) ?? 10 * unit;
     const list = [];
@@ -183,13 +187,15 @@ export function ticks(low, high, most) {
     return list;
 }
 
-/** Ticks of logarithms: decades, with 2 and 5 if those are few. */
-function logTicks(low, high) {
-    const list = [], by = Math.max(1, Math.ceil((high - low) / 6));
+/** Ticks of logarithms: decades, with 2 and 5 if those are few; round numbers if there are
+    not two of them. */
+export function logTicks(low, high, most) {
+    const list = [], by = Math.max(1, Math.ceil((high - low) / most));
     for (let power = Math.floor(low); power <= high; power++)
-        for (const k of high - low < 2 ? [1, 2, 5] : power % by ? [] : [1])
+        for (const k of high - low < most / 3 ? [1, 2, 5] : power % by ? [] : [1])
             list.push(power + Math.log10(k));
-    return list.filter((at) => at >= low && at <= high);
+    const shown = list.filter((at) => at >= low && at <= high);
+    return shown.length > 1 ? shown : ticks(10 ** low, 10 ** high, most).map(Math.log10);
 }
 
 /** What y shows: 1 to 99 % of the values after the first 2 % of steps, or all if that is
@@ -210,10 +216,11 @@ export function rangeOf(lists, log, before) {
         Math.max(a, b));
     let low = cut(.01), high = cut(.99);
     if (all.length < 20 || most - least <= 1.6 * (high - low)) [low, high] = [least, most];
-    const pad = (high - low) * .05 || Math.abs(high) * .05 || 1;
+    const same = isConstant(least, most);
+    const pad = (same ? Math.abs(high) : high - low) * .05 || 1;
     const positive = !log && least >= 0;
     [low, high] = [positive ? Math.max(0, low - pad) : low - pad, high + pad];
-    const grid = log ? [] : ticks(low, high, 5), by = (grid[1] - grid[0]) / 2;
+    const grid = log || same ? [] : ticks(low, high, 5), by = (grid[1] - grid[0]) / 2;
     if (by > 0) [low, high] = [Math.floor(low / by) * by, Math.ceil(high / by) * by];
     if (before && before.log === log) {
         low = Math.min(low, before.low);
@@ -228,6 +235,6 @@ export function rangeOf(lists, log, before) {
         [all.filter((x) => x < low).length, 'below', low]].filter(([n]) => n)
         .map(([n, word, edge]) => `${n * 100 < all.length ? 'under 1' :
             Math.round(n * 100 / all.length)}% of the points lie ${word} ${shown(edge)}`);
-    return {low, high, log, t, says,
-        ticks: (log ? logTicks(low, high) : ticks(low, high, 6)).map((at) => [at, shown(at)])};
+    const places = same && !before ? [most] : log ? logTicks(low, high, 6) : ticks(low, high, 6);
+    return {low, high, log, t, says, ticks: places.map((at) => [at, shown(at)])};
 }

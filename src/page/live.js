@@ -33,6 +33,7 @@ function setStatus(status, retry = 0) {
 /** Takes a document `shelf` or `news`. */
 function take(shelf) {
     const changed = [];
+    if (isStatic) shelf.files.forEach((file) => Object.assign(file, {live: false, saved: true}));
     if (shelf.kind !== 'news' && shelf.complete !== false)
         for (const id of files.keys())
             if (!shelf.files.some((file) => String(file.id) === id)) files.delete(id);

@@ -2,8 +2,9 @@
    connection lost, token missing, ended. */
 
 import {isStatic, setToken} from './api.js';
-import {button, el, emptyState, failure, icon} from './dom.js';
+import {button, div, el, emptyState, failure, icon, span} from './dom.js';
 import {connection, retryNow, startLive} from './live.js';
+import {ceil, max} from './math.js';
 
 /** No file is served, or there is no such file. */
 export function nothingOpen(id) {
@@ -28,23 +29,23 @@ export function tokenMissing() {
         event.preventDefault();
         setToken(field.value);
         startLive();
-    }}, el('b', null, 'This page needs its token'), el('div', 'dim',
+    }}, el('b', null, 'This page needs its token'), div('dim',
         'torchoscope printed an address that ends in ?token=\u2026 Paste it here.'),
-    el('div', 'row2', field, button({text: 'Open', type: 'submit'})));
+    div('row2', field, button({text: 'Open', type: 'submit'})));
 }
 
 /** A line below the bar while the connection is lost or the page is a file; or null. */
 export function connectionBanner() {
     if (isStatic || connection.status !== 'lost') return null;
-    const left = el('span', {class: 'left'});
-    const box = el('div', {class: 'banner warn', role: 'status'}, icon('alarm'),
-        el('span', 'grow', el('b', null, 'Not connected'), ' ', left,
+    const left = span({class: 'left'});
+    const box = div({class: 'banner warn', role: 'status'}, icon('alarm'),
+        span('grow', el('b', null, 'Not connected'), ' ', left,
             ' What was received stays usable. Training is not affected by this page.'),
         button({text: 'Try now', onclick: retryNow}));
     const tick = () => {
         if (!box.isConnected && tick.begun) return;
         tick.begun = true;
-        const seconds = Math.max(0, Math.ceil((connection.retry - Date.now()) / 1000));
+        const seconds = max(0, ceil((connection.retry - Date.now()) / 1000));
         left.textContent = seconds ? `Trying again in ${seconds}s.` : 'Trying again.';
         setTimeout(tick, 250);
     };

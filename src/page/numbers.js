@@ -1,34 +1,26 @@
 /* numbers.js - a series as a table, as CSV, and as a picture to keep. */
 
 import {save} from './api.js';
-import {button, copyText, el} from './dom.js';
+import {button, copyText, dialog, div, el} from './dom.js';
 import {token} from './draw.js';
 import {tableOf} from './series.js';
-
-const cell = (text) => /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+import {csv} from './text.js';
 
 export function csvOf(trace, columns) {
     const {heads, rows} = tableOf(trace, columns, true);
-    return [heads, ...rows].map((row) => `${row.map(cell).join(',')}\n`).join('');
+    return csv([heads, ...rows]);
 }
 
 /** Every column as a row of a table, in a dialog. */
 export function showTable(title, trace, columns) {
     const {heads, rows} = tableOf(trace, columns);
-    const box = el('dialog', {class: 'help figures', aria: {label: title}},
-        el('header', null, el('h2', 'grow', title),
-            button({text: 'Copy as CSV', onclick: () => copyText(csvOf(trace, columns),
-                'CSV copied')}),
-            button({icon: 'close', label: 'Close', class: 'ghost', onclick: () => box.close()})),
-        el('div', {class: 'scroll', tabIndex: 0, role: 'region', aria: {label: 'Numbers'}},
-            el('table', 'num', el('thead', null, el('tr', null, heads.map((head) =>
-                el('th', {scope: 'col'}, head)))),
-            el('tbody', null, rows.map((row) => el('tr', null, row.map((text, i) =>
-                el(i ? 'td' : 'th', i ? null : {scope: 'row'}, text))))))));
-    box.addEventListener('close', () => box.remove());
-    box.addEventListener('click', (event) => event.target === box && box.close());
-    document.body.append(box);
-    box.showModal();
+    dialog(title, 'figures', button({text: 'Copy as CSV', onclick: () =>
+        copyText(csvOf(trace, columns), 'CSV copied')}),
+    div({class: 'scroll', tabIndex: 0, role: 'region', aria: {label: 'Numbers'}},
+        el('table', 'num', el('thead', null, el('tr', null, heads.map((head) =>
+            el('th', {scope: 'col'}, head)))),
+        el('tbody', null, rows.map((row) => el('tr', null, row.map((text, i) =>
+            el(i ? 'td' : 'th', i ? null : {scope: 'row'}, text))))))));
 }
 
 const escaped = (text) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);

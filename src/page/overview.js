@@ -11,7 +11,7 @@ import {makeHead} from './overview_head.js';
 import {bindKeys} from './overview_keys.js';
 import {paintFrom, paintMap, scales} from './overview_map.js';
 import {OverviewRows} from './overview_rows.js';
-import {makeStrip} from './overview_strip.js';
+import {NO_COLUMNS, makeStrip} from './overview_strip.js';
 import {AXIS, HEAD, LETTERS, drawRows, measure} from './overview_table.js';
 import {listen, tip} from './overview_tip.js';
 import {go, state} from './state.js';
@@ -128,7 +128,12 @@ class Overview {
 
     /** The newest, and that of the cursor. */
     newest() {
-        return this.modules.columns.last[this.modules.n - 1] ?? 0;
+        return this.steps.last.at(-1) ?? 0;
+    }
+
+    /** Of the heat maps; if no series was logged, of the scalars. */
+    get steps() {
+        return this.modules.n ? this.modules.columns : this.phase().columns || NO_COLUMNS;
     }
 
     now() {
@@ -136,13 +141,14 @@ class Overview {
     }
 
     phase() {
-        const {phase} = this.modules.document;
-        return this.training.phases.find((one) => one.phase === phase) || {};
+        const {modules: {n, document}, training: {phases}} = this;
+        return phases.find((one) => n ? one.phase === document.phase : one.columns.columns) ||
+            {};
     }
 
     /** first, last, end: a live run has room for more columns, until two become one. */
     setScales() {
-        const {columns: {first}, n} = this.modules, last = this.newest(), begin = first[0] ?? 0;
+        const {first, columns: n} = this.steps, last = this.newest(), begin = first[0] ?? 0;
         const live = files.get(state.file)?.live && state.to === null && n;
         const wide = n > 1 ? first[1] - begin : last - begin + 1;
         const room = Math.min(this.asked.columns, Math.max(16, 2 ** Math.ceil(Math.log2(n))));
@@ -179,7 +185,8 @@ class Overview {
         this.at = -1;
         for (let up = kept; this.at < 0 && up >= 0; up = model.parent[up]) this.at = find(up);
         this.at = Math.max(0, this.at);
-        this.count.textContent = `${plural(this.rows.length, 'row')} for ${this.all}`;
+        this.count.replaceChildren(el('span', null, plural(this.rows.length, 'row')),
+            ' ', el('span', null, `for ${this.all}`));
         this.orderButton.firstChild.textContent = ORDERS[this.sort()];
         this.heads.forEach((head, i) => head.setAttribute('aria-sort',
             KINDS[i].id !== this.sort() ? 'none' :

@@ -9,7 +9,7 @@ import {NONE, number, share, short} from './text.js';
 export const KINDS = [
     {id: 'gradient', title: 'gradient norm', note: 'of the parameters, log', head: 'gradient',
         of: 'gradient_norm', most: 'largest value', key: 'g', sort: 'largest gradient',
-        edge: 'log, lower edge: dead units', missing: "not logged: log=['params_grad']"},
+        edge: 'lower edge: dead units', missing: "not logged: log=['params_grad']"},
     {id: 'ratio', title: 'update \u00f7 weight', note: 'log, per step', head: 'update \u00f7 w',
         of: 'update_ratio', most: 'farthest from 1e\u22123', key: 'u',
         sort: 'farthest from healthy', missing: 'not logged: no optimizer step was seen'},

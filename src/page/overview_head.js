@@ -45,14 +45,15 @@ export function makeHead(view) {
     const names = new Map([[null, `${ranks.length} ranks, merged`], ...ranks.map((one) =>
         [one, `rank ${one} of ${ranks.length}`])]);
     view.head.replaceChildren(el('div', {class: 'first', role: 'columnheader'},
-        el('div', 'cap', el('b', null, 'Modules'), view.count = el('span', 'grow'),
+        el('div', 'cap', el('b', null, 'Modules'), view.count = el('span', 'words grow'),
             view.orderButton),
         el('div', 'cap2', view.stale = el('button', {type: 'button', class: 'link off',
             onclick: () => view.update(true)}, 'order changed, sort again'),
         n && n < view.all ? `${view.all - n} without parameters or units hidden` : null)),
     ...KINDS.map((kind) => el('div', {class: `k-${kind.id}`, aria: {hidden: 'true'}},
-        el('div', 'cap', el('b', null, kind.title), el('span', null, kind.note),
-            el('span', 'ovedge', kind.edge)), legend(view, kind))),
+        el('div', 'cap', el('b', null, kind.title), el('span', 'words grow',
+            el('span', null, kind.note), el('span', 'ovedge', kind.edge))),
+        legend(view, kind))),
     el('div', {class: 'k-numbers', role: 'presentation'}, el('div', 'cap',
         ranks.length > 1 ? dropDown('Ranks', names, state.rank, (rank) => go({rank})) : null,
         el('span', 'grow'), el('span', null, 'at step'), view.atStep = el('b')),

@@ -86,7 +86,7 @@ export function paintMap(view, pen, width, height, from = 0) {
             else paintRow(pen, view, column.id, row, at, top, high);
         });
         const x = cursorAt(view, column, view.now());
-        if (x >= 0) cursorLine(pen, column.left + x, 0,
+        if (x >= 0 && !column.says) cursorLine(pen, column.left + x, 0,
             Math.min(height, view.rows.length * high - scrollTop));
     }
 }

@@ -7,9 +7,14 @@ import {TreeRows} from './tree_rows.js';
 
 const MOST = 24; // rows at first
 
-/** Places that an alarm names. */
-const alarmPlaces = (places, training) => (training?.alarms || []).map((one) =>
-    one.place ?? places.find(one.name || null)).filter((place) => place >= 0);
+/** Modules that alarms name; of a parameter that is its module. */
+function alarmPlaces(places, alarms) {
+    return alarms.map(({place, name}) => {
+        let at = place ?? places.find(name || null);
+        while (at > 0 && !places.isModule(at)) at = places.parent[at];
+        return at;
+    }).filter((at) => at >= 0);
+}
 
 export class OverviewRows {
     constructor(places, modules, training, open) {
@@ -23,9 +28,10 @@ export class OverviewRows {
 
     take(modules, training) {
         this.modules = modules;
-        this.alarms = alarmPlaces(this.places, training);
-        this.makers = new Set((training?.alarms || []).filter((one) =>
-            one.severity === 'alarm').map((one) => one.place ?? this.places.find(one.name)));
+        const {alarms = []} = training || {};
+        this.alarms = alarmPlaces(this.places, alarms);
+        this.makers = new Set(alarmPlaces(this.places, alarms.filter((one) =>
+            one.severity === 'alarm')));
     }
 
     /** Alarms are always visible; of the others what fits, level by level. */

@@ -1,16 +1,18 @@
 /* overview_strip.js - the verdict of a training, its loss, gradient norm and learning rate,
    and the worst alarms. */
 
-import {columnOf, cursorLine, hatched, triangle} from './axis.js';
+import {columnOf, cursorLine, drawPlaces, linePlaces, triangle} from './axis.js';
 import {button, el, icon} from './dom.js';
-import {canvas, stepAxis, token} from './draw.js';
+import {canvas, stepAxis, textWidth, token, write} from './draw.js';
+import {logTicks, ticks} from './lines.js';
 import {go} from './state.js';
-import {commas, number, short} from './text.js';
+import {brief, commas, number, short, stepCount} from './text.js';
 import {alarmPill} from './topbar.js';
 
-const PLOT = 60, LABEL = 40; // px
+const PLOT = 60; // px
+export const NO_COLUMNS = {columns: 0, first: [], last: []};
 const LEFT_OUT = .01; // share of the values at each end
-const SIGNS = {alarm: 'alarm', warning: 'alarm', good: 'check'};
+const SIGNS = {alarm: 'alarm', warning: 'alarm', good: 'check', none: 'help'};
 const showAlarms = () => document.querySelector('.btn.alarms')?.click();
 const LEVELS = ['alarm', 'warning', 'note'];
 
@@ -26,7 +28,7 @@ function verdict(training) {
     const text = `${found.text[0].toUpperCase()}${found.text.slice(1)}`;
     return el('div', {class: `banner ${found.role}`, role: 'status'}, icon(SIGNS[found.role]),
         el('span', 'grow', lead ? el('b', null, lead) : null, text),
-        found.role === 'good' ? null : button({text: 'Details', onclick: showAlarms}));
+        /good|none/.test(found.role) ? null : button({text: 'Details', onclick: showAlarms}));
 }
 
 /** The worst first, then the first. */
@@ -44,88 +46,78 @@ function alarmList(training, steps) {
     const list = worstAlarms(training), all = list.length + (training.alarms_left_out || 0);
     const line = (alarm) => el('div', 'arow', alarmPill(alarm),
         el('b', {class: 'cut', title: alarm.name}, tail(alarm.name || 'the run')),
-        el('span', {class: 'dim cut grow', title: alarm.text}, alarm.text),
+        el('span', {class: 'dim words first grow', title: alarm.text},
+            alarm.text.split(/(?<=;) /).map((part) => el('span', null, part))),
         el('span', 'dim', `step ${alarm.step}`),
         el('button', {type: 'button', class: 'link', onclick: () => goTo(alarm)}, 'Go to'));
     return el('div', 'oval', el('div', 'cap', el('b', null, 'Alarms'),
-        el('span', 'dim3', all ? `${commas(all)} in ${steps} steps` :
-            `none in ${steps} steps`), el('span', 'grow'),
+        el('span', 'dim3', `${all ? commas(all) : 'none'} in ${stepCount(steps)}`),
+        el('span', 'grow'),
         all > 3 ? el('button', {type: 'button', class: 'link', onclick: showAlarms},
             `and ${commas(all - 3)} more`) : null), list.slice(0, 3).map(line));
 }
 
-/** Two or three round values between low and high; of logarithms decades, or if there are
-    not two of them round values of the numbers. */
-function ticks(low, high, log) {
-    const by = log ? Math.max(1, Math.ceil((high - low) / 3)) : [1, 2, 5, 10, 20, 50].map((k) =>
-        k * 10 ** (Math.floor(Math.log10(high - low)) - 1)).find((k) => (high - low) / k <= 3.5);
-    const list = [];
-    for (let at = Math.ceil(low / by); at * by < high; at++) list.push(at * by || 0);
-    return log && list.length < 2 ? ticks(10 ** low, 10 ** high).map(Math.log10) : list;
-}
+/** Does a line cross a box? Both ends of its pieces may lie outside. */
+const crosses = (places, [left, right, top, bottom]) => places.some((to, i) => {
+    const from = places[i - 1];
+    if (!to || !from || to[0] < left || from[0] > right) return false;
+    const at = (x) => from[1] + (to[1] - from[1]) * (x - from[0]) / (to[0] - from[0] || 1);
+    const ends = [at(Math.max(left, from[0])), at(Math.min(right, to[0]))];
+    return Math.min(...ends) <= bottom && Math.max(...ends) >= top;
+});
 
-/** Where labels end: at 7/8 of the width, or before what is hatched there. */
-function labelsAt(hatches, width) {
-    let right = width * .88;
-    for (const [from, to] of [...hatches].reverse())
-        if (from < right && to > right - LABEL) right = from - 4;
-    return Math.max(LABEL, right);
+/** Where a label above a rule ends so that nothing crosses it, as far right as possible;
+    -1: nowhere. taken: [from, to] of what is in the way. */
+function freePlace(places, taken, width, wide, top) {
+    for (let right = width - 2; right - wide >= 0; right -= 4) {
+        const box = [right - wide - 2, right + 2, top - 12, top + 1];
+        if (!taken.some(([from, to]) => from < box[1] && to > box[0]) && !crosses(places, box))
+            return right;
+    }
+    return -1;
 }
 
 /** A line over steps. get() -> {columns, values, log, range, alarms, step, name, note}. */
 function spark(title, get) {
-    const value = el('b'), note = el('span', 'dim3');
+    const value = el('b'), note = el('span'), reach = el('span');
     const plot = canvas(`${title} over the steps`, paint);
-    const box = el('div', 'spark', el('div', 'cap', el('b', null, title), note,
-        el('span', 'grow'), value), plot);
+    const box = el('div', 'spark', el('div', 'cap', el('b', null, title), el('span',
+        'words grow', note, reach), value), plot);
 
     function paint(pen, width) {
         const {columns, values, log, range, alarms, step} = get();
         if (!values || !range || !columns.columns) return;
         const axis = stepAxis(range, width), ys = values.map((one) =>
-            one === null || Number.isNaN(one) || (log && one <= 0) ? NaN : log ?
-                Math.log10(one) : one);
+            one === null || (log && one <= 0) ? null : log ? Math.log10(one) : one);
         const list = ys.filter(Number.isFinite).sort((a, b) => a - b);
         const cut = (part) => list[Math.round(part * (list.length - 1))] ?? 0;
         let low = cut(LEFT_OUT), high = list.length < 20 ? cut(1) : cut(1 - LEFT_OUT);
-        if (high <= low) [low, high] = [low - Math.abs(low) / 2 || -1, low + Math.abs(low) / 2 || 1];
+        const pad = Math.abs(low) / 2 || 1, same = high - low < 1e-6 * pad;
+        if (same) [low, high] = [low - pad, low + pad];
         const y = (one) => Math.max(1, Math.min(PLOT - 1,
             8 + (PLOT - 12) * (1 - (one - low) / (high - low))));
-        const marks = ticks(low, high, log).filter((at) => y(at) > 12);
+        const marks = (same ? [list[0] ?? 0] : log ? logTicks(low, high, 3) :
+            ticks(low, high, 3)).filter((at) => y(at) > 12);
         const rule = (top, name) => {
             pen.fillStyle = token(name);
             pen.fillRect(0, Math.round(top), width, 1);
         };
         marks.forEach((at) => rule(y(at), 'line'));
-        const hatches = values.flatMap((one, i) => one === null || Number.isFinite(one) ? [] :
-            [[axis.x(columns.first[i]), axis.x(columns.first[i + 1] ?? range.end)]]);
-        hatches.forEach(([from, to]) => hatched(pen, from, 0, to - from, PLOT));
-        pen.strokeStyle = token('text');
-        pen.lineWidth = 1.3;
-        pen.lineJoin = 'round';
-        pen.beginPath();
-        let down = false;
-        ys.forEach((one, i) => {
-            if (!Number.isFinite(one)) {
-                down = down && values[i] === null;
-                return;
-            }
-            pen[down ? 'lineTo' : 'moveTo'](axis.x((columns.first[i] + columns.last[i]) / 2),
-                y(one));
-            down = true;
+        const places = linePlaces(pen, columns, ys, {x: axis.x, y, end: range.end, top: 0,
+            bottom: PLOT});
+        drawPlaces(pen, places, 'text', 1.3);
+        const now = axis.x(step), taken = [[now - 2, now + 2], ...ys.flatMap((one, i) =>
+            one === null || Number.isFinite(one) ? [] : [[axis.x(columns.first[i]),
+                axis.x(columns.first[i + 1] ?? range.end)]])];
+        const shown = marks.filter((at) => {
+            const text = short(log ? 10 ** at : at), top = Math.round(y(at));
+            const right = freePlace(places, taken, width, textWidth(text), top);
+            if (right >= 0) write(pen, 'small', 'text2', text, right, top - 3, 'right');
+            return right >= 0;
         });
-        pen.stroke();
-        pen.font = getComputedStyle(plot).font;
-        pen.textAlign = 'right';
-        const right = labelsAt(hatches, width);
-        marks.forEach((at) => {
-            const text = short(log ? 10 ** at : at);
-            pen.strokeStyle = token('surface');
-            pen.lineWidth = 3;
-            pen.strokeText(text, right, y(at) - 3);
-            pen.fillStyle = token('text2');
-            pen.fillText(text, right, y(at) - 3);
-        });
+        // without room for labels the words above say how far it goes
+        reach.textContent = shown.length || same ? '' :
+            [low, high].map((at) => brief(log ? 10 ** at : at)).join(' to ');
         rule(PLOT, 'line2');
         cursorLine(pen, axis.x(step), 0, PLOT);
         for (const alarm of [...alarms].reverse())
@@ -151,17 +143,18 @@ function scalar(training, phase, test) {
 }
 
 export function makeStrip(view) {
-    const {training, modules, strip} = view, {phase} = modules.document;
-    const {columns = {columns: 0, first: [], last: []}, steps = 0} = view.phase();
+    const {training, modules, strip} = view;
+    const {columns = NO_COLUMNS, steps = 0, phase} = view.phase();
     const is = (test) => scalar(training, phase, test);
     const loss = is((name) => name === training.loss) || is((name) => /loss/i.test(name));
     const rates = training.scalars.filter((one) => /^lr\//.test(one.name)).length;
     const norm = modules.values('gradient', 0);
     const parts = {
         loss: {columns, ...loss, name: phase},
-        'gradient norm': {name: 'all parameters, log', log: true, columns: modules.columns,
-            values: norm && Array.from(norm, (one) =>
-                Number.isNaN(one) ? null : one === Infinity ? NaN : one)},
+        'gradient norm': {name: 'all parameters, log', log: true, ...norm ? {columns:
+            modules.columns, values: Array.from(norm, (one) => Number.isNaN(one) ? null :
+            one === Infinity ? NaN : one)} : {columns, ...is((name) => name === 'grad_norm'),
+            name: 'all parameters, log'}},
         'learning rate': {columns, ...is((name) => /^lr(\/|$)/.test(name)),
             name: rates > 1 ? `group 0 of ${rates}` : ''},
     };

@@ -6,7 +6,7 @@ import {stepAxis} from './draw.js';
 import {FLAGS} from './model.js';
 import {KINDS} from './overview_data.js';
 import {state} from './state.js';
-import {DOTS, TIMES} from './text.js';
+import {DOTS, TIMES, stepCount} from './text.js';
 
 export const LETTERS = 'ABCDE';
 export const HEAD = 46; // px
@@ -42,7 +42,8 @@ function rowElement(view, i, high) {
     const full = model.full(place), name = rowName(view, row);
     const can = !row.flat && (many > 1 || folds.hasChildren(place));
     const isOpen = can && many === 1 && folds.open[place] === 1;
-    const selected = state.at === full && many === 1, tied = model.has(place, FLAGS.tied);
+    const selected = state.at === full && many === 1;
+    const tied = view.modules.at.get(place)?.tied;
     const letter = many === 1 && LETTERS[state.panels.indexOf(full)];
     const klass = place === 0 ? '' : model.klass(place);
     return el('div', {id: `ov${i}`, role: 'row', style: {top: `${i * high}px`},
@@ -54,7 +55,7 @@ function rowElement(view, i, high) {
         style: {'padding-left': `${8 + INDENT * row.depth}px`}},
     el('span', 'ch', can ? icon(isOpen ? 'down' : 'right') : null), el('b', 'nm', name),
     el('span', 'cl', many > 1 ? `${many} ${TIMES} ${klass}` : klass,
-        tied ? ', tied' : null),
+        tied ? `, tied to ${tied.split('.').at(-1)}` : null),
     letter ? el('span', {class: 'badge', data: {panel: letter}}, letter) : null,
     marks(view, place)),
     el('div', {class: 'nums', role: 'presentation'}, KINDS.map((kind) =>
@@ -74,7 +75,7 @@ export function drawRows(view) {
 
 function axisOf(view, {id, width}) {
     const near = view.modules.document.close_up, box = el('div', `k-${id}`);
-    if (!view.modules.n || (id === 'bad' && !near)) return box;
+    if (!view.phase().steps || (id === 'bad' && !near)) return box;
     const axis = stepAxis(view.range, width), ends = near && [near.first[0], near.last.at(-1)];
     for (const step of id === 'bad' ? ends : axis.ticks) {
         const x = id === 'bad' ? step === ends[0] ? 0 : width : axis.x(step);
@@ -85,11 +86,13 @@ function axisOf(view, {id, width}) {
 }
 
 /** The text of a column that has no cells. */
-function emptyText({modules, training}, {id, missing}, steps) {
-    if (!modules.n) return '';
-    if (id === 'bad') return modules.document.close_up ? '' : `none in ${steps} steps`;
+function emptyText({modules, training: {logged}}, {id, missing}, {steps, phase}) {
+    if (!steps) return '';
+    if (id === 'bad') return modules.document.close_up ? '' : `none in ${stepCount(steps)}`;
     if (modules.logged(id)) return '';
-    return id === 'dead' && training.logged?.values ? NO_UNITS : missing;
+    if (id === 'dead') return logged?.values ? NO_UNITS : missing;
+    return phase === 'eval' ? 'none in evaluation' : id === 'ratio' && logged?.parameters === false ?
+        "not logged: log=['params']" : missing;
 }
 
 /** Where the columns are, axes, legends, what columns without cells say. */
@@ -107,6 +110,6 @@ export function measure(view) {
         ...view.columns.map((one) => axisOf(view, one)));
     const texts = view.columns.map((one) => el('div', {class: 'none', style:
         {left: `${one.left}px`, width: `${one.width}px`}},
-    emptyText(view, one, view.phase().steps)));
+    one.says = emptyText(view, one, view.phase())));
     pane.replaceChildren(map, ...texts.filter((one) => one.textContent), view.frame);
 }

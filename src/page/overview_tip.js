@@ -1,6 +1,7 @@
 /* overview_tip.js - the pointer: what is under it, its tooltip, a drag on the axis. `view`
    is the overview. */
 
+import {isStatic} from './api.js';
 import {cell, columnOf} from './axis.js';
 import {el} from './dom.js';
 import {stepAxis} from './draw.js';
@@ -106,6 +107,7 @@ function click(view, event) {
 
 /** Drag on the step axis: these steps only. */
 function zoom(view, event) {
+    if (isStatic) return; // it has the steps of all
     const {axis, range} = view, box = axis.getBoundingClientRect();
     const from = event.clientX - box.left, column = columnAt(view, from);
     if (!column || column.id === 'bad' || !view.modules.n) return;

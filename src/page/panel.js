@@ -1,6 +1,6 @@
 /* panel.js - one of the columns A to E: the module, its histograms, the axis of steps. */
 
-import {AskError} from './api.js';
+import {AskError, isStatic} from './api.js';
 import {stepRange} from './axis.js';
 import {button, copyText, el, emptyState, failure, loading, menu} from './dom.js';
 import {Histogram} from './histogram.js';
@@ -58,6 +58,7 @@ export class Panel {
 
     /** Of the menu: what concerns all plots. */
     items() {
+        if (isStatic) return [{head: 'as it was saved'}];
         return [{head: 'Axis'}, ...AXES.map(([axis, text]) => ({text, current: axisNow() === axis,
             run: () => go({axis: axis === 'linear' ? axis : '', log: axis === 'log'})})),
         {head: 'Outliers'}, ...CLIPS.map(([clip, text]) => ({text, current:

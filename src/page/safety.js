@@ -1,7 +1,7 @@
 /* safety.js - what loading a file would do, and how that is known. */
 
 import {ask} from './api.js';
-import {el, failure, icon, loading} from './dom.js';
+import {div, el, failure, icon, loading, put, span} from './dom.js';
 import {files} from './live.js';
 import {go, state} from './state.js';
 import {verdictPill} from './topbar.js';
@@ -31,8 +31,8 @@ const USES = [['names', 'named'], ['calls', 'called'], ['makes', 'made by __new_
 
 function line(role, first, ...rest) {
     const [kind, image] = MARKS[role] || MARKS.note;
-    return el('li', null, el('span', `sfmark ${kind}`, image ? icon(image) : NONE), el('b',
-        'sftopic', first), el('span', 'grow', rest));
+    return el('li', null, span(`sfmark ${kind}`, image ? icon(image) : NONE), el('b',
+        'sftopic', first), span('grow', rest));
 }
 
 const place = (use) => `${use.opcode} at byte ${commas(use.offset)} of ${use.pickle}`;
@@ -40,35 +40,35 @@ const place = (use) => `${use.opcode} at byte ${commas(use.offset)} of ${use.pic
 function use(global, at) {
     const written = at.args === undefined || at.args === null ? '' : JSON.stringify(at.args);
     const args = Array.isArray(at.args) ? `(${written.slice(1, -1)})` : ` ${written}`;
-    return el('div', 'sfuse', el('span', 'mono', `${at.act} ${global.name}`, args.length > 300 ?
-        `${args.slice(0, 300)}\u2026` : args), el('span', 'dim3', place(at)));
+    return div('sfuse', span('mono', `${at.act} ${global.name}`, args.length > 300 ?
+        `${args.slice(0, 300)}\u2026` : args), span('dim3', place(at)));
 }
 
 function one(global) {
     const [kind, word] = TRUST[global.trust] || TRUST.unknown;
     const often = USES.filter(([key]) => global[key]).map(([key, text]) => typeof global[key] ===
         'number' ? `${text} ${commas(global[key])}\u00d7` : text);
-    return el('section', 'sfglobal', el('div', 'row2', el('span', `pill ${kind}`,
+    return el('section', 'sfglobal', div('row2', span(`pill ${kind}`,
         global.allowed ? 'allowed' : word), el('b', 'mono', global.name || 'persistent id'),
-    el('span', 'dim', [global.about, ...often].filter(Boolean).join(', '))),
+    span('dim', [global.about, ...often].filter(Boolean).join(', '))),
     (global.at || []).map((at) => use(global, at)));
 }
 
 function finding(one) {
-    const link = one.name === undefined ? null : el('button', {type: 'button', class: 'link',
+    const link = one.name === undefined ? null : el('button', {class: 'link',
         onclick: () => go({view: 'details', at: one.name})}, one.name || 'the file');
     return line(one.severity, one.code, one.text, ' ', link);
 }
 
 const card = (title, note, ...list) => el('section', 'tlcard', el('h2', null, el('b', null, title),
-    el('span', 'dim', note)), list);
+    span('dim', note)), list);
 
 function drawn(file, checked) {
     const [meaning, advice] = WORDS[checked.verdict] || WORDS.inconclusive;
     const {checks = [], globals = [], findings = []} = checked;
     return [el('header', 'sfhead', verdictPill(checked.verdict),
-        el('b', 'cut', file.name), el('span', 'dim grow', checked.error || meaning)),
-    card('What to do', '', el('p', 'sftext', advice, el('span', 'dim', ' torchoscope itself ' +
+        el('b', 'cut', file.name), span('dim grow', checked.error || meaning)),
+    card('What to do', '', el('p', 'sftext', advice, span('dim', ' torchoscope itself ' +
         'has run nothing of this file.'))),
     globals.length ? card('Names outside the allow-list', plural(globals.length, 'name'),
         globals.map(one)) : null,
@@ -82,7 +82,7 @@ export const safety = {
     id: 'safety', title: 'Safety', icon: 'safety', hidden: true,
     fits: (file) => Boolean(file.verdict),
     mount(stage) {
-        const box = el('div', 'tl');
+        const box = div('tl');
         let last = null;
         async function draw() {
             const promise = ask('check', {file: state.file});
@@ -91,10 +91,10 @@ export const safety = {
             if (!box.firstChild) box.append(loading(promise, 'Checking what loading would do'));
             try {
                 const {checked} = await promise;
-                if (promise === last) box.replaceChildren(...drawn(files.get(state.file),
+                if (promise === last) put(box, ...drawn(files.get(state.file),
                     checked[0]).filter(Boolean));
             } catch (error) {
-                if (promise === last) box.replaceChildren(failure(error, () => {
+                if (promise === last) put(box, failure(error, () => {
                     last = null;
                     draw();
                 }));

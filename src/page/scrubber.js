@@ -1,7 +1,7 @@
 /* scrubber.js - the steps of a training at the bottom: the loss as the track, alarms, what
    is not finite, the cursor of all views. */
 
-import {columnOf, cursorLine, hatched, triangle} from './axis.js';
+import {columnOf, cursorLine, drawPlaces, linePlaces, triangle} from './axis.js';
 import {button, el, failure, icon} from './dom.js';
 import {canvas, stepAxis, token} from './draw.js';
 import {bind} from './keys.js';
@@ -76,7 +76,7 @@ class Scrubber {
         this.document = document;
         this.columns = trainColumns(document);
         this.scalar = mainScalar(document);
-        if (!this.columns.columns) this.stage.replaceChildren();
+        if (!(this.columns.columns > 1)) this.stage.replaceChildren();
         else if (!this.box.isConnected) this.stage.replaceChildren(this.box);
         this.update();
     }
@@ -146,37 +146,14 @@ class Scrubber {
     paint(pen, width, height) {
         if (!this.document) return;
         const bottom = height - DROP - 0.5, axis = this.axis(width);
-        const {columns, first, last} = this.columns;
         const values = this.scalar ? this.scalar.value.map(number) : [];
         const fine = values.filter((v) => v !== null && Number.isFinite(v));
         const low = Math.min(...fine), high = Math.max(...fine);
         const y = (v) => bottom - 3 - (v - low) / (high - low || 1) * (bottom - 8);
-        const middle = (i) => axis.x((first[i] + last[i]) / 2);
-        for (let i = 0; i < columns; i++) {
-            if (values[i] === undefined || values[i] === null || Number.isFinite(values[i]))
-                continue;
-            const end = i + 1 < columns ? axis.x(first[i + 1]) : width;
-            hatched(pen, axis.x(first[i]), 5, Math.max(2, end - axis.x(first[i])), bottom - 5);
-        }
-        pen.strokeStyle = token('text3');
-        pen.lineWidth = 1.2;
-        pen.beginPath();
-        let down = false;
-        for (let i = 0; i < columns; i++) {
-            if (values[i] === null || !Number.isFinite(values[i])) {
-                if (values[i] !== null) down = false;
-                continue;
-            }
-            pen[down ? 'lineTo' : 'moveTo'](middle(i), y(values[i]));
-            down = true;
-        }
-        pen.stroke();
-        pen.strokeStyle = token('line2');
-        pen.lineWidth = 1;
-        pen.beginPath();
-        pen.moveTo(0, bottom);
-        pen.lineTo(width, bottom);
-        pen.stroke();
+        drawPlaces(pen, linePlaces(pen, this.columns, values, {x: axis.x, y, top: 5, bottom,
+            end: this.newest() + 1}), 'text3', 1.2);
+        pen.fillStyle = token('line2');
+        pen.fillRect(0, bottom - .5, width, 1);
         this.paintCursor(pen, axis.x(this.step()), bottom);
         this.paintAlarms(pen, axis, bottom);
     }

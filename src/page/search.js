@@ -1,10 +1,11 @@
 /* search.js - the field of the bar: modules, tensors and operations whose names match. */
 
 import {ask} from './api.js';
-import {el, icon} from './dom.js';
+import {div, el, icon, put, span} from './dom.js';
 import {find, hitsOf} from './find.js';
 import {bind} from './keys.js';
 import {files} from './live.js';
+import {max} from './math.js';
 import {places as placesOf} from './model.js';
 import {go, state} from './state.js';
 import {plural} from './text.js';
@@ -17,7 +18,7 @@ class Search {
     constructor(stage) {
         Object.assign(this, {stage, ops: null, at: -1, items: []});
         this.field = stage.querySelector('input');
-        this.list = el('div', {class: 'found off', id: 'found', role: 'listbox',
+        this.list = div({class: 'found off', id: 'found', role: 'listbox',
             aria: {label: 'Found'}});
         stage.append(this.list);
         this.field.role = 'combobox';
@@ -50,7 +51,7 @@ class Search {
             if (text === this.field.value.trim() && this.stage.contains(document.activeElement))
                 this.show(model, text, find(model, text));
         } catch (error) {
-            this.open([el('div', {class: 'bad', role: 'alert'}, error.message)]);
+            this.open([div({class: 'bad', role: 'alert'}, error.message)]);
         }
     }
 
@@ -58,15 +59,15 @@ class Search {
         const parts = [];
         this.items = [];
         const add = (name, about, changes) => {
-            const item = el('button', {type: 'button', role: 'option', tabIndex: -1,
+            const item = el('button', {role: 'option', tabIndex: -1,
                 id: `found${this.items.length}`, onclick: () => this.choose(changes)},
-            el('b', 'cut', name), el('span', 'dim3 cut grow', about));
+            el('b', 'cut', name), span('dim3 cut grow', about));
             this.items.push(item);
             return item;
         };
-        const group = (title, n, items) => n && parts.push(el('div', 'head',
+        const group = (title, n, items) => n && parts.push(div('head',
             plural(n, title.slice(0, -1).toLowerCase())), items, n > items.length ?
-            el('div', 'head', `and ${plural(n - items.length, 'more', 'more')}`) : '');
+            div('head', `and ${plural(n - items.length, 'more', 'more')}`) : '');
         for (const [title, is] of GROUPS) {
             const some = list.filter((i) => is(model.kind(i)));
             group(title, some.length, some.slice(0, FEW).map((i) => add(model.full(i),
@@ -75,12 +76,12 @@ class Search {
         const ops = inverse ? [] : this.opsOf(text);
         group('Ops', ops?.length, ops?.slice(0, FEW).map(({name, place}) => add(name,
             `in ${model.full(place) || 'the model'}`, {at: model.full(place)})));
-        if (!this.items.length) parts.push(el('div', {class: 'head', role: 'status'},
+        if (!this.items.length) parts.push(div({class: 'head', role: 'status'},
             'No module, tensor or op matches ', el('b', null, text),
             ` in ${plural(model.kinds.filter((one) => GROUPS[0][1](model.rows.kinds[one])).length,
                 'module')}.`));
         if (!ops && files.get(state.file)?.has.includes('ops')) parts.push(el('button',
-            {type: 'button', class: 'link', onclick: () => this.loadOps()}, icon('search'),
+            {class: 'link', onclick: () => this.loadOps()}, icon('search'),
             'Search operations too'));
         this.at = -1;
         this.open(parts.flat());
@@ -104,7 +105,7 @@ class Search {
             this.field.focus();
             this.type();
         } catch (error) {
-            this.open([el('div', {class: 'bad', role: 'alert'}, error.message)]);
+            this.open([div({class: 'bad', role: 'alert'}, error.message)]);
         }
     }
 
@@ -115,7 +116,7 @@ class Search {
     }
 
     open(parts) {
-        this.list.replaceChildren(...parts);
+        put(this.list, ...parts);
         this.list.className = 'menu float found';
         this.field.ariaExpanded = 'true';
     }
@@ -130,7 +131,7 @@ class Search {
         if (event.key === 'Escape') {
             this.close();
             if (!this.field.value) go({query: ''}, 'replace');
-        } else if (event.key === 'Enter' && n) this.items[Math.max(0, this.at)].click();
+        } else if (event.key === 'Enter' && n) this.items[max(0, this.at)].click();
         else if (by && n) {
             this.items[this.at]?.classList.remove('on');
             this.at = (this.at + by + n) % n;

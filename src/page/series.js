@@ -1,7 +1,7 @@
 /* series.js - the series of one module over steps: the document `series`, of which only new
    columns are asked for again, as traces that a plot can show. */
 
-import {ask} from './api.js';
+import {ask, isStatic} from './api.js';
 import {bytesOf} from './shades.js';
 import {MINUS, number, plural, share, short} from './text.js';
 
@@ -98,6 +98,7 @@ export class ModuleSeries {
     async load(how, at, newest) {
         const key = JSON.stringify(how), {columns} = this, last = columns?.last.at(-1);
         const same = key === this.how && columns.columns > 1;
+        if (isStatic && columns) return;
         if (same && last === newest && (at === this.at || Math.min(at, this.at) >= last)) return;
         const params = {...this.params, ...how, at, columns: COLUMNS, rows: ROWS};
         this.how = this.at = null;

@@ -1,6 +1,7 @@
 /* svg_pen.js - a pen like that of a canvas, that writes SVG: so one function draws both. */
 
 import {svgEl} from './dom.js';
+import {SANS} from './draw.js';
 
 const near = (x) => Math.round(x * 100) / 100;
 
@@ -8,8 +9,7 @@ export class SvgPen {
     constructor(width, height) {
         this.defs = svgEl('defs');
         this.to = this.root = svgEl('svg', {xmlns: 'http://www.w3.org/2000/svg', width, height,
-            viewBox: `0 0 ${width} ${height}`, 'font-family':
-                'Arial, "Liberation Sans", Arimo, Helvetica, sans-serif'}, this.defs);
+            viewBox: `0 0 ${width} ${height}`, 'font-family': SANS}, this.defs);
         this.kept = [];
         Object.assign(this, {d: '', dash: [], globalAlpha: 1, lineWidth: 1, font: ''});
     }

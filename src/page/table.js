@@ -2,9 +2,10 @@
 
 import {copyable} from './actions.js';
 import {ask} from './api.js';
-import {button, el, icon, menu} from './dom.js';
+import {button, div, el, icon, menu, put, seg, span} from './dom.js';
 import {find, keepOf} from './find.js';
 import {bind} from './keys.js';
+import {ceil, max, min, round} from './math.js';
 import {FLAGS, places as placesOf} from './model.js';
 import {go, state} from './state.js';
 import {NONE, bytes, count, csv, plain, plural, time} from './text.js';
@@ -16,28 +17,28 @@ const FLAT = [['', 'Tree'], ['leaves', 'Leaves'], ['tensors', 'Tensors']];
 /* As in the terminal, behind i. */
 const SORTS = {x: '', n: 'name', p: 'params', m: 'memory', r: 'time', s: 'self', c: 'calls',
     f: 'flops', o: 'ops', g: 'grad', u: 'update', w: 'weight', z: 'zeros', '!': 'nan'};
-const UNITS = {count: (n) => count(Math.round(n)), bytes, time};
+const UNITS = {count: (n) => count(round(n)), bytes, time};
 const natural = new Intl.Collator('en', {numeric: true});
 
 class Table extends Tree {
     constructor(stage) {
         super(stage, {id: 'cell', role: 'treegrid', label: 'Table', top: 2 * HEAD});
-        this.header = el('div', {class: 'trow thead', role: 'row'});
-        this.foot = el('div', {class: 'trow tfoot', role: 'row'});
+        this.header = div({class: 'trow thead', role: 'row'});
+        this.foot = div({class: 'trow tfoot', role: 'row'});
         this.list.classList.add('table');
         this.list.prepend(this.header);
         this.list.append(this.foot);
-        this.says = el('span', {class: 'bad', role: 'status'});
+        this.says = span({class: 'bad', role: 'status'});
         this.field = el('input', {type: 'search', class: 'field', placeholder: 'Filter',
             title: 'text, glob*, /regex/; !PATTERN: all others', value: state.filter,
             spellcheck: false, aria: {label: 'Filter'}, oninput: () => {
                 clearTimeout(this.timer);
                 this.timer = setTimeout(() => go({filter: this.field.value}, 'replace'), 120);
             }});
-        this.flat = el('span', {class: 'seg', role: 'group', aria: {label: 'Rows'}});
+        this.flat = span();
         const columns = menu(button({text: 'Columns', class: 'ghost'}), () => this.items());
         columns.append(icon('down'));
-        this.bar = el('div', 'viewbar', this.field, this.says, el('span', 'grow'), this.flat,
+        this.bar = div('viewbar', this.field, this.says, span('grow'), this.flat,
             columns);
         this.unbind.push(copyable(() => [{text: 'CSV', detail: 'the rows of the table',
             value: () => this.csv()}]), bind({keys: Object.keys(SORTS).map((key) => `i ${key}`),
@@ -65,7 +66,7 @@ class Table extends Tree {
         const before = this.model === model ? this.folds.open : null;
         const columns = await this.columnsOf(model);
         Object.assign(this, {model, columns});
-        if (!this.list.isConnected) this.stage.replaceChildren(this.bar, this.list);
+        if (!this.list.isConnected) put(this.stage, this.bar, this.list);
         this.filter(before);
         this.heads();
         this.reveal();
@@ -125,34 +126,33 @@ class Table extends Tree {
         const wide = columns.map((column) => {
             const list = column.texts || model.rows.texts, used = new Set(column.text);
             let most = column.title.length + 2;
-            for (const at of used) most = Math.max(most, Math.min(34, list[at]?.length ?? 0));
+            for (const at of used) most = max(most, min(34, list[at]?.length ?? 0));
             texts.set(column, most);
-            return Math.ceil(most * LETTER) + 18;
+            return ceil(most * LETTER) + 18;
         });
         this.list.style.setProperty('--cols', `minmax(${FIRST}px,1fr) ${wide.map((one) =>
             `${one}px`).join(' ')}`);
         this.list.style.setProperty('--wide', `${wide.reduce((a, b) => a + b, FIRST)}px`);
         const head = (id, text, about, right) => {
             const now = (state.sort || '') === id && id;
-            return el('div', {role: 'columnheader', class: right ? 'num' : '', aria: {sort: now ?
+            return div({role: 'columnheader', class: right ? 'num' : '', aria: {sort: now ?
                 state.reverse === (id === 'name') ? 'descending' : 'ascending' : null}},
-            el('button', {type: 'button', class: `bare ${now ? 'now' : ''}`, title: about,
+            el('button', {class: `bare ${now ? 'now' : ''}`, title: about,
                 onclick: () => this.sort(id)}, text, now ? icon('down') : null));
         };
         this.header.classList.toggle('up', state.reverse);
-        this.header.replaceChildren(head('name', 'Name', 'name', false), ...columns.map((one) =>
+        put(this.header, head('name', 'Name', 'name', false), ...columns.map((one) =>
             head(one.id, one.title, one.about, one.right)));
-        this.flat.replaceChildren(...FLAT.map(([id, name]) => el('button', {type: 'button',
-            class: id === state.flat ? 'on' : '', aria: {pressed: id === state.flat}, onclick: () =>
-                go({flat: id})}, name)));
+        put(this.flat, seg('Rows', FLAT.map(([id, name]) => [name, id === state.flat, () =>
+            go({flat: id})])));
         if (document.activeElement !== this.field) this.field.value = state.filter;
     }
 
     cells(row, name) {
-        return [el('div', {class: 'tname', role: 'rowheader'}, name), ...this.columns.map((one) => {
+        return [div({class: 'tname', role: 'rowheader'}, name), ...this.columns.map((one) => {
             const text = this.model.cell(one, row.place, row.many > 1 &&
                 this.model.runs.get(row.place)) || NONE;
-            return el('div', {role: 'gridcell', class: `${one.right ? 'num' : 'cut'} ` +
+            return div({role: 'gridcell', class: `${one.right ? 'num' : 'cut'} ` +
                 `${text === 'NaN' ? 'bad' : ''}`}, one.whole ? this.value(row, one) : text);
         })];
     }
@@ -181,12 +181,13 @@ class Table extends Tree {
             find(model, state.filter).list.filter((i) => !(keep[model.parent[i]] & 1)) : [];
         const sum = ({number, kind}) => number && UNITS[kind] ?
             UNITS[kind](rows.reduce((all, i) => all + (number[i] ?? 0), 0)) : '';
-        const words = some ? plural(state.flat ? rows.length : find(model, state.filter).list.length,
-            state.flat === 'leaves' ? 'leaf' : state.flat ? 'tensor' : 'match',
-            state.flat === 'leaves' ? 'leaves' : state.flat ? 'tensors' : 'matches') :
-            plural(model.kinds.filter((one) => model.rows.kinds[one] === 'module').length, 'module');
-        this.foot.replaceChildren(el('div', {class: 'tname', role: 'rowheader'}, words),
-            ...columns.map((one) => el('div', {role: 'gridcell', class: one.right ? 'num' : ''},
+        const [n, ...words] = state.flat === 'leaves' ? [rows.length, 'leaf', 'leaves'] :
+            state.flat ? [rows.length, 'tensor'] :
+                keep ? [find(model, state.filter).list.length, 'match', 'matches'] :
+                    [model.kinds.filter((one) => model.rows.kinds[one] === 'module').length,
+                        'module'];
+        put(this.foot, div({class: 'tname', role: 'rowheader'}, plural(n, ...words)),
+            ...columns.map((one) => div({role: 'gridcell', class: one.right ? 'num' : ''},
                 some ? sum(one) : one.whole ? model.cell(one, 0) : '')));
     }
 

@@ -1,6 +1,8 @@
 /* text.js - numbers as people read them: the twins of src/text/number.c. Drawn texts have
    the minus U+2212; `plain` gives the - of copies and CSV. */
 
+import {abs, floor, min} from './math.js';
+
 export const MINUS = '\u2212';
 export const NONE = '\u2013';
 export const DOTS = '\u2026';
@@ -14,7 +16,7 @@ export function number(value) {
 
 /** printf's %.{d}f of a value that is not negative: ties of its exact value go to even. */
 function fixed(value, d) {
-    const up = value.toFixed(d), exact = value.toFixed(Math.min(100, d + 30));
+    const up = value.toFixed(d), exact = value.toFixed(min(100, d + 30));
     const point = exact.indexOf('.'), end = point + 1 + d;
     if (point < 0 || !/^50*$/.test(exact.slice(end))) return up;
     const down = d > 0 ? exact.slice(0, end) : exact.slice(0, point);
@@ -34,7 +36,7 @@ function general(value, digits) {
     power = Number(power);
     if (power < -4 || power >= digits) {
         const rest = figures.length > 1 ? `.${figures.slice(1)}` : '';
-        const size = String(Math.abs(power)).padStart(2, '0');
+        const size = String(abs(power)).padStart(2, '0');
         return `${figures[0]}${rest}e${power < 0 ? '-' : '+'}${size}`;
     }
     if (power < 0) return `0.${'0'.repeat(-power - 1)}${figures}`;
@@ -47,7 +49,7 @@ function real(value, digits) {
     const x = number(value);
     if (x === null) return NONE;
     if (Number.isNaN(x)) return 'NaN';
-    const sign = x < 0 || Object.is(x, -0) ? MINUS : '', size = Math.abs(x);
+    const sign = x < 0 || Object.is(x, -0) ? MINUS : '', size = abs(x);
     if (size === Infinity) return `${sign}Inf`;
     return sign + (size === 0 ? '0' : general(size, digits));
 }
@@ -76,6 +78,9 @@ export const commas = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ',');
 /** 1 tensor, 1,234 tensors */
 export const plural = (n, one, many = `${one}s`) => `${commas(n)} ${n === 1 ? one : many}`;
 
+/** Steps have no commas: 12480 steps */
+export const stepCount = (n) => `${n} step${n === 1 ? '' : 's'}`;
+
 /** 1023B 1.0KB 97.7MB */
 export function bytes(n) {
     if (n === null || n === undefined) return NONE;
@@ -97,8 +102,8 @@ export function flops(n) {
     if (n < 1000) return String(n);
     let unit = 1000, letter = 0;
     for (; letter < 5 && n / unit >= 1000; letter++) unit *= 1000;
-    const step = unit / 10, tenths = Math.floor(n / step) + (n % step * 2 >= step ? 1 : 0);
-    return `${Math.floor(tenths / 10)}.${tenths % 10}${'KMGTPE'[letter]}`;
+    const step = unit / 10, tenths = floor(n / step) + (n % step * 2 >= step ? 1 : 0);
+    return `${floor(tenths / 10)}.${tenths % 10}${'KMGTPE'[letter]}`;
 }
 
 const RANGES = [[1e-6, 1e9, 1, 'ns'], [1e-3, 1e6, 2, '\u03bcs'], [1, 1e3, 2, 'ms'],
@@ -115,7 +120,7 @@ export function time(ns) {
 /** Rounded: 9%, 100% */
 export function share(part, whole) {
     const percent = whole > 0 ? part * 100 / whole : 0;
-    return `${percent >= 100 ? 100 : percent > 0 ? Math.floor(percent + 0.5) : 0}%`;
+    return `${percent >= 100 ? 100 : percent > 0 ? floor(percent + 0.5) : 0}%`;
 }
 
 /** 3×224×224 */
@@ -124,3 +129,7 @@ export const shape = (dims) => dims.length ? dims.join(TIMES) : 'scalar';
 /** Rows of cells as CSV. */
 export const csv = (rows) => rows.map((row) => `${row.map((cell) => /[",\n]/.test(cell) ?
     `"${cell.replaceAll('"', '""')}"` : cell).join(',')}\n`).join('');
+
+/** As a word of a shell. */
+export const word = (text) => /^[\w@%+=:,./-]+$/.test(text) ? text :
+    `'${text.replaceAll("'", "'\\''")}'`;

@@ -75,11 +75,12 @@ class Timeline {
                 this.flame.redraw();
             }}, this.flame);
         this.say = el('div', {class: 'away', role: 'status'});
-        this.stage.replaceChildren(this.head(), ...doc.why.map((why) => el('p', 'dim tlwhy',
-            why)), el('section', 'tlcard', this.over), el('section', 'tlcard', this.host,
+        this.stage.replaceChildren(this.head(), el('section', 'tlcard', this.over),
+            el('section', 'tlcard', this.host,
             el('div', 'tllegend', names.map((name) => el('span', null, swatch(name), name)),
                 el('span', 'grow'), el('span', 'dim', 'boxes under 1 pixel are merged into ' +
-                    'their parent'))), whereTimeGoes(doc, this.model), this.say);
+                    'their parent')), ...doc.why.map((why) => el('p', 'dim3', why))),
+        whereTimeGoes(doc, this.model), this.say);
         this.bindPointer();
         this.bindKeys();
         this.resize();

@@ -1,33 +1,12 @@
 /* timeline_draw.js - what the canvases of the timeline show. */
 
-import {token} from './draw.js';
+import {textWidth, token, write} from './draw.js';
 import {time} from './text.js';
 import {timeTicks} from './timeline_data.js';
 
 export const ROW = 26; // px
 export const TOP = 26;
 export const CURVE = 116;
-const SANS = 'Arial,"Liberation Sans",Arimo,Helvetica,sans-serif';
-const FONTS = {bold: `bold 12px ${SANS}`, small: `11px ${SANS}`};
-
-const widths = new Map();
-
-/** Width of a text; measured once. */
-function wide(pen, font, text) {
-    const key = font + text;
-    if (!widths.has(key)) {
-        if (widths.size > 20000) widths.clear();
-        pen.font = FONTS[font];
-        widths.set(key, pen.measureText(text).width);
-    }
-    return widths.get(key);
-}
-
-function write(pen, font, colour, text, x, y) {
-    pen.font = FONTS[font];
-    pen.fillStyle = token(colour);
-    pen.fillText(text, x, y);
-}
 
 function rect(pen, colour, x, y, width, height) {
     pen.fillStyle = token(colour);
@@ -36,14 +15,14 @@ function rect(pen, colour, x, y, width, height) {
 
 /** The texts that fit, whole, in this order: name, time, share, class. */
 function label(pen, {name, klass, took, short}, left, right, y) {
-    const room = right - left - 14, bold = wide(pen, 'bold', name);
+    const room = right - left - 14, bold = textWidth(name, 'bold');
     if (bold > room) return;
-    const fits = (text) => text && bold + 12 + wide(pen, 'small', text) <= room;
+    const fits = (text) => text && bold + 12 + textWidth(text) <= room;
     const end = [took, short].find(fits);
     write(pen, 'bold', 'text', name, left + 7, y);
-    const used = end ? wide(pen, 'small', end) + 12 : 0;
-    if (end) write(pen, 'small', 'text2', end, right - 7 - wide(pen, 'small', end), y);
-    if (klass && bold + 7 + wide(pen, 'small', klass) + used <= room)
+    const used = end ? textWidth(end) + 12 : 0;
+    if (end) write(pen, 'small', 'text2', end, right - 7 - textWidth(end), y);
+    if (klass && bold + 7 + textWidth(klass) + used <= room)
         write(pen, 'small', 'text2', klass, left + bold + 14, y);
 }
 
@@ -63,7 +42,7 @@ function box(pen, x, y, width, family, alone) {
 /** The axis above, with hairlines down to `bottom`. */
 function axis(pen, {from, to, width, x}, bottom) {
     for (const [at, text] of timeTicks(from, to, width)) {
-        const left = Math.round(x(at)), size = wide(pen, 'small', text);
+        const left = Math.round(x(at)), size = textWidth(text);
         rect(pen, 'line', left, 18, 1, bottom - 18);
         if (left - size / 2 < 0 || left + size / 2 > width) continue;
         write(pen, 'small', 'text2', text, left - size / 2, 13);
@@ -100,12 +79,12 @@ function curve(pen, memory, {x, from, to, width}, top, bottom) {
 function peak(pen, memory, {x, width}, top) {
     const text = `peak ${memory.peak_text}`, at = x(memory.peak_ns);
     if (at < 0 || at > width) return;
-    const left = Math.max(2, Math.min(width - wide(pen, 'bold', text) - 2, at + 4));
+    const left = Math.max(2, Math.min(width - textWidth(text, 'bold') - 2, at + 4));
     rect(pen, 'text', Math.round(at) - 1, top, 2, 6);
     pen.lineWidth = 4;
     pen.lineJoin = 'round';
     pen.strokeStyle = token('surface');
-    pen.font = FONTS.bold;
+    write(pen, 'bold', 'text', text, left, top - 3);
     pen.strokeText(text, left, top - 3);
     write(pen, 'bold', 'text', text, left, top - 3);
 }
@@ -130,14 +109,14 @@ export function drawStrip(pen, width, height, boxes) {
         curve(pen, memory, scale, rows * 9 + 22, bottom);
         write(pen, 'bold', 'text', 'memory', 4, rows * 9 + 14);
         if (width > 500)
-            write(pen, 'small', 'text2', 'of tensors that are alive', 10 + wide(pen, 'bold',
-                'memory'), rows * 9 + 14);
+            write(pen, 'small', 'text2', 'of tensors that are alive',
+                10 + textWidth('memory', 'bold'), rows * 9 + 14);
         peak(pen, memory, scale, rows * 9 + 22);
     } else {
         rect(pen, 'line2', 0, bottom, width, 1);
     }
     for (const [at, text] of timeTicks(0, boxes.whole, width)) {
-        const left = scale.x(at), size = wide(pen, 'small', text);
+        const left = scale.x(at), size = textWidth(text);
         rect(pen, 'line2', Math.round(left), bottom, 1, 4);
         if (left + size / 2 < width)
             write(pen, 'small', 'text2', text, Math.max(0, left - size / 2), bottom + 16);

@@ -1,14 +1,15 @@
 /* topbar.js - logo, file menu, pill, search, views, alarms, copy, export, theme, help. */
 
 import {copyItems, copyable, exportItems, exportable} from './actions.js';
-import {download, isStatic} from './api.js';
-import {button, copyText, el, icon, menu, popover, closeMenu, svgEl, toast} from './dom.js';
+import {contents, download, isStatic} from './api.js';
+import {button, closeMenu, copyText, div, el, icon, menu, popover, put, said, span, svgEl} from
+    './dom.js';
 import {isDark, setTheme} from './draw.js';
 import {bind, showHelp} from './keys.js';
 import {connection, files} from './live.js';
 import {training} from './model.js';
 import {address, go, state} from './state.js';
-import {bytes, commas, plural, short} from './text.js';
+import {bytes, commas, plural, short, word} from './text.js';
 
 /** Verdict -> class of its pill, its sign, its words. */
 export const VERDICTS = {
@@ -16,7 +17,7 @@ export const VERDICTS = {
     unsafe: ['alarm', 'cross', 'UNSAFE'], inconclusive: ['line', 'question', 'INCONCLUSIVE'],
 };
 
-const pill = (kind, ...content) => el('span', `pill ${kind}`, content);
+const pill = (kind, ...content) => span(`pill ${kind}`, content);
 
 /** Or null, if it is none. */
 export function verdictPill(verdict) {
@@ -27,6 +28,7 @@ export function verdictPill(verdict) {
 /** The state of a file in a few words: live, ended, not connected, or its verdict. */
 export function filePill(file) {
     const step = file.step ?? null, at = step === null ? '' : `, step ${step}`;
+    if (file.saved) return pill('', `\u25a0 saved${at}`);
     if (connection.status === 'lost') return pill('warn', `\u25cb not connected${at}`);
     if (file.live) return pill('good', `\u25cf live${at || ', no step yet'}`);
     if (file.died) return pill('warn', `\u25a0 process died${at}`);
@@ -52,31 +54,30 @@ function logo() {
 function fileItems() {
     const all = files.size > 1 ? [{text: 'All files', icon: 'table', current: !state.file,
         run: () => go({file: '', view: ''})}, 'line'] : [];
+    const some = (value, text) => (value ?? null) !== null && text(value);
     return [...all, ...[...files.values()].map((file) => ({text: file.name, icon: 'details',
         current: file.id === state.file, extra: filePill(file),
-        detail: [file.format, file.bytes === undefined || file.bytes === null ? '' :
-            bytes(file.bytes), file.loss === undefined || file.loss === null ? '' :
-            `loss ${short(file.loss)}`].filter(Boolean).join(', '),
+        detail: [file.format, some(file.bytes, bytes), some(file.loss, (loss) =>
+            `loss ${short(loss)}`)].filter(Boolean).join(', '),
         run: () => go(state.file ? {file: file.id} : {file: file.id, sort: '',
             reverse: false})}))];
 }
 
 function alarmLine(alarm) {
-    return el('button', {type: 'button', class: 'aline', onclick() {
+    return el('button', {class: 'aline', onclick() {
         closeMenu();
         go({at: alarm.name ?? null, step: alarm.step});
     }}, alarmPill(alarm), el('b', 'cut', alarm.name || 'the run'),
-    el('span', 'dim grow cut', alarm.text), el('span', 'dim', `step ${alarm.step}`));
+    span('dim grow cut', alarm.text), span('dim', `step ${alarm.step}`));
 }
 
 function alarmList(document) {
     const list = document.alarms, more = document.alarms_left_out || 0;
     const columns = document.phases[0] && document.phases[0].columns;
     const steps = columns && columns.columns ? columns.last[columns.columns - 1] : 0;
-    if (!list.length) return el('div', 'menu alist', el('div', 'head',
-        `No alarm in ${plural(steps, 'step')}`));
-    return el('div', {class: 'menu alist', role: 'group', aria: {label: 'Alarms'}},
-        list.map(alarmLine), more ? el('div', 'head', `and ${commas(more)} more`) : null);
+    return div({class: 'menu alist', role: 'group', aria: {label: 'Alarms'}},
+        list.map(alarmLine), list.length ? more > 0 && div('head', `and ${commas(more)} more`) :
+            div('head', `No alarm in ${plural(steps, 'step')}`));
 }
 
 export function chooseTheme(theme) {
@@ -95,7 +96,6 @@ export function keptTheme() {
 }
 
 const link = () => new URL(address(), location.href).href;
-const word = (text) => /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
 /** What the terminal shows of the same: torchoscope FILE --at NAME ... */
 function command() {
@@ -118,43 +118,29 @@ exportable(() => {
         run: () => download('export', {file: file.id, form})}));
 });
 
-async function copyItem(item) {
-    try {
-        await copyText(await item.value(), `${item.text} copied`);
-    } catch (error) {
-        toast(error.message);
-    }
-}
+/** A name of which the middle is cut if there is no room. */
+const named = (name) => span({class: 'name', title: name}, span('cut', name.slice(0, -12)),
+    span(null, name.slice(-12)));
 
 /** The bar. views: those that fit the file; it is made once and updated. */
 export function topbar(views) {
     const fileButton = menu(button({text: 'No file', class: 'file'}), fileItems);
-    const status = el('span', {class: 'status', role: 'status'});
-    const search = el('div', 'search'); // the search puts its list here
+    const status = span({class: 'status', role: 'status'});
+    const search = div('search'); // the search puts its list here
     const field = el('input', {type: 'search', placeholder: 'Search', autocomplete: 'off',
         spellcheck: false, aria: {label: 'Search modules, tensors, ops'}});
     const tabs = el('nav', {class: 'tabs', aria: {label: 'Views'}});
     const alarms = button({icon: 'alarm', label: 'Alarms', class: 'ghost alarms off',
-        async onclick() {
-            const file = files.get(state.file);
-            try {
-                const box = popover(alarms, alarmList(await training(file)));
-                if (box) box.querySelector('button')?.focus();
-            } catch (error) {
-                toast(error.message);
-            }
-        }});
+        onclick: () => said(async () => {
+            const box = popover(alarms, alarmList(await training(files.get(state.file))));
+            if (box) box.querySelector('button')?.focus();
+        })});
     const copy = menu(button({icon: 'copy', label: 'Copy', class: 'ghost'}), () =>
-        copyItems().map((item) => ({...item, run: () => copyItem(item)})));
+        copyItems().map((item) => ({...item, run: () => said(async () =>
+            copyText(await item.value(), `${item.text} copied`))})));
     const out = menu(button({icon: 'export', label: 'Export', class: 'ghost'}), () => {
-        const items = exportItems();
-        return items.length ? items.map((item) => ({...item, run: async () => {
-            try {
-                await item.run();
-            } catch (error) {
-                toast(error.message);
-            }
-        }})) : [{head: 'Nothing to export here'}];
+        const items = exportItems().map((item) => ({...item, run: () => said(item.run)}));
+        return items.length ? items : [{head: 'Nothing to export here'}];
     });
     const theme = button({icon: 'dark', label: 'Dark mode', class: 'ghost', onclick() {
         chooseTheme(isDark() ? 'light' : 'dark');
@@ -171,8 +157,8 @@ export function topbar(views) {
     const heading = el('h1', 'away');
     const bar = el('header', 'top', heading, button({icon: 'table', label: 'Modules', class:
         'ghost drawer', onclick: () => document.body.classList.toggle('treeopen')}),
-    el('span', 'brand', logo(), el('span', null, 'torchoscope')), fileButton,
-    status, search, el('span', 'grow'), tabs, alarms, copy, out, theme, help, more);
+    span('brand', logo(), span(null, 'torchoscope')), fileButton,
+    status, search, span('grow'), tabs, alarms, copy, out, theme, help, more);
 
     bind({keys: ['/', 'Ctrl+F'], where: 'Page', what: 'search', run: () => field.focus()});
     bind({keys: ['?'], where: 'Page', what: 'these keys', run: showHelp});
@@ -184,28 +170,27 @@ export function topbar(views) {
     function update() {
         const file = files.get(state.file), shown = file ? views.filter((one) =>
             one.fits(file)) : [];
-        fileButton.replaceChildren(el('span', 'cut', file ? file.name : files.size > 1 ?
-            plural(files.size, 'file') : 'No file'),
-            icon('down'));
-        status.replaceChildren();
-        const now = file && filePill(file);
-        const isVerdict = now && now.classList.contains('strong');
-        if (now) status.append(isVerdict && views.some((one) => one.id === 'safety') ?
-            el('button', {type: 'button', class: 'bare', title: 'What loading would do',
+        put(fileButton, file ? named(file.name) : files.size > 1 ? plural(files.size, 'file') :
+            'No file', icon('down'));
+        const now = file && filePill(file), n = file && file.alarms || 0;
+        const isVerdict = now?.classList.contains('strong') &&
+            views.some((one) => one.id === 'safety');
+        put(status, file?.saved ? menu(el('button', {class: 'bare',
+            title: 'What is in this page'}, now), () => [{head: 'This page is a file. It has'},
+            ...contents().map((head) => ({head: `\u00b7 ${head}`}))]) : isVerdict ?
+            el('button', {class: 'bare', title: 'What loading would do',
                 onclick: () => go({view: 'safety'})}, now) : now);
-        tabs.replaceChildren(...shown.filter((one) => !one.hidden).map((one) => button({
+        put(tabs, shown.filter((one) => !one.hidden).map((one) => button({
             text: one.title, icon: one.icon, class: one.id === state.view ? 'on' : 'ghost',
             onclick: () => go({view: one.id}),
             aria: {current: one.id === state.view ? 'page' : null}})));
-        const n = file && file.alarms || 0;
         alarms.classList.toggle('off', !file || !file.has.includes('history'));
-        alarms.replaceChildren(n ? pill('alarm', icon('alarm'), commas(n)) : icon('alarm'));
+        put(alarms, n ? pill('alarm', icon('alarm'), commas(n)) : icon('alarm'));
         alarms.ariaLabel = plural(n, 'alarm');
-        theme.replaceChildren(icon(isDark() ? 'light' : 'dark'));
+        put(theme, icon(isDark() ? 'light' : 'dark'));
         theme.ariaLabel = isDark() ? 'Light mode' : 'Dark mode';
         field.placeholder = shown.length > 4 ? 'Search' : 'Search modules, tensors, ops';
-        document.title = file ? `${file.name} - torchoscope` : 'torchoscope';
-        heading.textContent = document.title;
+        heading.textContent = document.title = file ? `${file.name} - torchoscope` : 'torchoscope';
     }
 
     return {bar, search, field, tabs, update};

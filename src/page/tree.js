@@ -1,10 +1,11 @@
 /* tree.js - the modules at the left. Only rows on screen are elements, so 100,000 places
    stay fluid. */
 
-import {el, emptyState, failure, icon, loading} from './dom.js';
+import {div, el, emptyState, failure, icon, loading, put, span} from './dom.js';
 import {hitsOf} from './find.js';
 import {bind} from './keys.js';
 import {files} from './live.js';
+import {ceil, floor, max, min} from './math.js';
 import {FLAGS, places as placesOf, training} from './model.js';
 import {go, state} from './state.js';
 import {DOTS, TIMES, commas} from './text.js';
@@ -14,7 +15,7 @@ export const ROW = 24;
 const INDENT = 14, MORE = 6; // px, rows above and below
 
 export function badge(letter) {
-    return el('span', {class: 'badge', data: {panel: letter}, aria: {label: `panel ${letter}`}},
+    return span({class: 'badge', data: {panel: letter}, aria: {label: `panel ${letter}`}},
         letter);
 }
 
@@ -26,9 +27,9 @@ export class Tree {
         this.at = 0; // index of the cursor's row
         this.model = null;
         this.written = null; // `open` of the address, as written from here
-        this.list = el('div', {class: 'rows', role, tabIndex: 0, aria: {label}});
-        this.head = el('div', 'treehead');
-        this.space = el('div', {class: 'space', role: 'presentation'});
+        this.list = div({class: 'rows', role, tabIndex: 0, aria: {label}});
+        this.head = div('treehead');
+        this.space = div({class: 'space', role: 'presentation'});
         this.list.append(this.space);
         this.list.addEventListener('scroll', () => this.draw());
         this.list.addEventListener('click', (event) => this.click(event));
@@ -41,13 +42,13 @@ export class Tree {
     async load(file) {
         const promise = placesOf(file);
         this.file = file;
-        this.stage.replaceChildren(loading(promise, 'Reading the modules'));
+        put(this.stage, loading(promise, 'Reading the modules'));
         try {
             const model = await promise;
             if (this.file === file) await this.take(model);
         } catch (error) {
             if (this.file === file)
-                this.stage.replaceChildren(failure(error, () => this.load(file)));
+                put(this.stage, failure(error, () => this.load(file)));
         }
     }
 
@@ -63,11 +64,11 @@ export class Tree {
         this.column = columns.find((one) => one.id === 'params') ||
             columns.find((one) => one.number) || null;
         const many = model.rows.what.filter((_, i) => this.folds.shown(i)).length;
-        this.head.replaceChildren(el('b', null, anyModule ? 'Modules' : 'Tensors'),
-            el('span', 'dim3 grow', commas(many)),
-            el('span', 'dim3', this.column ? this.column.title : ''));
-        if (model.n > 1) this.stage.replaceChildren(this.head, this.list);
-        else this.stage.replaceChildren(emptyState('No modules', 'This file names none.'));
+        put(this.head, el('b', null, anyModule ? 'Modules' : 'Tensors'),
+            span('dim3 grow', commas(many)),
+            span('dim3', this.column ? this.column.title : ''));
+        if (model.n > 1) put(this.stage, this.head, this.list);
+        else put(this.stage, emptyState('No modules', 'This file names none.'));
         this.reveal();
         this.markAlarms();
     }
@@ -97,7 +98,7 @@ export class Tree {
         let at = this.rows.findIndex((row) => row.place === kept);
         for (let up = kept; at < 0 && up >= 0; up = this.model.parent[up])
             at = this.rows.findIndex((row) => row.place === up);
-        this.at = Math.max(0, at);
+        this.at = max(0, at);
         this.space.style.height = `${this.rows.length * ROW}px`;
         this.drawn = '';
         this.draw();
@@ -107,21 +108,21 @@ export class Tree {
 
     draw() {
         if (!this.model || !this.list.isConnected) return;
-        const first = Math.max(0, Math.floor(this.list.scrollTop / ROW) - MORE);
-        const last = Math.min(this.rows.length,
-            Math.ceil((this.list.scrollTop + this.list.clientHeight) / ROW) + MORE);
+        const first = max(0, floor(this.list.scrollTop / ROW) - MORE);
+        const last = min(this.rows.length,
+            ceil((this.list.scrollTop + this.list.clientHeight) / ROW) + MORE);
         const key = `${first} ${last} ${this.at} ${state.at} ${state.panels}`;
         if (key === this.drawn) return;
         this.drawn = key;
         const rows = [];
         for (let i = first; i < last; i++) rows.push(this.row(i));
-        this.space.replaceChildren(...rows);
+        put(this.space, ...rows);
         this.list.setAttribute('aria-activedescendant', `${this.id}${this.at}`);
     }
 
     mark(i) {
         const bad = this.model.has(i, FLAGS.alarm);
-        return bad || this.model.has(i, FLAGS.warning) ? el('span', {class: bad ? 'al' : 'wl',
+        return bad || this.model.has(i, FLAGS.warning) ? span({class: bad ? 'al' : 'wl',
             title: bad ? 'alarm' : 'warning'}, icon('alarm')) : null;
     }
 
@@ -133,7 +134,7 @@ export class Tree {
         const whole = column.whole ?? 0;
         const text = model.cell(column, row.place, all && run);
         const part = n > 0 && whole > 0 && row.place > 0 ? n / whole * 46 : 0;
-        return el('span', 'value', el('span', null, text || '\u2013'),
+        return span('value', span(null, text || '\u2013'),
             part >= 1 ? el('i', {style: {width: `${part}px`}}) : null);
     }
 
@@ -150,13 +151,14 @@ export class Tree {
             row.many > 1 ? `${model.name(place)}${DOTS}${model.name(row.last)}` :
                 model.name(place);
         const klass = place === 0 ? '' : model.klass(place);
-        const element = el('div', {class: kinds.filter(Boolean).join(' '), id: `${this.id}${i}`,
-            role: this.list.role === 'tree' ? 'treeitem' : 'row', draggable: true, data: {row: i}, title: full || name,
+        const element = div({class: kinds.filter(Boolean).join(' '), id: `${this.id}${i}`,
+            role: this.list.role === 'tree' ? 'treeitem' : 'row', draggable: true,
+            data: {row: i}, title: full || name,
             aria: {level: row.depth + 1, selected: state.at === full,
                 expanded: can ? isOpen : null}},
-        this.cells(row, [el('span', 'ch', can ? icon(isOpen ? 'down' : 'right') : null),
+        this.cells(row, [span('ch', can ? icon(isOpen ? 'down' : 'right') : null),
             el('b', 'nm', name),
-            el('span', 'cl', row.many > 1 ? `${row.many} ${TIMES} ${klass}` : klass,
+            span('cl', row.many > 1 ? `${row.many} ${TIMES} ${klass}` : klass,
                 is(FLAGS.notCalled) ? ', not called' : null),
             letter ? badge(letter) : null, this.mark(place)]));
         element.style.top = `${i * ROW}px`;
@@ -238,8 +240,8 @@ export class Tree {
     }
 
     bindKeys() {
-        const page = () => Math.max(1, Math.floor(this.list.clientHeight / ROW) - 1);
-        const to = (i) => this.moveTo(Math.max(0, Math.min(this.rows.length - 1, i)));
+        const page = () => max(1, floor(this.list.clientHeight / ROW) - 1);
+        const to = (i) => this.moveTo(max(0, min(this.rows.length - 1, i)));
         const fold = (key) => {
             this.folds.fold(key, this.rows[this.at].place);
             this.folded();

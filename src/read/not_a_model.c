@@ -7,6 +7,8 @@
 #include "base/bytes.h"
 #include "base/utf8.h"
 #include "read/file/input_in.h"
+#include "read/foreign_in.h"
+#include "read/onnx/onnx_in.h"
 #include "read/read.h"
 
 enum {
@@ -45,29 +47,27 @@ static const struct magic magics[] = {
      "convert it to GGUF with llama.cpp"},
     {0, 4, "algg", MAGIC_OLD_MODEL, "an old GGLA adapter",
      "convert it to GGUF with llama.cpp"},
-    {4, 4, "ET12", MAGIC_FORMAT, "ExecuTorch", NULL},
     {4, 4, "ET13", MAGIC_FORMAT, "ExecuTorch", NULL},
     {4, 4, "BP08", MAGIC_FORMAT, "ExecuTorch (bundled program)", NULL},
     {4, 4, "FT01", MAGIC_FORMAT, "ExecuTorch (tensor data)", NULL},
-    {4, 4, "TFL3", MAGIC_FORMAT, "TFLite", NULL},
     {4, 4, "PTMF", MAGIC_FORMAT, "PyTorch mobile (flatbuffer)", NULL},
-    {0, 8, "\x89HDF\r\n\x1a\n", MAGIC_FORMAT, "HDF5 (Keras .h5)", NULL},
-    {512, 8, "\x89HDF\r\n\x1a\n", MAGIC_FORMAT, "HDF5 (Keras .h5)", NULL},
-    {1024, 8, "\x89HDF\r\n\x1a\n", MAGIC_FORMAT, "HDF5 (Keras .h5)", NULL},
-    {2048, 8, "\x89HDF\r\n\x1a\n", MAGIC_FORMAT, "HDF5 (Keras .h5)", NULL},
     {0, 8, "PYTORCH1", MAGIC_OLD_MODEL, "a container of the PyTorch 1.0 preview",
      "load and save it with PyTorch 1.0"},
     {8, 7, "\3\0\0\0V 1", MAGIC_FORMAT, "Lua Torch7 .t7", NULL},
     {0, 6, "7z\xbc\xaf\x27\x1c", MAGIC_ARCHIVE, "a 7z archive", NULL},
     {0, 2, "\x1f\x8b", MAGIC_ARCHIVE, "a gzip file", NULL},
-    {0, 4, "\x28\xb5\x2f\xfd", MAGIC_ARCHIVE, "a zstd file", NULL},
-    {0, 4, "\x04\x22\x4d\x18", MAGIC_ARCHIVE, "an LZ4 file", NULL},
-    {0, 3, "BZh", MAGIC_ARCHIVE, "a bzip2 file", NULL},
+    {0, 4, "\x28\xb5\x2f\xfd", MAGIC_ARCHIVE, "a zstd file",
+     "unpack it (`zstd -d`) and open what is in it"},
+    {0, 4, "\x04\x22\x4d\x18", MAGIC_ARCHIVE, "an LZ4 file",
+     "unpack it (`lz4 -d`) and open what is in it"},
+    {0, 3, "BZh", MAGIC_ARCHIVE, "a bzip2 file",
+     "unpack it (`bunzip2`) and open what is in it"},
     {0, 6,
      "\xfd"
      "7zXZ",
-     MAGIC_ARCHIVE, "an xz file", NULL},
-    {0, 3, "\x5d\0\0", MAGIC_ARCHIVE, "an LZMA file", NULL},
+     MAGIC_ARCHIVE, "an xz file", "unpack it (`unxz`) and open what is in it"},
+    {0, 3, "\x5d\0\0", MAGIC_ARCHIVE, "an LZMA file",
+     "unpack it (`unlzma`) and open what is in it"},
     {0, 4, "Rar!", MAGIC_ARCHIVE, "a rar archive", NULL},
     {0, 2, "\x78\x9c", MAGIC_ARCHIVE, "zlib-packed data, as joblib writes it", NULL},
     {0, 2, "\x78\xda", MAGIC_ARCHIVE, "zlib-packed data, as joblib writes it", NULL},
@@ -92,6 +92,15 @@ static int say_later(const struct input *input, const char *format, struct err *
                          strchr("AEIOU", format[0]) ? "an" : "a", format);
 }
 
+/* The same for a format of other frameworks, with what to do. */
+static int say_foreign(const struct input *input, const struct foreign *foreign,
+                       struct err *err)
+{
+    return err_set_about(err, ERR_UNSUPPORTED, input->path,
+                         " is a %s; this format is not supported: %s", foreign->what,
+                         foreign->advice);
+}
+
 static const struct magic *find_magic(struct str head)
 {
     for (size_t i = 0; i < COUNT_OF(magics); i++) {
@@ -101,120 +110,6 @@ static const struct magic *find_magic(struct str head)
             memcmp(head.at + magic->at, magic->bytes, magic->len) == 0)
             return magic;
     }
-    return NULL;
-}
-
-/* ---- ONNX, which has no magic ---- */
-
-static bool take_varint(struct bytes *in, uint64_t *ret_value)
-{
-    uint64_t value = 0;
-    uint8_t byte;
-
-    for (int shift = 0; shift < 64; shift += 7) {
-        byte = bytes_u8(in);
-        value |= (uint64_t)(byte & 0x7f) << shift;
-        if (!(byte & 0x80)) {
-            *ret_value = value;
-            return !in->bad;
-        }
-    }
-    return false;
-}
-
-/* Is this field text, as far as it is in the head? */
-static bool begins_as_text(const struct bytes *in, uint64_t len)
-{
-    size_t n = len < bytes_left(in) ? (size_t)len : bytes_left(in);
-
-    for (size_t i = 0; i < n; i++)
-        if (in->at[i] < 32 && in->at[i] != '\n' && in->at[i] != '\t')
-            return false;
-    return true;
-}
-
-/* The fields of a ModelProto: numbers 1 and 5 are varints, the others have a length. */
-static bool is_onnx_key(uint64_t key)
-{
-    static const uint32_t known = 1u << 1 | 1u << 2 | 1u << 3 | 1u << 4 | 1u << 5 |
-                                  1u << 6 | 1u << 7 | 1u << 8 | 1u << 14 | 1u << 20 |
-                                  1u << 25 | 1u << 26;
-    uint64_t field = key >> 3, wire = key & 7;
-
-    return field < 32 && (known >> field & 1) &&
-           wire == (field == 1 || field == 5 ? 0 : 2);
-}
-
-static bool is_onnx_text(uint64_t key)
-{
-    uint64_t field = key >> 3;
-
-    return field == 2 || field == 3 || field == 4 || field == 6;
-}
-
-static bool looks_like_onnx(const struct input *input)
-{
-    struct bytes in = bytes_of(input->head.at, input->head.len);
-    uint64_t left = input->blob->size;
-    int fields = 0;
-
-    if (input->head.len < 8 || input->head.at[0] != 8)
-        return false;
-    while (bytes_left(&in) > 0) {
-        const uint8_t *before = in.at;
-        uint64_t key, value;
-
-        if (!take_varint(&in, &key) || !is_onnx_key(key) || !take_varint(&in, &value))
-            return false;
-        left -= (uint64_t)(in.at - before);
-        fields++;
-        if ((key & 7) == 0)
-            continue;
-        if (value > left || (is_onnx_text(key) && !begins_as_text(&in, value)))
-            return false;
-        if (value >= bytes_left(&in))
-            return fields > 1;
-        bytes_skip(&in, value);
-        left -= value;
-    }
-    return fields > 1;
-}
-
-/* ---- TensorFlow, which has no magic either ---- */
-
-/* The length of the next field, which must have this key byte. */
-static bool take_field(struct bytes *in, uint8_t key, uint64_t *ret_len)
-{
-    return bytes_u8(in) == key && take_varint(in, ret_len);
-}
-
-/* A NodeDef: a name and an operation, both text. */
-static bool is_node(struct bytes *in)
-{
-    uint64_t len;
-
-    if (!take_field(in, 0x0a, &len) || len == 0 || len >= bytes_left(in) ||
-        !begins_as_text(in, len))
-        return false;
-    bytes_skip(in, len);
-    return take_field(in, 0x12, &len) && len > 0 && len <= bytes_left(in) &&
-           begins_as_text(in, len);
-}
-
-/* A SavedModel is a version and a MetaGraphDef, a frozen graph a sequence of NodeDefs.
- * NULL: neither. */
-static const char *tensorflow_format(const struct input *input)
-{
-    struct bytes in = bytes_of(input->head.at, input->head.len), graph = in;
-    uint64_t len, inner;
-
-    if (bytes_u8(&in) == 8 && bytes_u8(&in) == 1 && take_field(&in, 0x12, &len) &&
-        len > 1 && len <= input->blob->size && bytes_left(&in) > 2 &&
-        (in.at[0] == 0x0a || in.at[0] == 0x12) && !begins_as_text(&in, len))
-        return "TensorFlow SavedModel";
-    if (take_field(&graph, 0x0a, &inner) && inner > 4 && inner <= input->blob->size &&
-        is_node(&graph))
-        return "TensorFlow graph";
     return NULL;
 }
 
@@ -236,9 +131,6 @@ static bool has(const struct zip *zip, const char *name)
 /* The model format of an archive by the names in it, or NULL. */
 static const char *archive_format(const struct zip *zip)
 {
-    if (zip_find(zip, "archive_format") >= 0 ||
-        has(zip, "serialized_exported_program.json"))
-        return "torch.export (.pt2)";
     if (zip_find(zip, ".data/extern_modules") >= 0)
         return "torch.package";
     if (zip_find(zip, "constants.pkl") >= 0)
@@ -247,8 +139,6 @@ static const char *archive_format(const struct zip *zip)
         return zip->root.len > 0 ? "TorchScript of the PyTorch 1.0 preview" : NULL;
     if (zip_find(zip, "data.pkl") >= 0)
         return "PyTorch zip";
-    if (has(zip, "config.json") && has(zip, "metadata.json"))
-        return "Keras (.keras)";
     if (has(zip, "ETRECORD_V0"))
         return "ExecuTorch ETRecord";
     return NULL;
@@ -400,8 +290,7 @@ static int knows(const struct input *input)
         return SURE_NOTHING;
     if (input->zip)
         return SURE_ZIP;
-    if (find_magic(input->head) || is_pointer(input->head) || looks_like_onnx(input) ||
-        tensorflow_format(input))
+    if (find_magic(input->head) || is_pointer(input->head) || foreign_format(input))
         return SURE_NAMED;
     return is_text(input->head) ? SURE_TEXT : SURE_NOTHING;
 }
@@ -419,7 +308,7 @@ static int name_magic(const struct input *input, const struct magic *magic,
 
     if (magic->kind == MAGIC_FORMAT)
         return say_later(input, magic->what, err);
-    if (magic->kind == MAGIC_ARCHIVE)
+    if (magic->kind == MAGIC_ARCHIVE && !advice)
         advice = "unpack it and open the files in it";
     return err_set_about(err, ERR_UNSUPPORTED, input->path, " is %s, not a model%s%s",
                          magic->what, advice ? ": " : "", advice ? advice : "");
@@ -430,6 +319,8 @@ static int say_what_it_is(struct input *input, struct build *build, struct err *
     const struct magic *magic;
 
     (void)build;
+    if (!input->blob && foreign_folder(input->folder))
+        return say_foreign(input, foreign_folder(input->folder), err);
     if (!input->blob)
         return err_set_about(err, ERR_USAGE, input->path,
                              ": no model file in this folder");
@@ -442,10 +333,8 @@ static int say_what_it_is(struct input *input, struct build *build, struct err *
         return name_magic(input, magic, err);
     if (input->zip)
         return name_archive(input, err);
-    if (looks_like_onnx(input))
-        return say_later(input, "ONNX", err);
-    if (tensorflow_format(input))
-        return say_later(input, tensorflow_format(input), err);
+    if (foreign_format(input))
+        return say_foreign(input, foreign_format(input), err);
     if (zip_looks_like(input->head))
         return err_set_about(
             err, ERR_FORMAT, input->path,
@@ -483,7 +372,7 @@ static const char *kind_of_input(const struct input *input)
         return magic_words[magic->kind];
     if (zip_looks_like(input->head))
         return "archive";
-    if (looks_like_onnx(input) || tensorflow_format(input) ||
+    if (onnx_looks_like(input) || foreign_format(input) ||
         str_starts(input->head, STR("GGUF"))) /* a damaged one */
         return "model";
     return is_text(input->head) ? "text" : "other";

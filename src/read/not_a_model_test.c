@@ -27,7 +27,7 @@ TEST(a_file_that_is_no_model_is_named)
     CHECK_NAMED("7z\xbc\xaf\x27\x1c....", "a 7z archive, not a model: unpack it");
     CHECK_NAMED("\x1f\x8b\x08\x00....", "a gzip file");
     CHECK_NAMED("\x28\xb5\x2f\xfd....", "a zstd file");
-    CHECK_NAMED("BZh91AY&SY", "a bzip2 file");
+    CHECK_NAMED("BZh91AY&SY", "a bzip2 file, not a model: unpack it (`bunzip2`)");
     CHECK_NAMED("\x04\x22\x4d\x18\x64\x40", "an LZ4 file");
     CHECK_NAMED("\x5d\0\0\x80\0\xff\xff", "an LZMA file");
     CHECK_NAMED("\xfd"
@@ -48,15 +48,36 @@ TEST(a_file_that_is_no_model_is_named)
 
 TEST(a_model_format_that_is_not_supported_is_named)
 {
-    CHECK_NAMED("\x89HDF\r\n\x1a\n....", "HDF5");
-    CHECK_NAMED("\x1c\0\0\0TFL3....", "TFLite");
     CHECK_NAMED("\x1c\0\0\0"
-                "ET12....",
-                "is an ExecuTorch file");
+                "FT01....",
+                "is an ExecuTorch (tensor data) file");
     CHECK_NAMED("\x1c\0\0\0PTMF....", "PyTorch mobile");
     CHECK_NAMED("\4\0\0\0\1\0\0\0\3\0\0\0V 1\r\0\0\0", "Torch7");
     CHECK_NAMED("\x08\x07\x12\x04torch", "unrecognised");
-    CHECK_NAMED("\x08\x07\x12\x05torch\x42\x02\x10\x11", "ONNX");
+    CHECK_NAMED("\x08\x07\x12\x05torch\x42\x02\x10\x11",
+                "an ONNX file that ends before");
+}
+
+TEST(formats_of_other_frameworks_are_named_with_what_to_do)
+{
+    static const char weights[] = "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+                                  "\6\0\0\0\x08\x05\x10\x03\x10\x04....";
+    char index[64] = {0};
+    struct err why = {0};
+
+    CHECK_NAMED("\x08\x01\x12\x0a\x0a\x08\x12\x06\x0a\x04\x0a\x02.....",
+                "a TensorFlow SavedModel; this format is not supported: convert");
+    CHECK_NAMED("\x0a\x0f\x0a\x05input\x12\x06Placeh....", "a TensorFlow graph;");
+    CHECK_NAMED("\x08\x05\x12\x14\x0a\x10\x0a\x05image\x1a\x07\x2a\x05\x0a\x03\x01\x03"
+                "\x08.....",
+                "a CoreML model;");
+    CHECK_NAMED("\x0a\x12\x08\0\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x1a\2\x0a"
+                "\0....",
+                "a Paddle program; this format is not supported: convert it to ONNX");
+    CHECK_NAMED(weights, "a Paddle parameter file;");
+    index[2] = 'x';
+    memcpy(index + 56, "\x57\xfb\x80\x8b\x24\x75\x47\xdb", 8);
+    CHECK(strstr(named(index, 64, &why), "a TensorFlow checkpoint (its index);"));
 }
 
 TEST(a_failed_download_is_named_and_told_what_to_do)
@@ -88,16 +109,11 @@ TEST(an_archive_is_named_by_its_entries)
 {
     static const char *const word[] = {"[Content_Types].xml", "word/document.xml"};
     static const char *const app[] = {"classes.dex", "AndroidManifest.xml"};
-    static const char *const keras[] = {"config.json", "metadata.json",
-                                        "model.weights.h5"};
-    static const char *const exported[] = {"m/archive_format", "m/models/model.json"};
     static const char *const package[] = {"m/.data/extern_modules", "m/model.pkl"};
     static const char *const other[] = {"weights/a.pt", "weights/b.pt"};
 
     check_archive(word, COUNT_OF(word), "a Word document");
     check_archive(app, COUNT_OF(app), "an Android app");
-    check_archive(keras, COUNT_OF(keras), "Keras");
-    check_archive(exported, COUNT_OF(exported), "torch.export");
     check_archive(package, COUNT_OF(package), "torch.package");
     check_archive(other, COUNT_OF(other), "a zip archive of 2 files");
     check_archive(other, 0, "an empty zip archive");

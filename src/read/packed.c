@@ -17,21 +17,29 @@ static const char *packing_name(enum packing packing)
     return packing == PACKING_GZIP ? "gzip" : "zlib";
 }
 
-/* A zlib stream has only two bytes of magic: what is in it must be a pickle. */
+/* A zlib stream has only two bytes of magic: what is in it must be a pickle. A gzip file
+ * may be in another one. */
 static int packed_knows(const struct input *input)
 {
     enum packing packing = packing_of(input->head);
-    uint8_t front[INPUT_HEAD];
-    struct input inner = {.name = input->name, .depth = input->depth + 1};
+    uint8_t fronts[2][INPUT_HEAD];
+    struct input inner = {.name = input->name,
+                          .depth = input->depth + 1,
+                          .blob = input->blob,
+                          .head = input->head};
 
-    if (!input->blob || packing == PACKING_NONE || inner.depth > INPUT_DEPTH)
+    if (!input->blob || packing == PACKING_NONE)
         return 0;
-    inner.head = str_span(front, inflated_front(input->head, front, sizeof front));
-    inner.blob = input->blob;
-    if (inner.head.len == 0 || packing_of(inner.head) != PACKING_NONE)
+    for (int i = 0; packing_of(inner.head) == packing; i++, inner.depth++) {
+        if (inner.depth > INPUT_DEPTH)
+            return 0;
+        inner.head = str_span(fronts[i & 1],
+                              inflated_front(inner.head, fronts[i & 1], INPUT_HEAD));
+        if (packing == PACKING_ZLIB)
+            return pickle_looks_like(inner.head) ? SURE_PACKED : 0;
+    }
+    if (inner.head.len == 0 || packing_of(inner.head) == PACKING_GZIP)
         return 0;
-    if (packing == PACKING_ZLIB)
-        return pickle_looks_like(inner.head) ? SURE_PACKED : 0;
     return input_promising(&inner) ? SURE_PACKED : 0;
 }
 
@@ -110,6 +118,8 @@ static int packed_read(struct input *input, struct build *build, struct err *err
     inner.depth++;
     if (input->node == 0) {
         build->model->format = ""; /* that of the content */
+    }
+    if (input->node == 0 && input->depth == 0) {
         build_fact(build, "packed", value_str(values, str_of(packing)));
         build_fact(build, "unpacked bytes", value_int(values, (int64_t)about.size));
     }

@@ -3,13 +3,20 @@
  *   readers.c        THE TABLE of formats; read_model()
  *   safetensors*.c   the safetensors format; names of tied tensors
  *   shards_in.h      one model in several files: an index, or a folder
- *   not_a_model.c    says what any other file is
+ *   onnx/            the ONNX format; tour in onnx/onnx_in.h
+ *   bundle_in.h      a zip of model files
+ *   not_a_model.c    says what any other file is; foreign_in.h: of other frameworks
  *   verify.c         checks the zip entries that read_model() does not read
  *   file/            where bytes come from; tour in file/input_in.h
  *   gguf/            llama.cpp's GGUF; tour in gguf/gguf_in.h
  *   pickle/          the pickle machine; tour in pickle/pickle_in.h
  *   remote/          files of web servers; tour in remote/remote_in.h
  *   torch/           PyTorch's formats; tour in torch/torch_in.h
+ *   pt2/             programs of torch.export; tour in pt2/pt2_in.h
+ *   dcp/             distributed checkpoints; tour in dcp/dcp_in.h
+ *   flat/            flatbuffers: TFLite, ExecuTorch; tour in flat/flat_in.h
+ *   hdf5/            HDF5 files; tour in hdf5/hdf5_in.h
+ *   keras/           models of Keras; tour in keras/keras_in.h
  *
  * To add a format: write read/NAME.c ending in a `const struct reader`, list it in
  * readers.c and meson.build, add sample files and a fuzz target. */

@@ -2,16 +2,20 @@
 
 #include "base/base.h"
 #include "base/folder.h"
+#include "read/dcp/dcp_in.h"
 #include "read/file/file_source_in.h"
 #include "read/file/inflate_in.h"
 #include "read/file/input_in.h"
 #include "read/gguf/gguf_in.h"
+#include "read/onnx/onnx_in.h"
+#include "read/pt2/pt2_in.h"
 #include "read/remote/remote_in.h"
 #include "read/torch/torch_in.h"
 
 extern const struct reader safetensors_reader;
 extern const struct reader shards_reader;
-extern const struct reader npy_reader, npz_reader, packed_reader;
+extern const struct reader npy_reader, npz_reader, packed_reader, bundle_reader;
+extern const struct reader h5_reader, keras_reader, tflite_reader, executorch_reader;
 extern const struct reader not_a_model_reader;
 
 /* THE TABLE of formats. The reader that is surest of a file reads it; of two that are
@@ -20,7 +24,9 @@ extern const struct reader not_a_model_reader;
 static const struct reader *const readers[] = {
     &safetensors_reader, &torch_zip_reader,   &torchscript_reader, &torch_legacy_reader,
     &torch_tar_reader,   &bare_pickle_reader, &shards_reader,      &npy_reader,
-    &npz_reader,         &gguf_reader,        &packed_reader,      &not_a_model_reader,
+    &npz_reader,         &gguf_reader,        &pt2_reader,         &dcp_reader,
+    &packed_reader,      &bundle_reader,      &keras_reader,       &h5_reader,
+    &tflite_reader,      &executorch_reader,  &onnx_reader,        &not_a_model_reader,
 };
 
 const char *read_format_name(size_t i)

@@ -239,7 +239,6 @@ static void find_files(struct shards *self, struct choice *choice)
 static const struct {
     const char *name, *what;
 } other_folders[] = {
-    {".metadata", "a distributed checkpoint of PyTorch (DCP)"},
     {"saved_model.pb", "a TensorFlow SavedModel"},
     {"checkpoint", "a folder of TensorFlow checkpoints"},
     {"latest", "a DeepSpeed checkpoint"},

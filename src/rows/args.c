@@ -81,6 +81,44 @@ static const struct form forms[] = {
      "", ""},
 };
 
+/* Layers of Keras. */
+static const struct form keras_forms[] = {
+    {"Dense ", "units", "activation='linear' use_bias=True"},
+    {"EinsumDense ", "", "equation= output_shape= activation='linear'"},
+    {"Conv1D Conv2D Conv3D Conv1DTranspose Conv2DTranspose Conv3DTranspose "
+     "SeparableConv1D SeparableConv2D ",
+     "filters kernel_size",
+     "strides=1 padding='valid' dilation_rate=1 groups=1 activation='linear' "
+     "use_bias=True data_format='channels_last'"},
+    {"DepthwiseConv1D DepthwiseConv2D ", "kernel_size",
+     "strides=1 padding='valid' depth_multiplier=1 dilation_rate=1 "
+     "activation='linear' use_bias=True data_format='channels_last'"},
+    {"Embedding ", "input_dim>output_dim", "mask_zero=False"},
+    {"LSTM GRU SimpleRNN ", "units",
+     "return_sequences=False return_state=False go_backwards=False stateful=False "
+     "dropout=0 recurrent_dropout=0 use_bias=True"},
+    {"BatchNormalization ", "", "axis=-1 momentum=0.99 epsilon=0.001"},
+    {"LayerNormalization RMSNormalization ", "", "axis=-1 epsilon=0.001"},
+    {"GroupNormalization ", "groups", "axis=-1 epsilon=0.001"},
+    {"Dropout SpatialDropout1D SpatialDropout2D SpatialDropout3D AlphaDropout "
+     "GaussianDropout ",
+     "", "rate="},
+    {"MaxPooling1D MaxPooling2D MaxPooling3D AveragePooling1D AveragePooling2D "
+     "AveragePooling3D ",
+     "pool_size", "strides=0 padding='valid'"},
+    {"GlobalAveragePooling1D GlobalAveragePooling2D GlobalAveragePooling3D "
+     "GlobalMaxPooling1D GlobalMaxPooling2D GlobalMaxPooling3D ",
+     "", "keepdims=False"},
+    {"InputLayer ", "", "batch_shape= batch_input_shape= dtype='float32'"},
+    {"Activation ", "", "activation="},
+    {"MultiHeadAttention ", "", "num_heads= key_dim= dropout=0"},
+    {"Bidirectional ", "", "merge_mode='concat'"},
+    {"Concatenate Softmax ", "", "axis=-1"},
+    {"UpSampling1D UpSampling2D UpSampling3D ", "size", "interpolation='nearest'"},
+    {"ZeroPadding1D ZeroPadding2D ZeroPadding3D ", "padding", ""},
+    {"Flatten Sequential Functional Model Lambda ", "", ""},
+};
+
 /* Classes guessed by read/guess.c; all their arguments are numbers that matter. */
 static const struct form guesses[] = {
     {"conv convtranspose ", "kernel_size in>out", ""},
@@ -102,14 +140,10 @@ static bool is_listed(const char *list, struct str name)
     return false;
 }
 
-static const struct form *find_form(struct str class_name, bool guessed)
+static const struct form *find_in(const struct form *table, size_t n,
+                                  struct str class_name)
 {
-    const struct form *table = guessed ? guesses : forms;
-    size_t n = guessed ? COUNT_OF(guesses) : COUNT_OF(forms);
-
-    if (class_name.len == 0)
-        return NULL;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; class_name.len > 0 && i < n; i++)
         if (is_listed(table[i].classes, class_name))
             return &table[i];
     return NULL;
@@ -394,8 +428,12 @@ static void write_args(struct writer *w, const struct object *object)
     if (object->class_id != NO_CLASS)
         name = model_string(w->model, w->model->classes[object->class_id].name);
     w->class_name = class_short(name);
-    if (object->guessed || is_torch(name))
-        form = find_form(w->class_name, object->guessed);
+    if (object->guessed)
+        form = find_in(guesses, COUNT_OF(guesses), w->class_name);
+    else if (is_torch(name))
+        form = find_in(forms, COUNT_OF(forms), w->class_name);
+    else if (str_starts(name, STR("keras.")))
+        form = find_in(keras_forms, COUNT_OF(keras_forms), w->class_name);
     if (!form) {
         add_all(w);
         return;

@@ -1,5 +1,6 @@
 #include "study/family.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/base.h"
@@ -41,17 +42,25 @@ static const struct {
     {"*Norm1d", FAMILY_NORM},
     {"*Norm2d", FAMILY_NORM},
     {"*Norm3d", FAMILY_NORM},
+    {"*Normalization", FAMILY_NORM},
     {"*LRN", FAMILY_NORM},
     {"*Mamba*", FAMILY_ATTENTION}, /* but not MambaRMSNorm */
     {"*Linear", FAMILY_LINEAR},
     {"*linear", FAMILY_LINEAR},
     {"Linear*", FAMILY_LINEAR},
+    {"Dense", FAMILY_LINEAR}, /* Keras */
+    {"EinsumDense", FAMILY_LINEAR},
+    {"SimpleRNN*", FAMILY_LINEAR},
     {"RNN*", FAMILY_LINEAR},
     {"LSTM*", FAMILY_LINEAR},
     {"GRU*", FAMILY_LINEAR},
     {"rnn", FAMILY_LINEAR},
     {"lstm", FAMILY_LINEAR},
     {"gru", FAMILY_LINEAR},
+    {"*Pooling1D", FAMILY_POOL},
+    {"*Pooling2D", FAMILY_POOL},
+    {"*Pooling3D", FAMILY_POOL},
+    {"UpSampling*", FAMILY_POOL},
     {"*Pool1d", FAMILY_POOL},
     {"*Pool2d", FAMILY_POOL},
     {"*Pool3d", FAMILY_POOL},
@@ -81,12 +90,23 @@ static const struct {
     {"*shrink", FAMILY_ACTIVATION},
 };
 
+/* A class that was guessed from an operation of ONNX has its name: "Gemm", "Relu". */
+static enum family family_of_onnx(struct str name)
+{
+    char full[64];
+    int n = snprintf(full, sizeof full, "onnx::%.*s", STR_ARG(name));
+
+    if (n < 0 || (size_t)n >= sizeof full)
+        return FAMILY_OTHER;
+    return family_of_op(op_family_of(str_span(full, (size_t)n)));
+}
+
 enum family family_of_class(struct str name)
 {
     for (size_t i = 0; i < COUNT_OF(patterns); i++)
         if (str_glob(name, patterns[i].pattern))
             return patterns[i].family;
-    return FAMILY_OTHER;
+    return family_of_onnx(name);
 }
 
 /* By base classes, the nearest first. */

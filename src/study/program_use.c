@@ -17,18 +17,20 @@ static int add_op(struct op_use_list *list, uint32_t *room, struct map *by_name,
     const struct program_op *op = &model->program->ops[i];
     struct str name = model_string(model, op->name);
     struct op_sum sum = sum_of(name);
+    uint64_t key = (uint64_t)op->overload << 32 | op->name;
     uint32_t row;
 
-    if (!map_find(by_name, op->name, &row)) {
+    if (!map_find(by_name, key, &row)) {
         row = list->n;
         if (arena_room(arena, &list->at, list->n, room, sizeof *list->at) < 0 ||
-            map_put(by_name, op->name, row) < 0)
+            map_put(by_name, key, row) < 0)
             return -1;
-        list->at[list->n++] = (struct op_use){.kind = RUN_NONE,
-                                              .place = op->place,
-                                              .first = i,
-                                              .name = name,
-                                              .overload = {"", 0}};
+        list->at[list->n++] =
+            (struct op_use){.kind = RUN_NONE,
+                            .place = op->place,
+                            .first = i,
+                            .name = name,
+                            .overload = model_string(model, op->overload)};
     }
     op_sum_add(&list->at[row].sum, &sum);
     op_sum_add(&list->sum, &sum);

@@ -292,6 +292,20 @@ void text_shape(struct buf *to, const int64_t *dims, int rank)
     }
 }
 
+void text_open_shape(struct buf *to, const int64_t *dims, int rank)
+{
+    if (rank == 0)
+        buf_text(to, "scalar");
+    for (int i = 0; i < rank; i++) {
+        if (i > 0)
+            buf_text(to, "×");
+        if (dims[i] < 0)
+            buf_char(to, '?');
+        else
+            add_signed(to, dims[i]);
+    }
+}
+
 void text_index(struct buf *to, const int64_t *dims, int rank, uint64_t at)
 {
     uint64_t below = 1; /* elements per step of the next dimension */

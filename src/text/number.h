@@ -24,6 +24,8 @@ void text_real(struct buf *to, double value);      /* %.4g, NaN, Inf, -Inf */
 void text_real_long(struct buf *to, double value); /* %.6g */
 /* 3×224×224; "scalar" for rank 0 */
 void text_shape(struct buf *to, const int64_t *dims, int rank);
+/* The same of a program's value: ?×224×224 if a size is not fixed (-1). */
+void text_open_shape(struct buf *to, const int64_t *dims, int rank);
 void text_index(struct buf *to, const int64_t *dims, int rank,
                 uint64_t at); /* [83, 225] */
 /* A set of devices, "cpu", "cuda:1", "cuda:0": cpu/cuda:0,1. Sorts the names in place

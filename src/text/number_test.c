@@ -263,6 +263,10 @@ TEST(shapes_and_indices_have_no_commas_in_their_numbers)
     CHECK_STR(made(), "3×224×224");
     text_shape(&text, big, 2);
     CHECK_STR(made(), "50257×-1");
+    text_open_shape(&text, big, 2);
+    CHECK_STR(made(), "50257×?");
+    text_open_shape(&text, image, 0);
+    CHECK_STR(made(), "scalar");
     text_index(&text, matrix, 2, 83 * 400 + 225);
     CHECK_STR(made(), "[83, 225]");
     text_index(&text, image, 3, 224 * 224 * 2 + 224 * 223 + 5);

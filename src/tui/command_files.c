@@ -11,6 +11,7 @@
 #include "export/exporters.h"
 #include "text/progress_text.h"
 #include "tui/commands_in.h"
+#include "web/web.h"
 
 /* ---- progress ---- */
 
@@ -237,7 +238,7 @@ static struct printed_wanted printed_view(const struct tui *tui, struct buf *fil
 static int write_file(struct tui *tui, const char *path, struct err *err)
 {
     const struct exporter *exporter;
-    struct export_wanted wanted = {.work = &tui->work};
+    struct export_wanted wanted = {.work = &tui->work, .page_file = web_page_file};
     struct buf filter = BUF_INIT;
     struct busy busy;
     int status;

@@ -6,18 +6,48 @@
 #include "base/base.h"
 #include "web/web_in.h"
 
+#define POLICY                                                                         \
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "    \
+    "img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; "                \
+    "frame-ancestors 'self'"
+
 static const struct web_header strict[] = {
-    {"Content-Security-Policy",
-     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-     "img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; "
-     "frame-ancestors 'self'"},
     {"X-Content-Type-Options", "nosniff"},
     {"Referrer-Policy", "no-referrer"},
     {"Cross-Origin-Resource-Policy", "same-origin"},
 };
 
-void guard_headers(struct web_answer *answer)
+/* Is it a name, which ends nothing in a header? */
+static bool is_name(const char *host)
 {
+    for (const char *c = host; *c; c++)
+        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-",
+                    *c))
+            return false;
+    return host[0] != 0;
+}
+
+/* A notebook shows the page in a frame under the name of its proxy. */
+int guard_policy(struct web_server *server, struct err *err)
+{
+    struct buf policy = BUF_INIT;
+
+    buf_text(&policy, POLICY);
+    for (unsigned i = 0; i < server->n_allow_hosts; i++)
+        if (is_name(server->allow_hosts[i]))
+            buf_printf(&policy, " https://%s:* http://%s:*", server->allow_hosts[i],
+                       server->allow_hosts[i]);
+    if (policy.bad) {
+        buf_release(&policy);
+        return err_set(err, ERR_LIMIT, "no memory left");
+    }
+    server->policy = policy.at;
+    return 0;
+}
+
+void guard_headers(const struct web_server *server, struct web_answer *answer)
+{
+    answer_header(answer, "Content-Security-Policy", server->policy);
     for (size_t i = 0; i < COUNT_OF(strict); i++)
         answer_header(answer, strict[i].name, strict[i].value);
 }

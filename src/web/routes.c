@@ -152,7 +152,7 @@ void web_answer(struct web_server *server, const struct web_request *request,
     unsigned refused;
 
     memset(ret_answer, 0, sizeof *ret_answer);
-    guard_headers(ret_answer);
+    guard_headers(server, ret_answer);
     refused = guard_check(server, request, &why);
     route = refused ? NULL : find_route(request->path, &rest);
     if (!route || !route->open)

@@ -61,7 +61,7 @@ static int copy_hosts(struct web_server *server, const struct web_wanted *wanted
             return err_set(err, ERR_LIMIT, "no memory left");
         server->n_allow_hosts++;
     }
-    return 0;
+    return guard_policy(server, err);
 }
 
 struct web_server *web_server_new(struct shelf *shelf, const struct web_wanted *wanted,
@@ -203,6 +203,7 @@ void web_server_free(struct web_server *server)
     for (unsigned i = 0; i < server->n_allow_hosts; i++)
         free(server->allow_hosts[i]);
     free(server->allow_hosts);
+    free(server->policy);
     free(server->host);
     pthread_mutex_destroy(&server->lock);
     pthread_cond_destroy(&server->more);

@@ -1,10 +1,11 @@
 /* The page itself: the same for everyone, without data. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/base.h"
 #include "export/look/tokens.h"
 #include "page/page_text.h"
-#include "web/web_in.h"
+#include "web/page_file_in.h"
 
 #define FILE_OF(path, type, text)                                                      \
     {                                                                                  \
@@ -22,6 +23,14 @@ static const struct {
     FILE_OF("page.css", "text/css; charset=utf-8", page_css),
     FILE_OF("page.js", "text/javascript; charset=utf-8", page_js),
 };
+
+struct str static_text(const char *path)
+{
+    for (size_t i = 0; i < COUNT_OF(files); i++)
+        if (strcmp(files[i].path, path) == 0)
+            return files[i].text;
+    return str_span(NULL, 0);
+}
 
 /* From the bytes, the same in every process (str_hash() is not): FNV-1a. */
 static void make_etag(char to[24], struct str text)

@@ -12,7 +12,7 @@
  *   questions.c  THE TABLE of questions: api/NAME?file=F&...
  *   ask_*.c      the questions, a few related ones a file
  *   events.c     tells listeners what changed
- *   static.c     the page itself
+ *   static.c     the page itself; page_file.c: as one file, with the answers in it
  *   listen.c     a port;  server.c  starting and stopping;  load.c  finds the module
  *   http/        the module that owns libmicrohttpd, opened on first use */
 #ifndef WEB_WEB_H
@@ -57,6 +57,12 @@ void web_server_address(const struct web_server *server, struct buf *to);
 /* The line to type on one's own machine, if this one is reached over SSH: "ssh -L ...".
  * False: it is not, or others can reach the server anyway. */
 bool web_server_tunnel(const struct web_server *server, struct buf *to);
+
+struct export_wanted;
+
+/* The page of a training run as one file, at most 10MB: for export_wanted.page_file. */
+int web_page_file(struct out *out, struct session *session,
+                  const struct export_wanted *wanted, struct err *err);
 
 /* Answers a request; never fails. Many threads may call it. Free ret_answer->own. */
 void web_answer(struct web_server *server, const struct web_request *request,

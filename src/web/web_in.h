@@ -19,6 +19,7 @@ struct web_server {
     char *host;         /* as Host names the address that was asked for */
     char **allow_hosts; /* owned */
     unsigned n_allow_hosts;
+    char *policy;          /* what a page may load, and who may frame it */
     char token[WEB_TOKEN]; /* "": none */
     int listener;          /* -1: none, or the module has it */
     unsigned port;
@@ -43,7 +44,9 @@ unsigned guard_check(const struct web_server *server, const struct web_request *
 /* ... with a token? */
 bool guard_knows(const struct web_server *server, const struct web_request *request);
 /* The headers that every answer has. */
-void guard_headers(struct web_answer *answer);
+void guard_headers(const struct web_server *server, struct web_answer *answer);
+/* Writes the policy, which depends on --allow-host. */
+int guard_policy(struct web_server *server, struct err *err);
 
 /* Packs the body if the client accepts that and it pays. */
 void gzip_answer(const struct web_request *request, struct web_answer *answer);

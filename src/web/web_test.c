@@ -130,6 +130,9 @@ TEST(every_answer_has_the_strict_headers)
         ask(&s, all[i]);
         CHECK(str_starts(str_of(header(&s, "Content-Security-Policy")),
                          STR("default-src 'none'; script-src 'self'; ")));
+        CHECK(str_ends(str_of(header(&s, "Content-Security-Policy")),
+                       STR("frame-ancestors 'self' https://hub.example.org:* "
+                           "http://hub.example.org:*")));
         CHECK_STR(header(&s, "X-Content-Type-Options"), "nosniff");
         CHECK_STR(header(&s, "Referrer-Policy"), "no-referrer");
         CHECK_STR(header(&s, "Cross-Origin-Resource-Policy"), "same-origin");

@@ -46,6 +46,17 @@ def script_seed(parts):
     return SEPARATOR.join([*pieces, parts.get("data/0", b"")])
 
 
+def exported_seed(parts):
+    config = parts.get("data/weights/model_weights_config.json", b"{}")
+    return SEPARATOR.join([parts["models/model.json"], config])
+
+
+def checkpoint_seed(folder):
+    return SEPARATOR.join(
+        [(folder / ".metadata").read_bytes(), (folder / "__0_0.distcp").read_bytes()]
+    )
+
+
 def recordings():
     """Recordings that unit tests of src/run write, with small pages to stay short."""
     yield from recording(
@@ -123,8 +134,48 @@ def recording(test, *changes, program="test_run"):
         database.close()
 
 
+def flatbuffers():
+    """Real files, if they are at hand: no library on PyPI writes them without torch."""
+    for name in ("*/*.tflite", "*/*.pte"):
+        for path in sorted(scope.MODELS.glob(name)):
+            yield path.read_bytes()
+
+
+def hdf5_files():
+    """Files that h5py writes, if the tests' Python has it."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [scope.VENV, ROOT / "tests/samples/hdf5_files.py", folder]
+        if subprocess.run(command, capture_output=True).returncode == 0:
+            for path in sorted(Path(folder).iterdir()):
+                yield path.read_bytes()
+
+
+def networks():
+    """ONNX files, if the package is there: whole, and their graphs alone."""
+    try:
+        import onnx
+        import onnx_models
+    except ImportError:
+        return
+    for maker in onnx_models.MADE.values():
+        model = maker()
+        yield model.SerializeToString()
+        yield model.graph.SerializeToString()
+    folder = scope.MODELS
+    for path in sorted(folder.rglob("*.onnx")) if folder.exists() else []:
+        if path.stat().st_size <= LARGEST:
+            yield path.read_bytes()
+            yield onnx.load(path, load_external_data=False).graph.SerializeToString()
+
+
 def seeds():
     """(target, bytes) of every seed."""
+    for data in hdf5_files():
+        yield "hdf5", data
+    for data in flatbuffers():
+        yield "flatbuffer", data
+    for data in networks():
+        yield "onnx", data
     for data in recordings():
         yield "scope", data
     for data in histories():
@@ -134,6 +185,8 @@ def seeds():
     folder, manifest = scope.samples()
     files = [folder / name for name in manifest["files"]]
     for path in files:
+        if (path / "__0_0.distcp").exists():
+            yield "dcp", checkpoint_seed(path)
         if path.is_dir():
             continue
         data = path.read_bytes()
@@ -153,6 +206,8 @@ def seeds():
             yield "zip", data
         if "data.pkl" in parts:
             yield "pickle", parts["data.pkl"][2:]
+        if "models/model.json" in parts:
+            yield "pt2", exported_seed(parts)
         if "constants.pkl" in parts:
             yield "torchscript", script_seed(parts)
     for data in gguf_files.seeds():
@@ -168,7 +223,7 @@ def seeds():
 def main():
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build/fuzz/corpus"
     for target, data in seeds():
-        if len(data) <= LARGEST:
+        if len(data) <= LARGEST or target == "flatbuffer" and len(data) < 64_000:
             name = hashlib.sha1(data).hexdigest()
             place = folder / target
             place.mkdir(parents=True, exist_ok=True)

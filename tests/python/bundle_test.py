@@ -27,6 +27,15 @@ class Sources(unittest.TestCase):
             self.assertEqual(sorted(there - found), [])
 
 
+    def test_the_page_is_small(self):
+        """Bytes that a browser reads, not packed: the page with its script, and its style
+        without the colours of tokens.c."""
+        script, style = (len(embed.bundle(entry)[0].encode()) for entry in ENTRIES[:2])
+        page = len((PAGE / "index.html").read_bytes())
+        self.assertLess(page + script, 250_000)
+        self.assertLess(style, 40_000)
+
+
 class Embed(TemporaryFolder):
     def path(self, name, text):
         self.write(name, text)

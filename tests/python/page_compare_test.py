@@ -115,15 +115,42 @@ class Compare(browser.BrowserTest):
         self.assertIn("layer1.0.conv2 grad (train), step 12", self.text(".tlcard"))
 
     def test_the_other_file_is_chosen(self):
-        self.open("#file=2&view=compare", "document.querySelector('.empty')")
-        self.browser.run("document.querySelector('.cmp .tlhead .btn').click()")
-        names = self.browser.run(
-            "return [...document.querySelectorAll('.menu .grow')].map((a) => a.textContent)")
+        self.open("#file=2&view=compare", "document.querySelector('.empty .btn')")
+        names = self.browser.run("return [...document.querySelectorAll('.empty .btn')].map("
+                                 "(one) => one.firstChild.textContent)")
         self.assertEqual(sorted(names), ["big.safetensors", "resnet50-imagenet.scope"])
-        self.browser.run("[...document.querySelectorAll('.menu button')].find((one) =>"
+        self.browser.run("[...document.querySelectorAll('.empty .btn')].find((one) =>"
                          " one.textContent.startsWith('big')).click()")
         self.assertIn("right=3", self.hash())
         self.browser.wait("return document.querySelector('.cmprows')")
+        self.browser.run("document.querySelector('.cmp .tlhead .btn').click()")
+        self.assertEqual(self.browser.run(
+            "return document.querySelectorAll('.menu:not(.found) button').length"), 2)
+
+    def test_one_file_says_how_to_have_a_second(self):
+        self.server.files = [dict(self.server.files[1], path="/runs of mine/model.pth")]
+        self.open("#file=2&view=compare", "document.querySelector('.empty .cmd')")
+        self.assertEqual(
+            self.browser.run("return [...document.querySelectorAll('.empty .cmd')].map("
+                             "(one) => one.textContent)"),
+            ["torchoscope serve '/runs of mine/model.pth' OTHER",
+             "torchoscope serve '/runs of mine/'"])
+        self.server.files.append(dict(page_server.FILE, file="9", name="late.pth"))
+        self.server.change(1, step=1)
+        self.browser.wait("return document.querySelector('.empty .btn')?.textContent"
+                          ".startsWith('late.pth')")
+
+    def test_curves_of_both_runs(self):
+        self.server.change(1, has=["history"])
+        self.server.documents["training 2"] = page_server.training()
+        self.open("#file=1&view=compare&right=2&tab=curves",
+                  "document.querySelectorAll('.cmp .run').length === 2")
+        self.browser.run("[...document.querySelectorAll('.cmp .seg button')].find((one) =>"
+                         " one.textContent === 'Values').click()")
+        self.browser.wait("return document.querySelector('.cmp .fail, .cmp .banner')")
+        self.browser.log()  # there is no diff of file 1
+        self.browser.run("history.back()")
+        self.browser.wait("return document.querySelector('.cmp .run')")
 
     # --- safety
 

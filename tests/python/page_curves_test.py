@@ -329,6 +329,14 @@ class Curves(browser.BrowserTest):
         self.assertEqual(self.text(".empty b"), "No scalars logged yet")
         self.assertEqual(self.text(".cmd"), "w.log(loss=loss)")
 
+    def test_a_constant_has_one_label_whatever_its_rounding(self):
+        scalars = {"loss": [1.0] * 300, "lr/0": [1e-3 + 1e-19 * (i % 3) for i in range(300)]}
+        self.runs["2"].scalars = lambda: scalars
+        self.open("&smooth=0", "2")
+        self.assertEqual(self.all(".curve .t"), ["loss", "learning rate"])
+        self.assertEqual(self.browser.run("return document.querySelectorAll('.fail').length"), 0)
+        self.assertEqual(self.svg().count(">1</text>"), 1)
+
     def test_loss_alone(self):
         self.open("", "2")
         self.assertEqual(self.all(".curve .t"), ["loss"])

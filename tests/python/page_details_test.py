@@ -104,5 +104,68 @@ class Details(Serving, browser.BrowserTest):
         self.assertIn("Conv2d", self.text(".dtcard h2")[0])
 
 
+class Configured(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 5, 3)
+        self.config = {"deep": {"list": list(range(100)), "b": "<b>hi</b>"}, "width": 7}
+        for number in range(12):
+            setattr(self, f"unset_{number}", None)
+
+    def forward(self, x):
+        return self.conv(x)
+
+
+class Objects(Details):
+    """Attributes, and results that were kept."""
+
+    test_a_tensor_has_facts_a_distribution_and_values = None
+    test_arrow_keys_move_the_cell_and_its_window = None
+    test_a_slice_is_typed_and_kept_in_the_address = None
+    test_a_module_shows_the_source_of_its_class = None
+
+    def setUp(self):
+        super().setUp()
+        net = Configured()
+        with torchoscope.record(net, keep="conv") as recording:
+            self.result = net(torch.linspace(-1, 1, 2 * 3 * 64).view(2, 3, 8, 8))
+        recording.save(self.folder / "kept.scope")
+
+    def rows(self):
+        return self.text(".dtcard .atname")
+
+    def test_attributes_are_rows_that_fold(self):
+        self.look("kept.scope", "", ".dtcard summary")
+        self.assertNotIn("arguments", "".join(self.text(".dtfact")))
+        self.assertEqual(self.text(".dtcard h2")[0].split("  ")[0], "Configured")
+        self.assertEqual(self.rows(), ["config", "training"])
+        self.assertEqual(self.text("summary")[-1], "12 attributes that are None, False or empty")
+        self.browser.run("document.querySelector('summary').focus()")
+        self.browser.press("Enter")
+        self.browser.wait("return document.querySelectorAll('.atinner .atname').length === 2")
+        self.browser.run("document.querySelector('.atinner summary').click()")
+        self.browser.wait("return document.querySelectorAll('.atinner .atname').length === 4")
+        self.assertIn('"<b>hi</b>"', self.text(".atinner .mono"))
+        self.browser.run("[...document.querySelectorAll('summary')].at(-1).click()")
+        self.browser.wait("return document.querySelectorAll('.atrow').length > 12")
+        self.assertIn("unset_11", self.rows())
+
+    def test_a_kept_result_has_its_channels_and_values(self):
+        self.look("kept.scope", "conv", ".dtgrid")
+        self.browser.wait("return document.querySelectorAll('.dtchannel').length === 5")
+        self.assertIn("Result of call 1, kept", self.text(".dtcard h2"))
+        self.assertEqual(len(self.text(".dtbars")), 2)
+        self.assertEqual(len(self.text(".dtmap path")), 2)
+        self.browser.run("document.querySelectorAll('.dtchannel')[3].click()")
+        self.browser.wait("return document.querySelector('.dtcard .field')?.value ==="
+                          " '[0, 3, :, :]' && document.querySelector('.dtgrid')")
+        cell = float(self.text(".dtgrid tbody td")[0])
+        self.assertAlmostEqual(cell, float(self.result[0, 3, 0, 0]), places=3)
+
+    def test_a_tensor_without_values_says_why(self):
+        self.look("kept.scope", "conv.weight", ".dtnote")
+        self.assertEqual(self.text(".dtnote"), ["No values here: values are not in a recording."])
+
+
 if __name__ == "__main__":
     unittest.main()

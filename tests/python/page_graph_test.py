@@ -326,8 +326,11 @@ class PageGraph(browser.BrowserTest):
         self.assertEqual(self.js(kind, NODE.format(attached)), "attached")
         self.assertEqual(self.texts(attached)[0], "latent")
         self.assertIn("2/2", " ".join(self.texts("inner.again#2")))
-        lines = "return document.querySelectorAll('.gr .line').length"
-        self.assertGreaterEqual(self.js(lines), 7)
+        lines = "return [...document.querySelectorAll('.gr path.edge')].map(e =>"
+        lines = self.js(f"{lines} [e.dataset.from, e.dataset.to].join(' '))")
+        self.assertIn("inner.again inner.again#2", lines)
+        self.assertTrue(any(one.endswith(f" {attached}") for one in lines), lines)
+        self.assertTrue(any(one.endswith(" out:0") for one in lines), lines)
 
     def test_tensors_open_in_panels(self):
         self.open("run")

@@ -151,6 +151,8 @@ def modules(made, document, args, newest=NEWEST, logged=("gradient", "ratio", "d
         found = [kinds(made, place, document["end"][place], (a + b) / 2 / NEWEST) for a, b in
                  zip(columns["first"], columns["last"])]
         one = {"name": name, "place": place, "class": made.classes[place]}
+        if name == "lm_head":
+            one["tied"] = "transformer.wte"
         bad = [i for i, at in enumerate(columns["last"]) if at >= BAD]
         for kind in logged:
             values = [short(cell[kind]) for cell in found]
@@ -247,7 +249,7 @@ RUN |= {"has": ["graph", "history", "values"]}
 
 
 def serve(port=0):
-    """A server with this one run."""
+    """A server with this one run. edits: {"training": a function that changes it}."""
     made = model()
     document = made.rows.document()
     server = page_server.Server(port)
@@ -269,7 +271,19 @@ def serve(port=0):
             step(made, document, args, server.newest) if server.newest else empty("step")
         ),
     }
+    server.edits = {}
+    server.documents |= {name: edited(server, name, document) for name, document in
+                         server.documents.items() if callable(document)}
     return server
+
+
+def edited(server, name, make):
+    def answer(args):
+        document = make(args)
+        server.edits.get(name.split()[0], lambda document: None)(document)
+        return document
+
+    return answer
 
 
 if __name__ == "__main__":

@@ -117,6 +117,89 @@ class Overview(browser.BrowserTest):
         self.assertRegex(self.numbers(8)[0], r"^0\.0\d+$")
         self.assertIn("6000", self.text(".k-numbers .cap"))
 
+    def test_a_tied_module_names_the_other_and_has_its_numbers_in_brackets(self):
+        self.open("&step=6000")
+        self.wait("/\\d/.test(document.querySelector('#ov23 .nums')?.textContent)")
+        self.assertIn("Linear, tied to wte", self.text("#ov23"))
+        self.assertRegex(self.numbers(23)[0], r"^\([\d.e−]+\)$")
+
+    def test_no_label_of_the_strip_is_crossed(self):
+        """The words of a plot stand apart from its line, its hatching and the cursor."""
+        def noise(training):
+            loss = training["scalars"][0]["value"]
+            loss[:] = [6.9 + 0.1 * (i % 2) for i in range(len(loss))]
+
+        self.server.edits["training"] = noise
+        self.server.files[0].update(live=False, ended=True)
+        self.open()
+        self.drawn()
+        found = self.run_js(
+            "const made = []; const write = CanvasRenderingContext2D.prototype.fillText;"
+            "CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {"
+            "  const wide = this.measureText(text).width;"
+            "  const copy = document.createElement('canvas').getContext('2d',"
+            "  {willReadFrequently: true});"
+            "  copy.drawImage(this.canvas, wide - x, 8 - y);"
+            "  const {data} = copy.getImageData(0, 0, wide, 8);"
+            "  made.push([text, data.filter((v, i) => i % 4 === 3 && v).length]);"
+            "  write.call(this, text, x, y); };"
+            "document.querySelectorAll('.spark canvas').forEach((one) => one.redraw());"
+            "return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame("
+            "() => done(made))))")
+        self.assertTrue(found)
+        self.assertEqual([one for one in found if one[1]], [])
+        self.assertRegex(self.text(".spark .words"), r"^train[\d.]+ to [\d.]+$")
+
+    def test_words_that_do_not_fit_go_whole(self):
+        for width in (1440, 1300, 1200):
+            self.browser.size(width)
+            self.open()
+            cut = self.run_js(
+                "return [...document.querySelectorAll('.words:not(.first)')].flatMap((box) =>"
+                " [...box.children].filter((one) => one.offsetTop - box.offsetTop < 8 &&"
+                " one.getBoundingClientRect().right > box.getBoundingClientRect().right + 1)"
+                ".map((one) => one.textContent))")
+            self.assertEqual(cut, [])
+
+    def test_an_alarm_about_a_parameter_marks_its_module(self):
+        names, rows = data.model().names, self.server.documents["rows 1"]
+        parameter = next(at for at, name in names.items() if name == f"{data.MAKER}.c_attn")
+        rows["what"][parameter] = 2  # a tensor
+
+        def about(training):
+            training["alarms"][0] |= {"place": parameter, "name": f"{data.MAKER}.c_attn"}
+
+        self.server.edits["training"] = about
+        self.open()
+        self.assertEqual(self.run_js("return document.querySelector('#ov8 .al')?.title"),
+                         "made here")
+        red = [self.pixel("bad", 8, share / 100, 12) for share in range(50, 80)]
+        self.assertIn([0xC4, 0x12, 0x2F, 255], red)
+
+    def test_scalars_alone_are_shown_over_their_own_steps(self):
+        def none(modules):
+            modules.update(modules=[], close_up=None, first_bad=None, columns={
+                "columns": 0, "first": [], "last": [], "steps": []})
+
+        self.server.newest = 8000
+        self.server.edits |= {"modules": none, "step": lambda step: step.update(place=[]),
+                              "training": lambda training: training.update(
+                                  logged={"parameters": False})}
+        self.open()
+        self.assertIn("loss", self.text(".spark"))
+        self.assertEqual(self.run_js(
+            "return [...document.querySelectorAll('.ovpane .none')].map((one) =>"
+            " one.textContent)"), ["not logged: log=['params_grad']",
+                                   "not logged: log=['params']", "not logged: log=['io']",
+                                   "none in 8000 steps"])
+        self.assertIn("8000", self.text(".ovaxis .k-gradient"))
+
+    def test_evaluation_alone_is_not_called_healthy(self):
+        verdict = {"role": "none", "text": "no step of training was logged"}
+        self.server.edits["training"] = lambda training: training.update(verdict=verdict)
+        self.open()
+        self.assertEqual(self.text(".ov>.banner.none"), "No step of training was logged")
+
     def test_cells_have_the_colours_of_their_values(self):
         self.open()
         self.drawn()

@@ -200,6 +200,7 @@ class Server(ThreadingHTTPServer):
         for file in "123":
             self.documents[f"show {file}"] = {"kind": "show", "details": facts}
             self.documents[f"code {file}"] = {"kind": "code", "source": source}
+            self.documents[f"attributes {file}"] = {"kind": "attributes", "attributes": []}
         self.script, self.token, self.down, self.slow = None, "", False, 0
         self.streams, self.changed = True, threading.Event()
         self.url = f"http://localhost:{self.server_address[1]}/"

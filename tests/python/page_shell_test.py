@@ -178,6 +178,26 @@ class Shell(browser.BrowserTest):
         self.browser.press("Escape")
         self.assertIsNone(self.text(".menu:not(.found)"))
 
+    def test_views_are_in_order_and_a_long_name_has_room(self):
+        name = "2026-11-19_03-31-54_GPT2LMHeadModel.scope"
+        self.server.files = [dict(self.server.files[0], name=name, has=["history", "graph",
+                                                                        "calls"])]
+        self.browser.size(1440)
+        self.open("#file=1&view=table")
+        bar = "return [...document.querySelectorAll('.tabs button')].map((a) => a.textContent)"
+        self.assertEqual(self.browser.run(bar), ["Overview", "Graph", "Table", "Curves",
+                                                 "Timeline", "Compare", "Details"])
+        cut = ("const at = (s) => document.querySelector(s);"
+               "return [at('.file .cut'), at('.tabs')].map((one) =>"
+               " one.scrollWidth - one.clientWidth)")
+        self.assertEqual(self.browser.run(cut), [0, 0])
+        self.assertEqual(self.text(".file"), name)
+        self.browser.size(1200)
+        self.assertEqual(self.browser.run(cut)[1], 0)
+        end = "return document.querySelector('.name').lastChild"
+        self.assertEqual(self.browser.run(end + ".textContent"), "dModel.scope")
+        self.assertEqual(self.browser.run(end + ".scrollWidth -" + end[6:] + ".clientWidth"), 0)
+
     def test_alarms(self):
         self.open("#file=1")
         self.click(".alarms")

@@ -1,4 +1,4 @@
-"""The report of a watched training, looked at in Chromium."""
+"""The page of a watched training as one file, looked at in Chromium."""
 
 import json
 import re
@@ -13,6 +13,7 @@ from torch import nn
 import browser
 import scope
 import torchoscope
+from serve_test import Server
 
 torch.set_num_threads(1)
 
@@ -68,7 +69,10 @@ def train(folder):
     return path
 
 
-class Report(browser.BrowserTest):
+VIEWS = ("overview", "graph", "table", "curves", "details", "timeline")
+
+
+class Page(browser.BrowserTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -77,171 +81,174 @@ class Report(browser.BrowserTest):
         cls.folder = Path(folder.name)
         cls.path = train(cls.folder)
         cls.page = cls.folder / "run.html"
-        done = scope.run("export", cls.path, "-o", cls.page)
-        assert done.returncode == 0, done.stderr
+        cls.done = scope.run("export", cls.path, "-o", cls.page)
+        assert cls.done.returncode == 0, cls.done.stderr
         cls.run_of = torchoscope.open(cls.path)
 
     def setUp(self):
         super().setUp()
-        self.browser.open(self.page)
+        self.browser.size(1440)
+        self.open()
+
+    def open(self, fragment="", page=None):
+        self.browser.requests()
+        self.browser.open(page or self.page, fragment)
 
     def js(self, script, *arguments):
         return self.browser.run(f"return {script}", *arguments)
 
-    # --- curves
+    def show(self, view, more=""):
+        """Another view, by its address."""
+        self.browser.run("location.hash = arguments[0]",
+                         f"#file=run.scope&view={view}{more}")
+        self.browser.wait(f"return document.body.dataset.ready === '{view}'")
 
-    def test_the_curves_are_there_and_read_out(self):
-        names = self.js("[...document.querySelectorAll('.chart b')].map(b => b.innerText)")
-        self.assertEqual(names[:2], ["loss", HOSTILE[0]])
-        self.assertIn("grad_norm", names)
-        self.assertIn("lr/0", names)
-        loss = self.run_of.scalars()["loss"]
-        box = self.js("document.querySelector('.plot').getBoundingClientRect().toJSON()")
-        last = STEPS + 20 - 1
-        self.browser.mouse(
-            ("move", box["left"] + box["width"] * 10 / last, box["top"] + 40)
-        )
-        read = self.js("document.querySelector('.chart .read').innerText")
-        self.assertEqual(read, f"step 10: {loss['value'][10]:.4g}")
-        self.assertEqual(self.js("document.querySelectorAll('u.hover').length"), len(names))
+    def answers(self, page):
+        text = re.search(r'id="answers">(.*?)</script>', page.read_text(), re.S)[1]
+        return json.loads(text)
 
-    def test_keys_read_values_switch_the_axis_and_put_the_cursor(self):
-        self.browser.run("document.querySelector('.plot').focus()")
-        self.browser.press("Left", "Left")
-        self.assertIn(
-            f"step {STEPS + 17}: NaN", self.js("charts[0].read.textContent")
-        )
-        log = "document.querySelector('.chart').classList.contains('is-log')"
-        before = self.js(log)
-        self.browser.press("x")
-        self.assertNotEqual(self.js(log), before)
-        shown = "getComputedStyle(document.querySelector('.chart path.log')).display"
-        self.assertEqual(self.js(shown) == "none", before)
-        self.browser.press("Enter")
-        self.assertEqual(self.js("cursor"), STEPS + 17)
-        self.assertEqual(
-            self.js("document.querySelectorAll('u.cursor').length"),
-            self.js("charts.length"),
-        )
+    def test_it_opens_with_the_verdict_and_says_that_it_is_saved(self):
+        self.assertIn("view=overview", self.js("location.hash"))
+        self.browser.wait("return document.querySelector('.ov>.banner.alarm')")
+        self.assertIn("saved, step 79", self.js("document.querySelector('.status').innerText"))
 
-    def test_gaps_nan_and_alarms_are_marked(self):
-        gap = self.js("document.querySelector('.gap').title")
-        self.assertEqual(gap, "resumed at step 50: 20 steps are missing")
-        bad = self.js("document.querySelector('.bad-span').title")
-        self.assertEqual(bad, f"NaN or Inf, steps {NAN + 20} to {STEPS + 19}")
-        self.assertEqual(self.js("document.querySelector('.bad-span').innerText"), "×")
-        marks = self.js("[...document.querySelector('.marks').children].map(a => a.title)")
-        self.assertEqual(marks, ["step 12: act dead", f"step {NAN + 20}: head nan"])
-        # The line is broken where steps are missing.
-        line = self.js("document.querySelector('.chart path.lin:not(.grid)').outerHTML")
-        self.assertEqual(line.count("M"), 2)
+    def test_every_view_has_its_answers_and_none_comes_from_elsewhere(self):
+        for view in VIEWS:
+            with self.subTest(view=view):
+                self.show(view, "&at=head")
+                self.browser.wait("return !document.querySelector('.load')")
+                self.assertEqual(self.js("document.querySelectorAll('.fail').length"), 0)
+        asked = [one for one in self.browser.requests()
+                 if one.split(":")[0] not in ("file", "data", "about", "chrome")]
+        self.assertEqual(asked, [])
 
-    # --- modules
+    def test_the_contents_are_listed_in_the_page_and_by_the_program(self):
+        told = self.done.stdout.decode().splitlines()
+        self.assertEqual(told[0], f"{self.page} has:")
+        self.browser.run("document.querySelector('.status button').click()")
+        heads = self.js("[...document.querySelectorAll('.menu .head')].map(e => e.innerText)")
+        self.assertEqual([one[2:] for one in heads[1:]], [one[2:] for one in told[1:]])
+        self.assertIn("the histograms of 7 modules, in at most 160 columns of 48 rows",
+                      [one.strip() for one in told])
 
-    def test_the_heat_map_has_the_numbers_of_the_cursor(self):
-        names = self.js("heatRows.map(row => row.module.name)")
-        shown = [*HOSTILE[:2], "\\u202egnp"]
-        self.assertEqual(names, ["stem", "act", *shown, "head"])
-        self.browser.run("setCursor(10)")
-        square = 0
-        for name in ("stem.weight", "stem.bias"):
-            series = self.run_of.series(name, "grad_param")
-            square += series["l2"][10] ** 2
-        moved = change = 0
-        for name in ("stem.weight", "stem.bias"):
-            norm = self.run_of.series(name, "param")["l2"][10]
-            moved += norm**2
-            change += (norm * self.run_of.series(name, "update")["ratio"][10]) ** 2
-        ratio = (change / moved) ** 0.5
-        cells = self.js("heatRows[0].numbers.map(cell => cell.textContent)")
-        self.assertAlmostEqual(float(cells[0]), square**0.5, delta=1e-3 * square**0.5)
-        self.assertAlmostEqual(float(cells[1].split()[-1]), ratio, delta=1e-3 * ratio)
-        self.browser.run("setCursor(arguments[0])", STEPS + 19)
-        cells = self.js("heatRows[0].numbers.map(cell => cell.textContent)")
-        self.assertEqual(cells, ["NaN", "NaN", "–"])
+    def test_numbers_are_those_of_the_step(self):
+        norm = sum(self.run_of.series(f"stem.{name}", "grad_param")["l2"][10] ** 2
+                   for name in ("weight", "bias")) ** 0.5
+        self.browser.run("location.hash += '&step=10'")
+        self.browser.wait("return document.querySelector('.k-numbers b')?.textContent === '10'")
+        shown = self.js("[...document.querySelectorAll('.ovtable .row')].find((row) =>"
+                        " row.querySelector('.nm').innerText === 'stem')"
+                        ".querySelector('.n-gradient').innerText")
+        self.assertAlmostEqual(float(shown), norm, delta=1e-3 * norm)
 
-    def test_a_row_opens_its_histograms(self):
-        self.browser.run("heatRows[0].line.focus()")
-        self.browser.press("Enter")
-        titles = self.js(
-            "[...document.querySelectorAll('.heat .histogram b')].map(b => b.innerText)"
-        )
-        self.assertIn("weight gradient", titles)
-        self.assertIn("bias value", titles)
-        self.assertIn("output", titles)
+    def test_a_step_between_two_that_are_stored_shows_the_one_before_and_says_so(self):
+        self.browser.run("location.hash += '&step=40'")  # 20 steps are missing
+        self.browser.wait("return document.querySelector('.k-numbers b')?.textContent === '29'")
+
+    def test_curves_stop_where_steps_are_missing(self):
+        self.show("curves", "&smooth=0")
+        self.browser.wait("return document.querySelector('.curve')")
+        titles = self.js("[...document.querySelectorAll('.curve .t')].map(e => e.innerText)")
+        self.assertEqual(titles[:2], ["loss", HOSTILE[0]])
+        self.assertIn("gradient norm", titles)
+
+    def test_a_panel_has_the_histograms(self):
+        self.show("overview", "&panels=head")
+        self.browser.wait("return document.querySelectorAll('.panel .hg').length > 4")
         self.browser.wait(  # something is drawn
-            "const c = document.querySelector('.histogram canvas'), empty = "
+            "const c = document.querySelector('.hg canvas'), empty = "
             "document.createElement('canvas'); empty.width = c.width; empty.height = "
-            "c.height; return c.width > 9 && c.toDataURL() !== empty.toDataURL()"
-        )
-        self.browser.press("Left")
-        texts = self.js("document.querySelector('.heat .histogram p').innerText")
-        self.assertTrue(texts.startswith(f"step {STEPS + 18}:"), texts)
-        self.browser.press("Enter")
-        self.assertEqual(self.js("document.querySelectorAll('.histogram').length"), 0)
-
-    def test_a_row_of_the_tree_opens_them_too(self):
-        self.browser.run(
-            "const row = [...document.querySelectorAll('tr[data-row]')].find(one => "
-            "one.querySelector('b').textContent === 'head'); row.cells[1].click()"
-        )
-        title = self.js("document.querySelector('#table .panel h4').innerText")
-        self.assertEqual(title, "head over steps")
+            "c.height; return c.width > 9 && c.toDataURL() !== empty.toDataURL()")
+        self.browser.run("location.hash += '&step=12'")
+        self.browser.wait("return document.querySelector('.k-numbers b')?.textContent === '12'")
+        mean = self.run_of.series("head.weight", "param")["mean"][12]
+        caption = "[...document.querySelectorAll('.hg')].find((one) => one.querySelector(" \
+            "'figcaption').textContent.startsWith('weightvalues')).querySelector('.st b')"
+        self.assertAlmostEqual(
+            float(self.js(f"{caption}.innerText").replace("\u2212", "-")), mean,
+            delta=1e-3 * abs(mean))
 
     def test_an_alarm_leads_to_its_step_and_module(self):
-        self.browser.run("document.querySelectorAll('.alarms .btn')[1].click()")
-        self.assertEqual(self.js("cursor"), NAN + 20)
-        self.assertEqual(self.js("document.activeElement.querySelector('b').innerText"), "head")
-        self.assertEqual(self.js("[...openModules]"), ["head"])
-
-    # --- everywhere
+        self.browser.wait("return document.querySelector('.arow .link')")
+        self.browser.run("document.querySelector('.arow .link').click()")
+        self.assertIn(f"step={NAN + 20}", self.js("location.hash"))
+        self.assertIn("at=head", self.js("location.hash"))
 
     def test_hostile_names_are_harmless(self):
         page = self.page.read_text()
-        self.assertEqual(page.count("<script"), 3)
-        self.assertEqual(page.count("</script"), 3)
+        self.assertEqual(page.count("<script"), 2)
         self.assertNotIn("<img", page)
-        for name in ("stem", *HOSTILE[:2]):
-            self.browser.run("toggleModule(arguments[0])", name)
-        self.assertEqual(self.js("document.title"), "Sequential, torchoscope report")
+        self.assertIn("default-src 'none'", page)
+        for view in VIEWS:
+            self.show(view)
+        self.assertEqual(self.js("document.title"), "run.scope - torchoscope")
         self.assertEqual(self.js("document.querySelectorAll('img').length"), 0)
-        asked = [url for url in self.browser.requests() if not url.startswith("about:")]
-        self.assertEqual([url for url in asked if not url.startswith("file:")], [])
-        self.assertNotRegex(page, r'src=(?!x on)|href=(?!"#)|@import|url\(')
 
-    def test_nothing_scrolls_sideways_and_colours_follow(self):
-        self.browser.run("toggleModule('stem')")
+    def test_nothing_scrolls_sideways_and_it_prints_light(self):
         for width in (1440, 1024, 390):
             self.browser.size(width)
-            wide = self.js("document.documentElement.scrollWidth")
-            self.assertLessEqual(wide, width)
+            self.assertLessEqual(self.js("document.documentElement.scrollWidth"), width)
         self.browser.size(1280)
-        drawn = "document.querySelector('.heat td canvas').toDataURL()"
-        self.browser.wait("return document.querySelector('.heat td canvas').width > 1")
-        light = self.js(drawn)
-        self.browser.prefer("dark")
-        self.browser.wait(f"return {drawn} !== '{light}'")
+        self.browser.prefer("dark", media="print")
+        ground = "getComputedStyle(document.body).backgroundColor"
+        self.assertEqual(self.js(ground), "rgb(255, 255, 255)")
         self.assertTrue(self.browser.pdf().startswith(b"%PDF"))
 
-    def test_without_a_script_the_curves_are_drawn(self):
-        page = re.sub(r"<script.*?</script>", "", self.page.read_text(), flags=re.S)
-        self.assertEqual(page.count('<figure class="chart'), self.js("charts.length"))
-        self.assertRegex(page, r'<path class="lin" [^>]*d="M0\.0 [\d.]+L')
-        self.assertIn("Heat maps of modules need JavaScript.", page)
-        self.assertIn('<tr id="alarm-1" class="alarm">', page)
+    def test_the_answers_are_those_of_the_server(self):
+        answers = self.answers(self.page)
+        self.assertLess(self.page.stat().st_size, 10 << 20)
+        server = Server(self.path, "--port", 0)
+        self.addCleanup(server.close)
+        for key, question in (
+            ("training", "training?columns=1000"), ("step step=12", "step?step=12"),
+            ("series phase=train place=1",
+             "series?place=1&phase=train&columns=160&rows=48"),
+            ("graph", "graph"), ("rows", "rows"), ("check", "check"),
+        ):
+            with self.subTest(key=key):
+                self.assertEqual(answers[key], server.document(f"api/{question}"))
 
-    def test_the_data_are_the_history_document(self):
-        path = self.folder / "x.history.json"
-        done = scope.run("export", self.path, "-o", path)
+    def test_parts_can_be_left_out(self):
+        bare = self.folder / "bare.html"
+        done = scope.run("export", self.path, "-o", bare, "--no-source", "--no-paths",
+                         "--no-values")
         self.assertEqual(done.returncode, 0, done.stderr)
-        document = json.loads(path.read_text())
-        self.assertEqual(document["kind"], "history")
-        carried = json.loads(self.js("document.getElementById('history').textContent"))
-        self.assertEqual(carried["series"][0], document["series"][0])
-        self.assertEqual(carried["phases"], document["phases"])
-        self.assertEqual(document["scalars"][0]["name"] in self.run_of.scalars(), True)
-        self.run_of.export(self.folder / "again.html")
-        self.assertIn('id="training"', (self.folder / "again.html").read_text())
+        page, whole = bare.read_text(), self.page.read_text()
+        for text in (str(self.folder), str(Path(torch.__file__).parent)):
+            self.assertIn(text, whole)
+            self.assertNotIn(text, page)
+        self.assertIn("def forward", whole)
+        self.assertNotIn("def forward", page)
+        keys = {key.split()[0] for key in self.answers(bare)}
+        self.assertTrue(keys.isdisjoint({"series", "show", "code"}), keys)
+        self.assertLess({"modules", "training", "step", "graph"}, keys)
+        told = done.stdout.decode()
+        for line in ("no source code", "no paths of files", "no values: "):
+            self.assertIn(f"  {line}", told)
+        self.open("", bare)
+        for view in ("overview", "graph", "curves"):
+            self.show(view)
+            self.assertEqual(self.js("document.querySelectorAll('.fail').length"), 0)
+        again = self.folder / "again.html"
+        self.run_of.export(again, source=False, paths=False, values=False)
+        self.assertEqual(self.answers(again).keys(), self.answers(bare).keys())
+
+    def test_only_this_page_has_parts_to_leave_out(self):
+        path = self.folder / "net.pth"
+        torch.save(make_net().state_dict(), path)
+        for name in ("net.csv", "net.html"):
+            done = scope.run("export", path, "-o", self.folder / name, "--no-values")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(b"only the page of a training run", done.stderr)
+            self.assertFalse((self.folder / name).exists())
+
+    def test_title_and_theme(self):
+        page = self.folder / "dark.html"
+        done = scope.run("export", self.path, "-o", page, "--title", "<b>&", "--theme", "dark")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.open("", page)
+        self.assertEqual(self.js("document.title"), "<b>& - torchoscope")
+        self.assertEqual(self.js("document.documentElement.dataset.theme"), "dark")
 
 
 if __name__ == "__main__":

@@ -59,7 +59,8 @@ class Maker:
             make(*args, **options)
         except (AttributeError, KeyError, RuntimeError, TypeError) as why:
             for name in (arg for arg in args if isinstance(arg, str)):
-                (self.folder / name).unlink(missing_ok=True)
+                if not (self.folder / name).is_dir():
+                    (self.folder / name).unlink(missing_ok=True)
                 print(f"make.py: no {name}: {why}", file=sys.stderr)
 
 
@@ -272,10 +273,35 @@ def save_bin_shards(maker):
     maker.note("sharded_bin/pytorch_model.bin.index.json", facts)
 
 
+def save_exported(maker, name):
+    """torch 1.13 has no torch.export."""
+    path = maker.folder / name
+    net = torch.nn.Sequential(
+        torch.nn.Conv2d(3, 4, 3), torch.nn.BatchNorm2d(4), torch.nn.Flatten(),
+        torch.nn.Linear(144, 2),
+    )  # fmt: skip
+    program = torch.export.export(net.eval(), (torch.randn(1, 3, 8, 8),))
+    torch.export.save(program, path)
+    program = torch.export.load(path)
+    maker.note(name, truth.tensors_of({**program.state_dict, **program.constants}),
+               format="torch.export")  # fmt: skip
+
+
+def save_distributed(maker, name):
+    import torch.distributed.checkpoint as dcp
+
+    state = tensors.small_net().state_dict()
+    dcp.save({"model": state, "epoch": 3}, checkpoint_id=maker.folder / name)
+    facts = truth.tensors_of({"model": dict(state)})
+    maker.note(name, facts, format="distributed checkpoint")
+
+
 def make_all(folder):
     folder.mkdir(parents=True, exist_ok=True)
     maker = Maker(folder)
     for step in (save_tensors, save_modules, save_scripts, save_pickles, save_files):
         step(maker)
+    maker.attempt(save_exported, maker, "exported.pt2")
+    maker.attempt(save_distributed, maker, "distributed")
     manifest = {"torch": torch.__version__, "files": maker.manifest}
     (folder / "manifest.json").write_text(json.dumps(manifest, indent=1))

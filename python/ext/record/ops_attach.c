@@ -1,5 +1,6 @@
-/* Tensors that the user attaches to a module (torchoscope.attach()), as operations that
- * read them: so graphs know where they come from. */
+/* Operations of ours: tensors that the user attaches to a module (torchoscope.attach()),
+ * as operations that read them, so that graphs know where they come from; and those that
+ * are not recorded. */
 #include "ext/record/ops_in.h"
 #include "ext/record/record.h"
 
@@ -46,4 +47,16 @@ void ops_attach(struct recorder_ops *ops, PyObject *tensor, struct str name,
     given.tensors = &input;
     given.n_tensors = 1;
     ops->full = trace_op(trace, &given, &value) == RUN_NONE;
+}
+
+/* ---- our own operations ---- */
+
+PyObject *record_own(PyObject *module, PyObject *begins)
+{
+    (void)module;
+    if (begins == Py_True)
+        own_begin();
+    else
+        own_end();
+    Py_RETURN_NONE;
 }

@@ -586,16 +586,6 @@ PyObject *record_empty_mode(PyObject *module, PyObject *unused)
     return ops_mode(NULL, NULL);
 }
 
-PyObject *record_own(PyObject *module, PyObject *begins)
-{
-    (void)module;
-    if (begins == Py_True)
-        own_begin();
-    else
-        own_end();
-    Py_RETURN_NONE;
-}
-
 /* ---- beginning and end ---- */
 
 static bool take(PyObject *wanted, const char *name, PyObject **to)

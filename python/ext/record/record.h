@@ -9,6 +9,7 @@
  *     recorder_alive.c   which of them Python is still running
  *     recorder_line.c    the source line of a call
  *     recorder_names.c   the names of forward's arguments
+ *     recorder_ops.c     its methods about operations
  *     recorder_params.c  parameters and their gradients
  *     recorder_watch.c   histograms, updates; a step becomes points of a history
  *     recorder_late.c    ... at once, or when its device is done (recorder_watch_in.h)

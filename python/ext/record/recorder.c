@@ -374,7 +374,7 @@ static PyObject *spoilt(PyObject *self, PyObject *unused)
     return PyBool_FromLong(recorder->trace && trace_spoilt(recorder->trace));
 }
 
-static PyObject *stopped(void)
+PyObject *recorder_stopped(void)
 {
     PyErr_SetString(PyExc_RuntimeError, "this recording was stopped");
     return NULL;
@@ -392,7 +392,7 @@ static PyObject *fact(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "sO:fact", &key, &value))
         return NULL;
     if (!recorder->trace)
-        return stopped();
+        return recorder_stopped();
     values = trace_values(recorder->trace);
     if (PyBool_Check(value)) {
         id = value_bool(values, value == Py_True);
@@ -430,7 +430,7 @@ static PyObject *gap(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "szs:gap", &kind, &name, &text))
         return NULL;
     if (!recorder->trace)
-        return stopped();
+        return recorder_stopped();
     object = object_at(recorder->model, name);
     for (int i = 0; i < RUN_GAP_COUNT; i++)
         if (strcmp(kind, run_gap_name((enum run_gap_kind)i)) == 0) {
@@ -448,7 +448,7 @@ static PyObject *direct(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "ss:direct", &name, &text))
         return NULL;
     if (!recorder->trace)
-        return stopped();
+        return recorder_stopped();
     trace_direct(recorder->trace, object_at(recorder->model, name), text);
     Py_RETURN_NONE;
 }
@@ -477,7 +477,7 @@ static PyObject *renew(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "Os:renew", &object, &name))
         return NULL;
     if (!recorder->trace)
-        return stopped();
+        return recorder_stopped();
     model = live_model(object, name, &live, &err);
     if (!model)
         return PyErr_Occurred() ? NULL : ext_raise(&err);
@@ -528,7 +528,7 @@ static PyObject *calls(PyObject *self, PyObject *module)
     struct recorder *recorder = recorder_of(self);
 
     if (!recorder->trace)
-        return stopped();
+        return recorder_stopped();
     return PyLong_FromUnsignedLong(
         trace_calls(recorder->trace, live_object(recorder->live, module)));
 }
@@ -550,7 +550,7 @@ static PyObject *stop(PyObject *self, PyObject *unused)
 
     (void)unused;
     if (!recorder->trace)
-        return stopped();
+        return recorder_stopped();
     recorder_settle(recorder);
     wall = recorder_clock() - recorder->begin_ns;
     recorder->armed = false;
@@ -580,24 +580,12 @@ static PyObject *snapshot(PyObject *self, PyObject *unused)
 
     (void)unused;
     if (!recorder->trace)
-        return stopped();
+        return recorder_stopped();
     recorder_flush(recorder);
     run = recorder->trace ? trace_snapshot(recorder->trace) : NULL;
     if (!run)
         return PyErr_NoMemory();
     return ext_run((PyObject *)Py_TYPE(self), run);
-}
-
-/* What operations cost so far: our work, and torch's mode. */
-static PyObject *ops_ns(PyObject *self, void *unused)
-{
-    const struct recorder *recorder = recorder_of(self);
-    uint64_t ns = recorder->ops ? ops_own_ns(recorder->ops) : 0;
-
-    (void)unused;
-    if (recorder->ops)
-        ns += ops_count(recorder->ops) * recorder->op_ns;
-    return PyLong_FromUnsignedLongLong(ns);
 }
 
 static PyObject *same_model(PyObject *self, void *unused)
@@ -606,24 +594,6 @@ static PyObject *same_model(PyObject *self, void *unused)
 
     (void)unused;
     return PyBool_FromLong(watch && !recorder_places(watch));
-}
-
-static PyObject *n_ops(PyObject *self, void *unused)
-{
-    const struct recorder_ops *ops = recorder_of(self)->ops;
-
-    (void)unused;
-    return PyLong_FromUnsignedLongLong(ops ? ops_count(ops) : 0);
-}
-
-static PyObject *mode_for_ops(PyObject *self, PyObject *unused)
-{
-    struct recorder *recorder = recorder_of(self);
-
-    (void)unused;
-    if (!recorder->ops || !recorder->trace)
-        return stopped();
-    return ops_mode(self, recorder->ops);
 }
 
 static PyObject *attach(PyObject *self, PyObject *args)
@@ -641,53 +611,6 @@ static PyObject *ungraded(PyObject *self, PyObject *module)
     Py_RETURN_NONE;
 }
 
-static PyObject *op_value(PyObject *self, PyObject *tensor)
-{
-    struct recorder *recorder = recorder_of(self);
-    uint32_t value = RUN_NONE;
-
-    if (recorder->ops && recorder->trace)
-        value = ops_value(recorder->ops, tensor);
-    if (value == RUN_NONE)
-        Py_RETURN_NONE;
-    return PyLong_FromUnsignedLong(value);
-}
-
-/* ops_begin(wanted): record operations too, until ops_end(). Before anything is recorded:
- * a watched step begins. */
-static PyObject *ops_begin(PyObject *self, PyObject *wanted)
-{
-    struct recorder *recorder = recorder_of(self);
-    struct recorder_ops *ops;
-
-    if (!recorder->trace)
-        return stopped();
-    ops_end(recorder->ops);
-    ops = ops_new(recorder, wanted);
-    if (!ops)
-        return NULL;
-    ops_follow(ops, recorder->ops);
-    recorder->ops = ops;
-    Py_RETURN_NONE;
-}
-
-static PyObject *end_ops(PyObject *self, PyObject *unused)
-{
-    (void)unused;
-    ops_end(recorder_of(self)->ops);
-    Py_RETURN_NONE;
-}
-
-static PyObject *optimizer(PyObject *self, PyObject *begins)
-{
-    struct recorder *recorder = recorder_of(self);
-
-    if (recorder->ops && recorder_ready(recorder))
-        ops_optimizer(recorder->ops, begins != Py_False,
-                      PyBool_Check(begins) ? NULL : begins);
-    Py_RETURN_NONE;
-}
-
 static PyObject *lend(PyObject *self, PyObject *args)
 {
     struct recorder *recorder = recorder_of(self);
@@ -696,7 +619,7 @@ static PyObject *lend(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "OO:lend", &tensor, &of))
         return NULL;
     if (!recorder->trace)
-        return stopped();
+        return recorder_stopped();
     return recorder_lend(recorder, tensor, of);
 }
 
@@ -706,7 +629,7 @@ static PyObject *arm(PyObject *self, PyObject *unused)
 
     (void)unused;
     if (!recorder->trace)
-        return stopped();
+        return recorder_stopped();
     recorder->armed = recorder->forks == recorder_forks();
     Py_RETURN_NONE;
 }
@@ -765,8 +688,8 @@ static PyMemberDef members[] = {
 };
 
 static PyGetSetDef getters[] = {
-    {"n_ops", n_ops, NULL, "operations seen so far", NULL},
-    {"ops_ns", ops_ns, NULL, "what they cost so far", NULL},
+    {"n_ops", recorder_n_ops, NULL, "operations seen so far", NULL},
+    {"ops_ns", recorder_ops_ns, NULL, "what they cost so far", NULL},
     {"same_model", same_model, NULL, "is it still that of the file?", NULL},
     {"roots", roots, NULL, "the outermost modules", NULL},
     {"mode", get_mode, set_mode, "how tensors are measured from now on", NULL},
@@ -798,13 +721,14 @@ static PyMethodDef methods[] = {
     {"spend", spend, METH_VARARGS, "spend(since_ns[, cost_ns]): our own time"},
     {"calls", calls, METH_O, "calls(module): how many so far"},
     {"stop", stop, METH_NOARGS, "End the recording; a Run."},
-    {"ops_mode", mode_for_ops, METH_NOARGS, "A mode that records operations."},
-    {"ops_begin", ops_begin, METH_O, "ops_begin(wanted): operations too"},
-    {"ops_end", end_ops, METH_NOARGS, "No more operations."},
+    {"ops_mode", recorder_ops_mode, METH_NOARGS, "A mode that records operations."},
+    {"ops_begin", recorder_ops_begin, METH_O, "ops_begin(wanted): operations too"},
+    {"ops_end", recorder_ops_end, METH_NOARGS, "No more operations."},
     {"attach", attach, METH_VARARGS, "attach(module, tensor, ...): a point of it"},
     {"ungraded", ungraded, METH_O, "ungraded(module): record no gradients of it"},
-    {"op_value", op_value, METH_O, "op_value(tensor): number of what it holds now"},
-    {"optimizer", optimizer, METH_O,
+    {"op_value", recorder_op_value, METH_O,
+     "op_value(tensor): number of what it holds now"},
+    {"optimizer", recorder_optimizer, METH_O,
      "optimizer(begins): step() begins or ends; "
      "optimizer(frame): it runs in this frame"},
     {"snapshot", snapshot, METH_NOARGS, "A Run of the recording so far."},

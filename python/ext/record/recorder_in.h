@@ -171,6 +171,17 @@ void recorder_forget_trace(struct recorder *recorder);
 /* Is no call under way? */
 bool recorder_is_idle(const struct recorder *recorder);
 
+/* The methods and members of the type that are about operations (recorder_ops.c). */
+PyObject *recorder_ops_begin(PyObject *self, PyObject *wanted);
+PyObject *recorder_ops_end(PyObject *self, PyObject *unused);
+PyObject *recorder_ops_mode(PyObject *self, PyObject *unused);
+PyObject *recorder_op_value(PyObject *self, PyObject *tensor);
+PyObject *recorder_optimizer(PyObject *self, PyObject *begins);
+PyObject *recorder_n_ops(PyObject *self, void *unused);
+PyObject *recorder_ops_ns(PyObject *self, void *unused);
+/* NULL and an exception: the recording was stopped. */
+PyObject *recorder_stopped(void);
+
 /* A list of dicts. */
 struct history_alarm;
 PyObject *recorder_alarms(const struct history_alarm *alarms, uint32_t n);

@@ -7,6 +7,7 @@
 #include "export/exporters.h"
 #include "ext/types/answers_in.h"
 #include "ext/types/keywords.h"
+#include "web/web.h"
 
 /* The keyword arguments of a view; strings are borrowed from them. */
 struct views_wanted {
@@ -17,27 +18,31 @@ struct views_wanted {
 
 static bool take_wanted(struct views_wanted *wanted, PyObject *args, PyObject *kwargs)
 {
-    static const char *const names[] = {"sort",    "width", "ascii", "colour",
-                                        "closing", "title", "theme", "totals",
-                                        "place",   "form",  NULL};
+    static const char *const names[] = {
+        "sort",   "width", "ascii", "colour", "closing", "title",  "theme",
+        "totals", "place", "form",  "source", "paths",   "values", NULL};
     struct printed_wanted *view = &wanted->export.view;
     PyObject *rest;
     const char *theme = NULL;
-    int ascii = 0, totals = 0;
+    int ascii = 0, totals = 0, source = 1, paths = 1, values = 1;
     bool good;
 
     *wanted = (struct views_wanted){.closing = 1};
     *view = (struct printed_wanted)PRINTED_WANTED_INIT;
     rest = keywords_take(kwargs, SETTINGS_TREE, view);
     good = rest && PyArg_ParseTupleAndKeywords(
-                       args, rest, "|$zIpppzzpIz", (char **)(uintptr_t)names,
+                       args, rest, "|$zIpppzzpIzppp", (char **)(uintptr_t)names,
                        &view->sort, &view->width, &ascii, &wanted->colour,
                        &wanted->closing, &wanted->export.title, &theme, &totals,
-                       &wanted->export.place, &wanted->form);
+                       &wanted->export.place, &wanted->form, &source, &paths, &values);
     Py_XDECREF(rest);
     view->totals = totals;
     wanted->export.ascii = ascii;
     wanted->export.theme = theme;
+    wanted->export.page_file = web_page_file;
+    wanted->export.no_source = !source;
+    wanted->export.no_paths = !paths;
+    wanted->export.no_values = !values;
     if (good && theme && strcmp(theme, "light") != 0 && strcmp(theme, "dark") != 0) {
         PyErr_Format(PyExc_ValueError, "theme is light or dark, not %s", theme);
         return false;

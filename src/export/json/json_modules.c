@@ -134,6 +134,11 @@ static void put_module(struct modules_writing *self, uint32_t module)
     json_str(writing->json, "name", buf_span(&path));
     json_u64(writing->json, "place", place);
     json_str(writing->json, "class", class_short(place_class(writing->model, place)));
+    if (self->table.tied[module] != NO_PLACE) {
+        buf_clear(&path);
+        place_path(writing->model, self->table.tied[module], &path);
+        json_str(writing->json, "tied", buf_span(&path));
+    }
     for (int k = OVERVIEW_GRADIENT; k <= OVERVIEW_DEAD; k++)
         put_cells(self, keys[k], row, k);
     put_bad(self, row);

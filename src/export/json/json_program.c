@@ -6,10 +6,13 @@
 #include "run/op_table.h"
 #include "study/program_use.h"
 
-static void write_name(struct document *doc, struct str name)
+static void write_name(struct document *doc, struct str name, struct str overload)
 {
     json_str(doc->json, "name", name);
-    json_null(doc->json, "overload");
+    if (overload.len > 0)
+        json_str(doc->json, "overload", overload);
+    else
+        json_null(doc->json, "overload");
     json_text(doc->json, "family", op_family_name(op_family_of(name)));
 }
 
@@ -41,7 +44,7 @@ static void write_uses(struct document *doc, const struct op_use_list *uses)
         const struct program_op *op = &doc->model->program->ops[use->first];
 
         json_object(doc->json, NULL);
-        write_name(doc, use->name);
+        write_name(doc, use->name, use->overload);
         write_sum(doc->json, use->sum.count);
         json_null(doc->json, "share");
         document_op_module(doc, use->place);
@@ -54,6 +57,19 @@ static void write_uses(struct document *doc, const struct op_use_list *uses)
 
 /* ---- values ---- */
 
+/* A size that is not fixed is null. */
+static void write_sizes(struct json *json, const int64_t *sizes, int rank)
+{
+    json_array(json, "shape");
+    for (int i = 0; i < rank; i++) {
+        if (sizes[i] < 0)
+            json_null(json, NULL);
+        else
+            json_i64(json, NULL, sizes[i]);
+    }
+    json_array_end(json);
+}
+
 void document_program_shape(struct document *doc, const struct program_value *value)
 {
     const struct model *model = doc->model;
@@ -61,7 +77,7 @@ void document_program_shape(struct document *doc, const struct program_value *va
     if (value->shape == PROGRAM_NONE)
         json_null(doc->json, "shape");
     else
-        export_list(doc->json, "shape", model->dims + value->shape, value->rank);
+        write_sizes(doc->json, model->dims + value->shape, value->rank);
     if (value->dtype == DTYPE_UNKNOWN)
         json_null(doc->json, "dtype");
     else
@@ -122,7 +138,8 @@ static void write_op(struct document *doc, uint32_t i)
     unsigned flags = program_region_flags(doc->model->program, op->region);
 
     json_u64(doc->json, "id", i);
-    write_name(doc, model_string(doc->model, op->name));
+    write_name(doc, model_string(doc->model, op->name),
+               model_string(doc->model, op->overload));
     document_op_module(doc, op->place);
     export_number(doc->json, "call", op->call);
     export_number(doc->json, "region", op->region);
@@ -130,7 +147,9 @@ static void write_op(struct document *doc, uint32_t i)
     write_attributes(doc, op->attributes);
     write_ios(doc, op->io, op->n_in, op->n_out);
     json_null(doc->json, "flops");
-    json_text(doc->json, "flops_why", "shapes are not in the file");
+    json_text(doc->json, "flops_why",
+              doc->model->program->shapes ? "a file was not run"
+                                          : "shapes are not in the file");
     export_flag(doc->json, "repeated", flags & PROGRAM_REPEATED);
     export_flag(doc->json, "conditional", flags & PROGRAM_CONDITIONAL);
     export_flag(doc->json, "not_taken", flags & PROGRAM_DEAD);
@@ -215,7 +234,9 @@ int export_script_json(struct json *json, const struct session *session,
     json_bool(json, "cut", program->cut);
     json_null(json, "totals");
     json_null(json, "coverage");
-    json_text(json, "totals_why", "a file was not run; shapes are not in the file");
+    json_text(json, "totals_why",
+              program->shapes ? "a file was not run"
+                              : "a file was not run; shapes are not in the file");
     json_u64(json, "lost", 0);
     write_uses(&doc, uses);
     document_list(&doc, "ops", program->n_ops, write_op);

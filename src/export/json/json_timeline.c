@@ -187,9 +187,15 @@ static void put_why(struct timeline_writing *w)
 
     json_array(w->json, "why");
     if (export_has_ops(w->session, &err) < 0) {
-        buf_text(&w->spare, "only calls have a place in time; the loss, backward and "
-                            "the optimizer have none: ");
-        buf_text(&w->spare, err.text);
+        buf_text(&w->spare, "only calls of modules have a place in time; the loss, "
+                            "backward and the optimizer consist of operations, ");
+        if (run->ops_damaged)
+            buf_text(&w->spare, "and its operations are damaged");
+        else
+            buf_text(&w->spare,
+                     w->session->history
+                         ? "which were not recorded"
+                         : "which torchoscope.record(model, ops=True) records");
         json_str(w->json, NULL, buf_span(&w->spare));
     } else if (run->ops->n_ops > 0 && w->timeline.end_op > w->timeline.first_op) {
         uint64_t ns = 0;

@@ -75,7 +75,10 @@ static void put_logged(struct history_writing *self, uint32_t n_names)
 
 static const char *role_name(enum colour role)
 {
-    return role == COLOUR_ALARM ? "alarm" : role == COLOUR_WARNING ? "warning" : "good";
+    return role == COLOUR_ALARM     ? "alarm"
+           : role == COLOUR_WARNING ? "warning"
+           : role == COLOUR_GOOD    ? "good"
+                                    : "none";
 }
 
 static int put_verdict(struct history_writing *self, const struct session *session,

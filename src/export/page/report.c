@@ -397,15 +397,13 @@ static int write_page(struct report *r, struct err *err)
     write_head(r);
     write_top(r);
     write_figures(r);
-    if (report_training(r, err) < 0)
-        return -1;
     write_graph(r);
     if (write_bars(r, err) < 0 || report_checks(r, err) < 0 ||
         report_find_gradients(r, err) < 0)
         return -1;
     report_static_rows(r);
     write_foot(r);
-    if (report_data(r, err) < 0 || report_training_data(r, err) < 0)
+    if (report_data(r, err) < 0)
         return -1;
     out_text(r->out, "</body></html>\n");
     return 0;

@@ -1,9 +1,6 @@
 'use strict';
-/* The report's script, seven files joined into one: this one (keys, clicks, tools),
-   report_table.js (rows), report_details.js (the details of a row) and, of a training
-   run, report_curves.js, report_heat.js, report_scales.js and
-   report_training.js. Only open rows
-   are in the document. All texts and numbers come formatted from the program; this only
+/* The report's script, three files joined into one: this one (keys, clicks, tools),
+   report_table.js (rows) and report_details.js (the details of a row). Only open rows are in the document. All texts and numbers come formatted from the program; this only
    shows, searches, sorts and folds them, with textContent, never as HTML. */
 
 const RUN = 1, ALARM = 2, WARN = 4, SPOILT = 8, DIM = 16; // as in report_rows.c
@@ -192,7 +189,6 @@ function makeTools() {
         setTheme(other);
         theme.textContent = isDark() ? 'Light' : 'Dark';
         render();
-        drawHeatMaps();
     });
     theme.id = 'theme';
     const top = make('div', 'tools');
@@ -263,10 +259,7 @@ function start() {
             String(getSelection()).replaceAll('\u2212', '-'));
         event.preventDefault();
     });
-    matchMedia('(prefers-color-scheme:dark)').onchange = () => {
-        render();
-        drawHeatMaps();
-    };
+    matchMedia('(prefers-color-scheme:dark)').onchange = render;
     matchMedia('(max-width:719px)').onchange = render;
     addEventListener('beforeprint', () => lightPictures(true));
     addEventListener('afterprint', () => lightPictures(false));

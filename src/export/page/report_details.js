@@ -113,8 +113,6 @@ function detailElement(row) {
     if (values.length) parts.append(valuesElement(values));
     for (let i = 0; kept && i < kept.length; i += 2)
         parts.append(pictureElement(data.texts[kept[i]], data.pictures[kept[i + 1]]));
-    const panel = training && panelElement(path(row));
-    if (panel) parts.append(panel);
     return wideElement('detail', parts);
 }
 
@@ -129,5 +127,4 @@ function lightPictures(printing) {
     }
     for (const [canvas, picture] of pictures)
         if (canvas.isConnected) draw(canvas, picture);
-    drawHeatMaps();
 }

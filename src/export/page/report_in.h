@@ -6,7 +6,6 @@
  *                     without JavaScript
  *   report_details.c  the details of a row
  *   report_picture.c  kept activations as small pictures
- *   report_training.c a training run: curves (page_chart.h), alarms; its data
  *   report*.css, report*.js are embedded in the program (tools/embed.py).
  * The C code writes all texts and formatted numbers; the script only shows and sorts
  * them. */
@@ -85,10 +84,6 @@ void report_details(struct report *report, const struct row *row);
 int report_make_rows(struct report *report, struct err *err);
 void report_static_rows(struct report *report);
 int report_data(struct report *report, struct err *err);
-
-/* The section about a training run, and its data; nothing without one. */
-int report_training(struct report *report, struct err *err);
-int report_training_data(struct report *report, struct err *err);
 
 /* The number of the picture of a kept value, drawn on first use; UINT32_MAX if it
  * cannot be drawn or the page has no room left. */

@@ -126,3 +126,11 @@ const char *inflate_library(void)
 {
     return zlibVersion();
 }
+
+bool inflate_zlib(const void *packed, size_t n, void *to, size_t size)
+{
+    uLongf got = size;
+    uLong used = n;
+
+    return uncompress2(to, &got, packed, &used) == Z_OK && got == size;
+}

@@ -24,4 +24,8 @@ void inflate_close(struct inflate *inflate); /* NULL is allowed */
 
 const char *inflate_library(void); /* the version of zlib: "1.2.13" */
 
+/* Unpack a whole zlib stream in memory. False: it is damaged, or has not exactly `size`
+ * bytes. */
+bool inflate_zlib(const void *packed, size_t n, void *to, size_t size);
+
 #endif

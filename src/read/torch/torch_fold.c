@@ -367,41 +367,84 @@ static int make_columns(struct torch_fold *fold)
     return fold->mark && fold->thing && fold->weight ? 0 : -1;
 }
 
-int torch_fold(struct build *build, uint32_t place, const struct pickle *pickle,
-               node_id root, const struct torch_dialect *dialect, struct err *err)
+static int fold_begin(struct torch_fold *fold, struct build *build,
+                      const struct pickle *pickle, const struct torch_dialect *dialect,
+                      struct err *err)
 {
-    struct torch_fold fold = {.build = build,
-                              .pickle = pickle,
-                              .dialect = dialect,
-                              .n_nodes = pickle->n_nodes,
-                              .looks_left = 16 * (uint64_t)pickle->n_items + 100000,
-                              .mesh = NO_NODE,
-                              .storage_word = NO_NODE,
-                              .storage_class = NO_NODE};
-
-    if (pickle->n_nodes == 0)
-        return 0;
+    *fold = (struct torch_fold){.build = build,
+                                .pickle = pickle,
+                                .dialect = dialect,
+                                .n_nodes = pickle->n_nodes,
+                                .looks_left = 16 * (uint64_t)pickle->n_items + 100000,
+                                .mesh = NO_NODE,
+                                .storage_word = NO_NODE,
+                                .storage_class = NO_NODE};
     allow_more(build);
-    if (make_columns(&fold) < 0) {
+    if (make_columns(fold) < 0) {
         allow_more(build);
-        if (make_columns(&fold) < 0)
+        if (make_columns(fold) < 0)
             return arena_err(&build->scratch, "the pickle", err);
     }
-    map_init(&fold.values, &build->scratch);
-    map_init(&fold.files, &build->scratch);
-    map_init(&fold.opened, &build->scratch);
-    fold.parameter_class = build_class(build, STR("torch.nn.parameter.Parameter"));
-    fold_root(&fold, place, root);
-    while (fold.n_tasks > 0 && !build_spent(build)) {
-        struct fold_task task = fold.tasks[--fold.n_tasks];
+    map_init(&fold->values, &build->scratch);
+    map_init(&fold->files, &build->scratch);
+    map_init(&fold->opened, &build->scratch);
+    fold->parameter_class = build_class(build, STR("torch.nn.parameter.Parameter"));
+    return 0;
+}
+
+/* Unfold all that was pushed. */
+static int fold_all(struct torch_fold *fold, uint32_t place, struct err *err)
+{
+    struct build *build = fold->build;
+
+    while (fold->n_tasks > 0 && !build_spent(build)) {
+        struct fold_task task = fold->tasks[--fold->n_tasks];
 
         if (!work_step(build->work, 1))
             return err_set(err, ERR_CANCELLED, "stopped");
-        unfold(&fold, &task);
+        unfold(fold, &task);
     }
-    run_other_files(&fold);
+    run_other_files(fold);
     if (build_spent(build))
         build_finding(build, FINDING_LIMIT, SEVERITY_ALARM, place,
                       "the file needs more memory than allowed: the rest is left out");
     return 0;
+}
+
+int torch_fold(struct build *build, uint32_t place, const struct pickle *pickle,
+               node_id root, const struct torch_dialect *dialect, struct err *err)
+{
+    struct torch_fold fold;
+
+    if (pickle->n_nodes == 0)
+        return 0;
+    if (fold_begin(&fold, build, pickle, dialect, err) < 0)
+        return -1;
+    fold_root(&fold, place, root);
+    return fold_all(&fold, place, err);
+}
+
+int torch_fold_entries(struct build *build, const struct pickle *pickle, node_id root,
+                       const struct torch_dialect *dialect,
+                       const struct torch_entries *entries, struct err *err)
+{
+    struct torch_fold fold;
+    struct fold_pairs pairs;
+    node_id key, value;
+
+    if (pickle->n_nodes == 0)
+        return 0;
+    if (fold_begin(&fold, build, pickle, dialect, err) < 0)
+        return -1;
+    pairs = fold_pairs(&fold, fold_content(&fold, fold_inner(&fold, root)));
+    while (fold_next(&fold, &pairs, &key, &value)) {
+        struct fold_task task = {
+            .node = fold_inner(&fold, value),
+            .place = entries->place(entries->user, fold_key(&fold, key)),
+            .role = ROLE_PLAIN};
+
+        if (task.place != NO_PLACE && task.node < fold.n_nodes)
+            settle(&fold, &task, ROLE_PLAIN);
+    }
+    return fold_all(&fold, FINDING_NOWHERE, err);
 }

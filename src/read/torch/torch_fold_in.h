@@ -48,6 +48,16 @@ struct torch_dialect {
 int torch_fold(struct build *build, uint32_t place, const struct pickle *pickle,
                node_id root, const struct torch_dialect *dialect, struct err *err);
 
+/* The same for the entries of the dict `root`, each into a place of its own. */
+struct torch_entries {
+    /* The node for this entry, which has its name already; NO_PLACE: leave it out. */
+    uint32_t (*place)(void *user, struct str name);
+    void *user;
+};
+int torch_fold_entries(struct build *build, const struct pickle *pickle, node_id root,
+                       const struct torch_dialect *dialect,
+                       const struct torch_entries *entries, struct err *err);
+
 /* A storage's persistent id: ('storage', class, key, location, numel, ...). */
 struct torch_storage_id {
     enum dtype dtype; /* UNKNOWN if untyped */

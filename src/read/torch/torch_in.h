@@ -26,6 +26,25 @@ enum dtype dtype_by_numpy(struct str code);
 uint32_t torch_numpy_texts(struct build *build, struct str code, char order,
                            struct str bytes);
 
+/* Read an inner file of torch.save() that holds a dict, each entry into a place of the
+ * caller's choice (torch_fold_in.h), and judge its pickles. An inner file of another
+ * kind is ERR_FORMAT. The model's source takes the blob. */
+struct torch_entries;
+int torch_read_entries(struct input *outer, struct blob *takes_blob, const char *name,
+                       const struct torch_entries *entries, struct build *build,
+                       struct err *err);
+
+/* Read the file of torch.save() that is the part [at, at + size) of a blob into the node.
+ * The blob was kept before, and its storages are parts of it: nothing else is kept, so
+ * that a file may hold a hundred thousand of these. */
+struct torch_part {
+    struct blob *whole;
+    uint64_t at, size;
+    const char *name; /* for messages and the pickle log */
+};
+int torch_read_part(const struct torch_part *part, uint32_t node, struct build *build,
+                    struct err *err);
+
 extern const struct reader torch_zip_reader;
 extern const struct reader torchscript_reader;
 extern const struct reader torch_legacy_reader;

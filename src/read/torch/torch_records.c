@@ -84,6 +84,24 @@ static void compare(struct torch_records *self, uint32_t made, struct str record
                       dtype_name(old->dtype), dtype_name(storage->dtype));
 }
 
+/* A storage in the blob of which the zip is a part. */
+static uint32_t whole_storage(struct torch_records *self, uint32_t index,
+                              struct storage *storage)
+{
+    const struct zip_entry *entry = &self->zip->entries[index];
+    struct err why = {0};
+    uint64_t at;
+
+    if (entry->bad || entry->method != ZIP_STORED ||
+        zip_data_at(self->zip, index, &at, &why) < 0)
+        return file_source_missing(self->build, storage);
+    /* What is shorter than its tensors declare has its finding already. */
+    if (storage->bytes > entry->packed)
+        return file_source_missing(self->build, storage);
+    storage->at = self->base + at;
+    return file_source_plain(self->build, self->whole, storage);
+}
+
 static uint32_t record_storage(struct torch_records *self, uint32_t index,
                                struct str record, struct storage *storage)
 {
@@ -98,7 +116,8 @@ static uint32_t record_storage(struct torch_records *self, uint32_t index,
         build_finding(self->build, FINDING_SIZE_MISMATCH, SEVERITY_ALARM, self->place,
                       "%.*s has %" PRIu64 " bytes; its tensors declare %" PRIu64,
                       STR_ARG(record), entry->size, storage->bytes);
-    made = file_source_member(self->build, self->zip, index, storage);
+    made = self->whole ? whole_storage(self, index, storage)
+                       : file_source_member(self->build, self->zip, index, storage);
     if (made != NO_STORAGE)
         self->storage_of[index] = made + 1;
     return made;

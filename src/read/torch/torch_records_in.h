@@ -16,6 +16,10 @@ struct torch_records {
     uint32_t next;        /* the entry after the last one that was found */
     struct map missing;   /* hash of a missing record -> its storage */
     bool big_endian;
+    /* The zip is the part of this blob that begins at `base`: stored records are storages
+     * of the whole, and the part need not be kept. NULL: it is not. */
+    struct blob *whole;
+    uint64_t base;
 };
 
 /* `folder` is a literal and ends in '/'. Reads the byte order. */

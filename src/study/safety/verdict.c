@@ -484,6 +484,15 @@ static bool is_inconclusive(const struct model *model)
     return model->pickle.n_streams == 0 && should_have_pickles(model);
 }
 
+/* Machine code, which a load runs without asking. */
+static bool has_native_code(const struct model *model)
+{
+    for (uint32_t i = 0; i < model->n_findings; i++)
+        if (model->findings[i].code == FINDING_NATIVE_CODE)
+            return true;
+    return false;
+}
+
 struct verdict_sum verdict_of(const struct model *model)
 {
     return verdict_with(model, NULL);
@@ -508,7 +517,7 @@ struct verdict_sum verdict_with(const struct model *model,
         sum.danger += trust == TRUST_DANGER;
         sum.runs |= judgement.runs;
     }
-    if (sum.danger > 0)
+    if (sum.danger > 0 || has_native_code(model))
         sum.verdict = VERDICT_UNSAFE;
     else if (is_inconclusive(model))
         sum.verdict = VERDICT_INCONCLUSIVE;

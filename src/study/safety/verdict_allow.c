@@ -164,6 +164,41 @@ static const struct known_global allowed[] = {
     {"enum.Enum",                               N,   "names a type"},
     {"typing.*",                                N,   "names a type"},
 
+    /* classes that the configuration of a Keras model names: they are made with plain
+     * arguments. Not those of keras.utils, which load files, nor those in never_classes.
+     */
+    {"keras.Sequential",                        NC,  "a model of Keras"},
+    {"keras.Functional",                        NC,  "a model of Keras"},
+    {"keras.Model",                             NC,  "a model of Keras"},
+    {"keras.models.*",                          NC,  "a model of Keras"},
+    {"keras.src.models.functional.*",           NC,  "a model of Keras"},
+    {"keras.src.models.sequential.*",           NC,  "a model of Keras"},
+    {"keras.layers.*",                          NC,  "a layer of Keras"},
+    {"keras.src.ops.numpy.*",                   NC,  "an operation of Keras"},
+    {"keras.src.ops.nn.*",                      NC,  "an operation of Keras"},
+    {"keras.src.ops.math.*",                    NC,  "an operation of Keras"},
+    {"keras.DTypePolicy",                       NC,  "names a dtype for layers"},
+    {"keras.dtype_policies.*",                  NC,  "names a dtype for layers"},
+    {"keras.initializers.*",                    NC,  "an initialiser of Keras"},
+    {"keras.regularizers.*",                    NC,  "belongs to a layer of Keras"},
+    {"keras.constraints.*",                     NC,  "belongs to a layer of Keras"},
+    {"keras.random.SeedGenerator",              NC,  "belongs to a layer of Keras"},
+    {"keras.activations.*lu",                   NC,  "an activation of Keras"},
+    {"keras.activations.*lu6",                  NC,  "an activation of Keras"},
+    {"keras.activations.*max",                  NC,  "an activation of Keras"},
+    {"keras.activations.*sigmoid",              NC,  "an activation of Keras"},
+    {"keras.activations.*tanh",                 NC,  "an activation of Keras"},
+    {"keras.activations.soft*",                 NC,  "an activation of Keras"},
+    {"keras.activations.linear",                NC,  "an activation of Keras"},
+    {"keras.activations.exponential",           NC,  "an activation of Keras"},
+    {"keras.activations.*ish",                  NC,  "an activation of Keras"},
+    {"keras.losses.*",                          NC,  "a loss of Keras"},
+    {"keras.metrics.*",                         NC,  "a metric of Keras"},
+    {"keras.optimizers.*",                      NC,  "an optimizer of Keras"},
+    {"keras.src.backend.torch.optimizers.*",    NC,  "an optimizer of Keras"},
+    {"keras.src.backend.tensorflow.optimizer.*", NC, "an optimizer of Keras"},
+    {"keras.src.backend.jax.optimizer.*",       NC,  "an optimizer of Keras"},
+
     /* arrays and numbers of numpy */
     {"joblib.numpy_pickle.NumpyArrayWrapper",   NMB, "builds an array"},
     {"numpy.core.multiarray._reconstruct",      NCB, "builds an array"},
@@ -266,9 +301,10 @@ static const struct known_global small_rows[] = {
 };
 
 /* Names that torch's modules import from elsewhere and that create classes or code. */
-static const char *const never_classes[] = {"ABCMeta",    "Graph",        "GraphModule",
-                                            "NamedTuple", "Node",         "Tracer",
-                                            "TypedDict",  "_DataPipeMeta"};
+static const char *const never_classes[] = {
+    "ABCMeta",  "FlaxLayer",          "Graph",     "GraphModule",
+    "JaxLayer", "NamedTuple",         "Node",      "TFSMLayer",
+    "Tracer",   "TorchModuleWrapper", "TypedDict", "_DataPipeMeta"};
 
 /* These call their arguments, or keep them to be called. */
 static const char *const callers[] = {

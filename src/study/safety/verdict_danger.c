@@ -152,6 +152,17 @@ static const struct known_global dangerous[] = {
     {"torch.classes.load_library", 0, "loads machine code"},
     {"torch.multiprocessing.*",  0, "starts a process"},
 
+    {"keras.__lambda__",         RUNS, "runs Python code from the file"},
+    {"keras.__vocabulary__",     0, "reads a file that the configuration names"},
+    {"keras.layers.TorchModuleWrapper", RUNS, "loads a pickle in the configuration"},
+    {"keras.layers.TFSMLayer",   RUNS, "runs a TensorFlow program from another file"},
+    {"keras.layers.JaxLayer",    RUNS, "runs a function from the file"},
+    {"keras.layers.FlaxLayer",   RUNS, "runs a function from the file"},
+    {"keras.utils.*",            0, "loads or changes files"},
+    {"keras.src.utils.*",        0, "loads or changes files"},
+    {"keras.saving.*",           0, "loads another file"},
+    {"keras.src.saving.*",       0, "loads another file"},
+
     {"socket.*",                 0, "opens a connection"},
     {"_socket.*",                0, "opens a connection"},
     {"ssl.*",                    0, "opens a connection"},

@@ -1,0 +1,63 @@
+#include "model/value_json.h"
+
+#include "base/buf.h"
+#include "base/test.h"
+
+static struct arena arena;
+static struct intern strings;
+static struct values values;
+
+static void begin(void)
+{
+    arena_init(&arena, 0);
+    intern_init(&strings, &arena);
+    values_init(&values, &arena, &strings);
+}
+
+static uint32_t parse(const char *text)
+{
+    return value_json_text(&values, str_of(text), &arena);
+}
+
+TEST(json_becomes_plain_values)
+{
+    uint32_t dict, list;
+
+    begin();
+    dict = parse("{\"a\": [1, 2.5, true, null, \"x\"], \"b\": {}}");
+    CHECK(value_json_get(&values, dict, "a", &list));
+    CHECK_INT(value_at(&values, list)->n, 5);
+    CHECK_INT(value_at(&values, value_items(&values, list)[0])->integer, 1);
+    CHECK(value_at(&values, value_items(&values, list)[1])->real == 2.5);
+    CHECK(value_items(&values, list)[3] == VALUE_ID_NONE);
+    CHECK(value_json_get(&values, dict, "b", &list));
+    CHECK_INT(value_at(&values, list)->kind, VALUE_DICT);
+    CHECK(!value_json_get(&values, dict, "c", &list));
+    CHECK(parse("[NaN, -Infinity]") != VALUE_ID_FAILED);
+    arena_release(&arena);
+}
+
+TEST(of_equal_keys_the_last_one_counts_as_in_python)
+{
+    uint32_t value;
+
+    begin();
+    CHECK(value_json_get(&values, parse("{\"k\": 1, \"k\": 2}"), "k", &value));
+    CHECK_INT(value_at(&values, value)->integer, 2);
+    arena_release(&arena);
+}
+
+TEST(malformed_json_and_what_is_too_deep_fail)
+{
+    struct buf deep = BUF_INIT;
+    const char *whole = "{\"a\": [1, {\"b\": 2}]}";
+
+    begin();
+    for (size_t n = 0; n < strlen(whole); n++)
+        CHECK(value_json_text(&values, str_span(whole, n), &arena) == VALUE_ID_FAILED);
+    CHECK(parse("[1] 2") == VALUE_ID_FAILED);
+    buf_fill(&deep, '[', 100000);
+    CHECK(value_json_text(&values, buf_span(&deep), &arena) == VALUE_ID_FAILED);
+    buf_release(&deep);
+    arena_release(&arena);
+}

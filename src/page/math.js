@@ -1,0 +1,3 @@
+/* math.js - functions that every file needs. */
+
+export const {abs, ceil, floor, max, min, round} = Math;

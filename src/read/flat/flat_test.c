@@ -1,0 +1,209 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "base/buf.h"
+#include "base/test.h"
+#include "model/source.h"
+#include "read/file/test_zip_in.h"
+#include "read/flat/flat_in.h"
+#include "read/read.h"
+
+/* ---- flatbuffers, written from the front: offsets are patched later ---- */
+
+static void patch(struct buf *to, size_t at, uint32_t value)
+{
+    for (int i = 0; i < 4; i++)
+        to->at[at + (size_t)i] = (char)(value >> 8 * i);
+}
+
+/* Let the offset at `at` lead to the end of the buffer. */
+static void lead_here(struct buf *to, size_t at)
+{
+    while (to->len % 4 != 0)
+        buf_char(to, 0);
+    patch(to, at, (uint32_t)(to->len - at));
+}
+
+/* A table of n fields of four bytes, all of which are there. Returns where field 0 is. */
+static size_t put_table(struct buf *to, size_t from, uint16_t n)
+{
+    size_t vtable;
+
+    while (to->len % 4 != 0)
+        buf_char(to, 0);
+    vtable = to->len;
+    put16(to, (uint16_t)(4 + 2 * n));
+    put16(to, (uint16_t)(4 + 4 * n));
+    for (uint16_t i = 0; i < n; i++)
+        put16(to, (uint16_t)(4 + 4 * i));
+    lead_here(to, from);
+    put32(to, (uint32_t)(to->len - vtable));
+    buf_fill(to, 0, 4u * n);
+    return to->len - 4u * n;
+}
+
+/* A vector of n numbers; returns where they are. */
+static size_t put_vector(struct buf *to, size_t from, uint32_t n,
+                         const uint32_t *numbers)
+{
+    lead_here(to, from);
+    put32(to, n);
+    for (uint32_t i = 0; i < n; i++)
+        put32(to, numbers ? numbers[i] : 0);
+    return to->len - 4 * (size_t)n;
+}
+
+static void put_text(struct buf *to, size_t from, const char *text)
+{
+    lead_here(to, from);
+    put32(to, (uint32_t)strlen(text));
+    buf_text(to, text);
+    buf_char(to, 0);
+}
+
+static const float weights[4] = {1, 2, -3, 4.5f};
+
+/* One operator, FULLY_CONNECTED, of an input and a constant of 2 x 2. */
+static void make_tflite(struct buf *to)
+{
+    static const uint32_t shapes[] = {2, 2}, in[] = {0, 1}, first[] = {0}, last[] = {2};
+    static const char *const names[] = {"input", "block/dense/kernel", "block/out"};
+    size_t model, codes, code, graphs, graph, tensors, ops, op, buffers, data;
+
+    put32(to, 0);
+    buf_text(to, "TFL3");
+    model = put_table(to, 0, 5);
+    patch(to, model, 3);
+    codes = put_vector(to, model + 4, 1, NULL);
+    code = put_table(to, codes, 1);
+    patch(to, code, 9);
+    graphs = put_vector(to, model + 8, 1, NULL);
+    graph = put_table(to, graphs, 4);
+    tensors = put_vector(to, graph, 3, NULL);
+    put_vector(to, graph + 4, 1, first);
+    put_vector(to, graph + 8, 1, last);
+    ops = put_vector(to, graph + 12, 1, NULL);
+    op = put_table(to, ops, 3);
+    put_vector(to, op + 4, 2, in);
+    put_vector(to, op + 8, 1, last);
+    for (size_t i = 0; i < 3; i++) {
+        size_t tensor = put_table(to, tensors + 4 * i, 4);
+
+        put_vector(to, tensor, 2, shapes);
+        patch(to, tensor + 8, i == 1);
+        put_text(to, tensor + 12, names[i]);
+    }
+    buffers = put_vector(to, model + 16, 2, NULL);
+    put_table(to, buffers, 0);
+    data = put_table(to, buffers + 4, 1);
+    lead_here(to, data);
+    put32(to, sizeof weights);
+    buf_add(to, weights, sizeof weights);
+    put_text(to, model + 12, "a test");
+}
+
+static const struct model *read_bytes(const struct buf *file, size_t n, struct err *err)
+{
+    return read_model_memory(file->at, n, "x.tflite", NULL, err);
+}
+
+TEST(tflite_has_tensors_and_operators)
+{
+    struct buf file = BUF_INIT;
+    const struct model *model;
+    const struct program *program;
+    const struct tensor *tensor;
+    float got[4];
+
+    make_tflite(&file);
+    model = read_bytes(&file, file.len, NULL);
+    CHECK(model);
+    CHECK_INT(model->n_findings, 0);
+    CHECK_STR(model->format, "TFLite");
+    tensor = place_tensor(model, place_find(model, STR("block.dense.kernel")));
+    CHECK(tensor && tensor->numel == 4);
+    CHECK(source_bytes(model->source, tensor->storage, 0, got, sizeof got, NULL) == 0);
+    CHECK(memcmp(got, weights, sizeof got) == 0);
+    program = model->program;
+    CHECK(program);
+    CHECK_INT(program->n_ops, 1);
+    CHECK(str_is(model_string(model, program->ops[0].name), "tflite::FULLY_CONNECTED"));
+    CHECK_INT(program->ops[0].n_in, 2);
+    CHECK_INT(program->values[program->ios[program->ops[0].io].value].kind,
+              PROGRAM_INPUT);
+    CHECK_INT(program->values[program->ios[program->ops[0].io + 1].value].kind,
+              PROGRAM_TENSOR);
+    model_free(model);
+    buf_release(&file);
+}
+
+TEST(a_flatbuffer_cut_at_any_byte_is_read_as_far_as_it_goes)
+{
+    struct buf file = BUF_INIT;
+
+    make_tflite(&file);
+    for (size_t n = 0; n < file.len; n++) {
+        struct err err = {0};
+        char *copy = malloc(n + 1);
+        const struct model *model;
+
+        CHECK(copy);
+        memcpy(copy, file.at, n);
+        model = read_model_memory(copy, n, "x.tflite", NULL, &err);
+        CHECK(model || err.code != ERR_NONE);
+        model_free(model);
+        free(copy);
+    }
+    buf_release(&file);
+}
+
+TEST(any_changed_byte_of_a_flatbuffer_is_survived)
+{
+    static const uint8_t bytes[] = {0, 1, 0x7f, 0x80, 0xff};
+    struct buf file = BUF_INIT;
+
+    make_tflite(&file);
+    for (size_t i = 0; i < file.len; i++) {
+        char before = file.at[i];
+
+        for (size_t k = 0; k < sizeof bytes; k++) {
+            file.at[i] = (char)bytes[k];
+            model_free(read_bytes(&file, file.len, NULL));
+        }
+        file.at[i] = before;
+    }
+    buf_release(&file);
+}
+
+TEST(reads_outside_of_the_file_give_zero_and_stay_bad)
+{
+    struct blob *blob = blob_open_memory("\4\0\0\0\xff\xff\xff\x7f....", 12, "x", NULL);
+    struct flat *flat = malloc(sizeof *flat);
+
+    CHECK(blob && flat);
+    flat_init(flat, blob);
+    CHECK_INT(flat_number(flat, 4, 2), 0xffff);
+    CHECK_INT(flat_root(flat).at, 0);
+    CHECK(flat->bad);
+    CHECK_INT(flat_number(flat, 0, 4), 0);
+    free(flat);
+    blob_close(blob);
+}
+
+TEST(tables_that_share_their_parts_cost_no_more_than_the_budget)
+{
+    struct blob *blob = blob_open_memory("\4\0\0\0....", 8, "x", NULL);
+    struct flat *flat = malloc(sizeof *flat);
+    uint64_t n = 0;
+
+    CHECK(blob && flat);
+    flat_init(flat, blob);
+    while (!flat->bad) {
+        flat_number(flat, 0, 4);
+        n++;
+    }
+    CHECK(flat->limit && n <= 2 * 8 + MIB + 1);
+    free(flat);
+    blob_close(blob);
+}

@@ -1,0 +1,85 @@
+/* keras_in.h - the door of read/keras: models of Keras.
+ *
+ *   h5.c            the reader of HDF5 files: models and weights of Keras, or any other
+ *   keras_file.c    the reader of .keras: a zip with config.json and model.weights.h5
+ *   keras_layers.c  the configuration becomes a tree of layers
+ *   keras_bind.c    weights of Keras 3 find their layers: layers/dense/vars/0
+ *   keras_legacy.c  weights of older .h5 files: model_weights/dense/dense/kernel:0
+ *   keras_names.c   names that Keras gives to classes and weights
+ *   keras_code.c    every class that the configuration names goes into the log
+ *
+ * Keras builds a model from its configuration: it imports classes by name, and lambdas are
+ * Python bytecode. Nothing of this happens here. */
+#ifndef READ_KERAS_KERAS_IN_H
+#define READ_KERAS_KERAS_IN_H
+
+#include "model/value_json.h"
+#include "read/hdf5/hdf5_in.h"
+
+/* One layer of the configuration, or a part of one that only the weights show. */
+struct keras_layer {
+    uint32_t config; /* value id of {"class_name": ..., "config": {...}}; or None */
+    uint32_t node;
+    uint32_t item;   /* its group in the HDF5 file; 0: none */
+    uint32_t parent; /* index; that of the model itself is 0 */
+    struct str class_name, name;
+    bool listed; /* in the list of layers of a model */
+};
+
+struct keras {
+    struct input *input;
+    struct build *build;
+    struct hdf5 *file; /* NULL: no weights */
+    uint32_t root;     /* node of the model */
+    struct keras_layer *layers;
+    uint32_t n_layers, layers_room;
+    bool *used; /* by item: its dataset is in the tree */
+    /* Two layers that read the same weights: the node of an item. */
+    uint32_t *nodes;
+};
+
+/* Make the tree of layers below keras->root; `config` is the value of the document. */
+int keras_layers(struct keras *keras, uint32_t config, struct err *err);
+/* Add a layer that the configuration does not have; its index, or UINT32_MAX. */
+uint32_t keras_add_layer(struct keras *keras, uint32_t parent, uint32_t node,
+                         struct str class_name, struct str name);
+/* The child of a layer with this name in the configuration; UINT32_MAX: none. */
+uint32_t keras_layer_find(const struct keras *keras, uint32_t parent, struct str name);
+
+/* Add the dataset of an item as a weight of the node. */
+int keras_add_weight(struct keras *keras, uint32_t item, uint32_t node, struct str name,
+                     enum tensor_role role, struct err *err);
+
+/* Prepare for weights, add those of Keras 3 (below `item`) or older ones, and then all
+ * datasets that no layer has taken. */
+int keras_begin(struct keras *keras, struct hdf5 *file, struct err *err);
+int keras_bind(struct keras *keras, uint32_t item, struct err *err);
+int keras_bind_legacy(struct keras *keras, uint32_t item, struct err *err);
+int keras_bind_optimizer(struct keras *keras, uint32_t item, uint32_t config,
+                         struct err *err);
+int keras_bind_rest(struct keras *keras, struct err *err);
+
+/* Log all classes and functions that a configuration names. */
+void keras_code(struct build *build, struct str text, struct str name);
+
+/* The name of weight i of n of a layer, whose arguments are in the DICT; empty: unknown.
+ * *ret_buffer: it is not trained. */
+struct str keras_weight_name(const struct values *values, struct str class_name,
+                             uint32_t args, uint32_t i, uint32_t n, bool *ret_buffer);
+/* The class of a part that is not in the configuration: the cell of an LSTM; or empty. */
+struct str keras_part_class(struct str class_name, struct str part);
+/* The name that Keras gives to the first instance of a class: "batch_normalization". */
+struct str keras_snake_case(struct arena *arena, struct str class_name);
+/* The module of one of Keras' own classes that was written without one: "keras.layers";
+ * empty: not one of them. */
+struct str keras_module_of(struct str class_name);
+
+/* The class "MODULE.NAME" in the model; Keras' own module if `module` is empty. */
+uint32_t keras_class(struct keras *keras, struct str module, struct str class_name);
+
+/* A text of an object in the configuration; empty: it has none. */
+struct str keras_text(const struct values *values, uint32_t object, const char *key);
+/* The attribute `name` of the group `vars` of an item: the name of its layer. */
+struct str keras_item_name(struct keras *keras, uint32_t item);
+
+#endif
