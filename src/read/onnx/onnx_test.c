@@ -125,8 +125,9 @@ static const struct model *read_typed(uint64_t type, unsigned n, struct buf *fie
     pb_message(&graph, 5, &tensor);
     pb_model(&file, &graph);
     model = pb_read(&file);
+    buf_release(&file); /* what is read later was decoded, and is in the model */
     CHECK(model != NULL);
-    return model; /* what is read later is in the model: the bytes were decoded */
+    return model;
 }
 
 TEST(numbers_are_packed_or_not_or_both)
