@@ -62,6 +62,12 @@ static bool is_own_line(const struct model *model, const struct model_fact *fact
     return found;
 }
 
+/* Does it come from a file beside the model? facts_beside() shows it. */
+static bool is_beside(const struct model *model, const struct model_fact *fact)
+{
+    return value_at(&model->values, fact->value)->kind == VALUE_DICT;
+}
+
 /* "326 entries", "protocol 2". */
 static void add_fact(struct file_facts *facts, const struct model_fact *fact)
 {
@@ -100,6 +106,7 @@ void facts_format(struct file_facts *facts)
             continue;
         }
         if (is_own_line(model, &model->facts[i]) ||
+            is_beside(model, &model->facts[i]) ||
             (facts->brief && is_minor(model, &model->facts[i])))
             continue;
         buf_text(&facts->to->text, n++ == 0 ? " (" : ", ");
@@ -343,6 +350,7 @@ int facts_file(struct file_facts *facts, struct err *err)
     facts_format(facts);
     facts_holds(facts);
     facts_gguf(facts);
+    facts_beside(facts);
     facts_ends(facts);
     facts_params(facts);
     facts_memory(facts);

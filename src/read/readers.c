@@ -2,6 +2,7 @@
 
 #include "base/base.h"
 #include "base/folder.h"
+#include "read/beside_in.h"
 #include "read/dcp/dcp_in.h"
 #include "read/file/file_source_in.h"
 #include "read/file/inflate_in.h"
@@ -135,6 +136,7 @@ static const struct model *finish(struct input *input, struct build *build,
         }
         note_failure(build, &why);
     }
+    beside_read(input, build);
     build->guess = true;
     return build_finish(build, err);
 }
