@@ -258,6 +258,33 @@ static void add_number(struct beside_dict *dict, const struct json_doc *tree,
         beside_add(dict, key, value_real(dict->values, real));
 }
 
+/* The first dimension of each lora_A.weight is the rank, unless modules have their own.
+ */
+static void check_rank(struct beside *self, const struct json_doc *tree)
+{
+    const struct model *model = self->build->model;
+    uint32_t own = json_doc_get(tree, JSON_DOC_ROOT, "rank_pattern");
+    int64_t rank;
+
+    if (json_doc_first(tree, own) ||
+        !json_doc_int(tree, json_doc_get(tree, JSON_DOC_ROOT, "r"), &rank))
+        return;
+    for (uint32_t node = 1; node < self->build->n_nodes; node++) {
+        uint32_t id = build_tensor_at(self->build, node);
+
+        if (id >= model->n_tensors || model->tensors[id].rank != 2 ||
+            model->tensors[id].flags & TENSOR_INVALID ||
+            !str_starts(model_string(model, model->name[node]), STR("lora_A.")) ||
+            tensor_shape(model, &model->tensors[id])[0] == rank)
+            continue;
+        build_finding(self->build, FINDING_SIZE_MISMATCH, SEVERITY_WARNING, node,
+                      "adapter_config.json says r %" PRId64
+                      ", the tensors have %" PRId64,
+                      rank, tensor_shape(model, &model->tensors[id])[0]);
+        return; /* one says it for all */
+    }
+}
+
 static void read_adapter(struct beside *self)
 {
     struct beside_dict dict = {.values = build_values(self->build)};
@@ -276,6 +303,8 @@ static void read_adapter(struct beside *self)
                     text_of(&tree, JSON_DOC_ROOT, "base_model_name_or_path"));
     add_targets(&dict, &tree);
     beside_keep(self, "adapter", &dict);
+    if (str_is(type, "LORA"))
+        check_rank(self, &tree);
 }
 
 /* ---- the whole ---- */

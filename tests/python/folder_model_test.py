@@ -196,6 +196,12 @@ class Facts(Folder):
              ["q_proj", "v_proj"], "base_model_name_or_path": "a/Base"}))  # fmt: skip
         said = " ".join(self.said().split())
         self.assertIn("LoRA rank 8, alpha 16, of a/Base: q_proj, v_proj", said)
+        self.assertEqual(self.info()["findings"], [])
+        self.change("adapter_config.json", r=4)
+        (one,) = self.info()["findings"]
+        self.assertIn("adapter_config.json says r 4, the tensors have 8", one["text"])
+        self.change("adapter_config.json", rank_pattern={"q_proj": 8})
+        self.assertEqual(self.info()["findings"], [])
 
     def test_names_in_a_configuration_cannot_reach_the_terminal(self):
         build("Llama", "ForCausalLM").save_pretrained(self.folder)
