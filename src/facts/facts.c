@@ -48,25 +48,18 @@ static bool is_minor(const struct model *model, const struct model_fact *fact)
     return str_is(key, "root") || str_is(key, "version");
 }
 
-/* Is it a sentence of its own, rather than a word about the container? */
+/* Inputs, outputs and the like have lines of their own: a list, or a sentence. */
 static bool is_own_line(const struct model *model, const struct model_fact *fact)
 {
     static const char *const keys[] = {"inputs", "outputs", "sizes", "changes",
                                        "layout"};
     struct str key = model_string(model, fact->key);
+    enum value_kind kind = value_at(&model->values, fact->value)->kind;
+    bool found = kind == VALUE_LIST;
 
-    if (value_at(&model->values, fact->value)->kind != VALUE_STR)
-        return false;
-    for (size_t i = 0; i < COUNT_OF(keys); i++)
-        if (str_is(key, keys[i]))
-            return true;
-    return false;
-}
-
-/* Inputs and outputs: each has a line of its own. */
-static bool is_list(const struct model *model, const struct model_fact *fact)
-{
-    return value_at(&model->values, fact->value)->kind == VALUE_LIST;
+    for (size_t i = 0; i < COUNT_OF(keys) && kind == VALUE_STR; i++)
+        found |= str_is(key, keys[i]);
+    return found;
 }
 
 /* "326 entries", "protocol 2". */
@@ -106,7 +99,7 @@ void facts_format(struct file_facts *facts)
             order = value_text(&model->values, model->facts[i].value);
             continue;
         }
-        if (is_own_line(model, &model->facts[i]) || is_list(model, &model->facts[i]) ||
+        if (is_own_line(model, &model->facts[i]) ||
             (facts->brief && is_minor(model, &model->facts[i])))
             continue;
         buf_text(&facts->to->text, n++ == 0 ? " (" : ", ");
@@ -121,20 +114,6 @@ void facts_format(struct file_facts *facts)
     if (model->n_files > 1)
         buf_printf(&facts->to->text, " in %" PRIu32 " files", model->n_files);
     fact_end(facts->to, "format", COLOUR_NONE);
-}
-
-/* What goes in and comes out, as the file says it: "x: float32 s77×3×8×8". */
-static void facts_own_lines(struct file_facts *facts)
-{
-    const struct model *model = facts->show->model;
-
-    for (uint32_t i = 0; i < model->n_facts && !facts->brief; i++) {
-        if (!is_own_line(model, &model->facts[i]))
-            continue;
-        escape_terminal(&facts->to->text,
-                        value_text(&model->values, model->facts[i].value));
-        fact_end(facts->to, model_string(model, model->facts[i].key).at, COLOUR_NONE);
-    }
 }
 
 /* ", float32 and int64": append name `i` of a list of `all`. */
@@ -277,26 +256,41 @@ static void add_end(struct buf *to, const struct values *values, uint32_t end)
         add_sizes(to, values, part);
 }
 
+static void add_list(struct file_facts *facts, const struct model_fact *fact)
+{
+    const struct model *model = facts->show->model;
+    const struct value *list = value_at(&model->values, fact->value);
+
+    for (uint32_t k = 0; k < list->n; k++) {
+        const char *label = k == 0 ? model_string(model, fact->key).at : "";
+
+        if (k == MOST_ENDS) {
+            buf_printf(&facts->to->text, "%" PRIu32 " more: %s lists them all",
+                       list->n - k, facts->all);
+            fact_end(facts->to, "", COLOUR_NONE);
+            break;
+        }
+        add_end(&facts->to->text, &model->values,
+                value_items(&model->values, fact->value)[k]);
+        fact_end(facts->to, label, COLOUR_NONE);
+    }
+}
+
 void facts_ends(struct file_facts *facts)
 {
     const struct model *model = facts->show->model;
 
     for (uint32_t i = 0; i < model->n_facts; i++) {
         const struct model_fact *fact = &model->facts[i];
-        const struct value *list = value_at(&model->values, fact->value);
-        const char *label = model_string(model, fact->key).at;
 
-        for (uint32_t k = 0; is_list(model, fact) && k < list->n; k++) {
-            if (k == MOST_ENDS) {
-                buf_printf(&facts->to->text, "%" PRIu32 " more: %s lists them all",
-                           list->n - k, facts->all);
-                fact_end(facts->to, "", COLOUR_NONE);
-                break;
-            }
-            add_end(&facts->to->text, &model->values,
-                    value_items(&model->values, fact->value)[k]);
-            fact_end(facts->to, k == 0 ? label : "", COLOUR_NONE);
+        if (!is_own_line(model, fact))
+            continue;
+        if (value_at(&model->values, fact->value)->kind == VALUE_LIST) {
+            add_list(facts, fact);
+            continue;
         }
+        escape_terminal(&facts->to->text, value_text(&model->values, fact->value));
+        fact_end(facts->to, model_string(model, fact->key).at, COLOUR_NONE);
     }
 }
 
@@ -347,7 +341,6 @@ int facts_run(struct file_facts *facts, struct err *err)
 int facts_file(struct file_facts *facts, struct err *err)
 {
     facts_format(facts);
-    facts_own_lines(facts);
     facts_holds(facts);
     facts_gguf(facts);
     facts_ends(facts);

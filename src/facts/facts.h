@@ -41,8 +41,8 @@ int facts_file(struct file_facts *facts, struct err *err);
 void facts_format(struct file_facts *facts);
 void facts_holds(struct file_facts *facts);
 void facts_gguf(struct file_facts *facts); /* architecture, quantisation, tokenizer */
-void facts_ends(
-    struct file_facts *facts); /* inputs and outputs that the file declares */
+/* Inputs and outputs that the file declares, and other sentences about it. */
+void facts_ends(struct file_facts *facts);
 void facts_params(struct file_facts *facts);
 void facts_memory(struct file_facts *facts);
 void facts_trained(struct file_facts *facts);

@@ -101,8 +101,8 @@ void infer_constant_of_shape(struct infer *f)
     const struct onnx_attr *attr = onnx_attr_in(f->m->p, f->scope, f->node, "value");
     uint8_t dtype = DTYPE_FLOAT32;
 
-    if (attr && attr->type == ONNX_TENSOR && attr->item != ONNX_NONE)
-        dtype = (uint8_t)onnx_dtype(f->m->p->tensors[attr->item].type);
+    if (attr && attr->type == ONNX_TENSOR && attr->tensor != ONNX_NONE)
+        dtype = (uint8_t)onnx_dtype(f->m->p->tensors[attr->tensor].type);
     infer_dtype(f, 0, dtype);
     shape_from(f, infer_input(f, 0), dtype);
 }

@@ -346,3 +346,29 @@ TEST(every_cut_of_subgraphs_and_functions_is_survived)
     }
     buf_release(&file);
 }
+
+/* One attribute with a graph, a tensor and numbers, whatever its type says. */
+TEST(an_attribute_with_fields_of_several_types_is_survived)
+{
+    for (uint32_t type = 0; type < 15; type++) {
+        struct buf file = BUF_INIT, graph = BUF_INIT, attr = BUF_INIT, inner = BUF_INIT;
+
+        pb_text(&attr, 1, "value");
+        for (int twice = 0; twice < 2; twice++) {
+            pb_node(&inner, 1, "Relu", "in", "x", "i", NULL);
+            pb_message(&attr, 6, &inner);
+            pb_node(&inner, 1, "Relu", "in", "x", "i", NULL);
+            pb_message(&attr, 11, &inner);
+            pb_tensor(&attr, 5, "t", 3);
+            pb_tensor(&attr, 10, "u", 20);
+            pb_number(&attr, 8, 4);
+        }
+        if (type > 0)
+            pb_number(&attr, 20, type);
+        pb_node(&graph, 1, "Constant", "c", "", "w", &attr);
+        pb_value(&graph, 11, "x");
+        pb_model(&file, &graph);
+        model_free(pb_read(&file));
+        buf_release(&file);
+    }
+}

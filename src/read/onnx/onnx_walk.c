@@ -85,7 +85,8 @@ static uint32_t attr_value(struct onnx_walk *w, const struct onnx_attr *attr)
         return attr->value;
     case ONNX_TENSOR:
     case ONNX_SPARSE:
-        return attr->item == ONNX_NONE ? VALUE_ID_FAILED : tensor_value(w, attr->item);
+        return attr->tensor == ONNX_NONE ? VALUE_ID_FAILED
+                                         : tensor_value(w, attr->tensor);
     default:
         return VALUE_ID_FAILED;
     }
@@ -147,7 +148,7 @@ static uint32_t constant_tensor(const struct onnx_walk *w, const struct onnx_nod
         !onnx_is_standard(onnx_text(w->p, node->domain)))
         return ONNX_NONE;
     attr = onnx_attr_in(w->p, scope, node, "value");
-    return attr && attr->type == ONNX_TENSOR ? attr->item : ONNX_NONE;
+    return attr && attr->type == ONNX_TENSOR ? attr->tensor : ONNX_NONE;
 }
 
 static int64_t standard_opset(const struct onnx_walk *w)

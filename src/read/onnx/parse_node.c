@@ -27,7 +27,7 @@ static uint32_t text_of(struct onnx_parsed *p, const struct wire_field *field)
     return value_str(build_values(p->build), onnx_text(p, id));
 }
 
-static void add_item(struct onnx_parsed *p, struct onnx_attr *attr, uint32_t value)
+static void add_item(struct onnx_parsed *p, uint32_t value)
 {
     uint32_t i = value == VALUE_ID_FAILED ? ONNX_NONE : ONNX_ADD(p, items);
 
@@ -36,39 +36,39 @@ static void add_item(struct onnx_parsed *p, struct onnx_attr *attr, uint32_t val
         return;
     }
     p->items[i] = value;
-    attr->n++;
 }
 
-static void add_ints(struct onnx_parsed *p, struct onnx_attr *attr, struct wire in,
+static void add_ints(struct onnx_parsed *p, struct wire in,
                      const struct wire_field *field)
 {
     uint64_t value = field->value;
 
     if (field->type == WIRE_VARINT) {
-        add_item(p, attr, value_int(build_values(p->build), wire_signed(value)));
+        add_item(p, value_int(build_values(p->build), wire_signed(value)));
         return;
     }
     while (!p->spent && wire_varint(&in, &value))
-        add_item(p, attr, value_int(build_values(p->build), wire_signed(value)));
+        add_item(p, value_int(build_values(p->build), wire_signed(value)));
 }
 
-static void add_floats(struct onnx_parsed *p, struct onnx_attr *attr, struct wire in,
+static void add_floats(struct onnx_parsed *p, struct wire in,
                        const struct wire_field *field)
 {
     uint32_t bits = (uint32_t)field->value;
 
     if (field->type == WIRE_I32) {
-        add_item(p, attr, real_of(p, bits));
+        add_item(p, real_of(p, bits));
         return;
     }
     while (!p->spent && wire_fixed32(&in, &bits))
-        add_item(p, attr, real_of(p, bits));
+        add_item(p, real_of(p, bits));
 }
 
+/* `again`: a second message is merged into the first graph. */
 static void add_graph(struct onnx_parsed *p, struct onnx_attr *attr, uint32_t node,
                       const struct wire_field *field, bool again)
 {
-    uint32_t graph = again ? attr->item : ONNX_NONE, last = attr->item;
+    uint32_t graph = again ? attr->graph : ONNX_NONE;
 
     if (graph == ONNX_NONE) {
         uint32_t depth =
@@ -77,13 +77,11 @@ static void add_graph(struct onnx_parsed *p, struct onnx_attr *attr, uint32_t no
         graph = onnx_graph_new(p, node, attr->name, depth);
         if (graph == ONNX_NONE)
             return;
-        if (last == ONNX_NONE)
-            attr->item = graph;
+        if (attr->graph == ONNX_NONE)
+            attr->graph = graph;
         else
-            attr->first = (p->graphs[attr->first].next = graph); /* the last one */
-        if (last == ONNX_NONE)
-            attr->first = graph;
-        attr->n++;
+            p->graphs[attr->last_graph].next = graph;
+        attr->last_graph = graph;
     }
     onnx_parse_later(p, graph, field);
 }
@@ -91,15 +89,14 @@ static void add_graph(struct onnx_parsed *p, struct onnx_attr *attr, uint32_t no
 static void add_tensor(struct onnx_parsed *p, struct onnx_attr *attr, uint32_t node,
                        uint32_t tensor)
 {
-    if (tensor == ONNX_NONE)
+    if (tensor == ONNX_NONE || tensor == attr->tensor) /* merged */
         return;
     p->tensors[tensor].node = node;
-    if (attr->item == ONNX_NONE)
-        attr->item = tensor;
-    else if (attr->item != tensor)
-        p->tensors[attr->first].next = tensor;
-    attr->first = tensor; /* the last one */
-    attr->n++;
+    if (attr->tensor == ONNX_NONE)
+        attr->tensor = tensor;
+    else
+        p->tensors[attr->last_tensor].next = tensor;
+    attr->last_tensor = tensor;
 }
 
 /* Fields that hold messages or bytes. */
@@ -111,19 +108,19 @@ static void attr_message(struct onnx_parsed *p, struct onnx_attr *attr, uint32_t
         attr->value = text_of(p, field);
         break;
     case 5: /* a second one is merged into the first */
-        add_tensor(p, attr, node, onnx_parse_tensor(p, attr->item, in));
+        add_tensor(p, attr, node, onnx_parse_tensor(p, attr->tensor, in));
         break;
     case 6:
         add_graph(p, attr, node, field, true);
         break;
     case 7:
-        add_floats(p, attr, in, field);
+        add_floats(p, in, field);
         break;
     case 8:
-        add_ints(p, attr, in, field);
+        add_ints(p, in, field);
         break;
     case 9:
-        add_item(p, attr, text_of(p, field));
+        add_item(p, text_of(p, field));
         break;
     case 10:
         add_tensor(p, attr, node, onnx_parse_tensor(p, ONNX_NONE, in));
@@ -162,9 +159,9 @@ static void attr_field(struct onnx_parsed *p, struct onnx_attr *attr, uint32_t n
     else if (field->number == 3 && field->type == WIRE_VARINT)
         attr->value = value_int(build_values(p->build), wire_signed(field->value));
     else if (field->number == 7 && field->type == WIRE_I32)
-        add_floats(p, attr, *in, field);
+        add_floats(p, *in, field);
     else if (field->number == 8 && field->type == WIRE_VARINT)
-        add_ints(p, attr, *in, field);
+        add_ints(p, *in, field);
     else if (field->number == 21)
         attr->ref = onnx_string(p, field);
     else if (field->type == WIRE_LEN)
@@ -174,12 +171,14 @@ static void attr_field(struct onnx_parsed *p, struct onnx_attr *attr, uint32_t n
 /* What a field does not say has the default of its type. */
 static void attr_finish(struct onnx_parsed *p, struct onnx_attr *attr, uint32_t items)
 {
+    static const uint32_t none;
+    uint32_t n = p->n_items - items;
     struct values *values = build_values(p->build);
 
     if (attr->type == ONNX_FLOATS || attr->type == ONNX_INTS ||
         attr->type == ONNX_STRINGS)
-        attr->value =
-            value_make(values, VALUE_LIST, STR(""), p->items + items, attr->n);
+        attr->value = value_make(values, VALUE_LIST, STR(""),
+                                 n > 0 ? p->items + items : &none, n);
     else if (attr->value == VALUE_ID_NONE && attr->type == ONNX_INT)
         attr->value = value_int(values, 0);
     else if (attr->value == VALUE_ID_NONE && attr->type == ONNX_FLOAT)
@@ -193,7 +192,8 @@ static void attr_finish(struct onnx_parsed *p, struct onnx_attr *attr, uint32_t 
 
 uint32_t onnx_parse_attr(struct onnx_parsed *p, uint32_t node, struct wire in)
 {
-    struct onnx_attr attr = {.next = ONNX_NONE, .item = ONNX_NONE, .first = ONNX_NONE};
+    struct onnx_attr attr = {
+        .next = ONNX_NONE, .tensor = ONNX_NONE, .graph = ONNX_NONE};
     uint32_t items = p->n_items, implied = 0, i = ONNX_ADD(p, attrs);
     struct wire_field field;
 

@@ -44,8 +44,8 @@ struct onnx_attr {
     uint32_t type;  /* enum onnx_attr_type */
     uint32_t ref;   /* string id: the attribute of the function that it stands for; 0 */
     uint32_t value; /* value id of FLOAT, INT, STRING, and the lists of these */
-    uint32_t item;  /* of TENSOR, SPARSE and GRAPH: the (first) one */
-    uint32_t first, n; /* of lists: their values in parsed.items */
+    uint32_t tensor, last_tensor; /* of TENSOR, SPARSE and lists: chained; ONNX_NONE */
+    uint32_t graph, last_graph;   /* of GRAPH and GRAPHS */
 };
 
 struct onnx_node {

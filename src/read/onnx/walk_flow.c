@@ -170,7 +170,7 @@ static uint32_t list_graphs(struct onnx_walk *w, const struct onnx_node *node,
 
             if (attr->type != ONNX_GRAPH && attr->type != ONNX_GRAPHS)
                 continue;
-            for (uint32_t g = attr->item; g != ONNX_NONE; g = w->p->graphs[g].next) {
+            for (uint32_t g = attr->graph; g != ONNX_NONE; g = w->p->graphs[g].next) {
                 if (to)
                     to[n] = g;
                 n++;
