@@ -110,14 +110,10 @@ class Alarms:
         if self.skips:
             text += f", {self.skips:,} skipped by the gradient scaler"
         worse = [one for one in self.found if one["severity"] != "note"]
-        if not worse and not watch.steps:
-            return f"{text}: none was completed"
         if not worse:
             hints = len(self.found)
             plural = f", {hints} hint{'s' if hints > 1 else ''}" if hints else ""
-            if not watch.steps:
-                return f"{watch._target}: no step of training ended{plural}"
-            return f"{text}, healthy{plural}"
+            return f"{text}{', healthy' if watch.steps else ': none was completed'}{plural}"
         plural = f"{len(worse)} alarm{'s' if len(worse) > 1 else ''}"
         worst = next((one for one in worse if one["severity"] == "alarm"), worse[0])
         return f"{text}, {plural}: {worst['name']} at step {worst['step']}"

@@ -428,7 +428,7 @@ class Harmless(Watched):
             with self.watch(model) as handle, self.assertRaises(RuntimeError):
                 model(torch.randn(3, 5))
         self.assertEqual(
-            printed.getvalue(), f"torchoscope: {handle.path}: no step of training ended\n"
+            printed.getvalue(), f"torchoscope: {handle.path}: 0 steps: none was completed\n"
         )
         history = torchoscope.open(handle.path)
         self.assertEqual((history.steps, history.eval_steps()), ([], []))
@@ -448,7 +448,7 @@ class Harmless(Watched):
             for _ in range(3):
                 with torch.no_grad():
                     model(torch.randn(3, 4))
-        self.assertIn("no step of training ended", printed.getvalue())
+        self.assertIn(": 0 steps: none was completed", printed.getvalue())
         self.check(handle.path, 0, "- training no step was logged, only 3 of evaluation")
         train_it = small()
         with contextlib.redirect_stderr(printed), self.watch(train_it) as handle:
@@ -456,6 +456,21 @@ class Harmless(Watched):
         folder = os.path.dirname(handle.path)
         self.check(folder, 0, "; training: no step was logged, only 3 of evaluation\n")
         self.check(folder, 0, "; training: healthy in 2 steps\n")
+
+    def test_a_step_that_is_interrupted(self):
+        """It is no step, and no evaluation; if it was hit, it is there with its alarm."""
+        for spoil, steps in ((1, [0, 1, 2]), (math.nan, [0, 1, 2, 3])):
+            for backward in (False, True):
+                model = small()
+                with self.watch(model, on_alarm=None) as handle:
+                    train(model, 3)
+                    loss = model(torch.randn(3, 4) * spoil).sum()
+                    if backward:
+                        loss.backward()
+                history = torchoscope.open(handle.path)
+                self.assertEqual((history.steps, history.eval_steps()), (steps, []))
+                found = [one["step"] for one in history.alarms()]
+                self.assertEqual(found, [3] * (len(steps) - 3))
 
     def test_a_forward_that_raises(self):
         model = small()
