@@ -77,6 +77,8 @@ test    venv            accelerate                                accelerate
 test    venv            h5py                                      h5py
 test    venv            keras                                     keras
 test    venv            wandb                                     wandb<0.26
+test    venv            onnx                                      onnx
+test    venv            onnxscript                                onnxscript
 test    venv            axe_playwright_python                     axe-playwright-python
 '
 own=${TORCHOSCOPE_PYTHON:-python3}

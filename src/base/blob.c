@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -116,7 +117,7 @@ static int open_failed(int dir_fd, const char *path, const char *shown, struct e
 }
 
 static struct blob *open_file(int dir_fd, const char *path, const char *shown,
-                              struct err *err)
+                              int flags, struct err *err)
 {
     struct file_blob *file;
     struct stat seen;
@@ -129,7 +130,7 @@ static struct blob *open_file(int dir_fd, const char *path, const char *shown,
         return NULL;
     }
     /* O_NONBLOCK: opening a FIFO must not wait for a writer. */
-    fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags);
     if (fd < 0) {
         open_failed(dir_fd, path, shown, err);
         return NULL;
@@ -156,7 +157,7 @@ fail:
 
 struct blob *blob_open_file(const char *path, struct err *err)
 {
-    return open_file(AT_FDCWD, path, path, err);
+    return open_file(AT_FDCWD, path, path, 0, err);
 }
 
 struct blob *blob_open_at(int dir_fd, const char *name, const char *shown,
@@ -167,7 +168,93 @@ struct blob *blob_open_at(int dir_fd, const char *name, const char *shown,
                       ": \"%s\" is not the name of a file in this folder", name);
         return NULL;
     }
-    return open_file(dir_fd, name, shown, err);
+    return open_file(dir_fd, name, shown, 0, err);
+}
+
+/* Is the entry `name` a symbolic link? Says so. */
+static bool refuse_link(int dir_fd, const char *name, const char *shown,
+                        struct err *err)
+{
+    struct stat seen;
+
+    if (fstatat(dir_fd, name, &seen, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISLNK(seen.st_mode))
+        return false;
+    err_set_about(err, ERR_FORMAT, shown,
+                  ": %s is a symbolic link, which could lead out of the folder", name);
+    return true;
+}
+
+/* The last step: the file itself, without following a link. */
+static struct blob *open_plain(int dir_fd, const char *name, const char *shown,
+                               struct err *err)
+{
+    struct blob *blob;
+
+    if (refuse_link(dir_fd, name, shown, err))
+        return NULL;
+    blob = open_file(dir_fd, name, shown, O_NOFOLLOW, err);
+    if (blob && ((struct file_blob *)blob)->seen.st_nlink > 1) {
+        blob_close(blob);
+        err_set_about(err, ERR_FORMAT, shown,
+                      " has several hard links: it may be a file of another folder");
+        return NULL;
+    }
+    return blob;
+}
+
+/* Enter the folder `name` of dir_fd, which is closed unless it is `keep`. */
+static int enter(int dir_fd, int keep, const char *name, const char *shown,
+                 struct err *err)
+{
+    int next = -1;
+
+    if (!refuse_link(dir_fd, name, shown, err)) {
+        next = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+        if (next < 0)
+            err_set_errno(err, shown);
+    }
+    if (dir_fd != keep)
+        close(dir_fd);
+    return next;
+}
+
+struct blob *blob_open_beneath(int dir_fd, struct str path, const char *shown,
+                               struct err *err)
+{
+    int at = dir_fd;
+    struct blob *blob;
+    struct str name;
+    char text[NAME_MAX + 1];
+
+    if (path.len == 0)
+        path = STR("/"); /* refused */
+    while (str_split(&path, '/', &name)) {
+        bool last = !path.at;
+
+        if (str_is(name, ".") && !last)
+            continue;
+        if (!folder_name_is_plain(name) || str_find_char(name, '\\') >= 0 ||
+            name.len > NAME_MAX) {
+            err_set_about(err, ERR_FORMAT, shown,
+                          ": \"%.*s\" is not the name of a file below this folder",
+                          STR_ARG(str_head(name, 100)));
+            break;
+        }
+        memcpy(text, name.at, name.len);
+        text[name.len] = '\0';
+        if (last) {
+            blob = open_plain(at, text, shown, err);
+            if (at != dir_fd)
+                close(at);
+            return blob;
+        }
+        at = enter(at, dir_fd, text, shown, err);
+        if (at < 0)
+            return NULL;
+    }
+    if (at != dir_fd)
+        close(at);
+    return NULL;
 }
 
 /* ---- memory ---- */

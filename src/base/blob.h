@@ -38,6 +38,12 @@ struct blob *blob_open_file(const char *path, struct err *err);
 struct blob *blob_open_at(int dir_fd, const char *name, const char *shown,
                           struct err *err);
 
+/* The same for a file that a model names: `path` may lead into folders below dir_fd.
+ * Refuses (ERR_FORMAT) what could lead elsewhere: absolute paths, "..", backslashes,
+ * symbolic links on the way, and files with several hard links. */
+struct blob *blob_open_beneath(int dir_fd, struct str path, const char *shown,
+                               struct err *err);
+
 /* Bytes in memory; borrows them. */
 struct blob *blob_open_memory(const void *at, size_t size, const char *name,
                               struct err *err);

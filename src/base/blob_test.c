@@ -253,3 +253,47 @@ TEST(a_file_that_this_process_writes_is_not_opened)
     close(fd);
     unlink(path);
 }
+
+TEST(a_file_that_a_model_names_is_opened_below_its_folder_only)
+{
+    static const char *const bad[] = {
+        "",     ".",    "..",      "../x", "/etc/passwd", "sub/../a", "sub//a",
+        "sub/", "link", "links/a", "hard", "a\\b",        "./.."};
+    char other[100];
+    struct err err = {0};
+    struct blob *blob;
+    int fd;
+
+    make_dir();
+    CHECK(mkdir(path_of("sub"), 0700) == 0);
+    write_file("sub/a", "abc");
+    write_file("other", "xyz");
+    snprintf(other, sizeof other, "%s", path_of("other"));
+    CHECK(link(other, path_of("hard")) == 0);
+    CHECK(symlink("sub/a", path_of("link")) == 0);
+    CHECK(symlink("sub", path_of("links")) == 0);
+    fd = open(dir, O_RDONLY | O_DIRECTORY);
+    blob = blob_open_beneath(fd, STR("sub/a"), "sub/a", &err);
+    CHECK(blob && blob->size == 3);
+    blob_close(blob);
+    blob = blob_open_beneath(fd, STR("./sub/a"), "sub/a", &err);
+    CHECK(blob && blob->size == 3);
+    blob_close(blob);
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        err = (struct err){0};
+        CHECK(!blob_open_beneath(fd, str_of(bad[i]), "x", &err));
+        CHECK_INT(err.code, ERR_FORMAT);
+    }
+    CHECK(!blob_open_beneath(fd, (struct str){"a\0b", 3}, "x", &err));
+    CHECK_INT(err.code, ERR_FORMAT);
+    CHECK(!blob_open_beneath(fd, STR("missing"), "x", &err) && err.code == ERR_IO);
+    CHECK(!blob_open_beneath(fd, STR("sub"), "x", &err) && err.code == ERR_IO);
+    close(fd);
+    unlink(path_of("hard"));
+    unlink(path_of("link"));
+    unlink(path_of("links"));
+    unlink(path_of("other"));
+    unlink(path_of("sub/a"));
+    rmdir(path_of("sub"));
+    remove_all("a");
+}

@@ -53,6 +53,8 @@ void details_file(struct details *d)
         facts_format(&facts);
     facts_holds(&facts);
     facts_gguf(&facts);
+    facts_beside(&facts);
+    facts_ends(&facts);
     facts_params(&facts);
     facts_buffers(&facts);
     if (judged && safe)

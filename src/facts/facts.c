@@ -14,6 +14,7 @@
 #include "text/number.h"
 
 #define MOST_METADATA 40
+#define MOST_ENDS     20
 #define MOST_SLOW     5
 
 /* --- The container */
@@ -47,19 +48,24 @@ static bool is_minor(const struct model *model, const struct model_fact *fact)
     return str_is(key, "root") || str_is(key, "version");
 }
 
-/* Is it a sentence of its own, rather than a word about the container? */
+/* Inputs, outputs and the like have lines of their own: a list, or a sentence. */
 static bool is_own_line(const struct model *model, const struct model_fact *fact)
 {
     static const char *const keys[] = {"inputs", "outputs", "sizes", "changes",
                                        "layout"};
     struct str key = model_string(model, fact->key);
+    enum value_kind kind = value_at(&model->values, fact->value)->kind;
+    bool found = kind == VALUE_LIST;
 
-    if (value_at(&model->values, fact->value)->kind != VALUE_STR)
-        return false;
-    for (size_t i = 0; i < COUNT_OF(keys); i++)
-        if (str_is(key, keys[i]))
-            return true;
-    return false;
+    for (size_t i = 0; i < COUNT_OF(keys) && kind == VALUE_STR; i++)
+        found |= str_is(key, keys[i]);
+    return found;
+}
+
+/* Does it come from a file beside the model? facts_beside() shows it. */
+static bool is_beside(const struct model *model, const struct model_fact *fact)
+{
+    return value_at(&model->values, fact->value)->kind == VALUE_DICT;
 }
 
 /* "326 entries", "protocol 2". */
@@ -100,6 +106,7 @@ void facts_format(struct file_facts *facts)
             continue;
         }
         if (is_own_line(model, &model->facts[i]) ||
+            is_beside(model, &model->facts[i]) ||
             (facts->brief && is_minor(model, &model->facts[i])))
             continue;
         buf_text(&facts->to->text, n++ == 0 ? " (" : ", ");
@@ -114,20 +121,6 @@ void facts_format(struct file_facts *facts)
     if (model->n_files > 1)
         buf_printf(&facts->to->text, " in %" PRIu32 " files", model->n_files);
     fact_end(facts->to, "format", COLOUR_NONE);
-}
-
-/* What goes in and comes out, as the file says it: "x: float32 s77×3×8×8". */
-static void facts_own_lines(struct file_facts *facts)
-{
-    const struct model *model = facts->show->model;
-
-    for (uint32_t i = 0; i < model->n_facts && !facts->brief; i++) {
-        if (!is_own_line(model, &model->facts[i]))
-            continue;
-        escape_terminal(&facts->to->text,
-                        value_text(&model->values, model->facts[i].value));
-        fact_end(facts->to, model_string(model, model->facts[i].key).at, COLOUR_NONE);
-    }
 }
 
 /* ", float32 and int64": append name `i` of a list of `all`. */
@@ -225,6 +218,89 @@ void facts_metadata(struct file_facts *facts)
     }
 }
 
+/* --- Inputs and outputs */
+
+/* "batch×3×224×224"; a size that is not fixed has a name, or is "?". */
+static void add_sizes(struct buf *to, const struct values *values, uint32_t list)
+{
+    const struct value *sizes = value_at(values, list);
+
+    if (sizes->kind != VALUE_LIST)
+        return;
+    buf_text(to, sizes->n == 0 ? " scalar" : " ");
+    for (uint32_t i = 0; i < sizes->n; i++) {
+        uint32_t size = value_items(values, list)[i];
+
+        buf_text(to, i > 0 ? "×" : "");
+        if (value_at(values, size)->kind == VALUE_INT)
+            buf_printf(to, "%" PRId64, value_at(values, size)->integer);
+        else if (value_at(values, size)->kind == VALUE_STR)
+            escape_terminal(to, value_text(values, size));
+        else
+            buf_char(to, '?');
+    }
+}
+
+/* "x: float32 batch×3×224×224" of {'name': 'x', 'dtype': 'float32', 'shape': [...]}. */
+static void add_end(struct buf *to, const struct values *values, uint32_t end)
+{
+    uint32_t part;
+
+    if (value_get(values, end, "name", &part))
+        escape_terminal(to, value_text(values, part));
+    buf_char(to, ':');
+    if (value_get(values, end, "of", &part)) {
+        buf_char(to, ' ');
+        escape_terminal(to, value_text(values, part));
+    }
+    if (value_get(values, end, "dtype", &part)) {
+        buf_char(to, ' ');
+        escape_terminal(to, value_at(values, part)->kind == VALUE_STR
+                                ? value_text(values, part)
+                                : STR("?"));
+    }
+    if (value_get(values, end, "shape", &part))
+        add_sizes(to, values, part);
+}
+
+static void add_list(struct file_facts *facts, const struct model_fact *fact)
+{
+    const struct model *model = facts->show->model;
+    const struct value *list = value_at(&model->values, fact->value);
+
+    for (uint32_t k = 0; k < list->n; k++) {
+        const char *label = k == 0 ? model_string(model, fact->key).at : "";
+
+        if (k == MOST_ENDS) {
+            buf_printf(&facts->to->text, "%" PRIu32 " more: %s lists them all",
+                       list->n - k, facts->all);
+            fact_end(facts->to, "", COLOUR_NONE);
+            break;
+        }
+        add_end(&facts->to->text, &model->values,
+                value_items(&model->values, fact->value)[k]);
+        fact_end(facts->to, label, COLOUR_NONE);
+    }
+}
+
+void facts_ends(struct file_facts *facts)
+{
+    const struct model *model = facts->show->model;
+
+    for (uint32_t i = 0; i < model->n_facts; i++) {
+        const struct model_fact *fact = &model->facts[i];
+
+        if (!is_own_line(model, fact))
+            continue;
+        if (value_at(&model->values, fact->value)->kind == VALUE_LIST) {
+            add_list(facts, fact);
+            continue;
+        }
+        escape_terminal(&facts->to->text, value_text(&model->values, fact->value));
+        fact_end(facts->to, model_string(model, fact->key).at, COLOUR_NONE);
+    }
+}
+
 /* --- A recording */
 
 /* "torch 2.13.0": the text stored in the recording under this key. */
@@ -272,9 +348,10 @@ int facts_run(struct file_facts *facts, struct err *err)
 int facts_file(struct file_facts *facts, struct err *err)
 {
     facts_format(facts);
-    facts_own_lines(facts);
     facts_holds(facts);
     facts_gguf(facts);
+    facts_beside(facts);
+    facts_ends(facts);
     facts_params(facts);
     facts_memory(facts);
     facts_trained(facts);

@@ -40,7 +40,10 @@ int facts_file(struct file_facts *facts, struct err *err);
 /* Each appends the facts of one kind; nothing if unknown. */
 void facts_format(struct file_facts *facts);
 void facts_holds(struct file_facts *facts);
-void facts_gguf(struct file_facts *facts); /* architecture, quantisation, tokenizer */
+void facts_gguf(struct file_facts *facts);   /* architecture, quantisation, tokenizer */
+void facts_beside(struct file_facts *facts); /* the same of files beside the model */
+/* Inputs and outputs that the file declares, and other sentences about it. */
+void facts_ends(struct file_facts *facts);
 void facts_params(struct file_facts *facts);
 void facts_memory(struct file_facts *facts);
 void facts_trained(struct file_facts *facts);

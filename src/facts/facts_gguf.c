@@ -1,12 +1,16 @@
 /* What the metadata of a GGUF file says about its model, and how its tensors are
- * quantised. */
+ * quantised; and, in the same words, what the files beside a model say: config.json,
+ * adapter_config.json and those of the tokenizer. */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "base/base.h"
 #include "facts/facts.h"
+#include "rows/value_text.h"
 #include "text/escape.h"
 #include "text/number.h"
+
+#define TEXT_SHOWN 100
 
 /* general.file_type, by llama.cpp's enum llama_ftype. NULL: removed. */
 static const char *const file_types[] = {
@@ -220,4 +224,179 @@ void facts_gguf(struct file_facts *facts)
     add_model(facts->to, model);
     add_mix(facts->to, model);
     add_tokenizer(facts->to, model);
+}
+
+/* ---- the files beside a model ---- */
+
+/* A dict of facts, and where it goes. */
+struct beside_facts {
+    struct facts *to;
+    const struct model *model;
+    uint32_t dict;
+};
+
+static bool find_dict(const struct model *model, const char *key, uint32_t *ret_dict)
+{
+    for (uint32_t i = 0; i < model->n_facts; i++)
+        if (str_is(model_string(model, model->facts[i].key), key) &&
+            value_at(&model->values, model->facts[i].value)->kind == VALUE_DICT) {
+            *ret_dict = model->facts[i].value;
+            return true;
+        }
+    return false;
+}
+
+static void add_comma(struct beside_facts *f)
+{
+    if (!fact_is_empty(f->to))
+        buf_text(&f->to->text, ", ");
+}
+
+static bool said_text(const struct beside_facts *f, const char *key,
+                      struct str *ret_text)
+{
+    const struct values *values = &f->model->values;
+    uint32_t value;
+
+    if (!value_get(values, f->dict, key, &value) ||
+        value_at(values, value)->kind != VALUE_STR)
+        return false;
+    *ret_text = str_head(value_text(values, value), TEXT_SHOWN);
+    return true;
+}
+
+/* "BEFORE TEXT AFTER"; false: the file does not say it. */
+static bool add_text(struct beside_facts *f, const char *key, const char *before,
+                     const char *after)
+{
+    struct str text;
+
+    if (!said_text(f, key, &text))
+        return false;
+    buf_text(&f->to->text, before);
+    fact_text(f->to, key, text);
+    buf_text(&f->to->text, after);
+    return true;
+}
+
+static bool said_count(const struct beside_facts *f, const char *key, uint64_t *ret_n)
+{
+    const struct values *values = &f->model->values;
+    uint32_t value;
+
+    if (!value_get(values, f->dict, key, &value) ||
+        value_at(values, value)->kind != VALUE_INT)
+        return false;
+    *ret_n = (uint64_t)value_at(values, value)->integer;
+    return true;
+}
+
+static void add_count(struct beside_facts *f, const char *key, const char *before,
+                      const char *after)
+{
+    uint64_t n;
+
+    if (!said_count(f, key, &n))
+        return;
+    add_comma(f);
+    buf_text(&f->to->text, before);
+    fact_count(f->to, key, n);
+    buf_text(&f->to->text, after);
+}
+
+static void add_plural(struct beside_facts *f, const char *key, const char *one,
+                       const char *many)
+{
+    uint64_t n;
+
+    if (!said_count(f, key, &n))
+        return;
+    add_comma(f);
+    fact_plural(f->to, key, n, one, many);
+}
+
+/* "LlamaForCausalLM (llama), 32 blocks, context 8,192, …, bfloat16" */
+static void add_config(struct beside_facts *f)
+{
+    if (add_text(f, "class", "", ""))
+        add_text(f, "architecture", " (", ")");
+    else
+        add_text(f, "architecture", "", "");
+    for (size_t i = 0; i < COUNT_OF(sizes); i++)
+        add_count(f, sizes[i].key, sizes[i].before, sizes[i].after);
+    add_count(f, "vocab_size", "vocabulary ", "");
+    add_text(f, "dtype", ", ", "");
+    if (add_text(f, "quantised", ", quantised by ", ""))
+        add_count(f, "bits", "", " bits");
+    fact_end(f->to, "model", COLOUR_NONE);
+}
+
+/* ": q_proj, v_proj" */
+static void add_targets(struct beside_facts *f)
+{
+    const struct values *values = &f->model->values;
+    const uint32_t *items;
+    uint32_t list, n;
+
+    if (add_text(f, "targets", ": ", "") ||
+        !value_get(values, f->dict, "targets", &list) ||
+        value_at(values, list)->kind != VALUE_LIST)
+        return;
+    items = value_items(values, list);
+    n = value_at(values, list)->n;
+    for (uint32_t i = 0; i < n; i++) {
+        buf_text(&f->to->text, i ? ", " : ": ");
+        fact_text(f->to, NULL, str_head(value_text(values, items[i]), TEXT_SHOWN));
+    }
+}
+
+/* "LoRA rank 8, alpha 16, of meta-llama/Llama-3-8B: q_proj, v_proj" */
+static void add_adapter(struct beside_facts *f)
+{
+    uint32_t alpha;
+    uint64_t rank;
+
+    add_text(f, "kind", "", "");
+    if (said_count(f, "rank", &rank)) {
+        buf_text(&f->to->text, " rank ");
+        fact_count(f->to, "rank", rank);
+    }
+    if (value_get(&f->model->values, f->dict, "alpha", &alpha)) {
+        buf_text(&f->to->text, ", alpha ");
+        value_show(&f->to->text, f->model, alpha, 40);
+    }
+    add_text(f, "base", ", of ", "");
+    add_targets(f);
+    fact_end(f->to, "adapter", COLOUR_NONE);
+}
+
+/* "BPE, 128,000 tokens, 256 added, 280,147 merges, a chat template (…)" */
+static void add_tokens(struct beside_facts *f)
+{
+    uint32_t template;
+
+    if (add_text(f, "kind", "", ""))
+        add_text(f, "class", " (", ")");
+    else
+        add_text(f, "class", "", "");
+    add_plural(f, "tokens", "token", "tokens");
+    add_count(f, "added", "", " added");
+    add_plural(f, "merges", "merge", "merges");
+    if (value_get(&f->model->values, f->dict, "chat_template", &template))
+        buf_text(&f->to->text, ", a chat template (a program in Jinja, not run)");
+    fact_end(f->to, "tokenizer", COLOUR_NONE);
+}
+
+void facts_beside(struct file_facts *facts)
+{
+    static const struct {
+        const char *key;
+        void (*add)(struct beside_facts *f);
+    } kinds[] = {
+        {"model", add_config}, {"adapter", add_adapter}, {"tokenizer", add_tokens}};
+    struct beside_facts f = {.to = facts->to, .model = facts->show->model};
+
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
+        if (find_dict(f.model, kinds[i].key, &f.dict))
+            kinds[i].add(&f);
 }

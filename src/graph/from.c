@@ -337,7 +337,7 @@ static int count_lines(struct from *from)
         if (lines[i] < 2)
             box->flags &= (uint16_t)~DIAGRAM_SIGN;
         else if (box->flags & DIAGRAM_SIGN)
-            box->name = str_starts(box->name, STR("add")) ? STR("+") : STR("×");
+            box->name = str_starts_word(box->name, STR("add")) ? STR("+") : STR("×");
     }
     return 0;
 }

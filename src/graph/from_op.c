@@ -49,13 +49,29 @@ static const struct {
     {"pow ", "exponent"},
     {"roll ", "shifts dims"},
     {"upsample_nearest2d upsample_bilinear2d ", "output_size"},
+    /* ONNX */
+    {"Reshape Flatten Squeeze Unsqueeze Expand Tile Slice Pad ConstantOfShape Range "
+     "Resize Upsample DepthToSpace SpaceToDepth GlobalAveragePool GlobalMaxPool ",
+     "="},
+    {"MatMul Gemm FusedMatMul QLinearMatMul MatMulInteger ", "->"},
+    {"Split ", "n"},
+    {"Transpose ", "perm"},
+    {"Concat Softmax LogSoftmax GatherElements ScatterElements ArgMax ArgMin "
+     "TopK "
+     "CumSum OneHot ",
+     "axis:"},
+    {"ReduceSum ReduceMean ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ",
+     "axes: ="},
+    {"Conv ConvTranspose FusedConv QLinearConv ConvInteger ",
+     "kernel strides: dilations: group:"},
+    {"MaxPool AveragePool LpPool ", "kernel_shape strides:"},
+    {"LSTM GRU RNN ", "hidden_size direction"},
+    {"LeakyRelu Elu ThresholdedRelu ", "alpha"},
 };
 
 static struct str bare_name(struct str name)
 {
-    if (str_starts(name, STR("aten::")) || str_starts(name, STR("prim::")))
-        name = str_from(name, 6);
-    return name;
+    return op_short_name(name);
 }
 
 static uint32_t find_words(struct str name)
@@ -171,7 +187,7 @@ static void attribute_word(struct buf *to, const struct from *from,
         value_at(look->plain, id)->kind != VALUE_NONE)
         write_plain(&text, from, look->plain, id, named);
     if (text.len > 0 && named && !str_is(key, "dim") && !str_is(key, "p") &&
-        str_is(str_trim(buf_span(&text)), "1"))
+        !str_starts(key, STR("ax")) && str_is(str_trim(buf_span(&text)), "1"))
         buf_clear(&text);
     if (text.len > 0 && named)
         buf_printf(to, "%s ", name);
@@ -225,6 +241,9 @@ static bool is_sign(const struct op_look *look)
 {
     struct str name = bare_name(look->name);
 
+    /* In ONNX a bias is added by an operation of its own: that is a box. */
+    if (str_is(name, "Add") || str_is(name, "Mul"))
+        return look->n_in >= 2 && look->tensor == NO_PLACE;
     return look->n_in >= 2 && (str_is(name, "add") || str_is(name, "add_") ||
                                str_is(name, "mul") || str_is(name, "mul_"));
 }

@@ -200,16 +200,19 @@ int parts_from_program(struct parts *parts, struct parts_about *about,
                        struct err *err)
 {
     const struct program *program = session->model->program;
+    struct graph_wanted own = *wanted;
     struct from from = {.as = &of_program,
                         .parts = parts,
                         .about = about,
                         .session = session,
-                        .wanted = wanted,
+                        .wanted = &own,
                         .n_ops = program->n_ops,
                         .n_groups = program->n_calls + program->n_regions,
                         .program = program,
                         .model = session->model};
 
+    if (program->n_calls == 1) /* no modules: a single box would say nothing */
+        own.level = GRAPH_OPS;
     if (show_init(&from.show, session, parts->scratch, err) < 0 ||
         from_program_choose(&from, err) < 0 || make_graph(&from, err) < 0 ||
         from_enter(&from, err) < 0)

@@ -64,20 +64,42 @@ static int64_t number_of(const struct op_look *look, const char *name, int64_t p
                                                                  : preset;
 }
 
+/* The weight of an operation of ONNX, whose inputs have numbers. */
+static const struct tensor *onnx_weight(const struct from *from,
+                                        const struct program_op *op, struct str name)
+{
+    bool linear =
+        str_is(name, "onnx::QLinearConv") || str_is(name, "onnx::QLinearMatMul");
+
+    return tensor_arg(from, op, linear ? "3" : "1");
+}
+
+/* Are the first two sizes of the weight inputs and outputs, in this order? */
+static bool is_turned(const struct op_look *look)
+{
+    struct str name = look->name;
+
+    if (str_is(name, "onnx::Gemm"))
+        return number_of(look, "transB", 0) == 0;
+    return str_starts(name, STR("aten::conv_transpose")) ||
+           str_is(name, "onnx::ConvTranspose") ||
+           (str_starts(name, STR("onnx::")) && look->family == OP_FAMILY_MATMUL) ||
+           number_of(look, "transposed", 0) != 0;
+}
+
 /* Features and window, from the shape of the weight. */
 static void look_at_weight(struct op_look *look, const struct from *from,
                            const struct program_op *op)
 {
-    const struct tensor *weight = tensor_arg(from, op, "weight");
-    int64_t groups = number_of(look, "groups", 1);
+    bool onnx = str_starts(look->name, STR("onnx::")), turned = is_turned(look);
+    const struct tensor *weight =
+        onnx ? onnx_weight(from, op, look->name) : tensor_arg(from, op, "weight");
+    int64_t groups = number_of(look, onnx ? "group" : "groups", 1);
     const int64_t *dims;
-    bool turned;
 
     if (!weight || weight->rank < 2 || groups < 1 || groups > INT32_MAX)
         return;
     dims = from->model->dims + weight->shape;
-    turned = str_starts(look->name, STR("aten::conv_transpose")) ||
-             number_of(look, "transposed", 0) != 0;
     if (dims[0] < 0 || dims[1] < 0 || dims[1] > INT32_MAX)
         return;
     look->features_in = turned ? dims[0] : dims[1] * groups;
@@ -104,7 +126,8 @@ struct op_look from_program_op(const struct from *from, uint32_t i)
     look.attributes = op->attributes;
     look.n_in = op->n_in;
     for (uint32_t k = op->io; k < op->io + op->n_in && look.tensor == NO_PLACE; k++)
-        if (program->values[program->ios[k].value].kind == PROGRAM_TENSOR)
+        if (program->values[program->ios[k].value].kind == PROGRAM_TENSOR &&
+            !program->values[program->ios[k].value].number)
             look.tensor = program->values[program->ios[k].value].place;
     if (look.family == OP_FAMILY_CONV || look.family == OP_FAMILY_MATMUL)
         look_at_weight(&look, from, op);

@@ -78,9 +78,7 @@ static void write_op(struct buf *to, const struct from *from,
         write_args(to, from, op, ", ", level);
         return;
     }
-    if (str_starts(name, STR("aten::")) || str_starts(name, STR("prim::")))
-        name = str_from(name, 6);
-    buf_str(to, name);
+    buf_str(to, op_short_name(name));
     buf_char(to, '(');
     if (level < LEVEL_MOST)
         write_args(to, from, op, ", ", level);

@@ -174,11 +174,15 @@ bool elements_decode_int(enum dtype dtype, const void *at, size_t n, int64_t *to
         DECODE(uint8_t, v != 0);
     case DTYPE_QUINT4X2:
     case DTYPE_QUINT2X4:
+    case DTYPE_UINT4:
+    case DTYPE_INT4:
+    case DTYPE_UINT2:
+    case DTYPE_INT2:
         for (size_t i = 0; i < n; i++) {
             uint8_t code;
 
             decode_unpack(small_float_bits(dtype), at, i, 1, &code);
-            to[i] = code;
+            to[i] = (int64_t)small_float_value(dtype, code);
         }
         return true;
     default:

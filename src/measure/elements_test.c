@@ -245,8 +245,9 @@ TEST(conjugated_and_negated_tensors_come_as_they_are_meant)
 
 TEST(packed_elements_are_packed_anew_where_they_begin_inside_a_byte)
 {
-    static const enum dtype types[] = {DTYPE_QUINT4X2, DTYPE_QUINT2X4,
-                                       DTYPE_FLOAT6_E2M3, DTYPE_FLOAT4_E2M1};
+    static const enum dtype types[] = {DTYPE_QUINT4X2,    DTYPE_QUINT2X4,
+                                       DTYPE_FLOAT6_E2M3, DTYPE_FLOAT4_E2M1,
+                                       DTYPE_INT4,        DTYPE_UINT2};
     int64_t shape[] = {41}, every_third[] = {3};
     uint8_t bytes[99], codes[128], got[41];
     struct sample_model sample;

@@ -98,6 +98,10 @@ double small_float_value(enum dtype dtype, uint8_t code)
     case DTYPE_INT8:
     case DTYPE_QINT8:
         return (int8_t)code;
+    case DTYPE_INT4:
+        return (code ^ 8) - 8;
+    case DTYPE_INT2:
+        return (code ^ 2) - 2;
     case DTYPE_BOOL:
         return code != 0;
     default:

@@ -67,6 +67,10 @@ static const struct dtype_info infos[DTYPE_COUNT] = {
     [DTYPE_NVFP4]            = {"nvfp4",             DTYPE_KIND_FLOAT,     64,  36, 1, false, true},
     [DTYPE_Q1_0]             = {"q1_0",              DTYPE_KIND_FLOAT,    128,  18, 1, false, true},
     [DTYPE_Q2_0]             = {"q2_0",              DTYPE_KIND_FLOAT,     64,  18, 1, false, true},
+    [DTYPE_UINT4]            = {"uint4",             DTYPE_KIND_UINT,        2,   1, 1, false, false},
+    [DTYPE_INT4]             = {"int4",              DTYPE_KIND_INT,         2,   1, 1, false, false},
+    [DTYPE_UINT2]            = {"uint2",             DTYPE_KIND_UINT,        4,   1, 1, false, false},
+    [DTYPE_INT2]             = {"int2",              DTYPE_KIND_INT,         4,   1, 1, false, false},
 };
 
 /* Other names for the same types. */

@@ -72,6 +72,10 @@ enum dtype {
     DTYPE_NVFP4,
     DTYPE_Q1_0,
     DTYPE_Q2_0,
+    DTYPE_UINT4, /* ONNX: two elements a byte, low half first */
+    DTYPE_INT4,
+    DTYPE_UINT2, /* four elements a byte */
+    DTYPE_INT2,
     DTYPE_COUNT
 };
 

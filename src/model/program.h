@@ -41,7 +41,8 @@ struct program_value {
     bool loop;       /* of MERGE: at the begin of a turn. The first `n_before` sources
                           come into the loop, the others from the turn before: following
                           them may lead back here */
-    bool number;     /* of INPUT: of a type without tensors: int, List[bool], str */
+    bool number;     /* of INPUT: of a type without tensors: int, List[bool], str; of
+                        TENSOR: sizes or axes, not what a layer works with */
     uint16_t output; /* of RESULT: which one; or which item, if the code takes a
                           result that is a list apart */
     uint32_t name;   /* string id, as in the code: "x0"; 0: it has none there */
@@ -70,7 +71,7 @@ struct program_io {
 /* One operation. Its inputs are ios[io .. io + n_in), its results are the n_out after
  * them. */
 struct program_op {
-    uint32_t name;     /* string id: "aten::conv2d", "quantized::conv2d" */
+    uint32_t name; /* string id: "aten::conv2d", "quantized::conv2d", "onnx::Conv" */
     uint32_t overload; /* string id: "Tensor" of aten::add.Tensor; 0: the file does not
                             say, or it is the default one */
     uint32_t attributes; /* value id of a DICT: the arguments that are constants, under
@@ -80,7 +81,7 @@ struct program_op {
     uint32_t place;      /* of the module of that call */
     uint32_t region;     /* the innermost; or PROGRAM_NONE */
     uint32_t file, line; /* string id of the record with its code, and the line there
-                            from 1; 0: unknown */
+                            from 1; 0: unknown. ONNX without source: the node's name */
     uint32_t io;
     uint16_t n_in, n_out;
 };

@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "read/file/input_in.h"
 #include "read/foreign_in.h"
+#include "read/onnx/onnx_in.h"
 #include "read/read.h"
 
 enum {
@@ -110,82 +111,6 @@ static const struct magic *find_magic(struct str head)
             return magic;
     }
     return NULL;
-}
-
-/* ---- ONNX, which has no magic ---- */
-
-static bool take_varint(struct bytes *in, uint64_t *ret_value)
-{
-    uint64_t value = 0;
-    uint8_t byte;
-
-    for (int shift = 0; shift < 64; shift += 7) {
-        byte = bytes_u8(in);
-        value |= (uint64_t)(byte & 0x7f) << shift;
-        if (!(byte & 0x80)) {
-            *ret_value = value;
-            return !in->bad;
-        }
-    }
-    return false;
-}
-
-/* Is this field text, as far as it is in the head? */
-static bool begins_as_text(const struct bytes *in, uint64_t len)
-{
-    size_t n = len < bytes_left(in) ? (size_t)len : bytes_left(in);
-
-    for (size_t i = 0; i < n; i++)
-        if (in->at[i] < 32 && in->at[i] != '\n' && in->at[i] != '\t')
-            return false;
-    return true;
-}
-
-/* The fields of a ModelProto: numbers 1 and 5 are varints, the others have a length. */
-static bool is_onnx_key(uint64_t key)
-{
-    static const uint32_t known = 1u << 1 | 1u << 2 | 1u << 3 | 1u << 4 | 1u << 5 |
-                                  1u << 6 | 1u << 7 | 1u << 8 | 1u << 14 | 1u << 20 |
-                                  1u << 25 | 1u << 26;
-    uint64_t field = key >> 3, wire = key & 7;
-
-    return field < 32 && (known >> field & 1) &&
-           wire == (field == 1 || field == 5 ? 0 : 2);
-}
-
-static bool is_onnx_text(uint64_t key)
-{
-    uint64_t field = key >> 3;
-
-    return field == 2 || field == 3 || field == 4 || field == 6;
-}
-
-static bool looks_like_onnx(const struct input *input)
-{
-    struct bytes in = bytes_of(input->head.at, input->head.len);
-    uint64_t left = input->blob->size;
-    int fields = 0;
-
-    if (input->head.len < 8 || input->head.at[0] != 8)
-        return false;
-    while (bytes_left(&in) > 0) {
-        const uint8_t *before = in.at;
-        uint64_t key, value;
-
-        if (!take_varint(&in, &key) || !is_onnx_key(key) || !take_varint(&in, &value))
-            return false;
-        left -= (uint64_t)(in.at - before);
-        fields++;
-        if ((key & 7) == 0)
-            continue;
-        if (value > left || (is_onnx_text(key) && !begins_as_text(&in, value)))
-            return false;
-        if (value >= bytes_left(&in))
-            return fields > 1;
-        bytes_skip(&in, value);
-        left -= value;
-    }
-    return fields > 1;
 }
 
 /* ---- archives ---- */
@@ -365,8 +290,7 @@ static int knows(const struct input *input)
         return SURE_NOTHING;
     if (input->zip)
         return SURE_ZIP;
-    if (find_magic(input->head) || is_pointer(input->head) || looks_like_onnx(input) ||
-        foreign_format(input))
+    if (find_magic(input->head) || is_pointer(input->head) || foreign_format(input))
         return SURE_NAMED;
     return is_text(input->head) ? SURE_TEXT : SURE_NOTHING;
 }
@@ -411,8 +335,6 @@ static int say_what_it_is(struct input *input, struct build *build, struct err *
         return name_archive(input, err);
     if (foreign_format(input))
         return say_foreign(input, foreign_format(input), err);
-    if (looks_like_onnx(input))
-        return say_later(input, "ONNX", err);
     if (zip_looks_like(input->head))
         return err_set_about(
             err, ERR_FORMAT, input->path,
@@ -450,7 +372,7 @@ static const char *kind_of_input(const struct input *input)
         return magic_words[magic->kind];
     if (zip_looks_like(input->head))
         return "archive";
-    if (looks_like_onnx(input) || foreign_format(input) ||
+    if (onnx_looks_like(input) || foreign_format(input) ||
         str_starts(input->head, STR("GGUF"))) /* a damaged one */
         return "model";
     return is_text(input->head) ? "text" : "other";

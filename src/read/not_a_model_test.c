@@ -54,7 +54,8 @@ TEST(a_model_format_that_is_not_supported_is_named)
     CHECK_NAMED("\x1c\0\0\0PTMF....", "PyTorch mobile");
     CHECK_NAMED("\4\0\0\0\1\0\0\0\3\0\0\0V 1\r\0\0\0", "Torch7");
     CHECK_NAMED("\x08\x07\x12\x04torch", "unrecognised");
-    CHECK_NAMED("\x08\x07\x12\x05torch\x42\x02\x10\x11", "ONNX");
+    CHECK_NAMED("\x08\x07\x12\x05torch\x42\x02\x10\x11",
+                "an ONNX file that ends before");
 }
 
 TEST(formats_of_other_frameworks_are_named_with_what_to_do)

@@ -3,6 +3,8 @@
  *   readers.c        THE TABLE of formats; read_model()
  *   safetensors*.c   the safetensors format; names of tied tensors
  *   shards_in.h      one model in several files: an index, or a folder
+ *   beside_in.h      config.json and other files beside a model
+ *   onnx/            the ONNX format; tour in onnx/onnx_in.h
  *   bundle_in.h      a zip of model files
  *   not_a_model.c    says what any other file is; foreign_in.h: of other frameworks
  *   verify.c         checks the zip entries that read_model() does not read

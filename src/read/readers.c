@@ -2,11 +2,13 @@
 
 #include "base/base.h"
 #include "base/folder.h"
+#include "read/beside_in.h"
 #include "read/dcp/dcp_in.h"
 #include "read/file/file_source_in.h"
 #include "read/file/inflate_in.h"
 #include "read/file/input_in.h"
 #include "read/gguf/gguf_in.h"
+#include "read/onnx/onnx_in.h"
 #include "read/pt2/pt2_in.h"
 #include "read/remote/remote_in.h"
 #include "read/torch/torch_in.h"
@@ -23,9 +25,9 @@ extern const struct reader not_a_model_reader;
 static const struct reader *const readers[] = {
     &safetensors_reader, &torch_zip_reader,   &torchscript_reader, &torch_legacy_reader,
     &torch_tar_reader,   &bare_pickle_reader, &shards_reader,      &npy_reader,
-    &npz_reader,         &gguf_reader,        &packed_reader,      &bundle_reader,
-    &keras_reader,       &h5_reader,          &tflite_reader,      &executorch_reader,
-    &pt2_reader,         &dcp_reader,         &not_a_model_reader,
+    &npz_reader,         &gguf_reader,        &pt2_reader,         &dcp_reader,
+    &packed_reader,      &bundle_reader,      &keras_reader,       &h5_reader,
+    &tflite_reader,      &executorch_reader,  &onnx_reader,        &not_a_model_reader,
 };
 
 const char *read_format_name(size_t i)
@@ -134,6 +136,7 @@ static const struct model *finish(struct input *input, struct build *build,
         }
         note_failure(build, &why);
     }
+    beside_read(input, build);
     build->guess = true;
     return build_finish(build, err);
 }

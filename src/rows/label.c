@@ -67,7 +67,10 @@ static void make_group(struct label *label, const struct show *show, uint32_t pl
         return;
     }
     if (model->flags[place] & PLACE_STATE_DICT && place == 0) {
-        buf_text(&label->type, "state_dict");
+        label->guessed = object && object->guessed;
+        if (label->guessed)
+            escape_terminal(&label->type, name);
+        buf_text(&label->type, label->guessed ? " state_dict" : "state_dict");
         return;
     }
     members = below_members(show, object ? object->place : place);

@@ -106,7 +106,14 @@ void op_title(struct buf *to, const struct run *run, const struct run_op *op)
 {
     const struct run_op_value *weight;
     size_t begin = to->len;
+    uint32_t name;
 
+    if (str_is(op_name(run, op), OP_ATTACH) &&
+        value_get(&run->plain, op->attributes, "name", &name)) {
+        buf_text(to, "attached ");
+        escape_terminal(to, value_text(&run->plain, name));
+        return;
+    }
     op_sign(to, op_name(run, op));
     if (!str_is(str_from(buf_span(to), begin), "conv"))
         return;

@@ -10,7 +10,8 @@
  * have lose "aten::" and underscores at both ends; those of other libraries stay whole.
  * Escaped. */
 void op_sign(struct buf *to, struct str name);
-/* The same for an operation that ran: a convolution also says of how many dimensions. */
+/* The same for an operation that ran: a convolution also says of how many dimensions,
+ * attach() which name it gave. */
 void op_title(struct buf *to, const struct run *run, const struct run_op *op);
 /* Does it only look at its argument in another way? Such operations are dim. */
 bool op_is_view(const struct run *run, const struct run_op *op);

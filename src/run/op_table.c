@@ -52,6 +52,14 @@ struct str op_table_name(struct str name)
     return str_starts(name, STR("aten::")) ? str_from(name, 6) : name;
 }
 
+struct str op_short_name(struct str name)
+{
+    if (str_starts(name, STR("aten::")) || str_starts(name, STR("prim::")) ||
+        str_starts(name, STR("onnx::")))
+        return str_from(name, 6);
+    return name;
+}
+
 /* Is `name` one of the words of `row`? The search halves the text and begins at the
  * word in the middle. */
 static bool row_has(const struct op_family_row *row, struct str name)
@@ -164,7 +172,7 @@ enum op_family op_family_of(struct str name)
     for (size_t i = 0; i < sizeof(twins) / sizeof(twins[0]); i++)
         if (str_is(space, twins[i]))
             return twin_family(space, bare);
-    return OP_FAMILY_OTHER;
+    return op_onnx_family(bare); /* "onnx", or a domain that extends it */
 }
 
 const char *op_family_name(enum op_family family)

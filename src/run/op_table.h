@@ -64,6 +64,8 @@ struct op_seen {
                             convolution is a dict or an object with the list `sizes` */
 };
 
+/* Its name without the namespace that most have: "conv2d", "Conv". */
+struct str op_short_name(struct str name);
 /* The family of an operation; OP_FAMILY_OTHER if the table does not have it. In-place,
  * backward and similar variants belong to the family of their operation. */
 enum op_family op_family_of(struct str name);

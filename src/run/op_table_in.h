@@ -26,6 +26,10 @@ extern const struct op_formula op_formulas[]; /* sorted by name */
 extern const uint32_t op_n_formulas;
 const struct op_formula *op_formula_find(struct str name); /* or NULL */
 
+/* op_onnx.c: the family of an operation of ONNX, "Conv", or OP_FAMILY_OTHER. */
+enum op_family op_onnx_family(struct str name);
+bool op_onnx_sorted(void); /* for a test: is the table sorted? */
+
 /* "aten::add" is "add"; other names stay as they are. */
 struct str op_table_name(struct str name);
 

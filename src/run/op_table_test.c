@@ -50,6 +50,18 @@ TEST(every_listed_name_is_found_in_its_only_family)
     each_name(check_family);
 }
 
+TEST(operations_of_onnx_have_families_in_all_domains)
+{
+    CHECK(op_onnx_sorted());
+    CHECK_INT(op_family_of(STR("onnx::Conv")), OP_FAMILY_CONV);
+    CHECK_INT(op_family_of(STR("onnx::DequantizeLinear")), OP_FAMILY_COPY);
+    CHECK_INT(op_family_of(STR("com.microsoft::FusedMatMul")), OP_FAMILY_MATMUL);
+    CHECK_INT(op_family_of(STR("ai.onnx.ml::SVMClassifier")), OP_FAMILY_OTHER);
+    CHECK_INT(op_family_of(STR("onnx::Nothing")), OP_FAMILY_OTHER);
+    CHECK(str_is(op_short_name(STR("onnx::Conv")), "Conv"));
+    CHECK(str_is(op_short_name(STR("com.microsoft::Gelu")), "com.microsoft::Gelu"));
+}
+
 TEST(formulas_are_sorted_and_belong_to_families_that_are_counted)
 {
     for (uint32_t i = 0; i < op_n_formulas; i++) {

@@ -73,9 +73,9 @@ void scope_make_careful(sqlite3 *db);
 void scope_uri(const char *path, const char *query, struct buf *to);
 
 /* A careful connection that reads a file; close it also if it has an error. NULL: no
- * memory. It sees the file as it is now, with what is in the -wal, if that is possible: a writer that was killed or met
- * a full disk while it moved the -wal into the file leaves a file that makes no sense
- * without it. */
+ * memory. It sees the file as it is now, with what is in the -wal, if that is possible: a
+ * writer that was killed or met a full disk while it moved the -wal into the file leaves
+ * a file that makes no sense without it. */
 sqlite3 *scope_open(const char *path);
 
 /* Replaces the recording in a file by another one of the same model: what else the file

@@ -1,5 +1,6 @@
 #include "study/family.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/base.h"
@@ -89,12 +90,23 @@ static const struct {
     {"*shrink", FAMILY_ACTIVATION},
 };
 
+/* A class that was guessed from an operation of ONNX has its name: "Gemm", "Relu". */
+static enum family family_of_onnx(struct str name)
+{
+    char full[64];
+    int n = snprintf(full, sizeof full, "onnx::%.*s", STR_ARG(name));
+
+    if (n < 0 || (size_t)n >= sizeof full)
+        return FAMILY_OTHER;
+    return family_of_op(op_family_of(str_span(full, (size_t)n)));
+}
+
 enum family family_of_class(struct str name)
 {
     for (size_t i = 0; i < COUNT_OF(patterns); i++)
         if (str_glob(name, patterns[i].pattern))
             return patterns[i].family;
-    return FAMILY_OTHER;
+    return family_of_onnx(name);
 }
 
 /* By base classes, the nearest first. */

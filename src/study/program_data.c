@@ -81,6 +81,8 @@ static int by_name(const void *key, const void *item)
 
 static bool makes_numbers(struct str name)
 {
+    if (str_starts(name, STR("onnx::")))
+        return str_is(name, "onnx::Shape") || str_is(name, "onnx::Size");
     if (str_starts(name, STR("prim::"))) {
         name = str_from(name, 6);
         return !bsearch(&name, tensor_prims, COUNT_OF(tensor_prims),
@@ -100,6 +102,9 @@ static bool makes_tensors(struct str name)
 
     if (str_starts(name, STR("prim::")))
         return false;
+    if (str_starts(name, STR("onnx::")))
+        return str_starts(name, STR("onnx::Random")) || str_is(name, "onnx::Range") ||
+               str_is(name, "onnx::ConstantOfShape");
     return !str_starts(name, STR("aten::")) || str_is(name, "aten::tensor") ||
            str_is(name, "aten::as_tensor") || family == OP_FAMILY_COPY ||
            family == OP_FAMILY_RANDOM;
@@ -212,7 +217,8 @@ static void begin(struct spreading *s, const struct model *model)
         const struct program_value *value = &program->values[i];
 
         if ((value->kind == PROGRAM_INPUT && !value->number) ||
-            value->kind == PROGRAM_TENSOR || value->kind == PROGRAM_OPAQUE)
+            (value->kind == PROGRAM_TENSOR && !value->number) ||
+            value->kind == PROGRAM_OPAQUE)
             make_data(s, i);
     }
 }

@@ -150,12 +150,32 @@ def hdf5_files():
                 yield path.read_bytes()
 
 
+def networks():
+    """ONNX files, if the package is there: whole, and their graphs alone."""
+    try:
+        import onnx
+        import onnx_models
+    except ImportError:
+        return
+    for maker in onnx_models.MADE.values():
+        model = maker()
+        yield model.SerializeToString()
+        yield model.graph.SerializeToString()
+    folder = scope.MODELS
+    for path in sorted(folder.rglob("*.onnx")) if folder.exists() else []:
+        if path.stat().st_size <= LARGEST:
+            yield path.read_bytes()
+            yield onnx.load(path, load_external_data=False).graph.SerializeToString()
+
+
 def seeds():
     """(target, bytes) of every seed."""
     for data in hdf5_files():
         yield "hdf5", data
     for data in flatbuffers():
         yield "flatbuffer", data
+    for data in networks():
+        yield "onnx", data
     for data in recordings():
         yield "scope", data
     for data in histories():

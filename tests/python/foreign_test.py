@@ -188,15 +188,15 @@ class Names(Files):
         node = field(1, field(1, b"input") + field(2, b"Placeholder") + field(5, b"\x0a"))
         meta = field(1, field(1, field(1, b"\x0a\x04Cast"))) + field(2, node * 50)
         text = self.said("saved_model.pb", b"\x08\x01" + field(2, meta))
-        self.assertIn("is a TensorFlow SavedModel file", text)
-        self.assertIn("is a TensorFlow graph file", self.said("g.pb", node * 50))
+        self.assertIn("is a TensorFlow SavedModel;", text)
+        self.assertIn("is a TensorFlow graph;", self.said("g.pb", node * 50))
         onnx = b"\x08\x07" + field(2, b"pytorch") + field(3, b"2.0") + field(7, node)
         self.assertIn("is an ONNX file", self.said("m.onnx", onnx))
 
     def test_tflite_with_metadata_is_no_zip(self):
         tail = hostile.archive([hostile.Entry("labels.txt", b"cat")])
         data = b"\x1c\0\0\0TFL3" + bytes(500) + tail
-        self.assertIn("is a TFLite file", self.said("m.tflite", data))
+        self.assertIn("is a damaged TFLite file", self.said("m.tflite", data))
 
     def test_a_torch_zip_without_its_pickle(self):
         entries = [hostile.Entry(f"a/data/{i}", bytes(8)) for i in range(3)]

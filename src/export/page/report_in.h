@@ -85,7 +85,6 @@ int report_make_rows(struct report *report, struct err *err);
 void report_static_rows(struct report *report);
 int report_data(struct report *report, struct err *err);
 
-
 /* The number of the picture of a kept value, drawn on first use; UINT32_MAX if it
  * cannot be drawn or the page has no room left. */
 uint32_t report_picture(struct report *report, uint32_t value);

@@ -86,6 +86,7 @@ int input_read_shard(struct input *outer, struct blob *takes_blob, const char *n
     struct input shard = {.blob = takes_blob,
                           .path = takes_blob->name,
                           .node = outer->node,
+                          .shard = true,
                           .depth = outer->depth + 1};
 
     if (file_source_keep_file(build, takes_blob, err) < 0)

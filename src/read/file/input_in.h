@@ -34,6 +34,7 @@ struct input {
     int depth;             /* how many files it is inside of */
     bool inner;            /* a part of another file */
     bool on_disk;          /* `path` leads to it: files beside it may belong to it */
+    bool shard;            /* the same, but it was opened for another file or folder */
 };
 
 /* One file format. When read() is called, the file is already one of the model's files

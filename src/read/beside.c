@@ -1,0 +1,346 @@
+#include "read/beside_in.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "read/shards_in.h"
+
+#define CONFIG_LIMIT MIB
+#define TEXT_LIMIT   1000 /* longer texts are cut */
+#define LIST_LIMIT   64
+
+/* ---- files ---- */
+
+void beside_note(struct beside *self, const char *name, const char *why)
+{
+    build_finding(self->build, FINDING_UNEXPECTED, SEVERITY_NOTE, 0,
+                  "%s is not used: %s", name, why);
+}
+
+bool beside_has(struct beside *self, const char *name)
+{
+    struct blob *blob = blob_open_at(self->dir_fd, name, name, NULL);
+
+    blob_close(blob);
+    return blob != NULL;
+}
+
+bool beside_load(struct beside *self, const char *name, uint64_t limit,
+                 struct str *ret_text)
+{
+    struct err why = {0};
+    struct blob *blob = blob_open_at(self->dir_fd, name, name, &why);
+    bool loaded = false;
+    char words[64];
+
+    if (!blob) {
+        if (why.system != ENOENT)
+            beside_note(self, name, err_reason(&why));
+        return false;
+    }
+    arena_release(&self->arena);
+    if (blob->size > limit) {
+        snprintf(words, sizeof words, "it has more than %" PRIu64 " MB", limit / MIB);
+        beside_note(self, name, words);
+        goto out;
+    }
+    arena_init(&self->arena, 16 * CONFIG_LIMIT + 3 * (size_t)blob->size);
+    if (blob_load(blob, 0, blob->size, &self->arena, ret_text, &why) < 0)
+        beside_note(self, name, err_reason(&why));
+    else
+        loaded = true;
+
+out:
+    blob_close(blob);
+    return loaded;
+}
+
+/* A small document as a tree. */
+static bool load_tree(struct beside *self, const char *name, struct json_doc *tree)
+{
+    struct err why = {0};
+    struct str text;
+
+    if (!beside_load(self, name, CONFIG_LIMIT, &text))
+        return false;
+    if (json_doc_read(tree, text, name, &self->arena, &why) == 0 &&
+        json_doc_kind(tree, JSON_DOC_ROOT) == JSON_OBJECT)
+        return true;
+    beside_note(self, name,
+                why.code == ERR_NONE ? "it is not a JSON object" : err_reason(&why));
+    return false;
+}
+
+/* ---- facts ---- */
+
+void beside_add(struct beside_dict *dict, const char *key, uint32_t value)
+{
+    if (dict->n + 2 > COUNT_OF(dict->items) || value == VALUE_ID_FAILED)
+        return;
+    dict->items[dict->n++] = value_str(dict->values, str_of(key));
+    dict->items[dict->n++] = value;
+}
+
+void beside_add_text(struct beside_dict *dict, const char *key, struct str text)
+{
+    if (text.len > 0)
+        beside_add(dict, key, value_str(dict->values, str_head(text, TEXT_LIMIT)));
+}
+
+void beside_keep(struct beside *self, const char *key, const struct beside_dict *dict)
+{
+    if (dict->n > 0)
+        build_fact(self->build, key,
+                   value_make(dict->values, VALUE_DICT, STR(""), dict->items, dict->n));
+}
+
+static void add_count(struct beside_dict *dict, const char *key, int64_t n)
+{
+    if (n >= 0)
+        beside_add(dict, key, value_int(dict->values, n));
+}
+
+/* ---- config.json ---- */
+
+/* A size, its key in GGUF, and the keys that configurations use for it. */
+static const struct {
+    const char *key;
+    const char *names[4];
+    int size; /* enum beside_size, or -1 */
+} sizes[] = {
+    {"block_count",
+     {"num_hidden_layers", "n_layer", "num_layers", "n_layers"},
+     SIZE_BLOCKS},
+    {"context_length", {"max_position_embeddings", "n_positions", "n_ctx"}, -1},
+    {"embedding_length", {"hidden_size", "n_embd", "d_model", "dim"}, SIZE_EMBEDDING},
+    {"feed_forward_length", {"intermediate_size", "n_inner"}, SIZE_INNER},
+    {"attention.head_count",
+     {"num_attention_heads", "n_head", "n_heads", "num_heads"},
+     -1},
+    {"attention.head_count_kv", {"num_key_value_heads"}, -1},
+    {"expert_count", {"num_local_experts", "num_experts", "n_routed_experts"}, -1},
+    {"vocab_size", {"vocab_size"}, SIZE_VOCABULARY},
+};
+
+/* The first of these members that is a count; -1: none. */
+static int64_t count_of(const struct json_doc *tree, uint32_t at,
+                        const char *const *names, const char **ret_name)
+{
+    int64_t n;
+
+    for (int i = 0; i < 4 && names[i]; i++)
+        if (json_doc_int(tree, json_doc_get(tree, at, names[i]), &n) && n >= 0) {
+            *ret_name = names[i];
+            return n;
+        }
+    return -1;
+}
+
+static void add_sizes(struct beside_dict *dict, const struct json_doc *tree,
+                      struct beside_config *config)
+{
+    uint32_t inner = json_doc_get(tree, JSON_DOC_ROOT, "text_config");
+
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        const char *name = "";
+        int64_t n = count_of(tree, JSON_DOC_ROOT, sizes[i].names, &name);
+
+        if (sizes[i].size >= 0) {
+            config->sizes[sizes[i].size] = n;
+            config->keys[sizes[i].size] = name;
+        }
+        add_count(dict, sizes[i].key,
+                  n < 0 ? count_of(tree, inner, sizes[i].names, &name) : n);
+    }
+}
+
+static struct str text_of(const struct json_doc *tree, uint32_t at, const char *key)
+{
+    uint32_t value = json_doc_get(tree, at, key);
+
+    return json_doc_kind(tree, value) == JSON_STRING ? json_doc_text(tree, value)
+                                                     : STR("");
+}
+
+static struct str architecture_of(const struct json_doc *tree)
+{
+    uint32_t list = json_doc_get(tree, JSON_DOC_ROOT, "architectures");
+    uint32_t first = json_doc_first(tree, list);
+
+    if (json_doc_kind(tree, list) == JSON_ARRAY &&
+        json_doc_kind(tree, first) == JSON_STRING)
+        return str_head(json_doc_text(tree, first), 200);
+    return str_head(text_of(tree, JSON_DOC_ROOT, "_class_name"), 200);
+}
+
+/* "float32", also of "torch.float32". */
+static struct str dtype_of(const struct json_doc *tree)
+{
+    struct str dtype = text_of(tree, JSON_DOC_ROOT, "torch_dtype");
+
+    if (dtype.len == 0)
+        dtype = text_of(tree, JSON_DOC_ROOT, "dtype");
+    return str_starts(dtype, STR("torch.")) ? str_from(dtype, 6) : dtype;
+}
+
+static void add_quantised(struct beside_dict *dict, const struct json_doc *tree)
+{
+    uint32_t how = json_doc_get(tree, JSON_DOC_ROOT, "quantization_config");
+    int64_t bits;
+
+    beside_add_text(dict, "quantised", text_of(tree, how, "quant_method"));
+    if (json_doc_int(tree, json_doc_get(tree, how, "bits"), &bits))
+        add_count(dict, "bits", bits);
+}
+
+static void read_config(struct beside *self)
+{
+    struct beside_dict dict = {.values = build_values(self->build)};
+    struct beside_config config = {0};
+    struct json_doc tree = {0};
+    struct str type;
+
+    if (!load_tree(self, "config.json", &tree))
+        return;
+    config.architecture = architecture_of(&tree);
+    config.own_code = json_doc_get(&tree, JSON_DOC_ROOT, "auto_map") != 0;
+    type = text_of(&tree, JSON_DOC_ROOT, "model_type");
+    if (config.architecture.len == 0 && type.len == 0)
+        return; /* of something else */
+    beside_add_text(&dict, "class", config.architecture);
+    beside_add_text(&dict, "architecture", type);
+    add_sizes(&dict, &tree, &config);
+    beside_add_text(&dict, "dtype", dtype_of(&tree));
+    add_quantised(&dict, &tree);
+    beside_keep(self, "model", &dict);
+    beside_classes(self, &config);
+}
+
+/* ---- adapter_config.json ---- */
+
+/* A list of texts, or one text. */
+static void add_targets(struct beside_dict *dict, const struct json_doc *tree)
+{
+    uint32_t at = json_doc_get(tree, JSON_DOC_ROOT, "target_modules");
+    uint32_t items[LIST_LIMIT], n = 0;
+
+    if (json_doc_kind(tree, at) == JSON_STRING) {
+        beside_add_text(dict, "targets", json_doc_text(tree, at));
+        return;
+    }
+    if (json_doc_kind(tree, at) != JSON_ARRAY)
+        return;
+    for (at = json_doc_first(tree, at); at && n < LIST_LIMIT;
+         at = json_doc_next(tree, at))
+        if (json_doc_kind(tree, at) == JSON_STRING)
+            items[n++] =
+                value_str(dict->values, str_head(json_doc_text(tree, at), 200));
+    beside_add(dict, "targets",
+               value_make(dict->values, VALUE_LIST, STR(""), items, n));
+}
+
+static void add_number(struct beside_dict *dict, const struct json_doc *tree,
+                       const char *key, const char *name)
+{
+    uint32_t at = json_doc_get(tree, JSON_DOC_ROOT, name);
+    int64_t n;
+    double real;
+
+    if (json_doc_kind(tree, at) != JSON_NUMBER)
+        return;
+    if (json_doc_int(tree, at, &n))
+        add_count(dict, key, n);
+    else if (json_doc_real(tree, at, &real))
+        beside_add(dict, key, value_real(dict->values, real));
+}
+
+static void read_adapter(struct beside *self)
+{
+    struct beside_dict dict = {.values = build_values(self->build)};
+    struct json_doc tree = {0};
+    struct str type;
+
+    if (!load_tree(self, "adapter_config.json", &tree))
+        return;
+    type = text_of(&tree, JSON_DOC_ROOT, "peft_type");
+    if (type.len == 0)
+        return; /* of something else */
+    beside_add_text(&dict, "kind", str_is(type, "LORA") ? STR("LoRA") : type);
+    add_number(&dict, &tree, "rank", "r");
+    add_number(&dict, &tree, "alpha", "lora_alpha");
+    beside_add_text(&dict, "base",
+                    text_of(&tree, JSON_DOC_ROOT, "base_model_name_or_path"));
+    add_targets(&dict, &tree);
+    beside_keep(self, "adapter", &dict);
+}
+
+/* ---- the whole ---- */
+
+/* Names of files that never stand alone. */
+static const char *const usual[] = {
+    "model*.safetensors", "pytorch_model*.bin",
+    "adapter_model.*",    "diffusion_pytorch_model*.safetensors",
+    "*.index.json",
+};
+
+static bool is_usual(struct str name)
+{
+    for (size_t i = 0; i < COUNT_OF(usual); i++)
+        if (str_glob(name, usual[i]))
+            return true;
+    return false;
+}
+
+/* The folder of the model, to be closed unless it is that of the input; -1: no. */
+static int open_folder(const struct input *input, struct build *build)
+{
+    ptrdiff_t slash;
+    char *path;
+
+    if (input->folder)
+        return input->folder->fd;
+    if (!input->on_disk || !is_usual(input->name))
+        return -1;
+    slash = str_find_last_char(str_of(input->path), '/');
+    path = slash < 0 ? arena_printf(&build->scratch, ".")
+                     : arena_printf(&build->scratch, "%.*s", (int)(slash ? slash : 1),
+                                    input->path);
+    return path ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+}
+
+static bool is_adapter(const struct model *model)
+{
+    struct str name = model_string(model, model->files[0].name);
+    ptrdiff_t slash = str_find_last_char(name, '/');
+
+    return str_starts(str_from(name, (size_t)(slash + 1)), STR("adapter_"));
+}
+
+void beside_read(const struct input *input, struct build *build)
+{
+    const struct model *model = build->model;
+    struct beside self = {.input = input, .build = build};
+
+    /* A GGUF file has all of this in its own metadata. */
+    if (model->n_tensors == 0 || model->n_files == 0 || build_spent(build) ||
+        str_starts(str_of(model->format), STR("GGUF")))
+        return;
+    self.dir_fd = open_folder(input, build);
+    if (self.dir_fd < 0)
+        return;
+    self.whole = input->folder || !shards_is_part(input->name) ||
+                 str_ends(input->name, STR(".index.json"));
+    arena_init(&self.arena, CONFIG_LIMIT);
+    if (!is_adapter(model))
+        read_config(&self);
+    else
+        read_adapter(&self);
+    beside_tokenizer(&self);
+    arena_release(&self.arena);
+    if (!input->folder)
+        close(self.dir_fd);
+}

@@ -1,0 +1,139 @@
+/* infer_in.h - shapes and dtypes of what operations make, where the file does not say. A
+ * rule is given what is known of the inputs and sets what it can; a size that depends on
+ * the data, or is not fixed, stays ONNX_ANY. Whole numbers are followed too (the sizes
+ * that Shape gives, the axes in a Constant), because shapes depend on them.
+ *
+ *   infer.c         THE TABLE of rules, finding attributes
+ *   infer_plain.c   elementwise, matrix products, quantisation, recurrent layers
+ *   infer_window.c  convolutions and pooling
+ *   infer_view.c    reshaping, slicing, gathering
+ *   infer_number.c  operations on whole numbers that are known */
+#ifndef READ_ONNX_INFER_IN_H
+#define READ_ONNX_INFER_IN_H
+
+#include "read/onnx/made_in.h"
+
+#define INFER_NUMBERS 64        /* most whole numbers that are followed in one value */
+#define INFER_UNKNOWN INT64_MIN /* one of them that is not known */
+
+/* What is known of a value. */
+struct onnx_known {
+    int32_t rank; /* -1: unknown */
+    uint8_t dtype;
+    const int64_t *dims;    /* sizes, or ONNX_ANY; in the arena */
+    const int64_t *numbers; /* its elements in order; NULL: unknown */
+    uint32_t n_numbers;
+};
+
+/* A function that is being followed: where its attributes come from. */
+struct onnx_scope {
+    const struct onnx_node *caller;
+    const struct onnx_function *function;
+    const struct onnx_scope *outer;
+};
+
+struct infer {
+    struct onnx_making *m;
+    const struct onnx_node *node;
+    const struct onnx_scope *scope; /* NULL: not in a function */
+    const struct onnx_known *in;    /* inputs left out have rank -1 and no dtype */
+    uint32_t n_in;
+    const struct onnx_known *constant; /* of Constant: its tensor; else NULL */
+    struct onnx_known *out;
+    uint32_t n_out;
+    int64_t opset; /* of the standard domain */
+    bool spent;
+};
+
+/* Fills the outputs as far as a rule knows them. */
+void onnx_infer(struct infer *f);
+/* The attribute of a node; in a function, those of the call are put in. */
+const struct onnx_attr *onnx_attr_in(const struct onnx_parsed *p,
+                                     const struct onnx_scope *scope,
+                                     const struct onnx_node *node, const char *name);
+/* The same for one that was found. NULL: it is one of the call, which does not have it. */
+const struct onnx_attr *onnx_attr_resolve(const struct onnx_parsed *p,
+                                          const struct onnx_scope *scope,
+                                          const struct onnx_attr *attr);
+
+/* ---- for rules ---- */
+
+int64_t infer_int(const struct infer *f, const char *name, int64_t preset);
+/* Whole numbers of an attribute, at most INFER_NUMBERS; false: it has none. */
+bool infer_ints(const struct infer *f, const char *name, int64_t *to, uint32_t *ret_n);
+bool infer_text(const struct infer *f, const char *name, struct str *ret_text);
+/* Input i, or one of which nothing is known. */
+const struct onnx_known *infer_input(const struct infer *f, uint32_t i);
+/* Whole numbers from an attribute, or from input i (opsets moved many there). False:
+ * absent, or not all known; *ret_given: it is there. */
+bool infer_numbers(const struct infer *f, const char *name, uint32_t i, int64_t *to,
+                   uint32_t *ret_n, bool *ret_given);
+/* Sets output i. `dims` is copied. */
+void infer_set(struct infer *f, uint32_t i, uint8_t dtype, const int64_t *dims,
+               int32_t rank);
+/* The same as a value that is known. */
+void infer_same(struct infer *f, uint32_t i, const struct onnx_known *as,
+                uint8_t dtype);
+void infer_dtype(struct infer *f, uint32_t i, uint8_t dtype);
+/* Sets the whole numbers of output i. */
+void infer_set_numbers(struct infer *f, uint32_t i, const int64_t *numbers, uint32_t n);
+/* An axis counted from the end too; false: outside of [0, rank). */
+bool infer_axis(int64_t axis, int32_t rank, int32_t *ret_axis);
+/* Products and sums in which ONNX_ANY stays ONNX_ANY; overflow is ONNX_ANY. */
+int64_t infer_times(int64_t a, int64_t b);
+int64_t infer_plus(int64_t a, int64_t b);
+/* The broadcast of two shapes into `to`; false: they do not fit. */
+bool infer_broadcast(const struct onnx_known *a, const struct onnx_known *b,
+                     int64_t *to, int32_t *ret_rank);
+
+/* ---- rules ---- */
+
+void infer_like_first(struct infer *f);
+void infer_like_norm(struct infer *f);
+void infer_boolean(struct infer *f);
+void infer_elementwise(struct infer *f);
+void infer_comparison(struct infer *f);
+void infer_where(struct infer *f);
+void infer_cast(struct infer *f);
+void infer_dropout(struct infer *f);
+void infer_matmul(struct infer *f);
+void infer_gemm(struct infer *f);
+void infer_quantize(struct infer *f);
+void infer_dequantize(struct infer *f);
+void infer_dynamic_quantize(struct infer *f);
+void infer_recurrent(struct infer *f);
+void infer_reduce(struct infer *f);
+void infer_arg(struct infer *f);
+void infer_conv(struct infer *f);
+void infer_conv_transpose(struct infer *f);
+void infer_pool(struct infer *f);
+void infer_global_pool(struct infer *f);
+void infer_resize(struct infer *f);
+void infer_depth_space(struct infer *f);
+void infer_reshape(struct infer *f);
+void infer_flatten(struct infer *f);
+void infer_transpose(struct infer *f);
+void infer_concat(struct infer *f);
+void infer_split(struct infer *f);
+void infer_slice(struct infer *f);
+void infer_squeeze(struct infer *f);
+void infer_unsqueeze(struct infer *f);
+void infer_gather(struct infer *f);
+void infer_gather_nd(struct infer *f);
+void infer_gather_elements(struct infer *f);
+void infer_expand(struct infer *f);
+void infer_tile(struct infer *f);
+void infer_pad(struct infer *f);
+void infer_topk(struct infer *f);
+void infer_one_hot(struct infer *f);
+void infer_shape(struct infer *f);
+void infer_size(struct infer *f);
+void infer_constant(struct infer *f);
+void infer_constant_of_shape(struct infer *f);
+void infer_range(struct infer *f);
+void infer_random(struct infer *f);
+void infer_non_zero(struct infer *f);
+/* The whole numbers of a result whose shape is set: after the rules. */
+void infer_follow(struct infer *f);
+
+#endif

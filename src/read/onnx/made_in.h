@@ -1,0 +1,100 @@
+/* made_in.h - from what an ONNX file says to a model: tensors, tree, facts. */
+#ifndef READ_ONNX_MADE_IN_H
+#define READ_ONNX_MADE_IN_H
+
+#include "read/onnx/parsed_in.h"
+
+#define ONNX_SMALL 16 /* elements: constants that are shown as numbers */
+
+/* A file beside the model, by its location. */
+struct onnx_file {
+    uint32_t location;
+    struct blob *blob; /* owned by the model's source; NULL: it cannot be read */
+};
+
+/* What is known of a module that a name mentions. */
+struct onnx_module {
+    uint32_t above; /* the module around it; NO_PLACE: it is the root, or none */
+    uint32_t main_op,
+        any; /* string ids: the last node that computes; the last at all */
+    uint32_t n_main, n_any;
+    bool holds;  /* other modules */
+    bool weight; /* a tensor of this name: its layer is guessed by shapes */
+};
+
+struct onnx_making {
+    struct onnx_parsed *p;
+    struct build *build;
+    struct input *input;
+    uint32_t root;          /* node of the build: of the whole model */
+    struct map by_location; /* location -> index in files */
+    struct onnx_file *files;
+    uint32_t n_files, files_room;
+    struct map initialisers;          /* graph and name -> tensor */
+    struct map taken;                 /* name -> graph whose tensor has it */
+    struct map by_function;           /* domain, name, overload -> function */
+    struct map by_rule;               /* type of operation -> rule of infer.c */
+    uint32_t last_scopes, last_scope; /* of onnx_names.c: a cache */
+    struct onnx_module *modules;      /* by node of the build; of others it is empty */
+    uint32_t n_modules, modules_room;
+};
+
+/* ---- onnx_tensor.c ---- */
+
+enum dtype onnx_dtype(int32_t type);
+/* Makes a tensor at a node of the build (or NO_PLACE). -1: memory is spent. */
+int onnx_tensor_make(struct onnx_making *m, uint32_t tensor, uint32_t node);
+/* Reads the first n elements of a tensor of integers or booleans that was made; false:
+ * it has others, or fewer. */
+bool onnx_tensor_ints(const struct onnx_making *m, uint32_t tensor, int64_t *to,
+                      uint32_t n);
+/* A small tensor as a plain value: a number, or a list; VALUE_ID_NONE: it is not one. */
+uint32_t onnx_tensor_value(struct onnx_making *m, uint32_t tensor);
+/* How many elements it has by its dims; UINT64_MAX: the dims are wrong. */
+uint64_t onnx_tensor_count(const struct onnx_parsed *p, const struct onnx_tensor *t);
+
+/* ---- onnx_typed.c ---- */
+
+/* The bytes of a tensor whose numbers are in typed fields, decoded into scratch memory.
+ * False: there are not `bytes` of them, or no memory. */
+bool onnx_typed_bytes(struct onnx_parsed *p, const struct onnx_tensor *t,
+                      enum dtype dtype, uint64_t bytes, struct str *ret_bytes);
+/* The texts of a tensor of strings, as a LIST. */
+uint32_t onnx_typed_texts(struct onnx_parsed *p, const struct onnx_tensor *t);
+
+/* ---- onnx_external.c ---- */
+
+/* The file with the data of a tensor, opened on first use; NULL: it cannot be read,
+ * which is a finding. */
+struct blob *onnx_external(struct onnx_making *m, const struct onnx_tensor *t);
+
+/* ---- onnx_names.c, onnx_quant.c ---- */
+
+/* The module `name` below the module `at`; dots separate modules. NO_PLACE: spent, or too
+ * deep. *depth counts them. */
+uint32_t onnx_descend(struct onnx_making *m, uint32_t at, struct str name, int *depth);
+/* The module around a module, or NO_PLACE. */
+uint32_t onnx_above(const struct onnx_making *m, uint32_t place);
+/* The places of all nodes and tensors. -1: memory is spent. */
+int onnx_names(struct onnx_making *m);
+/* The initialiser that a name means in a graph: its tensor, or ONNX_NONE. */
+uint32_t onnx_initialiser(const struct onnx_making *m, uint32_t graph, uint32_t name);
+/* What the nodes that read initialisers say about them. */
+void onnx_use_tensors(struct onnx_making *m);
+/* Scales and zero points, once all tensors are made. */
+void onnx_quantisation(struct onnx_making *m);
+
+/* ---- onnx_facts.c ---- */
+
+void onnx_facts(struct onnx_making *m);
+void onnx_findings(struct onnx_making *m);
+/* "float32 batch×3×224×224"; nothing if the type is unknown. */
+void onnx_type_text(const struct onnx_parsed *p, const struct onnx_type *type,
+                    struct buf *to);
+
+/* ---- onnx_walk.c ---- */
+
+/* The program: what the graph computes. */
+int onnx_program(struct onnx_making *m, struct err *err);
+
+#endif

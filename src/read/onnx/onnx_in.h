@@ -1,0 +1,24 @@
+/* onnx_in.h - the ONNX format, a protobuf file without magic bytes.
+ *
+ *   onnx.c            the reader, and onnx_looks_like()
+ *   wire_in.h         protobuf's wire format through a window of the file
+ *   parsed_in.h       what a file says, as plain structures; parse*.c fill them
+ *   onnx_tensor.c     tensors: dtypes, where their bytes are, which are decoded
+ *   onnx_external.c   data in files beside the model, never outside of its folder
+ *   onnx_names.c      the tree: modules by the scopes in names, tensors in them
+ *   onnx_quant.c      scales and zero points of quantised tensors
+ *   onnx_facts.c      producer, opsets, inputs and outputs
+ *   onnx_walk.c       the program: nodes, calls of modules; onnx_flow.c: If, Loop, Scan,
+ *                     functions
+ *   infer_in.h        shapes of results, by operation */
+#ifndef READ_ONNX_ONNX_IN_H
+#define READ_ONNX_ONNX_IN_H
+
+#include "read/file/input_in.h"
+
+extern const struct reader onnx_reader;
+
+/* Does a file begin as an ONNX model does? */
+bool onnx_looks_like(const struct input *input);
+
+#endif

@@ -1,0 +1,371 @@
+/* Tensors: where their bytes are. raw_data and packed floats are read from the file when
+ * they are needed; numbers of variable length are decoded once. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "read/file/file_source_in.h"
+#include "read/onnx/made_in.h"
+
+#define STRING_TYPE 8
+
+enum dtype onnx_dtype(int32_t type)
+{
+    static const uint8_t types[] = {[1] = DTYPE_FLOAT32,
+                                    [2] = DTYPE_UINT8,
+                                    [3] = DTYPE_INT8,
+                                    [4] = DTYPE_UINT16,
+                                    [5] = DTYPE_INT16,
+                                    [6] = DTYPE_INT32,
+                                    [7] = DTYPE_INT64,
+                                    [9] = DTYPE_BOOL,
+                                    [10] = DTYPE_FLOAT16,
+                                    [11] = DTYPE_FLOAT64,
+                                    [12] = DTYPE_UINT32,
+                                    [13] = DTYPE_UINT64,
+                                    [14] = DTYPE_COMPLEX64,
+                                    [15] = DTYPE_COMPLEX128,
+                                    [16] = DTYPE_BFLOAT16,
+                                    [17] = DTYPE_FLOAT8_E4M3FN,
+                                    [18] = DTYPE_FLOAT8_E4M3FNUZ,
+                                    [19] = DTYPE_FLOAT8_E5M2,
+                                    [20] = DTYPE_FLOAT8_E5M2FNUZ,
+                                    [21] = DTYPE_UINT4,
+                                    [22] = DTYPE_INT4,
+                                    [23] = DTYPE_FLOAT4_E2M1,
+                                    [24] = DTYPE_FLOAT8_E8M0FNU,
+                                    [25] = DTYPE_UINT2,
+                                    [26] = DTYPE_INT2};
+
+    return type > 0 && type < (int32_t)COUNT_OF(types) ? (enum dtype)types[type]
+                                                       : DTYPE_UNKNOWN;
+}
+
+uint64_t onnx_tensor_count(const struct onnx_parsed *p, const struct onnx_tensor *t)
+{
+    uint64_t count = 1;
+    bool fits = true, empty = false;
+
+    if (t->rank > ONNX_RANK)
+        return UINT64_MAX;
+    for (uint32_t i = 0; i < t->rank; i++) {
+        int64_t size = p->dims[t->dims + i];
+
+        if (size < 0)
+            return UINT64_MAX;
+        empty |= size == 0;
+        fits &= !__builtin_mul_overflow(count, (uint64_t)size, &count);
+    }
+    return empty ? 0 : fits ? count : UINT64_MAX;
+}
+
+/* ---- bytes ---- */
+
+static struct str name_of(const struct onnx_making *m, const struct onnx_tensor *t)
+{
+    return onnx_text(m->p, t->name);
+}
+
+static void say_size(struct onnx_making *m, const struct onnx_tensor *t, uint32_t node,
+                     uint64_t need, uint64_t have)
+{
+    build_finding(m->build, FINDING_SIZE_MISMATCH, SEVERITY_ALARM, node,
+                  "%.*s: dtype and shape need %" PRIu64 " bytes, its data has %" PRIu64,
+                  STR_ARG(name_of(m, t)), need, have)
+        ->named = true;
+}
+
+/* Bytes of a blob at `at`; a file that ends too early is another matter. */
+static uint32_t plain_storage(struct onnx_making *m, const struct onnx_tensor *t,
+                              uint32_t node, struct blob *blob, uint64_t at,
+                              uint64_t size, struct storage *storage)
+{
+    bool cut = blob == m->input->blob && m->p->window.cut && at + size >= blob->size;
+    uint64_t need = storage->bytes;
+
+    storage->at = at;
+    if (need != size && !cut) {
+        say_size(m, t, node, need, size);
+        storage->bytes = size;
+    }
+    return file_source_plain(m->build, blob, storage);
+}
+
+static uint32_t external_storage(struct onnx_making *m, const struct onnx_tensor *t,
+                                 uint32_t node, struct storage *storage)
+{
+    struct blob *blob = onnx_external(m, t);
+    uint64_t at = t->offset > 0 ? (uint64_t)t->offset : 0, left, size;
+
+    if (t->offset == -2 || t->length == -2) {
+        build_finding(m->build, FINDING_BAD_TENSOR, SEVERITY_ALARM, node,
+                      "%.*s: the offset or length of its external data is not a number",
+                      STR_ARG(name_of(m, t)))
+            ->named = true;
+        blob = NULL;
+    }
+    if (!blob)
+        return file_source_missing(m->build, storage);
+    left = at < blob->size ? blob->size - at : 0;
+    size = t->length >= 0 ? (uint64_t)t->length : storage->bytes;
+    if (size > left)
+        build_finding(m->build, FINDING_TRUNCATED, SEVERITY_ALARM, node,
+                      "%.*s: its data ends at byte %" PRIu64
+                      " of %.*s, which has %" PRIu64 ". Download that file again",
+                      STR_ARG(name_of(m, t)), at + size,
+                      STR_ARG(onnx_text(m->p, t->location)), blob->size)
+            ->named = true;
+    return plain_storage(m, t, node, blob, at, size, storage);
+}
+
+static uint32_t typed_storage(struct onnx_making *m, const struct onnx_tensor *t,
+                              uint32_t node, struct storage *storage)
+{
+    struct arena before = build_scratch_begin(m->build);
+    uint32_t id;
+    struct str bytes;
+
+    if (onnx_typed_bytes(m->p, t, (enum dtype)storage->dtype, storage->bytes, &bytes)) {
+        id = file_source_bytes(m->build, bytes, storage);
+    } else {
+        build_finding(m->build, FINDING_SIZE_MISMATCH, SEVERITY_ALARM, node,
+                      "%.*s: its numbers are not those that its dtype and shape need, "
+                      "or too many to decode",
+                      STR_ARG(name_of(m, t)))
+            ->named = true;
+        id = file_source_missing(m->build, storage);
+    }
+    build_scratch_end(m->build, before);
+    return id;
+}
+
+/* Where the bytes of a tensor are; NO_STORAGE: memory is spent. */
+static uint32_t make_storage(struct onnx_making *m, const struct onnx_tensor *t,
+                             uint32_t node, uint64_t bytes)
+{
+    struct blob *blob = m->input->blob;
+    struct storage storage = {.bytes = bytes, .dtype = (uint8_t)onnx_dtype(t->type)};
+    bool fixed = storage.dtype == DTYPE_FLOAT32 || storage.dtype == DTYPE_FLOAT64 ||
+                 storage.dtype == DTYPE_COMPLEX64 || storage.dtype == DTYPE_COMPLEX128;
+
+    if (build_storage_name(m->build, &storage, name_of(m, t)) < 0)
+        return NO_STORAGE;
+    if (t->external)
+        return external_storage(m, t, node, &storage);
+    if (t->raw)
+        return plain_storage(m, t, node, blob, t->raw_at, t->raw_size, &storage);
+    if (fixed && t->n_packed == 1 && t->n_single == 0)
+        return plain_storage(m, t, node, blob, t->packed_at, t->packed_size, &storage);
+    if (t->n_packed + t->n_single > 0)
+        return typed_storage(m, t, node, &storage);
+    if (bytes > 0)
+        build_finding(m->build, FINDING_MISSING_RECORD, SEVERITY_WARNING, node,
+                      "%.*s has no data in the file", STR_ARG(name_of(m, t)))
+            ->named = true;
+    return file_source_missing(m->build, &storage);
+}
+
+/* ---- tensors ---- */
+
+/* Texts are no tensor here: a plain value. */
+static int make_texts(struct onnx_making *m, uint32_t i, uint32_t node)
+{
+    uint32_t value = onnx_typed_texts(m->p, &m->p->tensors[i]);
+
+    if (value == VALUE_ID_FAILED)
+        return -1;
+    if (node != NO_PLACE) {
+        build_set_kind(m->build, node, PLACE_VALUE);
+        build_set_object(m->build, node, value);
+    }
+    return 0;
+}
+
+/* Floats are parameters, and small integers that something quantised; whole numbers are
+ * mostly sizes and axes. */
+static enum tensor_role role_of(const struct onnx_tensor *t, struct str last)
+{
+    const struct dtype_info *info = dtype_info(onnx_dtype(t->type));
+
+    if (t->use & ONNX_QUANTISED)
+        return ROLE_PARAMETER;
+    if (t->use & (ONNX_STATISTIC | ONNX_SCALE) || build_is_buffer_name(last))
+        return ROLE_BUFFER;
+    if (info->kind == DTYPE_KIND_FLOAT)
+        return t->rank > 0 ? ROLE_PARAMETER : ROLE_PLAIN;
+    return ROLE_PLAIN;
+}
+
+static struct str last_part(struct str name)
+{
+    ptrdiff_t at = str_find_last_char(name, '.');
+
+    return str_from(name, (size_t)(at + 1));
+}
+
+static int64_t *shape_of(const struct onnx_parsed *p, const struct onnx_tensor *t)
+{
+    static int64_t none[1];
+
+    return t->rank > 0 ? p->dims + t->dims : none;
+}
+
+static int make_dense(struct onnx_making *m, uint32_t i, uint32_t node)
+{
+    struct onnx_tensor *t = &m->p->tensors[i];
+    struct tensor tensor = {.dtype = (uint8_t)onnx_dtype(t->type),
+                            .class_id = NO_CLASS,
+                            .flags = TENSOR_ROLE_GUESSED};
+    uint64_t count = onnx_tensor_count(m->p, t), bytes = 0;
+    int rank = t->rank > ONNX_RANK ? ONNX_RANK + 1 : (int)t->rank;
+
+    if (t->use)
+        tensor.flags = 0; /* the nodes say it */
+    tensor.role = (uint8_t)role_of(t, last_part(name_of(m, t)));
+    if (count == UINT64_MAX || !dtype_size((enum dtype)tensor.dtype, count, &bytes))
+        bytes = 0;
+    if (tensor.dtype == DTYPE_UNKNOWN)
+        build_finding(m->build, FINDING_UNSUPPORTED, SEVERITY_WARNING, node,
+                      "%.*s: unknown dtype %" PRId32, STR_ARG(name_of(m, t)), t->type)
+            ->named = true;
+    tensor.storage = make_storage(m, t, node, bytes);
+    if (tensor.storage == NO_STORAGE)
+        return -1;
+    t->tensor = build_tensor(m->build, node, &tensor, shape_of(m->p, t), NULL, rank);
+    return t->tensor == NO_OBJECT ? -1 : 0;
+}
+
+/* Its values and indices are places below it. */
+static int make_sparse(struct onnx_making *m, uint32_t i, uint32_t node)
+{
+    static const char *const names[] = {"values", "indices"};
+    struct onnx_tensor *t = &m->p->tensors[i];
+    uint32_t parts[] = {t->values, t->indices};
+    struct tensor tensor = {.dtype = (uint8_t)onnx_dtype(t->type),
+                            .class_id = NO_CLASS,
+                            .layout = LAYOUT_COO,
+                            .storage = NO_STORAGE,
+                            .role = ROLE_PARAMETER,
+                            .flags = TENSOR_ROLE_GUESSED | TENSOR_SHAPE_ONLY};
+    int rank = t->rank > ONNX_RANK ? ONNX_RANK + 1 : (int)t->rank;
+
+    t->tensor = build_tensor(m->build, node, &tensor, shape_of(m->p, t), NULL, rank);
+    if (t->tensor == NO_OBJECT)
+        return -1;
+    for (int k = 0; k < 2; k++) {
+        uint32_t child = NO_PLACE;
+
+        if (parts[k] == ONNX_NONE)
+            continue;
+        if (node != NO_PLACE) {
+            child = build_node(m->build, node, PLACE_TENSOR, str_of(names[k]));
+            if (child == NO_PLACE)
+                return -1;
+        }
+        if (make_dense(m, parts[k], child) < 0)
+            return -1;
+        m->build->model->tensors[m->p->tensors[parts[k]].tensor].role = ROLE_PLAIN;
+    }
+    return 0;
+}
+
+int onnx_tensor_make(struct onnx_making *m, uint32_t i, uint32_t node)
+{
+    struct onnx_tensor *t = &m->p->tensors[i];
+
+    if (t->tensor != NO_OBJECT)
+        return 0;
+    t->place = node;
+    if (t->sparse)
+        return make_sparse(m, i, node);
+    return t->type == STRING_TYPE ? make_texts(m, i, node) : make_dense(m, i, node);
+}
+
+/* ---- elements ---- */
+
+/* Reads the bytes of a small tensor. */
+static bool read_elements(const struct onnx_making *m, uint32_t i, void *to,
+                          size_t room, uint32_t n)
+{
+    const struct onnx_tensor *t = &m->p->tensors[i];
+    struct model *model = m->build->model;
+    const struct tensor *tensor;
+    uint64_t bytes;
+
+    if (t->tensor == NO_OBJECT || t->sparse)
+        return false;
+    tensor = &model->tensors[t->tensor];
+    return tensor->numel >= n && !(tensor->flags & TENSOR_INVALID) &&
+           tensor->storage != NO_STORAGE &&
+           dtype_size((enum dtype)tensor->dtype, n, &bytes) && bytes <= room &&
+           storage_have(model, &model->storages[tensor->storage]) >= bytes &&
+           source_bytes(model->source, tensor->storage, 0, to, (size_t)bytes, NULL) ==
+               0;
+}
+
+bool onnx_tensor_ints(const struct onnx_making *m, uint32_t tensor, int64_t *to,
+                      uint32_t n)
+{
+    const struct onnx_tensor *t = &m->p->tensors[tensor];
+    enum dtype dtype = onnx_dtype(t->type);
+    const struct dtype_info *info = dtype_info(dtype);
+    bool with_sign = info->kind == DTYPE_KIND_INT;
+    unsigned size = info->bytes;
+    uint8_t *bytes = (uint8_t *)to;
+
+    if ((!with_sign && info->kind != DTYPE_KIND_UINT &&
+         info->kind != DTYPE_KIND_BOOL) ||
+        info->block != 1 || size > 8 ||
+        !read_elements(m, tensor, to, (size_t)n * sizeof *to, n))
+        return false;
+    for (uint32_t i = n; i-- > 0;) { /* from the end: it is done in place */
+        uint64_t value = 0;
+
+        for (unsigned k = 0; k < size; k++)
+            value |= (uint64_t)bytes[(size_t)i * size + k] << 8 * k;
+        if (with_sign && size < 8 && value >> (8 * size - 1))
+            value |= UINT64_MAX << 8 * size;
+        to[i] = (int64_t)value;
+    }
+    return true;
+}
+
+static uint32_t list_of(struct onnx_making *m, const uint32_t *items, uint32_t n,
+                        uint32_t rank)
+{
+    if (rank == 0)
+        return items[0];
+    return value_make(build_values(m->build), VALUE_LIST, STR(""), items, n);
+}
+
+uint32_t onnx_tensor_value(struct onnx_making *m, uint32_t tensor)
+{
+    const struct onnx_tensor *t = &m->p->tensors[tensor];
+    struct values *values = build_values(m->build);
+    enum dtype dtype = onnx_dtype(t->type);
+    uint64_t count = onnx_tensor_count(m->p, t);
+    uint32_t items[ONNX_SMALL];
+    int64_t ints[ONNX_SMALL];
+    double doubles[ONNX_SMALL];
+    float floats[ONNX_SMALL];
+
+    if (t->rank > 1 || count > ONNX_SMALL)
+        return VALUE_ID_NONE;
+    if (dtype == DTYPE_FLOAT32 &&
+        read_elements(m, tensor, floats, sizeof floats, (uint32_t)count)) {
+        for (uint32_t i = 0; i < count; i++)
+            items[i] = value_real(values, (double)floats[i]);
+    } else if (dtype == DTYPE_FLOAT64 &&
+               read_elements(m, tensor, doubles, sizeof doubles, (uint32_t)count)) {
+        for (uint32_t i = 0; i < count; i++)
+            items[i] = value_real(values, doubles[i]);
+    } else if (dtype != DTYPE_UINT64 &&
+               onnx_tensor_ints(m, tensor, ints, (uint32_t)count)) {
+        for (uint32_t i = 0; i < count; i++)
+            items[i] = dtype == DTYPE_BOOL ? value_bool(values, ints[i] != 0)
+                                           : value_int(values, ints[i]);
+    } else {
+        return VALUE_ID_NONE;
+    }
+    return list_of(m, items, (uint32_t)count, t->rank);
+}

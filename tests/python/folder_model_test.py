@@ -1,0 +1,212 @@
+"""A folder of Hugging Face as a whole: the classes that config.json gives the tree are
+those of transformers, its sizes are compared with the tensors, and the tokenizer and the
+adapter are named."""
+
+import contextlib
+import json
+import os
+import re
+import tempfile
+import unittest
+import warnings
+from pathlib import Path
+
+import scope
+import torch
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+warnings.filterwarnings("ignore")
+import transformers  # noqa: E402
+
+transformers.utils.logging.set_verbosity_error()
+
+SMALL = {"vocab_size": 96, "hidden_size": 32, "intermediate_size": 48,
+         "num_hidden_layers": 3, "num_attention_heads": 4, "pad_token_id": 0}  # fmt: skip
+DECODER = {**SMALL, "num_key_value_heads": 2, "head_dim": 8}
+FAMILIES = {
+    "Llama": ("ForCausalLM", DECODER),
+    "Mistral": ("ForCausalLM", DECODER),
+    "Qwen2": ("ForCausalLM", DECODER),
+    "Qwen3": ("ForCausalLM", DECODER),
+    "Gemma": ("ForCausalLM", DECODER),
+    "Gemma2": ("ForCausalLM", DECODER),
+    "Phi3": ("ForCausalLM", DECODER),
+    "Bert": ("ForMaskedLM", SMALL),
+    "Roberta": ("ForSequenceClassification", SMALL),
+    "GPT2": ("LMHeadModel", {"vocab_size": 96, "n_embd": 32, "n_layer": 3, "n_head": 4,
+                             "n_inner": 48}),
+}  # fmt: skip
+
+
+def build(family, head):
+    settings = FAMILIES[family][1]
+    torch.manual_seed(0)
+    config = getattr(transformers, f"{family}Config")(**settings)
+    return getattr(transformers, f"{family}{head}")(config)
+
+
+def details(info):
+    """The facts by their names, each with its text and its values by their keys."""
+    return {one["id"]: {"text": one["text"],
+                        **{part["key"]: part.get("value", part["text"])
+                           for part in one["parts"] if "key" in part}}
+            for one in info["details"]}  # fmt: skip
+
+
+def classes(path):
+    """Name to class of the whole, "", and of every module whose class is more than the
+    kind of its layer ("linear")."""
+    found = {one["name"]: one["guess"]["class"]
+             for one in scope.document("tree", path)["modules"]
+             if not one.get("guess", {}).get("class", "a").islower()}  # fmt: skip
+    holds = details(scope.document("info", path))["holds"]["text"]
+    whole = re.match(r"a (\w+) state_dict: ", holds)
+    return {"": whole[1], **found} if whole else found
+
+
+def true_classes(model):
+    return {name: type(one).__name__ for name, one in model.named_modules()}
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        kept = contextlib.ExitStack()
+        self.addCleanup(kept.close)
+        self.folder = Path(kept.enter_context(tempfile.TemporaryDirectory()))
+
+    def info(self, path=None):
+        return scope.document("info", path or self.folder)
+
+    def said(self, path=None):
+        return scope.run("info", path or self.folder).stdout.decode()
+
+    def change(self, name, **items):
+        path = self.folder / name
+        path.write_text(json.dumps({**json.loads(path.read_text()), **items}))
+
+
+class Classes(Folder):
+    def test_classes_are_those_of_transformers(self):
+        for family, (head, _) in FAMILIES.items():
+            with self.subTest(family):
+                model = build(family, head)
+                model.save_pretrained(self.folder)
+                # What has no tensors is not in the file: rotary tables, activations.
+                own = {name.rpartition(".")[0] for name in model.state_dict()}
+                true = {name: one for name, one in true_classes(model).items()
+                        if any(f"{at}.".startswith(f"{name}." if name else "")
+                               for at in own)}  # fmt: skip
+                found = classes(self.folder)
+                for name, one in found.items():
+                    self.assertEqual(one, true[name], name)
+                missed = {one for name, one in true.items()
+                          if name not in found and one.startswith(family)}  # fmt: skip
+                # Heads depend on the task; an embedding keeps its sizes.
+                self.assertEqual({one for one in missed if not re.search(
+                    "Head|Embedding$", one)}, set())  # fmt: skip
+                self.assertEqual(self.info()["findings"], [])
+
+    def test_a_base_model_alone(self):
+        for family in ("Llama", "Bert", "GPT2"):
+            with self.subTest(family):
+                model = build(family, "Model")
+                model.save_pretrained(self.folder)
+                found = classes(self.folder)
+                self.assertEqual(found[""], f"{family}Model")
+                true = true_classes(model)
+                self.assertEqual({name: true[name] for name in found}, found)
+                # Published so: config.json names the whole, the file has its base.
+                self.change("config.json", architectures=[f"{family}ForCausalLM"])
+                self.assertEqual(classes(self.folder), found)
+
+    def test_shards_a_pickle_and_code_of_ones_own(self):
+        model = build("Llama", "ForCausalLM")
+        model.save_pretrained(self.folder, max_shard_size="20KB")
+        self.assertGreater(len(list(self.folder.glob("*.safetensors"))), 2)
+        whole = classes(self.folder)
+        self.assertEqual(whole[""], "LlamaForCausalLM")
+        self.assertEqual(classes(self.folder / "model.safetensors.index.json"), whole)
+        part = sorted(self.folder.glob("*.safetensors"))[0]
+        self.assertEqual(classes(part), {})  # one part is not the model
+        self.assertEqual(self.info(part)["findings"], [])
+        for one in self.folder.glob("model*"):
+            one.unlink()
+        torch.save(model.state_dict(), self.folder / "pytorch_model.bin")
+        self.assertEqual(classes(self.folder), whole)
+        self.change("config.json", auto_map={"AutoModel": "modeling.Mine"})
+        self.assertEqual(classes(self.folder), {})
+
+
+class Sizes(Folder):
+    def test_a_size_that_the_tensors_do_not_have_is_a_warning(self):
+        build("Llama", "ForCausalLM").save_pretrained(self.folder)
+        for key, found in (("num_hidden_layers", 3), ("vocab_size", 96),
+                           ("hidden_size", 32), ("intermediate_size", 48)):  # fmt: skip
+            with self.subTest(key):
+                self.change("config.json", **{key: 77})
+                (one,) = self.info()["findings"]
+                self.assertEqual(one["code"], "size-mismatch")
+                self.assertIn(f"config.json says {key} 77, the tensors have {found}",
+                              one["text"])  # fmt: skip
+                self.assertEqual(classes(self.folder), {})
+                self.change("config.json", **{key: found})
+        self.assertEqual(self.info()["findings"], [])
+
+
+class Facts(Folder):
+    def tokenizer(self):
+        import tokenizers
+
+        made = tokenizers.Tokenizer(tokenizers.models.BPE(
+            vocab={"a": 0, "b": 1, "ab": 2}, merges=[("a", "b")]))  # fmt: skip
+        made.add_special_tokens(["<end>", "a"])
+        return made
+
+    def test_the_model_and_the_tokenizer(self):
+        build("Llama", "ForCausalLM").save_pretrained(self.folder)
+        made = self.tokenizer()
+        made.save(str(self.folder / "tokenizer.json"))
+        (self.folder / "tokenizer_config.json").write_text(
+            '{"tokenizer_class": "LlamaTokenizer", "chat_template": "{{ x }}"}')  # fmt: skip
+        info = self.info()
+        model = details(info)["model"]
+        self.assertEqual(model["class"], "LlamaForCausalLM")
+        self.assertEqual(model["block_count"], 3)
+        self.assertEqual(model["attention.head_count_kv"], 2)
+        self.assertEqual(info["facts"]["model"]["feed_forward_length"], 48)
+        tokens = details(info)["tokenizer"]
+        self.assertEqual(tokens["tokens"] + tokens["added"], made.get_vocab_size())
+        self.assertEqual(tokens["merges"], 1)
+        said = self.said()
+        self.assertIn("LlamaForCausalLM (llama), 3 blocks, context 2,048, embedding 32, "
+                      "4 heads, 2 of keys and values, vocabulary 96, float32",
+                      " ".join(said.split()))  # fmt: skip
+        self.assertIn("BPE (LlamaTokenizer), 3 tokens, 1 added, 1 merge, "
+                      "a chat template", " ".join(said.split()))  # fmt: skip
+
+    def test_an_adapter(self):
+        from safetensors.torch import save_file
+
+        at = "base_model.model.model.layers.0.self_attn.q_proj"
+        save_file({f"{at}.lora_A.weight": torch.zeros(8, 16),
+                   f"{at}.lora_B.weight": torch.zeros(16, 8)},
+                  self.folder / "adapter_model.safetensors")  # fmt: skip
+        (self.folder / "adapter_config.json").write_text(json.dumps(
+            {"peft_type": "LORA", "r": 8, "lora_alpha": 16, "target_modules":
+             ["q_proj", "v_proj"], "base_model_name_or_path": "a/Base"}))  # fmt: skip
+        said = " ".join(self.said().split())
+        self.assertIn("LoRA rank 8, alpha 16, of a/Base: q_proj, v_proj", said)
+
+    def test_names_in_a_configuration_cannot_reach_the_terminal(self):
+        build("Llama", "ForCausalLM").save_pretrained(self.folder)
+        self.change("config.json", architectures=["\x1b[31mX\u202e" + "y" * 5000],
+                    model_type="../../etc/passwd")  # fmt: skip
+        for command in ("info", "tree"):
+            done = scope.run(command, self.folder)
+            self.assertEqual(done.returncode, 0)
+            self.assertNotIn(b"\x1b[31mX", done.stdout)
+            self.assertNotIn("\u202e".encode(), done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,359 @@
+"""ONNX files: tensors, operations, attributes and shapes are those of the onnx package."""
+
+import hashlib
+import math
+import os
+import unittest
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import onnx
+import onnx_models
+import scope
+from onnx import TensorProto, helper, inliner, numpy_helper, shape_inference
+
+FLOW = {"If", "Loop", "Scan"}
+DTYPES = {
+    "FLOAT": "float32", "DOUBLE": "float64", "HALF": "float16", "FLOAT16": "float16",
+    "COMPLEX64": "complex64", "COMPLEX128": "complex128", "FLOAT8E4M3FN": "float8_e4m3fn",
+    "FLOAT8E4M3FNUZ": "float8_e4m3fnuz", "FLOAT8E5M2": "float8_e5m2",
+    "FLOAT8E5M2FNUZ": "float8_e5m2fnuz", "FLOAT8E8M0": "float8_e8m0fnu",
+    "FLOAT4E2M1": "float4_e2m1",
+}
+BITS = {"UINT4": 4, "INT4": 4, "FLOAT4E2M1": 4, "UINT2": 2, "INT2": 2}
+SMALL = 16  # elements of a constant that is shown as numbers
+
+
+def kind_of(tensor):
+    return TensorProto.DataType.Name(tensor.data_type)
+
+
+def dtype_of(kind):
+    name = TensorProto.DataType.Name(kind)
+    return DTYPES.get(name, name.lower())
+
+
+def content(tensor, folder):
+    """The bytes of its elements; sub-byte elements are packed."""
+    array = numpy_helper.to_array(tensor, str(folder))
+    bits = BITS.get(kind_of(tensor))
+    if not bits:
+        return np.ascontiguousarray(array).tobytes()
+    codes = array.ravel().view(np.uint8) & ((1 << bits) - 1)
+    per = 8 // bits
+    codes = np.concatenate([codes, np.zeros(-len(codes) % per, np.uint8)]).reshape(-1, per)
+    return sum(codes[:, k] << bits * k for k in range(per)).astype(np.uint8).tobytes()
+
+
+def graphs_of(graph):
+    yield graph
+    for node in graph.node:
+        for attr in node.attribute:
+            for inner in ([attr.g] if attr.type == attr.GRAPH else attr.graphs):
+                yield from graphs_of(inner)
+
+
+def constants(graph):
+    """Tensors that have a place: initialisers, and large constants."""
+    for tensor in graph.initializer:
+        yield tensor.name, tensor
+    for node in graph.node:
+        for attr in node.attribute if node.op_type == "Constant" else []:
+            if attr.name == "value" and math.prod(attr.t.dims) > SMALL:
+                yield node.output[0], attr.t
+
+
+def plain(attr):
+    """An attribute as JSON has it; None: it is left out."""
+    value = helper.get_attribute_value(attr)
+    if attr.type in (attr.GRAPH, attr.GRAPHS, attr.TYPE_PROTO, attr.TYPE_PROTOS):
+        return None
+    if attr.type == attr.STRING:
+        return value.decode()
+    if attr.type == attr.STRINGS:
+        return [item.decode() for item in value]
+    if attr.type == attr.TENSOR:
+        numbers = math.prod(value.dims) <= SMALL and len(value.dims) <= 1
+        return numpy_helper.to_array(value).tolist() if numbers else value
+    return list(value) if attr.type in (attr.INTS, attr.FLOATS) else value
+
+
+class Case(unittest.TestCase):
+    """The comparison; files that the tests make are in `self.folder`."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.holder = TemporaryDirectory()
+        cls.addClassCleanup(cls.holder.cleanup)
+        cls.folder = Path(cls.holder.name)
+
+    def tree(self, path):
+        return scope.document("tree", path)
+
+    def check_tensors(self, path, model):
+        stats = scope.document("stats", path, "--sha256")
+        shas = {tensor["name"]: tensor.get("sha256") for tensor in stats["tensors"]}
+        found = {}
+        for tensor in self.tree(path)["tensors"]:
+            found.setdefault(tensor.get("storage_key"), []).append(tensor)
+        for graph in graphs_of(model.graph):
+            for name, tensor in constants(graph):
+                if kind_of(tensor).startswith("FLOAT6"):
+                    continue  # newer than what is read: its dtype is unknown
+                if tensor.data_type == TensorProto.STRING or name not in found:
+                    self.assertEqual(tensor.data_type, TensorProto.STRING, (path, name))
+                    continue
+                seen = [
+                    one for one in found[name] if one["shape"] == list(tensor.dims)
+                    and one["dtype"] == dtype_of(tensor.data_type)]
+                self.assertTrue(seen, (path, name, found[name], tensor.dims))
+                if not tensor.dims or math.prod(tensor.dims) > 0:
+                    wanted = hashlib.sha256(content(tensor, path.parent)).hexdigest()
+                    self.assertIn(wanted, [shas.get(one["name"]) for one in seen], (path, name))
+
+    def check_attributes(self, path, op, node):
+        seen = op["attributes"]
+        for attr in node.attribute:
+            wanted = plain(attr)
+            if wanted is None:
+                self.assertNotIn(attr.name, seen)
+            elif isinstance(wanted, TensorProto):
+                self.assertIn("$tensor", seen[attr.name], (path, node.name))
+            elif isinstance(wanted, float) and not math.isfinite(wanted):
+                self.assertEqual(float(seen[attr.name]), wanted)
+            else:
+                self.assertEqual(seen[attr.name], wanted, (path, node.name, attr.name))
+        self.assertEqual(len(seen), sum(plain(attr) is not None for attr in node.attribute))
+
+    def check_node(self, path, op, node):
+        domain = "onnx" if node.domain in ("", "ai.onnx") else node.domain
+        self.assertEqual(op["name"], f"{domain}::{node.op_type}", path)
+        inputs = [(str(k), name) for k, name in enumerate(node.input) if name]
+        self.assertEqual([(io["arg"], io["name"]) for io in op["inputs"]], inputs, path)
+        self.assertEqual([io["name"] for io in op["outputs"]],
+                         [name for name in node.output if name], path)
+        self.check_attributes(path, op, node)
+
+    def check_shapes(self, path, model, ops):
+        """Where both know a size, it is the same; and we know about as many."""
+        try:
+            wanted = shape_inference.infer_shapes(model, data_prop=True)
+        except Exception:  # some test models are wrong on purpose
+            return 0, 0
+        types = {v.name: v.type for v in [*wanted.graph.value_info, *wanted.graph.output]}
+        known = ours = 0
+        for op in ops:
+            for io in op["outputs"]:
+                kind = types.get(io["name"])
+                if not kind or not kind.HasField("tensor_type"):
+                    continue
+                tensor = kind.tensor_type
+                if io["dtype"] is not None and tensor.elem_type not in (0, TensorProto.STRING):
+                    self.assertEqual(io["dtype"], dtype_of(tensor.elem_type), (path, io))
+                if not tensor.HasField("shape"):
+                    continue
+                sizes = [d.dim_value if d.HasField("dim_value") else None
+                         for d in tensor.shape.dim]
+                known += sum(size is not None for size in sizes) + 1
+                if io["shape"] is None:
+                    continue
+                self.assertEqual(len(io["shape"]), len(sizes), (path, op["name"], io, sizes))
+                ours += 1
+                for size, other in zip(io["shape"], sizes):
+                    ours += size is not None and other is not None
+                    if size is not None and other is not None:
+                        self.assertEqual(size, other, (path, op["name"], io, sizes))
+        return ours, known
+
+    def check_program(self, path, model):
+        """Operations in order, with inputs, outputs and attributes; edges follow."""
+        if model.functions:
+            model = inliner.inline_local_functions(model)
+        nodes = [node for graph in graphs_of(model.graph) for node in graph.node]
+        flow = [node for node in nodes if node.op_type in FLOW]
+        document = scope.document("ops", path)
+        self.assertFalse(document["cut"], path)
+        self.assertEqual(sum(use["count"] for use in document["uses"]), len(nodes) - len(flow))
+        branches = sum(2 if node.op_type == "If" else 1 for node in flow)
+        self.assertEqual(len(document["regions"]), branches, path)
+        if flow or model.functions or len(nodes) != len(document["ops"]):
+            return 0, 0
+        for op, node in zip(document["ops"], nodes):
+            if not onnx_has_functions(path):
+                self.check_node(path, op, node)
+        made = {name: i for i, node in enumerate(nodes) for name in node.output if name}
+        inits = {tensor.name for tensor in model.graph.initializer}
+        edges = sorted((made[name], i, str(k)) for i, node in enumerate(nodes)
+                       for k, name in enumerate(node.input) if name in made)
+        self.assertFalse(inits & set(made))
+        large = {node.output[0] for node in nodes if node.op_type == "Constant"
+                 and any(math.prod(a.t.dims) > SMALL for a in node.attribute if a.name == "value")}
+        edges = [edge for edge in edges if nodes[edge[0]].output[0] not in large]
+        seen = sorted((e["source"], e["target"], e["arg"]) for e in document["edges"])
+        self.assertEqual(seen, edges, path)
+        return self.check_shapes(path, model, document["ops"])
+
+    def check_info(self, path, model):
+        facts = scope.document("info", path)["facts"]
+        self.assertEqual(facts["IR version"], model.ir_version)
+        inits = {tensor.name for tensor in model.graph.initializer}
+        for key, values in ("inputs", model.graph.input), ("outputs", model.graph.output):
+            values = [v for v in values if v.name not in inits]
+            self.assertEqual([end["name"] for end in facts[key]], [v.name for v in values])
+            for end, value in zip(facts[key], values):
+                tensor = value.type.tensor_type
+                if not value.type.HasField("tensor_type") or not tensor.HasField("shape"):
+                    continue
+                wanted = [d.dim_value if d.HasField("dim_value") else d.dim_param or None
+                          for d in tensor.shape.dim]
+                self.assertEqual(end["shape"], wanted, path)
+
+    def check(self, path):
+        model = onnx.load(path, load_external_data=False)
+        self.check_tensors(path, model)
+        self.check_info(path, model)
+        return self.check_program(path, model)
+
+
+def onnx_has_functions(path):
+    return len(onnx.load(path, load_external_data=False).functions) > 0
+
+
+class Made(Case):
+    def test_models_of_onnx_helper(self):
+        for name, path in onnx_models.make(self.folder).items():
+            with self.subTest(name):
+                ours, known = self.check(path)
+                if name == "shapes":
+                    self.assertGreaterEqual(ours, 0.97 * known, (ours, known))
+
+    def test_exports_of_torch(self):
+        for dynamo in (False, True):
+            for name, path in onnx_models.export(self.folder, dynamo).items():
+                with self.subTest(name):
+                    ours, known = self.check(path)
+                    self.assertGreaterEqual(ours, 0.9 * known, (name, ours, known))
+
+    def test_the_files_at_hand(self):
+        ours = known = 0
+        files = sorted(scope.MODELS.rglob("*.onnx")) if scope.MODELS.exists() else []
+        for path in files:
+            if "external" in path.name:
+                continue  # its data file has another name here
+            with self.subTest(path.name):
+                more, all_known = self.check(path)
+                ours, known = ours + more, known + all_known
+        if not files:
+            self.skipTest("no models at hand")
+        self.assertGreaterEqual(ours, 0.9 * known, (ours, known))
+
+    def test_modules_and_their_classes_come_from_names(self):
+        paths = onnx_models.export(self.folder, True)
+        tree = {row["name"]: row for row in self.tree(paths["cnn_new"])["modules"]}
+        self.assertTrue(tree["blocks.0.act"]["class"].endswith("ReLU"))
+        self.assertTrue(tree["stem"]["class"].endswith("Sequential"))
+        paths = onnx_models.export(self.folder, False)
+        tree = {row["name"]: row for row in self.tree(paths["cnn_old"])["modules"]}
+        self.assertIn("blocks.1.act", tree)
+        calls = scope.document("ops", paths["cnn_old"])["calls"]
+        self.assertIn("stem.0", [call["module"] for call in calls])
+
+    def test_quantised_tensors_have_scale_and_zero_point(self):
+        path = onnx_models.make(self.folder)["quantised"]
+        tensors = {t["name"]: t for t in self.tree(path)["tensors"]}
+        self.assertEqual(tensors["w_q"]["extra"]["zero_point"], 3)
+        self.assertAlmostEqual(tensors["w_q"]["extra"]["scale"], 0.02, 6)
+        self.assertEqual(tensors["w_q"]["role"], "parameter")
+        self.assertEqual(tensors["w_scale"]["role"], "buffer")
+
+    def test_functions_are_inlined_with_the_attributes_of_the_call(self):
+        path = onnx_models.make(self.folder)["functions"]
+        ops = scope.document("ops", path)["ops"]
+        self.assertEqual([op["attributes"].get("value_float") for op in ops],
+                         [3.0, None, 4.0, None, None])
+        self.assertEqual(ops[-1]["inputs"][0]["shape"], [2, 3])
+
+    def test_pictures_pages_and_differences(self):
+        path = onnx_models.export(self.folder, True)["cnn_new"]
+        for name in ("net.svg", "net.html", "net.txt"):
+            command = "graph" if name != "net.txt" else "export"
+            done = scope.run(command, path, "-o", self.folder / name)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        svg = (self.folder / "net.svg").read_text()
+        self.assertIn("blocks", svg)
+        self.assertIn("8→8", svg)
+        self.assertEqual(scope.run("diff", path, path).returncode, 0)
+
+
+class Outside(Case):
+    """Data outside of the model's folder is never read."""
+
+    def write(self, location, **more):
+        tensor = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[4])
+        tensor.data_location = TensorProto.EXTERNAL
+        for key, value in {"location": location, **more}.items():
+            tensor.external_data.add(key=key, value=value)
+        nodes = [helper.make_node("Identity", ["w"], ["y"])]
+        model = onnx_models.model(nodes, [], [onnx_models.info("y")])
+        model.graph.initializer.append(tensor)
+        path = self.folder / "m" / "model.onnx"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(model.SerializeToString())
+        return path
+
+    def findings(self, path):
+        return [(f["code"], f["text"]) for f in scope.document("check", path)["checked"][0]["findings"]]
+
+    def refused(self, location, code="unsafe-path", **more):
+        path = self.write(location, **more)
+        codes = [one for one, _ in self.findings(path)]
+        self.assertIn(code, codes, (location, self.findings(path)))
+        self.assertEqual(scope.run("check", path).returncode, 1)
+        stats = scope.document("stats", path)["tensors"][0]
+        self.assertNotIn("mean", {k: v for k, v in stats.items() if v is not None}, stats)
+
+    def test_paths_links_and_devices_are_refused(self):
+        inside = self.folder / "m"
+        inside.mkdir(exist_ok=True)
+        secret = self.folder / "secret.bin"
+        secret.write_bytes(np.ones(4, np.float32).tobytes())
+        for location in ("../secret.bin", str(secret), "a\\b", "sub/../../secret.bin", "..", "/",
+                         "", "a\0b"):
+            self.refused(location)
+        (inside / "link.bin").symlink_to(secret)
+        self.refused("link.bin")
+        os.link(secret, inside / "hard.bin")
+        self.refused("hard.bin")
+        (inside / "folder").symlink_to(self.folder)
+        self.refused("folder/secret.bin")
+        os.mkfifo(inside / "fifo")
+        self.refused("fifo", "missing-record")
+        self.refused("missing.bin", "missing-record")
+
+    def test_data_in_the_folder_is_read_and_checked(self):
+        inside = self.folder / "m"
+        (inside / "sub").mkdir(parents=True, exist_ok=True)
+        (inside / "sub" / "w.bin").write_bytes(b"\0" * 8 + np.arange(4, dtype=np.float32).tobytes())
+        path = self.write("sub/w.bin", offset="8", length="16")
+        stats = scope.document("stats", path)["tensors"][0]
+        self.assertEqual((stats["min"], stats["max"]), (0, 3))
+        self.assertEqual(self.findings(path), [])
+        path = self.write("sub/w.bin", offset="12", length="16")
+        self.assertEqual(self.findings(path)[0][0], "truncated")
+        path = self.write("sub/w.bin", offset="8", length="12")
+        self.assertIn("size-mismatch", [code for code, _ in self.findings(path)])
+        path = self.write("sub/w.bin", offset="-8", length="16")
+        self.assertEqual(self.findings(path)[0][0], "bad-tensor")
+
+    def test_operators_that_need_code_are_findings(self):
+        path = self.folder / "custom.onnx"
+        nodes = [helper.make_node("PyOp", ["x"], ["y"], domain="ai.onnx.contrib")]
+        onnx.save(onnx_models.model(nodes, [onnx_models.info("x")], [onnx_models.info("y")]), path)
+        texts = " ".join(text for _, text in self.findings(path))
+        self.assertIn("ai.onnx.contrib", texts)
+        self.assertIn("Python", texts)
+
+
+if __name__ == "__main__":
+    unittest.main()
