@@ -606,7 +606,8 @@ static void make_program(struct pt2_making *m)
         m->stop = true;
         return;
     }
-    memcpy(given, m->ios, n_given * sizeof *given);
+    if (n_given > 0)
+        memcpy(given, m->ios, n_given * sizeof *given);
     pt2_nodes(m, &scope);
     pt2_leave(m, 1);
     m->program->calls[0].end = m->program->n_ops;

@@ -147,6 +147,19 @@ TEST(a_program_has_modules_tensors_operations_and_calls)
     test_zip_release(&zip);
 }
 
+TEST(a_program_without_inputs_is_read)
+{
+    struct test_zip zip = {0};
+    const struct model *model =
+        read_archive(&zip, STR("{\"graph_module\": {\"graph\": {\"nodes\": []}}}"),
+                     STR(CONFIG("weight_0")), NULL);
+
+    CHECK(model && model->program && model->program->n_ops == 0);
+    CHECK_INT(model->program->n_calls, 1);
+    model_free(model);
+    test_zip_release(&zip);
+}
+
 TEST(a_tensor_without_its_bytes_is_missing)
 {
     struct test_zip zip = {0};
