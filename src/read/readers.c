@@ -8,6 +8,7 @@
 #include "read/file/input_in.h"
 #include "read/gguf/gguf_in.h"
 #include "read/pt2/pt2_in.h"
+#include "read/quant/quant_in.h"
 #include "read/remote/remote_in.h"
 #include "read/torch/torch_in.h"
 
@@ -134,6 +135,7 @@ static const struct model *finish(struct input *input, struct build *build,
         }
         note_failure(build, &why);
     }
+    quant_weights(build);
     build->guess = true;
     return build_finish(build, err);
 }
