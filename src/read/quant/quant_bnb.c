@@ -141,9 +141,10 @@ static bool match_4bit(struct build *build, const struct quant_module *module,
     if (!quant_tensor(build, module, QUANT_WEIGHT, &weight->codes) ||
         !quant_tensor(build, module, QUANT_ABSMAX, &weight->scales) ||
         !quant_tensor(build, module, QUANT_MAP, &weight->map) ||
-        weight->codes.dtype != DTYPE_UINT8 || weight->map.dtype != DTYPE_FLOAT32 ||
-        weight->map.n != 16)
+        weight->map.dtype != DTYPE_FLOAT32 || weight->map.n != 16)
         return false;
+    /* The bytes may be declared as another type, which sharding needs. */
+    weight->codes.n *= dtype_info(weight->codes.dtype)->bytes;
     arena_init(&arena, MIB);
     fits = read_state(build, module, &tree, &arena) &&
            match_state(build, module, found, &tree);

@@ -245,8 +245,22 @@ static bool zeros_fit(const struct quant_matching *m, const uint64_t scales[2])
            size[0] == (scales[0] * weight->bits + 31) / 32;
 }
 
-/* weight_packed [out, in * bits / 32] with codes of 4 or 8 bits, weight_shape says out
- * and in. */
+/* The bits of a code if rows of `columns` codes take this many words; 0: unclear. */
+static uint8_t find_bits(uint64_t columns, uint64_t words)
+{
+    uint8_t found = 0;
+
+    for (uint8_t bits = 2; bits <= 8; bits++) {
+        if ((columns * bits + 31) / 32 != words)
+            continue;
+        if (found)
+            return 0;
+        found = bits;
+    }
+    return found;
+}
+
+/* weight_packed [out, in * bits / 32]; weight_shape says out and in. */
 static bool match_packed(const struct quant_matching *m)
 {
     struct quant_weight *weight = &m->found->weight;
@@ -261,10 +275,7 @@ static bool match_packed(const struct quant_matching *m)
     weight->word_columns = words[1];
     weight->order = QUANT_ALONG;
     weight->meaning = QUANT_BIASED;
-    if (words[1] == (size[1] + 3) / 4)
-        weight->bits = 8;
-    if (words[1] == (size[1] + 7) / 8)
-        weight->bits = weight->bits ? 0 : 4; /* 0: both fit */
+    weight->bits = find_bits(size[1], words[1]);
     m->found->packing = "compressed-tensors";
     m->found->codes = QUANT_WEIGHT_PACKED;
     set_shape(m->found, false);
