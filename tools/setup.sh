@@ -74,6 +74,8 @@ test    venv            mypy                                      mypy
 test    venv            tensorboard                               tensorboard
 test    venv            lightning                                 lightning
 test    venv            accelerate                                accelerate
+test    venv            bitsandbytes                              bitsandbytes
+test    venv            compressed_tensors                        compressed-tensors
 test    venv            h5py                                      h5py
 test    venv            keras                                     keras
 test    venv            wandb                                     wandb<0.26

@@ -40,7 +40,8 @@ static struct str state_name(struct diff_moves *moves, bool right, uint32_t plac
 
     if (place == NO_PLACE || place <= root || place >= model->end[root] ||
         model->kind[model->parent[place]] == PLACE_TENSOR ||
-        model->flags[place] & (PLACE_BUFFER_TEMP | PLACE_ATTRIBUTE))
+        model->flags[place] & (PLACE_BUFFER_TEMP | PLACE_ATTRIBUTE) ||
+        place_tensor(model, place)->flags & TENSOR_DERIVED)
         return name;
     if (!moves->whole[right] && place_tensor(model, place)->role > ROLE_BUFFER)
         return name;

@@ -66,7 +66,7 @@ static void shape_facts(struct details *d, uint32_t place, const struct tensor *
                 "values");
     buf_text(text, "   ");
     text_bytes(text, tensor->layout == LAYOUT_STRIDED
-                         ? tensor_bytes(tensor)
+                         ? tensor_own_bytes(tensor)
                          : counts_bytes(&d->show->session->places, place));
     fact_end(&d->facts, "shape", COLOUR_NONE);
     buf_text(text, dtype_name(tensor->dtype));

@@ -84,7 +84,8 @@ static int collect(struct rescue *r, struct err *err)
     int status = 0;
 
     for (uint32_t p = 0; p < model->n_places && status == 0; p++)
-        if (model->kind[p] == PLACE_TENSOR)
+        if (model->kind[p] == PLACE_TENSOR &&
+            !(place_tensor(model, p)->flags & TENSOR_DERIVED))
             status = add_tensor(r, p, &key);
     buf_release(&key);
     if (r->left_out > MOST_TOLD)

@@ -24,7 +24,8 @@ void statistics_subject(struct facts *to, const struct session *session, uint32_
     fact_part(to, COLOUR_NONE);
     /* The bytes of a tensor that is not strided are in its parts. */
     fact_bytes(to, "bytes",
-               strided ? tensor_bytes(tensor) : counts_bytes(&session->places, place));
+               strided ? tensor_own_bytes(tensor)
+                       : counts_bytes(&session->places, place));
     fact_end(to, "tensor", COLOUR_NONE);
 }
 

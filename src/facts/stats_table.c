@@ -52,7 +52,7 @@ static double number_of(enum stats_column column, const struct tensor *tensor,
                         const struct stats *stats)
 {
     if (column == NUMEL || column == BYTES)
-        return (double)(column == NUMEL ? tensor->numel : tensor_bytes(tensor));
+        return (double)(column == NUMEL ? tensor->numel : tensor_own_bytes(tensor));
     if (!stats || (column < NANS && !stats_measured(stats)))
         return NAN;
     switch (column) {

@@ -108,7 +108,7 @@ static bool has_word(struct str name, const char *word)
 static void look_at(struct guess_own *own, struct str name, const struct tensor *tensor)
 {
     if (str_is(name, "weight") || str_is(name, "weight_v") ||
-        str_is(name, "weight_orig"))
+        str_is(name, "weight_orig") || tensor->flags & TENSOR_DERIVED)
         own->weight = tensor;
     else if (str_is(name, "bias"))
         own->bias = tensor;

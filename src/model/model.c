@@ -320,6 +320,11 @@ uint64_t tensor_bytes(const struct tensor *tensor)
     return dtype_size(tensor->dtype, tensor->numel, &bytes) ? bytes : 0;
 }
 
+uint64_t tensor_own_bytes(const struct tensor *tensor)
+{
+    return tensor->flags & TENSOR_DERIVED ? 0 : tensor_bytes(tensor);
+}
+
 /* The bytes of its storage up to the last element of a strided tensor. */
 static uint64_t tensor_reach(const struct model *model, const struct tensor *tensor)
 {

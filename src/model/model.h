@@ -71,6 +71,8 @@ enum tensor_flag {
     TENSOR_INVALID = 32,     /* its description is wrong (see findings); no values */
     TENSOR_META = 64,        /* has no values by design (meta device) */
     TENSOR_SHAPE_ONLY = 128, /* wrapped or sparse: its values are the parts below it */
+    TENSOR_DERIVED = 256,    /* not in the file: computed from other tensors, which
+                                `extra` describes (packed weights) */
 };
 
 enum layout {
@@ -265,6 +267,8 @@ struct str tensor_device(const struct model *model, const struct tensor *tensor)
 bool tensor_contiguous(const struct model *model, const struct tensor *tensor);
 /* Bytes of its elements, stored densely; 0 if unknown. */
 uint64_t tensor_bytes(const struct tensor *tensor);
+/* The same for sums: 0 for a derived tensor, whose bytes are those of other tensors. */
+uint64_t tensor_own_bytes(const struct tensor *tensor);
 /* Can its values be read: is it a valid strided tensor with a storage? If not, *ret_why
  * (may be NULL) gives a reason: "no data (meta)", "cut short". */
 bool tensor_readable(const struct model *model, const struct tensor *tensor,

@@ -10,6 +10,7 @@
 #include "read/gguf/gguf_in.h"
 #include "read/onnx/onnx_in.h"
 #include "read/pt2/pt2_in.h"
+#include "read/quant/quant_in.h"
 #include "read/remote/remote_in.h"
 #include "read/torch/torch_in.h"
 
@@ -137,6 +138,7 @@ static const struct model *finish(struct input *input, struct build *build,
         note_failure(build, &why);
     }
     beside_read(input, build);
+    quant_weights(build);
     build->guess = true;
     return build_finish(build, err);
 }

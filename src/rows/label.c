@@ -201,6 +201,8 @@ static void make_tensor(struct label *label, const struct show *show, uint32_t p
     } else {
         buf_text(&label->sign, tensor->role == ROLE_PARAMETER ? "▪ " : "▫ ");
     }
+    if (tensor->flags & TENSOR_DERIVED)
+        buf_text(&label->tail, "  computed");
     /* Do not repeat a reason that applies to the whole file. */
     if (!tensor_readable(model, tensor, &why) && why && why != model->no_values &&
         !(tensor->flags & TENSOR_SHAPE_ONLY))

@@ -22,7 +22,7 @@ static void add_tied(struct show *show, uint32_t place)
         tensor = place_tensor(model, place);
         if (tensor->role == ROLE_PARAMETER)
             show->tied_params[place] += counts_elements(model, place);
-        show->tied_bytes[place] += tensor_bytes(tensor);
+        show->tied_bytes[place] += tensor_own_bytes(tensor);
     } else {
         uint32_t first = place_object(model, place)->place;
 

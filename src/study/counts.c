@@ -43,7 +43,7 @@ static uint64_t own_bytes(const struct tensor *tensor)
 {
     if (tensor->flags & (TENSOR_INVALID | TENSOR_SHAPE_ONLY))
         return 0;
-    return tensor_bytes(tensor);
+    return tensor_own_bytes(tensor);
 }
 
 static bool is_counted_role(uint8_t role)

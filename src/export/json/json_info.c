@@ -29,7 +29,7 @@ static void write_dtypes(struct document *doc)
     for (uint32_t i = 0; i < doc->model->n_tensors; i++) {
         const struct tensor *tensor = &doc->model->tensors[i];
 
-        if (tensor->place >= doc->model->n_places)
+        if (tensor->place >= doc->model->n_places || tensor->flags & TENSOR_DERIVED)
             continue;
         sums[tensor->dtype].tensors++;
         sums[tensor->dtype].numel += tensor->numel;

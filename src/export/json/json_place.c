@@ -142,7 +142,7 @@ static void write_size(struct document *doc, const struct tensor *tensor)
     if (info->values > 1)
         json_u64(doc->json, "values", tensor->numel * info->values);
     if (dtype_size(tensor->dtype, tensor->numel, &bytes)) {
-        json_u64(doc->json, "bytes", bytes);
+        json_u64(doc->json, "bytes", tensor_own_bytes(tensor));
         return;
     }
     json_null(doc->json, "bytes");
@@ -225,6 +225,7 @@ void document_tensor(struct document *doc, uint32_t place)
                  model_string(model, model->classes[tensor->class_id].name));
     export_flag(doc->json, "conj", tensor->flags & TENSOR_CONJ);
     export_flag(doc->json, "neg", tensor->flags & TENSOR_NEG);
+    export_flag(doc->json, "derived", tensor->flags & TENSOR_DERIVED);
     if (tensor->extra != VALUE_ID_NONE)
         document_value(doc, "extra", tensor->extra);
     export_flag(doc->json, "attribute", model->flags[place] & PLACE_ATTRIBUTE);

@@ -449,3 +449,11 @@ uint32_t file_source_missing(struct build *build, struct storage *storage)
 {
     return add_spot(build, storage, 0, (struct spot){.kind = SPOT_NOTHING});
 }
+
+bool file_source_any_order(const struct build *build, uint32_t storage)
+{
+    const struct file_source *self = (struct file_source *)build->model->source;
+
+    return self && storage < self->n_spots &&
+           self->spots[storage].kind != SPOT_DEFLATED;
+}

@@ -72,6 +72,9 @@ struct computed {
 uint32_t file_source_computed(struct build *build, const struct computed *computed,
                               uint64_t have, struct storage *storage);
 
+/* Can any part of the storage be read without unpacking what is before it? */
+bool file_source_any_order(const struct build *build, uint32_t storage);
+
 /* A storage without bytes in the file. */
 uint32_t file_source_missing(struct build *build, struct storage *storage);
 

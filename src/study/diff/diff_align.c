@@ -363,6 +363,64 @@ static int find_spots(struct diffing *d)
     return take_spots(d, LEFT) < 0 || take_spots(d, RIGHT) < 0 ? -1 : 0;
 }
 
+/* The tensor `weight` of a module that is in the file, or NO_PLACE. */
+static uint32_t stored_weight(const struct side *side, uint32_t module)
+{
+    uint32_t p = place_first(side->model, module);
+
+    while (p != NO_PLACE &&
+           (!side_tensor(side, p) || side_at(side, p)->flags & TENSOR_DERIVED ||
+            !str_is(place_name(side->model, p), "weight")))
+        p = place_next(side->model, p);
+    return p;
+}
+
+static bool is_real(const struct tensor *tensor)
+{
+    const struct dtype_info *info = dtype_info((enum dtype)tensor->dtype);
+
+    return info->kind == DTYPE_KIND_FLOAT && info->bytes > 1;
+}
+
+/* The weight on the other side that a derived tensor has the values of; NO_PLACE: none, or
+ * it has its name and is matched already. */
+static uint32_t derived_from(const struct diffing *d, int s, uint32_t place)
+{
+    const struct side *side = &d->side[s], *other = &d->side[!s];
+    uint32_t module = d->spots[side->spot[side->model->parent[place]]].place[!s];
+    uint32_t weight;
+
+    if (side->match[place] != NO_PLACE || module == NO_PLACE)
+        return NO_PLACE;
+    weight = stored_weight(other, module);
+    if (weight == NO_PLACE || !is_real(side_at(other, weight)) ||
+        !side_same_shape(side, side_at(side, place), other, side_at(other, weight)))
+        return NO_PLACE;
+    return weight;
+}
+
+/* A weight that is packed on side `s` only: its real values, not its codes, are what the
+ * other side has under its name. */
+static void match_derived(struct diffing *d, int s)
+{
+    const struct side *side = &d->side[s], *other = &d->side[!s];
+
+    for (uint32_t t = 0; t < side->model->n_tensors; t++) {
+        const struct tensor *tensor = &side->model->tensors[t];
+        uint32_t place = tensor->place, weight;
+
+        if (!(tensor->flags & TENSOR_DERIVED) || place == NO_PLACE ||
+            !side_tensor(side, place))
+            continue;
+        weight = derived_from(d, s, place);
+        if (weight == NO_PLACE)
+            continue;
+        if (other->match[weight] != NO_PLACE)
+            diffing_unmatch(d, s == LEFT ? other->match[weight] : weight);
+        diffing_match(d, s == LEFT ? place : weight, s == LEFT ? weight : place);
+    }
+}
+
 int diffing_align(struct diffing *d)
 {
     struct side *left = &d->side[LEFT], *right = &d->side[RIGHT];
@@ -377,5 +435,7 @@ int diffing_align(struct diffing *d)
         if (side_tensor(left, p) && q != NO_PLACE && side_tensor(right, q))
             diffing_match(d, p, q);
     }
+    match_derived(d, LEFT);
+    match_derived(d, RIGHT);
     return 0;
 }

@@ -92,6 +92,11 @@ static bool is_packed(const struct model *model, uint32_t place, uint32_t root)
     return false;
 }
 
+static bool is_derived(const struct side *side, uint32_t place)
+{
+    return side_at(side, place)->flags & TENSOR_DERIVED;
+}
+
 /* Quantised on one side only, or packed on one side only? */
 static bool packs(const struct diffing *d, const struct diff_pair *pair,
                   const uint32_t *scope)
@@ -101,13 +106,14 @@ static bool packs(const struct diffing *d, const struct diff_pair *pair,
     return dtype_info((enum dtype)side_at(l, pair->left)->dtype)->quantised !=
                dtype_info((enum dtype)side_at(r, pair->right)->dtype)->quantised ||
            is_packed(l->model, pair->left, scope[LEFT]) !=
-               is_packed(r->model, pair->right, scope[RIGHT]);
+               is_packed(r->model, pair->right, scope[RIGHT]) ||
+           is_derived(l, pair->left) != is_derived(r, pair->right);
 }
 
-/* Is it a part of another tensor? Then it has no key. */
+/* Is it a part of another tensor, or computed from others? Then it has no key. */
 static bool is_part(const struct side *side, uint32_t place)
 {
-    return side_tensor(side, side->model->parent[place]);
+    return side_tensor(side, side->model->parent[place]) || is_derived(side, place);
 }
 
 /* Does every right key have a source of equal shape, and every left key a use? */

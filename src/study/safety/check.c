@@ -233,7 +233,7 @@ static int look_at_container(struct check_making *self)
 /* Should the file hold values of this tensor? */
 static bool has_data(const struct tensor *tensor)
 {
-    return !(tensor->flags & (TENSOR_META | TENSOR_SHAPE_ONLY));
+    return !(tensor->flags & (TENSOR_META | TENSOR_SHAPE_ONLY | TENSOR_DERIVED));
 }
 
 static bool lies_inside(const struct model *model, const struct tensor *tensor)

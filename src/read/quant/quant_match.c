@@ -1,0 +1,345 @@
+#include "read/quant/quant_in.h"
+
+#include "base/base.h"
+
+#define BLOCK         128 /* rows and columns that share a scale of FP8 */
+#define MOST_ELEMENTS ((uint64_t)1 << 48) /* sizes times 32 do not overflow */
+
+/* What a matcher looks at. */
+struct quant_matching {
+    struct build *build;
+    const struct quant_module *module;
+    struct quant_found *found;
+};
+
+const struct tensor *quant_tensor(const struct build *build,
+                                  const struct quant_module *module,
+                                  enum quant_part part, struct quant_run *ret_run)
+{
+    const struct model *model = build->model;
+    uint32_t node = module->parts[part];
+    const struct tensor *tensor;
+
+    if (node == NO_PLACE || build_tensor_at(build, node) >= model->n_tensors)
+        return NULL;
+    tensor = &model->tensors[build_tensor_at(build, node)];
+    if (tensor->layout != LAYOUT_STRIDED || tensor->numel == 0 ||
+        tensor->numel > MOST_ELEMENTS ||
+        tensor->flags & (TENSOR_CONJ | TENSOR_NEG | TENSOR_DERIVED) ||
+        dtype_info(tensor->dtype)->block != 1 ||
+        !tensor_readable(model, tensor, NULL) || !tensor_contiguous(model, tensor) ||
+        model->storages[tensor->storage].flags & STORAGE_BIG_ENDIAN ||
+        !file_source_any_order(build, tensor->storage))
+        return NULL;
+    *ret_run =
+        (struct quant_run){.at = tensor->offset * dtype_info(tensor->dtype)->bytes,
+                           .n = tensor->numel,
+                           .storage = tensor->storage,
+                           .dtype = tensor->dtype};
+    return tensor;
+}
+
+/* The part as a matrix of this type; a scalar and a vector are a column. */
+static bool matrix_of(const struct quant_matching *m, enum quant_part part,
+                      struct quant_run *run, uint64_t size[2])
+{
+    const struct tensor *tensor = quant_tensor(m->build, m->module, part, run);
+    const int64_t *shape;
+
+    if (!tensor || tensor->rank > 2)
+        return false;
+    shape = tensor_shape(m->build->model, tensor);
+    size[0] = tensor->rank > 0 ? (uint64_t)shape[0] : 1;
+    size[1] = tensor->rank > 1 ? (uint64_t)shape[1] : 1;
+    return true;
+}
+
+static bool is_fp8(unsigned dtype)
+{
+    return dtype >= DTYPE_FLOAT8_E4M3FN && dtype <= DTYPE_FLOAT8_E5M2FNUZ;
+}
+
+static bool is_scale_type(unsigned dtype)
+{
+    return (dtype >= DTYPE_FLOAT64 && dtype <= DTYPE_BFLOAT16) || is_fp8(dtype) ||
+           dtype == DTYPE_FLOAT8_E8M0FNU;
+}
+
+static bool words_of(const struct quant_matching *m, enum quant_part part,
+                     struct quant_run *run, uint64_t size[2])
+{
+    return matrix_of(m, part, run, size) && run->dtype == DTYPE_INT32;
+}
+
+static bool scales_of(const struct quant_matching *m, enum quant_part part,
+                      uint64_t size[2])
+{
+    struct quant_weight *weight = &m->found->weight;
+
+    if (!matrix_of(m, part, &weight->scales, size) ||
+        !is_scale_type(weight->scales.dtype))
+        return false;
+    weight->scale_rows = size[0];
+    weight->scale_columns = size[1];
+    return true;
+}
+
+/* An optional index of `n` group numbers: false if there is another one. */
+static bool index_fits(const struct quant_matching *m, enum quant_part part, uint64_t n)
+{
+    struct quant_run *run = &m->found->weight.index;
+
+    if (m->module->parts[part] == NO_PLACE)
+        return true;
+    return quant_tensor(m->build, m->module, part, run) && run->n == n &&
+           (run->dtype == DTYPE_INT32 || run->dtype == DTYPE_INT64);
+}
+
+/* The shape of the real weight, which is that of what is stored, perhaps transposed. */
+static void set_shape(struct quant_found *found, bool transposed)
+{
+    found->rank = 2;
+    found->transposed = transposed;
+    found->shape[transposed] = (int64_t)found->weight.rows;
+    found->shape[!transposed] = (int64_t)found->weight.columns;
+}
+
+/* ---- GPTQ and AWQ ---- */
+
+/* qweight [in * bits / 32, out], qzeros [groups, out * bits / 32], scales [groups, out],
+ * g_idx [in]. */
+static bool match_gptq(const struct quant_matching *m)
+{
+    struct quant_weight *weight = &m->found->weight;
+    uint64_t words[2], zeros[2], scales[2];
+    unsigned bits;
+
+    if (!words_of(m, QUANT_QWEIGHT, &weight->codes, words) ||
+        !words_of(m, QUANT_QZEROS, &weight->zeros, zeros) ||
+        !scales_of(m, QUANT_SCALES, scales) || scales[1] != words[1] ||
+        zeros[0] != scales[0] || zeros[1] > scales[1] / 4 ||
+        zeros[1] * 32 % scales[1] != 0)
+        return false;
+    bits = (unsigned)(zeros[1] * 32 / scales[1]);
+    if ((bits != 2 && bits != 3 && bits != 4 && bits != 8) || words[0] * 32 % bits != 0)
+        return false;
+    weight->rows = words[0] * 32 / bits;
+    weight->columns = words[1];
+    if (!index_fits(m, QUANT_G_IDX, weight->rows) ||
+        (weight->index.n == 0 && weight->rows % scales[0] != 0))
+        return false;
+    weight->block_rows = (weight->rows + scales[0] - 1) / scales[0];
+    weight->block_columns = 1;
+    weight->word_columns = words[1];
+    weight->zero_words = zeros[1];
+    weight->bits = (uint8_t)bits;
+    weight->order = QUANT_DOWN;
+    weight->zero_order = QUANT_ALONG;
+    weight->zero_more = 1;
+    m->found->packing = "GPTQ";
+    m->found->group = weight->block_rows;
+    m->found->note = "taken as stored minus one (GPTQ version 1)";
+    m->found->codes = QUANT_QWEIGHT;
+    set_shape(m->found, true);
+    return true;
+}
+
+/* qweight [in, out / 8], qzeros [groups, out / 8], scales [groups, out]. */
+static bool match_awq(const struct quant_matching *m)
+{
+    struct quant_weight *weight = &m->found->weight;
+    uint64_t words[2], zeros[2], scales[2];
+
+    if (!words_of(m, QUANT_QWEIGHT, &weight->codes, words) ||
+        !words_of(m, QUANT_QZEROS, &weight->zeros, zeros) ||
+        !scales_of(m, QUANT_SCALES, scales) || scales[1] != words[1] * 8 ||
+        zeros[0] != scales[0] || zeros[1] != words[1] || words[0] % scales[0] != 0 ||
+        m->module->parts[QUANT_G_IDX] != NO_PLACE)
+        return false;
+    weight->rows = words[0];
+    weight->columns = scales[1];
+    weight->block_rows = words[0] / scales[0];
+    weight->block_columns = 1;
+    weight->word_columns = weight->zero_words = words[1];
+    weight->bits = 4;
+    weight->order = weight->zero_order = QUANT_ALONG_AWQ;
+    m->found->packing = "AWQ";
+    m->found->group = weight->block_rows;
+    m->found->codes = QUANT_QWEIGHT;
+    set_shape(m->found, true);
+    return true;
+}
+
+/* ---- compressed-tensors ---- */
+
+/* The two sizes that weight_shape holds. */
+static bool read_shape(const struct quant_matching *m, uint64_t size[2])
+{
+    struct source *source = m->build->model->source;
+    struct quant_run run;
+    int64_t wide[2];
+    int32_t narrow[2];
+
+    if (!quant_tensor(m->build, m->module, QUANT_WEIGHT_SHAPE, &run) || run.n != 2)
+        return false;
+    if (run.dtype == DTYPE_INT64) {
+        if (source_bytes(source, run.storage, run.at, wide, sizeof wide, NULL) < 0)
+            return false;
+    } else {
+        if (run.dtype != DTYPE_INT32 ||
+            source_bytes(source, run.storage, run.at, narrow, sizeof narrow, NULL) < 0)
+            return false;
+        wide[0] = narrow[0];
+        wide[1] = narrow[1];
+    }
+    for (int i = 0; i < 2; i++) {
+        if (wide[i] < 1 || wide[i] > UINT32_MAX)
+            return false;
+        size[i] = (uint64_t)wide[i];
+    }
+    return true;
+}
+
+/* Scales of [out, groups], [out, 1], [out] or one for all. */
+static bool scales_fit(const struct quant_matching *m, const uint64_t scales[2])
+{
+    struct quant_weight *weight = &m->found->weight;
+
+    weight->block_rows = 1;
+    if (weight->index.n > 0) {
+        weight->index_columns = true;
+        weight->block_columns = 1;
+        m->found->group = (weight->columns + scales[1] - 1) / scales[1];
+        return scales[0] == weight->rows && scales[1] <= QUANT_COLUMNS;
+    }
+    if (scales[0] == weight->rows && weight->columns % scales[1] == 0) {
+        weight->block_columns = weight->columns / scales[1];
+        m->found->group = scales[1] > 1 ? weight->block_columns : 0;
+        return true;
+    }
+    weight->block_rows = weight->rows;
+    weight->block_columns = weight->columns;
+    return scales[0] == 1 && scales[1] == 1;
+}
+
+/* An optional zero point beside each scale: integers, or packed as the codes are, along
+ * the rows of the weight. */
+static bool zeros_fit(const struct quant_matching *m, const uint64_t scales[2])
+{
+    struct quant_weight *weight = &m->found->weight;
+    uint64_t size[2];
+
+    if (m->module->parts[QUANT_WEIGHT_ZERO_POINT] == NO_PLACE)
+        return true;
+    if (!matrix_of(m, QUANT_WEIGHT_ZERO_POINT, &weight->zeros, size) ||
+        size[1] != scales[1])
+        return false;
+    weight->zero_order = QUANT_BYTES;
+    if (size[0] == scales[0])
+        return weight->zeros.dtype == DTYPE_INT8 ||
+               (is_fp8(weight->zeros.dtype) && is_fp8(weight->codes.dtype));
+    weight->zero_order = QUANT_DOWN;
+    weight->zero_words = scales[1];
+    weight->zero_bias = (uint8_t)(1u << (weight->bits - 1));
+    return weight->order == QUANT_ALONG && weight->zeros.dtype == DTYPE_INT32 &&
+           size[0] == (scales[0] * weight->bits + 31) / 32;
+}
+
+/* The bits of a code if rows of `columns` codes take this many words; 0: unclear. */
+static uint8_t find_bits(uint64_t columns, uint64_t words)
+{
+    uint8_t found = 0;
+
+    for (uint8_t bits = 2; bits <= 8; bits++) {
+        if ((columns * bits + 31) / 32 != words)
+            continue;
+        if (found)
+            return 0;
+        found = bits;
+    }
+    return found;
+}
+
+/* weight_packed [out, in * bits / 32]; weight_shape says out and in. */
+static bool match_packed(const struct quant_matching *m)
+{
+    struct quant_weight *weight = &m->found->weight;
+    uint64_t words[2], scales[2], size[2];
+
+    if (!words_of(m, QUANT_WEIGHT_PACKED, &weight->codes, words) ||
+        !scales_of(m, QUANT_WEIGHT_SCALE, scales) || !read_shape(m, size) ||
+        words[0] != size[0])
+        return false;
+    weight->rows = size[0];
+    weight->columns = size[1];
+    weight->word_columns = words[1];
+    weight->order = QUANT_ALONG;
+    weight->meaning = QUANT_BIASED;
+    weight->bits = find_bits(size[1], words[1]);
+    m->found->packing = "compressed-tensors";
+    m->found->codes = QUANT_WEIGHT_PACKED;
+    set_shape(m->found, false);
+    return weight->bits && index_fits(m, QUANT_WEIGHT_G_IDX, weight->columns) &&
+           scales_fit(m, scales) && zeros_fit(m, scales);
+}
+
+/* ---- int8 and FP8 with scales ---- */
+
+/* Scales of blocks of 128 rows and columns. */
+static bool blocks_fit(const struct quant_matching *m, const uint64_t scales[2])
+{
+    struct quant_weight *weight = &m->found->weight;
+
+    weight->block_rows = weight->block_columns = BLOCK;
+    m->found->group = 0;
+    return scales[0] == (weight->rows + BLOCK - 1) / BLOCK &&
+           scales[1] == (weight->columns + BLOCK - 1) / BLOCK;
+}
+
+/* weight int8 or FP8 [out, in] with weight_scale or, in blocks, weight_scale_inv. */
+static bool match_bytes(const struct quant_matching *m)
+{
+    struct quant_weight *weight = &m->found->weight;
+    const struct tensor *codes =
+        quant_tensor(m->build, m->module, QUANT_WEIGHT, &weight->codes);
+    bool inverse = m->module->parts[QUANT_WEIGHT_SCALE_INV] != NO_PLACE;
+    uint64_t size[2], scales[2];
+
+    if (!codes || codes->rank != 2 ||
+        !(is_fp8(codes->dtype) || (codes->dtype == DTYPE_INT8 && !inverse)) ||
+        !matrix_of(m, QUANT_WEIGHT, &weight->codes, size) ||
+        !scales_of(m, inverse ? QUANT_WEIGHT_SCALE_INV : QUANT_WEIGHT_SCALE, scales))
+        return false;
+    weight->rows = size[0];
+    weight->columns = size[1];
+    weight->bits = 8;
+    weight->order = QUANT_BYTES;
+    weight->meaning = QUANT_FLOAT;
+    m->found->packing = is_fp8(codes->dtype) ? "FP8 with scales" : "int8 with scales";
+    m->found->codes = QUANT_WEIGHT;
+    set_shape(m->found, false);
+    if (!index_fits(m, QUANT_WEIGHT_G_IDX, weight->columns))
+        return false;
+    if (!inverse && scales_fit(m, scales))
+        return zeros_fit(m, scales);
+    if (!is_fp8(codes->dtype) || weight->index.n > 0 || !blocks_fit(m, scales))
+        return false;
+    m->found->packing = "FP8 with scales of blocks of 128 x 128";
+    return m->module->parts[QUANT_WEIGHT_ZERO_POINT] == NO_PLACE;
+}
+
+bool quant_match(struct build *build, const struct quant_module *module,
+                 struct quant_found *ret_found)
+{
+    static bool (*const layouts[])(const struct quant_matching *) = {
+        match_gptq, match_awq, match_packed, match_bytes};
+    struct quant_matching m = {build, module, ret_found};
+
+    for (size_t i = 0; i < COUNT_OF(layouts); i++) {
+        *ret_found = (struct quant_found){
+            .weight = {.computed = {quant_values, sizeof(float)}, .factor = 1}};
+        if (layouts[i](&m))
+            return true;
+    }
+    return quant_match_bnb(build, module, ret_found);
+}

@@ -1,0 +1,263 @@
+"""Weights packed in several tensors (GPTQ, AWQ, bitsandbytes, compressed-tensors, FP8 with
+scales): shape and values of the real weight are those of formulas written here with torch,
+and of bitsandbytes and compressed-tensors where they are installed."""
+
+import json
+import math
+import unittest
+from importlib.util import find_spec
+
+import folder
+import scope
+import torch
+from safetensors.torch import load_file, save_file
+
+import torchoscope
+
+AWQ_ORDER = [0, 2, 4, 6, 1, 3, 5, 7]
+
+
+def random_words(rows, columns):
+    return torch.randint(-(2**31), 2**31, (rows, columns), dtype=torch.int32)
+
+
+def stream(words, bits):
+    """Codes of each row, which is a stream of bits."""
+    places = torch.arange(32)
+    ones = (words.long().unsqueeze(2) >> places & 1).flatten(1)
+    ones = ones[:, :ones.shape[1] // bits * bits].reshape(len(words), -1, bits)
+    return (ones << torch.arange(bits)).sum(2)
+
+
+def gptq(into, out, bits, groups, dtype=torch.float16, shuffled=False):
+    """Tensors of a module, and its real weight."""
+    g_idx = torch.arange(into, dtype=torch.int32) // (into // groups)
+    if shuffled:
+        g_idx = g_idx[torch.randperm(into)]
+    parts = {"qweight": random_words(into * bits // 32, out),
+             "qzeros": random_words(groups, out * bits // 32),
+             "scales": (torch.randn(groups, out) / 8).to(dtype), "g_idx": g_idx}  # fmt: skip
+    codes = stream(parts["qweight"].t().contiguous(), bits).t()
+    zeros = stream(parts["qzeros"], bits) + 1
+    group = g_idx.long()
+    real = (codes - zeros[group]).float() * parts["scales"].float()[group]
+    return parts, real.t()
+
+
+def awq(into, out, group):
+    parts = {"qweight": random_words(into, out // 8),
+             "qzeros": random_words(into // group, out // 8),
+             "scales": (torch.randn(into // group, out) / 8).half()}  # fmt: skip
+
+    def codes(words):
+        nibbles = stream(words, 4).reshape(len(words), -1, 8)
+        ordered = torch.empty_like(nibbles)
+        for i, column in enumerate(AWQ_ORDER):
+            ordered[:, :, column] = nibbles[:, :, i]
+        return ordered.flatten(1)
+
+    spread = [codes(parts["qzeros"]), parts["scales"].float()]
+    zeros, scales = (one.repeat_interleave(group, 0) for one in spread)
+    return parts, ((codes(parts["qweight"]) - zeros).float() * scales).t()
+
+
+class Folder(folder.TemporaryFolder):
+    def setUp(self):
+        super().setUp()
+        torch.manual_seed(5)
+
+    def save(self, name, modules):
+        """{"fc": parts} as safetensors."""
+        path = self.folder / name
+        save_file({f"{module}.{part}": tensor.contiguous()
+                   for module, parts in modules.items()
+                   for part, tensor in parts.items()}, path)  # fmt: skip
+        return path
+
+    def check(self, parts, real, name="fc.weight (real values)", packing=None):
+        path = self.save("m.safetensors", {"fc": parts})
+        tensor = torchoscope.open(path)[name]
+        got = tensor.values()
+        self.assertEqual(tuple(got.shape), tuple(real.shape))
+        self.assertEqual(got.dtype, torch.float32)
+        self.assertTrue(torch.equal(got, real), (got - real).abs().max())
+        shown = scope.document("show", path, name)["tensor"]
+        self.assertTrue(shown["derived"])
+        self.assertEqual(shown["bytes"], 0)
+        self.assertEqual(shown["role"], "parameter")
+        if packing:
+            self.assertEqual(shown["extra"]["packing"], packing)
+        stats = scope.document("stats", path)
+        [mine] = [one for one in stats["tensors"] if one["name"] == name]
+        self.assertEqual(mine["min"], real.min().item())
+        self.assertAlmostEqual(mine["mean"], real.double().mean().item(), 6)
+        return path
+
+
+class Formulas(Folder):
+    def test_gptq(self):
+        for bits in (2, 3, 4, 8):
+            for shuffled in (False, True):
+                parts, real = gptq(256, 96, bits, 4, shuffled=shuffled)
+                with self.subTest(bits=bits, shuffled=shuffled):
+                    self.check(parts, real, "fc.weight", "GPTQ")
+
+    def test_gptq_wider_than_a_window_and_without_groups_index(self):
+        parts, real = gptq(64, 2080, 4, 2, torch.bfloat16)
+        del parts["g_idx"]
+        self.check(parts, real, "fc.weight", "GPTQ")
+
+    def test_awq(self):
+        for into, out, group in (128, 64, 32), (64, 3000, 64):
+            with self.subTest(out=out):
+                self.check(*awq(into, out, group), "fc.weight", "AWQ")
+
+    def test_int8(self):
+        codes = torch.randint(-128, 128, (48, 1100), dtype=torch.int8)
+        scale = torch.rand(48)
+        self.check({"weight": codes, "SCB": scale},
+                   codes.float() * scale[:, None] * 7.874015718698502e-3,
+                   packing="bitsandbytes int8")  # fmt: skip
+        for scale in torch.rand(1), torch.rand(48), torch.rand(48, 1), torch.rand(48, 11):
+            spread = scale if len(scale) == 1 else scale.reshape(48, -1)
+            width = 1100 // spread.shape[-1] if spread.dim() > 1 else 1
+            real = codes.float() * spread.repeat_interleave(width, -1)
+            self.check({"weight": codes, "weight_scale": scale}, real)
+
+    def test_fp8(self):
+        for kind in torch.float8_e4m3fn, torch.float8_e5m2:
+            codes = torch.randn(300, 200).to(kind)
+            scale = torch.rand(300, 1).bfloat16()
+            self.check({"weight": codes, "weight_scale": scale},
+                       codes.float() * scale.float())  # fmt: skip
+            scale = torch.rand(3, 2)
+            spread = scale.repeat_interleave(128, 0).repeat_interleave(128, 1)
+            self.check({"weight": codes, "weight_scale_inv": scale},
+                       codes.float() * spread[:300, :200])  # fmt: skip
+
+
+@unittest.skipUnless(find_spec("bitsandbytes"), "bitsandbytes is not installed")
+class Bitsandbytes(Folder):
+    def test_four_bits(self):
+        from bitsandbytes import functional
+
+        for kind in "nf4", "fp4":
+            for nested in False, True:
+                for shape in (96, 128), (33, 65), (5, 4, 40):
+                    weight = torch.randn(shape)
+                    packed, state = functional.quantize_4bit(
+                        weight, blocksize=64, quant_type=kind, compress_statistics=nested
+                    )
+                    parts = {f"weight.{name}": part.clone()
+                             for name, part in state.as_dict(packed=True).items()}  # fmt: skip
+                    real = functional.dequantize_4bit(packed, state)
+                    with self.subTest(kind=kind, nested=nested, shape=shape):
+                        path = self.check({"weight": packed, **parts}, real,
+                                          packing=f"bitsandbytes {kind}")  # fmt: skip
+                        info = scope.document("info", path)
+                        self.assertEqual(info["counts"]["unique"], weight.numel())
+
+    def test_diff_compares_the_real_values(self):
+        from bitsandbytes import functional
+
+        weight = torch.randn(64, 128)
+        packed, state = functional.quantize_4bit(weight, blocksize=64, quant_type="nf4")
+        parts = {f"weight.{name}": part.clone()
+                 for name, part in state.as_dict(packed=True).items()}  # fmt: skip
+        right = self.save("q.safetensors", {"fc": {"weight": packed, **parts}})
+        left = self.save("f.safetensors", {"fc": {"weight": weight}})
+        off = functional.dequantize_4bit(packed, state) - weight
+        for sides in (left, right), (right, left):
+            document = json.loads(scope.run("diff", *sides, "--json").stdout)
+            self.assertEqual(document["counts"]["changed"], 1)
+            [part] = [one for one in document["tensors"] if one["state"] == "changed"]
+            self.assertAlmostEqual(part["max_abs"], off.abs().max().item(), 12)
+
+    def test_int8(self):
+        from bitsandbytes import functional
+
+        codes, scale, _ = functional.int8_vectorwise_quant(torch.randn(40, 72).half())
+        real = functional.int8_vectorwise_dequant(codes, scale)
+        self.check({"weight": codes, "SCB": scale}, real.float())
+
+
+@unittest.skipUnless(find_spec("compressed_tensors"), "compressed-tensors is not installed")
+class CompressedTensors(Folder):
+    def test_packed(self):
+        from compressed_tensors.compressors import PackedQuantizationCompressor
+        from compressed_tensors.quantization import QuantizationArgs, QuantizationScheme
+
+        for bits in 2, 3, 4, 5, 8:
+            for group, symmetric in (32, True), (32, False), (None, True), (None, False):
+                args = QuantizationArgs(num_bits=bits, symmetric=symmetric, group_size=group,
+                                        strategy="group" if group else "channel")  # fmt: skip
+                scheme = QuantizationScheme(targets=["Linear"], weights=args)
+                groups = 160 // group if group else 1
+                half = 2 ** (bits - 1)
+                zeros = torch.zeros(48, groups, dtype=torch.int8)
+                if not symmetric:
+                    zeros = torch.randint(-half, half, (48, groups), dtype=torch.int8)
+                state = {"weight": torch.randn(48, 160),
+                         "weight_scale": torch.rand(48, groups) / half + 0.01,
+                         "weight_zero_point": zeros}  # fmt: skip
+                packed = PackedQuantizationCompressor.compress(state, scheme)
+                real = PackedQuantizationCompressor.decompress(packed, scheme)["weight"]
+                with self.subTest(bits=bits, group=group, symmetric=symmetric):
+                    self.check(packed, real, "fc.weight", "compressed-tensors")
+
+
+class Commands(Folder):
+    """What the other commands say of a file with packed weights."""
+
+    def setUp(self):
+        super().setUp()
+        self.parts, self.real = gptq(64, 64, 4, 2)
+        self.path = self.save("q.safetensors",
+                              {"a": self.parts, "b": {"weight": torch.ones(3)}})  # fmt: skip
+
+    def test_diff_tells_the_error_of_the_quantisation(self):
+        before = self.real + 0.01 * torch.randn(64, 64)
+        float_path = self.save("f.safetensors",
+                               {"a": {"weight": before}, "b": {"weight": torch.ones(3)}})  # fmt: skip
+        done = scope.run("diff", float_path, self.path, "--json")
+        document = json.loads(done.stdout)
+        [part] = [one for one in document["tensors"] if one["state"] == "changed"]
+        off = (self.real - before).double()
+        want = math.sqrt(((off**2).sum() / (before.double() ** 2).sum()).item())
+        self.assertAlmostEqual(part["rel"], want, 9)
+        self.assertAlmostEqual(part["max_abs"], off.abs().max().item(), 12)
+
+    def test_counts_are_logical_and_bytes_those_of_the_file(self):
+        counts = scope.document("info", self.path)["counts"]
+        self.assertEqual(counts["unique"], 64 * 64 + 3)
+        want = sum(one.numel() * one.element_size() for one in self.parts.values()) + 12
+        self.assertEqual(counts["bytes"], want)
+
+    def test_export_and_convert_write_what_is_stored(self):
+        for command in "export", "convert":
+            to = self.folder / f"{command}.safetensors"
+            done = scope.run(command, self.path, "-o", to)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            got, want = load_file(to), load_file(self.path)
+            self.assertEqual(got.keys(), want.keys())
+            for name in want:
+                self.assertTrue(torch.equal(got[name], want[name]), name)
+
+    def test_check_says_safe_and_a_pickle_is_read_alike(self):
+        self.assertEqual(scope.document("check", self.path, "--values")["verdict"], "safe")
+        path = self.folder / "q.pth"
+        torch.save(load_file(self.path), path)
+        self.assertTrue(torch.equal(torchoscope.open(path)["a.weight"].values(), self.real))
+
+    def test_a_file_cut_short_has_no_real_weight(self):
+        data = self.path.read_bytes()
+        cut = self.folder / "cut.safetensors"
+        for size in range(len(data) - 1, len(data) - 40, -7):
+            cut.write_bytes(data[:size])
+            done = scope.run("tree", cut, "--json")
+            self.assertIn(done.returncode, (0, 1, 2), done.stderr)
+            self.assertNotIn(b'"derived": true', done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
