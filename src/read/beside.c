@@ -193,6 +193,7 @@ static void add_quantised(struct beside_dict *dict, const struct json_doc *tree)
     int64_t bits;
 
     beside_add_text(dict, "quantised", text_of(tree, how, "quant_method"));
+    beside_add_text(dict, "checkpoint_format", text_of(tree, how, "checkpoint_format"));
     if (json_doc_int(tree, json_doc_get(tree, how, "bits"), &bits))
         add_count(dict, "bits", bits);
 }

@@ -102,6 +102,19 @@ class Formulas(Folder):
                 with self.subTest(bits=bits, shuffled=shuffled):
                     self.check(parts, real, "fc.weight", "GPTQ")
 
+    def test_gptq_version_2_is_known_from_its_configuration(self):
+        parts, _ = gptq(64, 32, 4, 2)
+        codes = stream(parts["qweight"].t().contiguous(), 4).t()
+        group = parts["g_idx"].long()
+        real = (codes - stream(parts["qzeros"], 4)[group]).float()
+        real = (real * parts["scales"].float()[group]).t()
+        how = {"quant_method": "gptq", "bits": 4, "checkpoint_format": "gptq_v2"}
+        config = {"model_type": "llama", "quantization_config": how}
+        (self.folder / "config.json").write_text(json.dumps(config))
+        path = self.save("model.safetensors", {"fc": parts})
+        tensor = torchoscope.open(path)["fc.weight"]
+        self.assertTrue(torch.equal(tensor.values(), real))
+
     def test_gptq_wider_than_a_window_and_without_groups_index(self):
         parts, real = gptq(64, 2080, 4, 2, torch.bfloat16)
         del parts["g_idx"]

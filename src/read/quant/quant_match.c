@@ -106,6 +106,19 @@ static void set_shape(struct quant_found *found, bool transposed)
 
 /* ---- GPTQ and AWQ ---- */
 
+/* Does config.json beside the model say that zero points are stored as they are? */
+static bool is_gptq_v2(const struct model *model)
+{
+    uint32_t format;
+
+    for (uint32_t i = 0; i < model->n_facts; i++)
+        if (str_is(model_string(model, model->facts[i].key), "model") &&
+            value_get(&model->values, model->facts[i].value, "checkpoint_format",
+                      &format))
+            return str_is(value_text(&model->values, format), "gptq_v2");
+    return false;
+}
+
 /* qweight [in * bits / 32, out], qzeros [groups, out * bits / 32], scales [groups, out],
  * g_idx [in]. */
 static bool match_gptq(const struct quant_matching *m)
@@ -135,10 +148,13 @@ static bool match_gptq(const struct quant_matching *m)
     weight->bits = (uint8_t)bits;
     weight->order = QUANT_DOWN;
     weight->zero_order = QUANT_ALONG;
-    weight->zero_more = 1;
     m->found->packing = "GPTQ";
     m->found->group = weight->block_rows;
-    m->found->note = "taken as stored minus one (GPTQ version 1)";
+    m->found->note = "as stored (GPTQ version 2)";
+    if (!is_gptq_v2(m->build->model)) {
+        weight->zero_more = 1;
+        m->found->note = "taken as stored minus one (GPTQ version 1)";
+    }
     m->found->codes = QUANT_QWEIGHT;
     set_shape(m->found, true);
     return true;
