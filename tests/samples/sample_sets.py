@@ -57,7 +57,7 @@ class Maker:
         reseed()
         try:
             make(*args, **options)
-        except (AttributeError, KeyError, RuntimeError, TypeError) as why:
+        except (AttributeError, ImportError, KeyError, RuntimeError, TypeError) as why:
             for name in (arg for arg in args if isinstance(arg, str)):
                 if not (self.folder / name).is_dir():
                     (self.folder / name).unlink(missing_ok=True)
