@@ -266,7 +266,6 @@ function start() {
     if (data.left_out)
         table.after(make('p', 'dim',
             `${data.left_out} more kept values have no picture: a page holds 8MB.`));
-    startTraining();
     render();
 }
 

@@ -35,9 +35,22 @@ function valuesElement(values) {
     return box;
 }
 
+function colourBytes(name) {
+    const style = getComputedStyle(document.documentElement);
+    const hex = parseInt(style.getPropertyValue(name).trim().slice(1), 16);
+    return [hex >> 16, (hex >> 8) & 255, hex & 255];
+}
+
+/** The colour at 0 to 1, as bytes; linear in sRGB between the stops. */
+function rampColour(stops, place) {
+    const at = Math.min(1, Math.max(0, place)) * (stops.length - 1);
+    const i = Math.min(stops.length - 2, Math.floor(at));
+    return stops[i].map((one, k) => one + (stops[i + 1][k] - one) * (at - i));
+}
+
 /** The signed ramp as 255 colours. */
 function rampColours() {
-    const stops = rampStops('div', 11);
+    const stops = Array.from({length: 11}, (_, i) => colourBytes(`--div-${i}`));
     const colours = Array.from({length: 2 * ZERO + 1}, (_, code) =>
         rampColour(stops, code / (2 * ZERO)));
     return {colours, ground: colourBytes('--surface'), bad: colourBytes('--alarm'),
