@@ -135,7 +135,7 @@ class Compare {
         put(this.stage, this.bar(), content);
     }
 
-    /** Nothing is chosen yet: the files that there are, or how to have more of them. */
+    /** Nothing is chosen yet: buttons for the other files, or how to serve more. */
     choose() {
         const others = this.others(), path = files.get(state.file).path || 'A.pth';
         const folder = path.slice(0, path.lastIndexOf('/') + 1) || '.';

@@ -200,7 +200,7 @@ TEST(an_array_of_objects_is_a_pickle_that_is_judged_and_not_run)
     CHECK_STR(model_string(model, model->pickle.globals[0].name).at, "os.system");
     CHECK(has(model, FINDING_PICKLE_NESTED, "is a pickle, which numpy.load"));
     model_free(model);
-    /* What is no pickle must not count as safe. */
+    /* Bytes that are not a pickle must not count as safe. */
     model = read_npy(&file, OBJECTS, STR("\xff\xff\xff"));
     CHECK_INT(model->pickle.n_streams, 1);
     CHECK(!model->pickle.streams[0].complete);

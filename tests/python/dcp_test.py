@@ -165,7 +165,7 @@ class Checkpoints(unittest.TestCase):
         return to
 
     def change(self, path, change):
-        """Change the metadata of a checkpoint of ours."""
+        """Change the metadata of a checkpoint that was saved here."""
         with open(path / ".metadata", "rb") as file:
             metadata = pickle.load(file)
         change(metadata)

@@ -102,6 +102,19 @@ class Formulas(Folder):
                 with self.subTest(bits=bits, shuffled=shuffled):
                     self.check(parts, real, "fc.weight", "GPTQ")
 
+    def test_words_of_7_bits_are_not_read_as_8(self):
+        """Old files put four codes of 7 bits into a word, as wide as four of 8."""
+        parts = {"weight_packed": random_words(16, 32) & 0x0FFFFFFF,
+                 "weight_scale": torch.rand(16, 1),
+                 "weight_shape": torch.tensor([16, 128])}  # fmt: skip
+        path = self.save("m.safetensors", {"fc": parts})
+        names = [one["name"] for one in scope.document("tree", path)["tensors"]]
+        self.assertNotIn("fc.weight", names)
+        parts["weight_packed"] |= 7 << 28
+        path = self.save("m.safetensors", {"fc": parts})
+        names = [one["name"] for one in scope.document("tree", path)["tensors"]]
+        self.assertIn("fc.weight", names)
+
     def test_gptq_version_2_is_known_from_its_configuration(self):
         parts, _ = gptq(64, 32, 4, 2)
         codes = stream(parts["qweight"].t().contiguous(), 4).t()

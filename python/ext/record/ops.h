@@ -70,7 +70,7 @@ void ops_backward(struct recorder_ops *ops, bool begins);
 /* A call that runs compiled code ended: enters it as a region with its tensors. */
 void ops_region(struct recorder_ops *ops, const char *name, PyObject *args,
                 PyObject *kwargs, PyObject *result, uint64_t start_ns, uint64_t ns);
-/* attach() names a tensor in a module, by its place: an operation of ours that reads it. */
+/* attach() names a tensor in a module, by its place: recorded as an operation. */
 void ops_attach(struct recorder_ops *ops, PyObject *tensor, struct str name,
                 uint32_t place);
 /* How many operations were seen, and our own time for them, those of `before` too. */

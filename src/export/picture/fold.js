@@ -165,7 +165,7 @@ export const about = (b) => (b === NONE ? null : {id: idOf(b), name: nameOf(b),
 
 /* --- Current, selected, lit */
 
-/** Nobody is told; relight() follows. */
+/** Calls no listeners: the caller calls relight(). */
 export function chooseBoxes(keyed, chosen, withKeys) {
     [current, selected, byKey, lit] = [keyed, chosen, withKeys, null];
 }

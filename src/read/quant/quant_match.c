@@ -276,6 +276,22 @@ static uint8_t find_bits(uint64_t columns, uint64_t words)
     return found;
 }
 
+/* Old files pack codes of 7 bits as wide as those of 8, and leave the top bits of each
+ * word empty. Codes of 8 bits are biased, so that not all these bits are 0. */
+static bool is_padded(const struct quant_matching *m)
+{
+    const struct quant_run *run = &m->found->weight.codes;
+    uint32_t words[64] = {0}, all = 0;
+    size_t n = run->n < COUNT_OF(words) ? (size_t)run->n : COUNT_OF(words);
+
+    if (source_bytes(m->build->model->source, run->storage, run->at, words,
+                     n * sizeof *words, NULL) < 0)
+        return true;
+    for (size_t i = 0; i < n; i++)
+        all |= words[i];
+    return all >> 28 == 0;
+}
+
 /* weight_packed [out, in * bits / 32]; weight_shape says out and in. */
 static bool match_packed(const struct quant_matching *m)
 {
@@ -295,6 +311,8 @@ static bool match_packed(const struct quant_matching *m)
     m->found->packing = "compressed-tensors";
     m->found->codes = QUANT_WEIGHT_PACKED;
     set_shape(m->found, false);
+    if (weight->bits == 8 && is_padded(m))
+        return false;
     return weight->bits && index_fits(m, QUANT_WEIGHT_G_IDX, weight->columns) &&
            scales_fit(m, scales) && zeros_fit(m, scales);
 }
