@@ -4,7 +4,22 @@
 #define BASE_CLOCK_H
 
 #include <stdint.h>
+#include <time.h>
 
 uint64_t clock_ns(void); /* monotonic */
+
+/* When `ms` from now is, by CLOCK_REALTIME or CLOCK_MONOTONIC: for the timed waits of
+ * pthread, which want a point in time. Here, so that modules without this room have it. */
+static inline struct timespec clock_later(clockid_t clock, unsigned ms)
+{
+    struct timespec until;
+
+    clock_gettime(clock, &until);
+    until.tv_sec += (time_t)(ms / 1000);
+    until.tv_nsec += (long)(ms % 1000) * 1000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    return until;
+}
 
 #endif

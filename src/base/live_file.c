@@ -7,8 +7,10 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/clock.h"
+
 #define LIVE_MOST    64
-#define FORK_WAIT_NS 200000000
+#define FORK_WAIT_MS 200
 
 static struct {
     struct file_key key;
@@ -27,13 +29,9 @@ static bool gate_held; /* by the fork in progress, under `lock` */
 /* The lock is held across a fork, so that the child gets it free and the list whole. */
 static void before_fork(void)
 {
-    struct timespec until;
+    struct timespec until = clock_later(CLOCK_REALTIME, FORK_WAIT_MS);
     bool held;
 
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += FORK_WAIT_NS;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
     held = pthread_rwlock_timedwrlock(&gate, &until) == 0;
     /* In this order, as those do who enter a file inside the gate. */
     pthread_mutex_lock(&lock);

@@ -12,27 +12,16 @@
 #define LOOK_MS 250
 #define BEAT_NS 15000000000u /* a listener that is gone is noticed by writing to it */
 
-static struct timespec later(void)
-{
-    struct timespec until;
-
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += LOOK_MS * 1000000;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    return until;
-}
-
 /* Waits for the next look; false: the server ends. */
 static bool wait_to_look(struct web_server *server)
 {
-    struct timespec until = later();
+    struct timespec until = clock_later(CLOCK_REALTIME, LOOK_MS);
     bool goes_on;
 
     pthread_mutex_lock(&server->lock);
     while (!server->ending && server->listeners == 0) {
         pthread_cond_wait(&server->more, &server->lock);
-        until = later();
+        until = clock_later(CLOCK_REALTIME, LOOK_MS);
     }
     while (!server->ending &&
            pthread_cond_timedwait(&server->more, &server->lock, &until) == 0)

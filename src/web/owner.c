@@ -9,8 +9,8 @@
 #include "base/base.h"
 #include "base/clock.h"
 
-#define WAIT_NS      2000000000u /* for an owner that answered lately */
-#define SHORT_NS     250000000u  /* for one that did not */
+#define WAIT_MS      2000 /* for an owner that answered lately */
+#define SHORT_MS     250  /* for one that did not */
 #define LATELY_NS    10000000000u
 #define COPIES_LIMIT (512 * MIB)
 
@@ -230,17 +230,6 @@ bool owner_is_free(const struct source *real)
     return !real || real->any_thread;
 }
 
-static struct timespec after(uint64_t ns)
-{
-    struct timespec until;
-
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    ns += (uint64_t)until.tv_nsec;
-    until.tv_sec += (time_t)(ns / 1000000000u);
-    until.tv_nsec = (long)(ns % 1000000000u);
-    return until;
-}
-
 static void take_back(struct owner *owner, const struct owner_wish *wish)
 {
     struct owner_wish **at = &owner->first;
@@ -264,7 +253,7 @@ int owner_ask(struct owner *owner, struct owner_wish *wish)
     }
     pthread_mutex_lock(&owner->lock);
     lately = owner->offered_ns && clock_ns() - owner->offered_ns < LATELY_NS;
-    until = after(lately ? WAIT_NS : SHORT_NS);
+    until = clock_later(CLOCK_MONOTONIC, lately ? WAIT_MS : SHORT_MS);
     for (last = &owner->first; *last; last = &(*last)->next)
         ;
     *last = wish;

@@ -6,12 +6,14 @@
 #include <time.h>
 
 #include "base/base.h"
+#include "base/clock.h"
 #include "base/folder.h"
 #include "history/ranks.h"
 #include "read/read.h"
 #include "web/shelf_in.h"
 
-#define BUSY_TRIES 40 /* of 250 ms */
+#define BUSY_TRIES 40
+#define BUSY_MS    250 /* of each */
 
 /* ---- beginning and ending ---- */
 
@@ -355,10 +357,7 @@ static int lock_item(struct shelf_item *item, struct work *work, struct err *err
     struct timespec until;
 
     for (unsigned i = 0; i < BUSY_TRIES; i++) {
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += 250000000;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
+        until = clock_later(CLOCK_REALTIME, BUSY_MS);
         if (pthread_mutex_timedlock(&item->lock, &until) == 0)
             return 0;
         if (work && work_cancelled(work))

@@ -115,10 +115,7 @@ void *clients_keep(void *user)
 
     pthread_mutex_lock(&http->lock);
     while (!http->ending) {
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += KEEPER_MS * 1000000;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
+        until = clock_later(CLOCK_REALTIME, KEEPER_MS);
         pthread_cond_timedwait(&http->ended, &http->lock, &until);
         look(http);
     }

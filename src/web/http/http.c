@@ -249,9 +249,9 @@ static struct MHD_Daemon *start_daemon(struct web_http *http, int listener)
 static void stop(struct web_http *http)
 {
     pool_stop(http);
-    streams_wake(http);
     if (http->has_keeper)
         pthread_join(http->keeper, NULL);
+    streams_end(http);
     if (http->daemon)
         MHD_stop_daemon(http->daemon);
     pthread_cond_destroy(&http->more);
@@ -267,8 +267,7 @@ static void around_fork(struct web_http *http, enum web_fork when)
     struct timespec until;
 
     if (when == WEB_FORK_BEGINS) {
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_sec++;
+        until = clock_later(CLOCK_REALTIME, 1000);
         http->held = pthread_mutex_timedlock(&http->lock, &until) == 0;
     } else if (when == WEB_FORK_ENDS) {
         if (http->held)

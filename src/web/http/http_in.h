@@ -15,11 +15,13 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "web/request.h"
 
 #define HTTP_THREADS 5  /* one of them only gives quick answers */
 #define LATE_SECONDS 60 /* a request waits so long for its turn, at most */
 #define KEEPER_MS    250
+#define END_MS       300 /* streams may take so long to end with the server */
 
 enum job_state { JOB_NEW, JOB_WAITS, JOB_DONE };
 
@@ -60,7 +62,7 @@ struct web_http {
     struct web_host host;
     pthread_mutex_t lock; /* protects what follows */
     pthread_cond_t more;  /* a job, or `ending` */
-    pthread_cond_t ended; /* `ending` */
+    pthread_cond_t ended; /* `ending`, or a stream ended */
     struct http_job *first;
     struct http_job *running[HTTP_THREADS]; /* by thread; NULL: it waits */
     bool ending;
@@ -91,6 +93,9 @@ void pool_stop(struct web_http *http);
 struct MHD_Response *stream_response(struct web_http *http,
                                      struct MHD_Connection *connection, uint64_t since);
 void streams_wake(struct web_http *http);
+/* Once `ending` is set: waits a moment until all streams were ended properly, so that no
+ * page takes the end of the server for a fault of the line. */
+void streams_end(struct web_http *http);
 /* Ends the stream of a client that is gone, if it has one. The lock is held. */
 void streams_leave(struct web_http *http, const struct MHD_Connection *connection);
 

@@ -56,6 +56,7 @@ static void end_stream(void *user)
     if (*at)
         *at = stream->next;
     http->n_streams--;
+    pthread_cond_broadcast(&http->ended);
     pthread_mutex_unlock(&http->lock);
     http->host.listens(http->host.user, false);
     free(stream->text);
@@ -103,6 +104,18 @@ void streams_wake(struct web_http *http)
     pthread_mutex_lock(&http->lock);
     for (struct http_stream *stream = http->streams; stream; stream = stream->next)
         wake(stream);
+    pthread_mutex_unlock(&http->lock);
+}
+
+void streams_end(struct web_http *http)
+{
+    struct timespec until = clock_later(CLOCK_REALTIME, END_MS);
+
+    streams_wake(http);
+    pthread_mutex_lock(&http->lock);
+    while (http->n_streams > 0 &&
+           pthread_cond_timedwait(&http->ended, &http->lock, &until) == 0)
+        ;
     pthread_mutex_unlock(&http->lock);
 }
 
