@@ -198,6 +198,13 @@ static bool same_description(const struct tensor *a, const struct tensor *b)
            (a->flags & TENSOR_META) == (b->flags & TENSOR_META);
 }
 
+/* The values of packed weights are compared however they are packed. */
+static bool same_type(const struct tensor *a, const struct tensor *b)
+{
+    return a->dtype == b->dtype &&
+           (a->layout == b->layout || (a->flags | b->flags) & TENSOR_DERIVED);
+}
+
 void diffing_judge(const struct diffing *d, struct diff_pair *pair)
 {
     const struct side *left = &d->side[LEFT], *right = &d->side[RIGHT];
@@ -207,7 +214,7 @@ void diffing_judge(const struct diffing *d, struct diff_pair *pair)
 
     if (!side_same_shape(left, a, right, b))
         pair->state = DIFF_RESHAPED;
-    else if (a->dtype != b->dtype || a->layout != b->layout)
+    else if (!same_type(a, b))
         pair->state = DIFF_RETYPED;
     else
         pair->state = DIFF_SAME;
