@@ -226,6 +226,12 @@ class Commands(packed_folder.Folder):
         want = sum(one.numel() * one.element_size() for one in self.parts.values()) + 12
         self.assertEqual(counts["bytes"], want)
 
+    def test_the_packed_parts_are_known_to_be_buffers(self):
+        text = scope.run("info", self.path).stdout.decode()
+        [line] = [one for one in text.splitlines() if one.startswith("buffers")]
+        self.assertIn("in 4 tensors", line)
+        self.assertNotIn("guessed", line)
+
     def test_export_and_convert_write_what_is_stored(self):
         for command in "export", "convert":
             to = self.folder / f"{command}.safetensors"

@@ -73,6 +73,8 @@ class Files(packed_folder.Folder):
         self.assertEqual(shown["extra"]["packing"], packing)
         self.assertEqual(shown["extra"]["bits"], bits)
         self.assertEqual(shown["extra"]["dtype"], "bfloat16")
+        text = scope.run("show", path, "fc.weight").stdout
+        self.assertIn(b"its values are computed from its parts", text)
         [mine] = [one for one in scope.document("stats", path)["tensors"]
                   if one["name"] == "fc.weight"]  # fmt: skip
         self.assertEqual(mine["min"], real.min().item())

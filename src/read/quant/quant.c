@@ -228,10 +228,15 @@ static uint32_t describe(struct build *build, const struct quant_found *found,
 /* The parts are not parameters: the real weight is. */
 static void make_buffers(struct build *build, const struct quant_module *module)
 {
-    for (int i = 0; i < QUANT_PARTS; i++)
-        if (module->parts[i] != NO_PLACE)
-            build->model->tensors[build_tensor_at(build, module->parts[i])].role =
-                ROLE_BUFFER;
+    for (int i = 0; i < QUANT_PARTS; i++) {
+        struct tensor *tensor;
+
+        if (module->parts[i] == NO_PLACE)
+            continue;
+        tensor = &build->model->tensors[build_tensor_at(build, module->parts[i])];
+        tensor->role = ROLE_BUFFER;
+        tensor->flags &= (uint16_t)~TENSOR_ROLE_GUESSED;
+    }
 }
 
 static uint32_t add_storage(struct build *build, const struct quant_found *found)
