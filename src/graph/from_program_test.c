@@ -59,7 +59,7 @@ TEST(loops_and_branches_of_a_program_are_frames)
     CHECK(drawn_wire(&drawn, "op:1", "op:2"));
     CHECK(drawn_wire(&drawn, "op:3", "out:0"));
     CHECK(!drawn_wire(&drawn, "op:2", "op:3"));
-    /* Numbers are not data. */
+    /* Numbers are not drawn as data. */
     CHECK_INT(drawn_box(&drawn, "in:n"), PLAN_NONE);
     drawn_drop(&drawn);
 }
@@ -124,7 +124,7 @@ TEST(what_was_not_understood_is_a_box)
 
 enum { MODULE = 1, BYTECODE = 2 };
 
-/* The sentence for a model of this format that has no program. */
+/* Check the error for a model of this format without a program. */
 static void check_refused(const char *format, unsigned has, const char *wanted)
 {
     struct graph_wanted question = GRAPH_WANTED;

@@ -50,7 +50,7 @@ TEST(inputs_and_outputs_have_names_shapes_and_types)
     drawn_drop(&drawn);
 }
 
-/* Groups that stay, those that are asked for, and a plan that is still one. */
+/* Kept groups, requested groups, and a plan that remains valid. */
 TEST(what_is_inside_closed_groups_can_be_left_out)
 {
     struct drawn_graph drawn = drawn_of(sample_block((struct sample_block_wanted){0}));

@@ -10,7 +10,7 @@
 #include "run/run_file.h"
 #include "run/sample_run.h"
 
-/* A run whose operations have everything: sources, lists, statistics, lost ones. */
+/* A run with every kind of operation data: sources, lists, statistics, lost ones. */
 static struct run *ops_run(void)
 {
     struct run *run = sample_ops();
@@ -307,12 +307,12 @@ TEST(a_newer_section_of_operations_is_named_and_skipped)
     run_free(run);
 }
 
-/* The operations are left out with one finding, and the calls are there. */
+/* Check that the operations are dropped with one finding, and the calls are there. */
 static void dropped(const char *sql, const char *expected)
 {
     struct run *run = changed(sql);
     const struct model *model = run->model;
-    bool own; /* is the first finding ours? The other one is that of the model */
+    bool own; /* is the first finding ours? The other belongs to the model */
 
     CHECK(!run->ops && run->ops_damaged);
     CHECK(model->partial);
@@ -410,7 +410,7 @@ TEST(a_value_that_names_no_value_of_operations_is_said)
 
 /* ---- damage ---- */
 
-/* All that operations say, so that nothing in it may lead outside. */
+/* Read everything about operations, to prove that no index is out of bounds. */
 static uint64_t touch(const struct run *run)
 {
     const struct run_ops *ops = run->ops;
@@ -479,7 +479,7 @@ TEST(damaged_files_with_operations_give_a_sentence_or_a_part)
     CHECK(copy && bytes.len < 40000);
     for (size_t i = 0; i < bytes.len; i++) {
         if (i % 16 && i + 1 < bytes.len && !bytes.at[i] && !bytes.at[i + 1])
-            continue; /* nothing looks at zeros among zeros */
+            continue; /* zeros among zeros are unused */
         memcpy(copy, bytes.at, bytes.len);
         copy[i] = (char)~copy[i];
         look_at(copy, bytes.len);
@@ -496,7 +496,7 @@ TEST(damaged_files_with_operations_give_a_sentence_or_a_part)
     arena_release(&arena);
 }
 
-/* Each value consists of the one before it, twice: 2^n ways lead to the first. */
+/* Each value consists of the previous one, twice: 2^n paths lead to the first. */
 TEST(values_that_share_their_sources_do_not_take_forever)
 {
     enum { N = 60 };
@@ -524,7 +524,7 @@ TEST(values_that_share_their_sources_do_not_take_forever)
     arena_release(&arena);
 }
 
-/* tests/fuzz/make_corpus.py asks for one. */
+/* Requested by tests/fuzz/make_corpus.py. */
 TEST(an_ops_seed_for_the_fuzz_target_is_written_where_it_is_wanted)
 {
     const char *path = getenv("TORCHOSCOPE_SEED");

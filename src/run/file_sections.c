@@ -8,7 +8,7 @@
 #define NAME_MOST     32
 #define SECTIONS_MOST 64
 
-/* The newest version of each section, which is written. Older ones can be read too.
+/* The newest version of each section; this one is written. Older ones can be read too.
  * SECTION_FILE has the version of the file. */
 static const struct {
     const char *name;
@@ -47,7 +47,7 @@ static bool is_ours(enum scope_table table, int columns, const char *sql)
     return good;
 }
 
-/* Finds out how many of its columns a table has. */
+/* Counts the columns of a table. */
 static void look_at_table(struct scope_read *read, enum scope_table table,
                           const char *sql)
 {
@@ -94,7 +94,7 @@ void scope_drop_ops(struct scope_read *read, const char *why)
     read->ops_bad = true;
 }
 
-/* The rest of a file is shown without operations. */
+/* If operations are invalid, the rest of the file is still shown. */
 static void check_ops(struct scope_read *read)
 {
     char text[100];

@@ -33,7 +33,7 @@ TEST(the_names_of_each_family_are_sorted)
     each_name(check_order);
 }
 
-/* A name in two families would be found in the first. */
+/* A name in two families would only be found in the first. */
 static void check_family(struct str name, enum op_family family)
 {
     char full[128];

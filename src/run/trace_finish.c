@@ -242,8 +242,8 @@ static void close_open(struct finish *f)
     }
 }
 
-/* Merged records do not tell which of their calls were passes, so the total time of
- * passes is stored as a fact. */
+/* Merged records do not say how many of their calls were passes, so store the total
+ * time of passes as a fact. */
 static int tell_forward(struct finish *f)
 {
     const struct trace *trace = f->trace;
@@ -534,7 +534,8 @@ static unsigned flags_around(const struct trace *trace, uint32_t place)
     return 0;
 }
 
-/* Adds a gap that says why the module was not called, from the calls around it. */
+/* Add a gap with the reason why the module was not called, derived from the calls
+ * around it. */
 static void say_not_called(struct finish *f, uint32_t object, unsigned around)
 {
     if (around & RUN_FUSED)
@@ -572,7 +573,7 @@ static void find_not_called(struct finish *f, const bool *said)
     }
 }
 
-/* Adds gaps that say what was dropped at the memory limit. */
+/* Add gaps for what was dropped at the memory limit. */
 static void say_lost(struct finish *f)
 {
     const struct trace *trace = f->trace;

@@ -258,7 +258,7 @@ TEST(columns_that_lie_between_others_are_not_mixed_up_with_them)
     run = trace_finish(trace, 0, 0);
     CHECK_STR(made_by(run, read[0]), "0 ");
     CHECK_STR(made_by(run, read[1]), "0 1 ");
-    CHECK_STR(made_by(run, read[2]), "0 "); /* in the last row, behind the left half */
+    CHECK_STR(made_by(run, read[2]), "0 "); /* in the last row, after the left half */
     run_free(run);
 }
 
@@ -282,7 +282,7 @@ TEST(writing_all_of_a_tensor_hides_what_was_there)
     sample_op(trace, look, top, 1, &after);
     run = trace_finish(trace, 0, 0);
     CHECK_STR(made_by(run, before), "0 ");
-    CHECK_INT(run->ops->values[before].n_sources, 2); /* and what was there before */
+    CHECK_INT(run->ops->values[before].n_sources, 2); /* and the previous content */
     CHECK_STR(made_by(run, after), "2 ");
     run_free(run);
 }
