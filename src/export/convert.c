@@ -8,7 +8,7 @@
 #include "export/convert_in.h"
 
 #define MOST_TOLD  5       /* names in an error */
-#define MOST_NAMES 1000000 /* of shared modules, each of which repeats all below it */
+#define MOST_NAMES 1000000 /* of shared modules, which repeat everything below them */
 
 /* Names of places, and why they cannot be converted. */
 struct refused {
@@ -132,8 +132,8 @@ static int note_outside(struct conversion *c)
 
 /* ---- names and tensors ---- */
 
-/* What is being walked: the part itself, or a further place of a shared module, whose
- * tensors are below its first place only. */
+/* A stretch of the walk: the part itself, or another place of a shared module, whose
+ * tensors are only below its first place. */
 struct stretch {
     struct str prefix;   /* of its names, with a dot at the end */
     uint32_t skip;       /* bytes of full names that the prefix replaces */
@@ -191,7 +191,7 @@ static bool is_inside(const struct walk *w, uint32_t place)
     return false;
 }
 
-/* A further place of a shared module: its names are those below the first place. */
+/* Another place of a shared module: its names are those below the first place. */
 static int enter_shared(struct walk *w, const struct stretch *stretch, uint32_t place)
 {
     const struct model *model = w->c->file.model;
@@ -254,7 +254,7 @@ static int take_place(struct walk *w, const struct stretch *stretch, uint32_t pl
     if (model->kind[place] == PLACE_TENSOR) {
         *skip = true; /* the parts of a sparse or wrapped tensor */
         if (place_tensor(model, place)->flags & TENSOR_DERIVED)
-            return 0; /* what it is made of is converted */
+            return 0; /* its parts are converted */
         return add_tensor(w, stretch, place);
     }
     return flags & PLACE_AGAIN ? enter_shared(w, stretch, place) : 0;
@@ -327,7 +327,7 @@ static int check_whole(const struct conversion *c, const struct refused *refused
     return 0;
 }
 
-/* The result may not replace a file that it is made of. */
+/* The result must not replace a file that it is made from. */
 static int check_place(const struct model *model, const char *path, struct err *err)
 {
     struct stat from, to;

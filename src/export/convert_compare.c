@@ -21,7 +21,7 @@ static int stream_open(struct byte_stream *stream, const struct model *model,
     return stream->elements ? 0 : -1;
 }
 
-/* Makes sure that there are bytes. 1: there are, 0: it has ended, -1: failed. */
+/* Ensures that bytes are available. 1: they are, 0: end of stream, -1: failed. */
 static int stream_fill(struct byte_stream *stream, struct work *work, struct err *err)
 {
     const void *at;

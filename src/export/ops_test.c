@@ -87,7 +87,7 @@ TEST(edges_follow_the_data_from_producer_to_reader)
     for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
         CHECK(has(&s.text, edges[i]));
     CHECK(has(&s.text, "\"arg\": \"mat2\"}"));
-    CHECK(!has(&s.text, "{\"source\": 8, ")); /* nobody reads what the last one made */
+    CHECK(!has(&s.text, "{\"source\": 8, ")); /* nothing reads the last result */
     end(&s);
 }
 

@@ -16,7 +16,7 @@ static struct session *session_with(struct run *run)
     return session;
 }
 
-/* The line that holds `part`, from there on. */
+/* The line that contains `part`, from `part` on. */
 static struct str line(const struct buf *text, const char *part)
 {
     ptrdiff_t at = str_find(buf_span(text), str_of(part)), end;

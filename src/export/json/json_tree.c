@@ -42,7 +42,7 @@ static void write_counts(struct document *doc)
     json_u64(json, "stored", counts->stored);
     json_u64(json, "unique", counts->params);
     json_u64(json, "logical", counts->logical);
-    /* Without parameters the answer is 0, not unknown. */
+    /* Without parameters the count is 0, not unknown. */
     if (counts->grad_known > 0 || counts->param_tensors == 0) {
         json_u64(json, "trainable", counts->trainable);
         json_u64(json, "frozen", counts->frozen);

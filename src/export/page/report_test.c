@@ -23,7 +23,7 @@ static struct buf page_of(struct session *session)
     return page;
 }
 
-/* What stands between the tags of the data. */
+/* The text between the tags of the data. */
 static struct str data_of(const struct buf *page)
 {
     struct str rest = buf_span(page);
@@ -110,7 +110,7 @@ TEST(a_recording_has_a_graph_whose_boxes_lead_to_rows)
     CHECK(has(&page, "fill=\"var(--t-conv,#EAF2FB)\""));
     CHECK(count(&page, "<a href=\"#table\"") == count(&page, "</a>"));
     buf_release(&page);
-    page = page_of(sample_session()); /* a state_dict has none */
+    page = page_of(sample_session()); /* a state_dict has no graph */
     CHECK(!has(&page, "Graph</h2>") && count(&page, "<svg width=\"") == 1);
     buf_release(&page);
 }

@@ -99,7 +99,7 @@ TEST(the_same_diagram_gives_the_same_bytes)
         if (strcmp(picture_forms[i].suffix, "png") == 0 ||
             strcmp(picture_forms[i].suffix, "json") == 0) {
             sketch_free(sketch);
-            continue; /* needs a library, or a recording: tests of their own */
+            continue; /* needs a library, or a recording: has tests of its own */
         }
         once = written(sketch, picture_forms[i].suffix, &plain);
         again = written(sketch, picture_forms[i].suffix, &plain);
@@ -323,7 +323,8 @@ TEST(mermaid_gets_fewer_than_500_lines)
     for (uint32_t i = group[1] + 1; i + 3 < before; i++)
         sketch_value(sketch, i, (uint32_t[]){i + 1, i + 2, i + 3}, 3, &net);
     sketch_value(sketch, before - 1, &before, 1, &net);
-    sketch_end(sketch)->wanted.depth = 9; /* as deep as asked for, on any page */
+    sketch_end(sketch)->wanted.depth = 9; /* the requested depth, whatever the page
+                                             size */
     text = written(sketch, "mmd", &plain);
     CHECK_HAS(&text, "%% Groups are folded");
     CHECK_INT(count(&text, "-->"), 1);

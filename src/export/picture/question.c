@@ -58,7 +58,7 @@ static bool is_given(const char *text, const char *word)
     return text && strcmp(text, word) == 0;
 }
 
-/* Leaves *place alone if no name was given. */
+/* Leaves *place unchanged if no name was given. */
 static int find_place(const struct session *session, const char *name, uint32_t *place,
                       struct err *err)
 {
