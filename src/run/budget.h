@@ -46,7 +46,7 @@ void budget_init(struct budget *budget, double share);
 /* How to record the next pass. */
 enum budget_mode budget_next(const struct budget *budget);
 /* Reports the cost of a pass. */
-void budget_told(struct budget *budget, const struct budget_pass *pass);
+void budget_report(struct budget *budget, const struct budget_pass *pass);
 /* Reports a cost outside of passes, such as start-up: the next passes pay for it. */
 void budget_owe(struct budget *budget, uint64_t own_ns);
 

@@ -27,7 +27,7 @@ static void run_passes(struct budget *budget, const struct simulated *model, int
     for (int i = 0; i < n; i++) {
         struct budget_pass pass = simulate(model, budget_next(budget));
 
-        budget_told(budget, &pass);
+        budget_report(budget, &pass);
     }
 }
 
