@@ -41,7 +41,7 @@ bool work_step(struct work *work, uint64_t more)
     if (!work)
         return true;
     atomic_fetch_add(&work->done, more);
-    /* Without a listener, do not read the clock: tests count its reads. */
+    /* Without a callback, do not read the clock: tests count its reads. */
     if (work->progress && time_to_tell(work))
         work->progress(work);
     return !work_cancelled(work);
