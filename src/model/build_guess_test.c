@@ -4,7 +4,7 @@
 #include "base/test.h"
 #include "model/build.h"
 
-/* What a module of this name with these tensors is taken for: "conv in=3 out=64". */
+/* The guess for a module with this name and these tensors: "conv in=3 out=64". */
 struct given {
     const char *name;
     int64_t shape[5];

@@ -66,7 +66,7 @@ TEST(a_child_is_found_by_its_name_among_few_and_among_many)
     other = build_child(&b, 0, PLACE_MODULE, STR("other"));
     for (uint32_t i = 0; i < COUNT_OF(ids); i++) {
         snprintf(name, sizeof name, "%u", i);
-        build_node(&b, other, PLACE_GROUP, str_of(name)); /* which nobody finds */
+        build_node(&b, other, PLACE_GROUP, str_of(name)); /* not in any list */
         ids[i] = build_child(&b, i % 3 ? 0 : other, PLACE_MODULE, str_of(name));
         CHECK_INT(ids[i], b.n_nodes - 1);
     }
@@ -266,7 +266,7 @@ TEST(a_module_with_a_tensor_takes_152_bytes)
     model = build_finish(&b, NULL);
     CHECK_INT(model->n_places, 1 + 2 * MODULES);
     CHECK_INT(model->n_dims, 4);
-    /* Arrays ask for up to twice of what they hold: count what they hold. */
+    /* Arrays reserve up to twice of their content: count the content. */
     bytes += model->n_places * (4 * sizeof(uint32_t) + 2);
     bytes += model->n_objects * sizeof *model->objects;
     bytes += model->n_tensors * sizeof *model->tensors;
@@ -366,7 +366,7 @@ TEST(the_same_elements_of_a_storage_are_one_tensor_and_others_are_not)
     build_release(&b);
 }
 
-/* One tensor with these facts; what became of it. */
+/* The flags of a tensor with these properties. */
 static unsigned flags_of(uint64_t bytes, uint64_t offset, const int64_t *shape,
                          const int64_t *strides, int rank)
 {
