@@ -105,8 +105,8 @@ struct slot *slot_take(struct worker *worker); /* or NULL */
 void slot_give(struct jobs *jobs, struct slot *slot, struct made *made);
 /* Waits for results until end_ns and takes them. False: none came. */
 bool jobs_wait_more(struct jobs *jobs, uint64_t end_ns);
-/* After the last wait: among the results may be some that others wait for, so the next
- * jobs_poll() reports them. */
+/* Called after the last wait: its results may include some that other callers expect,
+ * so the next jobs_poll() reports them. */
 void jobs_waited(struct jobs *jobs);
 /* Starts threads as needed. The lock is held. */
 void jobs_start(struct jobs *jobs);

@@ -15,12 +15,12 @@
 
 #define TENSORS     100u
 #define ELEMENTS    4096u
-#define PATIENCE_MS 250000 /* until a test hangs */
+#define PATIENCE_MS 250000 /* before a test is considered hung */
 
 struct slow {
     struct source source;
     pthread_t owner;
-    atomic_uint others; /* questions that did not come from the owner */
+    atomic_uint others; /* requests that did not come from the owner */
     atomic_size_t bytes;
 };
 
@@ -152,7 +152,7 @@ TEST(wishes_beyond_64_are_dropped_the_oldest_first_and_all_when_a_person_moves_o
     const char *why;
     bool busy;
 
-    /* Nobody polls: at most one of them was begun. */
+    /* Without polling, at most one of them starts. */
     for (uint32_t i = 0; i < TENSORS; i++)
         jobs_want(jobs, i);
     for (uint32_t i = 0; i < TENSORS; i++) {
@@ -199,7 +199,7 @@ TEST(a_poll_reads_for_ten_milliseconds_however_much_there_is)
     struct jobs *jobs = jobs_new(session, NULL);
     size_t few = 128u << 20, before = 0;
 
-    /* Bytes are counted, as a busy machine takes any time: of a tensor of 1 GB a poll
+    /* Count bytes, because a busy machine takes any time: of a tensor of 1 GB a poll
      * reads a little, and the end reads nothing. */
     jobs_want(jobs, 0);
     for (int polls = 0; polls < 3;) {
@@ -260,7 +260,7 @@ TEST(the_long_job_can_be_stopped_and_begun_again)
     session_close(session);
 }
 
-/* The sum of the first values of a tensor, whose number is the question. */
+/* The sum of the first values of a tensor; the question is their number. */
 static int make_sum(const struct model *model, const void *question,
                     struct arena *arena, struct work *work, const void **ret_made,
                     struct err *err)

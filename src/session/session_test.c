@@ -338,7 +338,7 @@ TEST(a_history_without_a_model_has_the_tree_of_its_series)
     history_writer_begin(writer, 3, HISTORY_TRAIN, 1000000000);
     for (uint32_t i = 0; i < COUNT_OF(names); i++) {
         const struct history_series series = {
-            .place = 1, /* of a model that is not there */
+            .place = 1, /* a place that the model does not have */
             .kind = i < 2 ? HISTORY_PARAM : HISTORY_OUTPUT,
             .name = str_of(names[i])};
         struct history_point point = {.merged = 1};
