@@ -38,7 +38,7 @@ static void order(struct sample_graph *graph)
         test_fail(__FILE__, __LINE__, "%s", err.text);
 }
 
-/* Every box opened, none, and two samples between; upright and on its side. */
+/* With every box open, none, and two random samples; upright and sideways. */
 static void check_states(struct sample_graph *graph, uint64_t seed)
 {
     struct plan_style sideways = plan_pixels;
@@ -101,7 +101,7 @@ TEST(the_same_graph_is_placed_in_the_same_way)
         order(&b);
         place(&a, &plan_pixels);
         place(&b, &plan_pixels);
-        set_open(&a.plan, 1, 0); /* what was placed before leaves no trace */
+        set_open(&a.plan, 1, 0); /* an earlier placing leaves no trace */
         place(&a, &plan_pixels);
         set_open(&b.plan, 1, 0);
         place(&b, &plan_pixels);
@@ -215,7 +215,7 @@ TEST(the_heavier_value_goes_straight)
     sample_release(&graph);
 }
 
-/* A side chain beside the first rows only: what lies below may be as wide as it wants. */
+/* A side chain beside the first rows only: boxes below may have any width. */
 TEST(a_side_column_takes_no_room_where_it_has_nothing)
 {
     struct sample_graph graph;
