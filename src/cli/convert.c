@@ -1,4 +1,4 @@
-/* torchoscope convert: a model file as safetensors. */
+/* torchoscope convert: converts a model file to safetensors. */
 #include "export/convert.h"
 #include "base/base.h"
 #include "base/json_write.h"
@@ -10,7 +10,7 @@
 #include "text/escape.h"
 #include "text/number.h"
 
-#define MOST_SHOWN 5 /* ties, and names of what is left out */
+#define MOST_SHOWN 5 /* ties, and names of omitted parts */
 
 struct convert_options {
     const char *to, *at;

@@ -1,4 +1,4 @@
-/* torchoscope diff: how two models differ. */
+/* torchoscope diff: the differences of two models. */
 #include <stdint.h>
 
 #include "base/base.h"

@@ -31,7 +31,7 @@ static bool has_model(int argc, char **argv)
     return found && !cli_asks_for_help(argc, argv);
 }
 
-/* Is there a script behind the options of the command? */
+/* Does a script follow the options of the command? */
 static bool has_script(const struct command *command, int argc, char **argv)
 {
     int own = command_own_words(command, argc, argv);

@@ -1,6 +1,6 @@
-/* torchoscope run, replay: Python runs them (cli/python.h, python/torchoscope/script.py,
- * shell.py) and parses the arguments with these tables. This code only reports arguments
- * that are not enough to start it. */
+/* torchoscope run, replay: Python runs them (cli/python.h,
+ * python/torchoscope/script.py, shell.py) and parses the arguments with these tables.
+ * This code only reports arguments that do not suffice to start it. */
 #include "base/base.h"
 #include "cli/cli.h"
 #include "cli/live.h"
