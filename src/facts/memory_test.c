@@ -98,8 +98,8 @@ TEST(a_run_without_operations_has_no_facts_about_memory)
     end(&s);
 }
 
-/* In the sample step the weight of `a` gets a gradient and its bias does not, though the
- * operation that read it took part in backward. */
+/* In the sample step the weight of `a` gets a gradient and its bias does not, although
+ * the operation that read it took part in backward. */
 TEST(a_parameter_without_gradient_has_a_note)
 {
     static const char *const note =

@@ -72,7 +72,7 @@ TEST(a_module_without_calls_says_why_in_one_column)
     CHECK_STR(cell(&s, "out", "tail"), "");
     s.show.gaps_in_out = true;
     CHECK_STR(cell(&s, "out", "tail"), "not reached");
-    CHECK_STR(cell(&s, "time", "list"), ""); /* a container misses nothing */
+    CHECK_STR(cell(&s, "time", "list"), ""); /* nothing is missing for a container */
     CHECK_STR(cell(&s, "time", "a.weight"), "");
     CHECK_STR(cell(&s, "calls", "tail"), "");
     scene_end(&s);
@@ -126,7 +126,7 @@ TEST(a_row_of_several_modules_has_their_sums)
     struct scene s;
 
     scene_begin(&s, sample_run(3));
-    /* a, with a call more that raised, and the list, which has none */
+    /* a, with one more call that raised, and the list, which has none */
     CHECK_INT(row_run(&s.show, &row, RUN_CALLS), 4);
     row.flags = ROW_MORE;
     CHECK_INT(row_run(&s.show, &row, RUN_CALLS), 0);
