@@ -87,7 +87,7 @@ TEST(every_pair_of_types_is_compared_as_by_hand)
 
     fill_bytes(left, sizeof left, 1);
     fill_bytes(right, sizeof right, 2);
-    /* Some equal ones, some by halves: where both types are the same. */
+    /* Equal values, and values halved on one side; both sides have the same type. */
     memcpy(right + 100, left + 100, 1000);
     for (int i = 1; i < DTYPE_COUNT; i++)
         for (int k = 1; k <= i; k++) {
@@ -285,7 +285,7 @@ TEST(a_comparison_can_be_stopped_and_counts_the_bytes_of_both)
         CHECK_INT(work.done, 2 * N * 4); /* squares of equal ones are not counted */
         work_init(&work);
         work.progress = stop_half_way;
-        work.told_ns = 1; /* long ago: it is time to tell */
+        work.told_ns = 1; /* long ago: progress is due */
         CHECK_INT(compare_tensors(side_of(&a), side_of(&b), exact, &work, &by, &err),
                   -1);
         CHECK_INT(err.code, ERR_CANCELLED);

@@ -10,7 +10,7 @@
 #include "measure/elements_in.h"
 #include "measure/sample_model_in.h"
 
-/* All elements of the sample, in the order they come; the caller frees them. */
+/* All elements of the sample, in the order returned; the caller frees them. */
 static uint8_t *take_all(struct sample_model *sample, uint64_t first, uint64_t n,
                          bool any_order)
 {

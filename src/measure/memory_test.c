@@ -18,7 +18,7 @@ static void fill(void)
             cells[i][j] = (float)((i * 7 + j * 13) % 101) - 50;
 }
 
-/* The same elements, however they are reached: rows of columns, or columns of rows. */
+/* The same elements with different strides: rows of columns, or columns of rows. */
 TEST(strides_do_not_matter)
 {
     int64_t shape[] = {ROWS, COLS}, strides[] = {COLS, 1};

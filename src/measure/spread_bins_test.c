@@ -16,7 +16,8 @@ static void count(const double *x, size_t n, struct spread *ret_spread)
     spread_counter_free(counter);
 }
 
-/* How many finite elements are from low to high, without high unless it is the last. */
+/* The number of finite elements from low to high, excluding high unless it is the
+ * last. */
 static double between(const double *x, size_t n, double low, double high, bool last)
 {
     double found = 0;
@@ -67,7 +68,7 @@ TEST(heavy_tails_are_shown_by_log_bins_without_gaps)
     count(x, 1000, &spread);
     CHECK(spread_prefers_log(&spread));
     n = spread_bins(&spread, 64, edges, counts);
-    CHECK_INT(n, 5); /* -1e-3; zeros and all that is near; 2e-3; nothing; 1e6 */
+    CHECK_INT(n, 5); /* -1e-3; zeros and everything near; 2e-3; nothing; 1e6 */
     CHECK(counts[0] == 300 && counts[1] == 400 && counts[2] == 295);
     CHECK(counts[3] == 0 && counts[4] == 5);
     CHECK(edges[1] < 0 && edges[1] >= -1e-3 && edges[2] > 0 && edges[2] <= 2e-3);

@@ -10,8 +10,8 @@
 #include "measure/kernels_test_in.h"
 #include "measure/sample_model_in.h"
 
-/* A tensor measured whichever way must come to what its elements in C order, copied one
- * by one, come to. */
+/* A tensor measured in any way must give the statistics of its elements, copied one by
+ * one in C order. */
 static void check_tensor(struct sample_model *sample)
 {
     uint64_t n = sample->tensor.numel;
