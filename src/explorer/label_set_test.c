@@ -37,7 +37,7 @@ TEST(a_group_goes_off_as_a_whole_and_comes_back_as_it_was)
     CHECK_STR(ids(&set, &text), "memory,time,name,type,args");
     label_set_group(&set, 'p');
     CHECK_STR(ids(&set, &text), "params,percent,memory,time,name,type,args");
-    label_set_group(&set, 'f'); /* was never on: all of it */
+    label_set_group(&set, 'f'); /* never on before: switches all on */
     CHECK_STR(ids(&set, &text),
               "params,percent,memory,in,out,calls,time,name,type,args");
     label_set_group(&set, 'm'); /* b and m are one */
@@ -200,8 +200,7 @@ TEST(every_label_says_something_or_nothing_of_every_row)
     sample_release(&s);
 }
 
-/* What all labels say of a place in the flowing form, those that say nothing left out.
- */
+/* The text of all labels for a place in the flowing form, without empty ones. */
 static const char *all_of(const struct show *show, const char *name, struct buf *text)
 {
     struct row row = {.place = place_find(show->model, str_of(name)), .count = 1};

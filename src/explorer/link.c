@@ -262,7 +262,7 @@ int link_go_to_step(struct explorer *explorer, struct str step, struct err *err)
     return at_step_parse(step, &explorer->step, err);
 }
 
-/* The first view is that of an alarm; a chosen row has the newest step. */
+/* The first view may be that of an alarm; a chosen row has the newest step. */
 static int apply_step(const struct settings *settings, struct explorer *explorer,
                       struct err *err)
 {

@@ -118,14 +118,14 @@ TEST(details_say_what_the_operations_of_a_module_come_to)
     CHECK(says(&s, PANEL_DETAILS, "16.0KB forward, 2.2KB backward\n"));
     go(&s, "");
     CHECK(says(&s, PANEL_DETAILS, "FLOPs"));
-    go(&s, "block.relu"); /* each of several calls says its own */
+    go(&s, "block.relu"); /* each of several calls shows its own */
     CHECK(says(&s, PANEL_DETAILS, " call 1 (net.py:4)  22.00μs  1 operation  eval\n"));
     go(&s, "block.conv1");
     CHECK(says(&s, PANEL_DETAILS, " call 1 (net.py:4)  302.00μs  eval\n"));
     scene_end(&s);
 }
 
-/* Narrower bars of panel 5 are cut when they are drawn. */
+/* Narrower bars of panel 5 are cut when drawn. */
 TEST(panels_with_operations_fit_into_any_width)
 {
     struct scene s;

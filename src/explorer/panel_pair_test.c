@@ -175,7 +175,7 @@ TEST(code_tells_of_one_side_and_v_shows_the_other)
     CHECK(says(&s, PANEL_CODE, 100, "left: Net\n"));
     CHECK(says(&s, PANEL_CODE, 100, " class models.Net\n"));
     CHECK(says(&s, PANEL_ATTRIBUTES, 100, "right: model\n ▾ Other\n"));
-    /* A row that only one side has is shown, whichever side was chosen. */
+    /* A row that only one side has is shown whichever side is selected. */
     go(&s, "net.fresh");
     CHECK(says(&s, PANEL_CODE, 100, "right: "));
     scene_end(&s);

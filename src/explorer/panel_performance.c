@@ -79,8 +79,8 @@ static void module_lines(struct lines *to, struct explorer *explorer,
 
 #define MORE "   F all, in order"
 
-/* The slowest modules and classes; after the first, if there is space, the key that lists
- * them all. It gets no line of its own because the hints name F, too. */
+/* The slowest modules and classes; after the first, if there is space, the key that
+ * lists all of them. It gets no separate line because the hints name F, too. */
 static void slowest_lines(struct lines *to, const struct facts *facts, unsigned width)
 {
     for (uint32_t i = 0; i < facts->n; i++) {

@@ -1,4 +1,4 @@
-/* Panels 5 and 6: of a recording. */
+/* Panels 5 and 6 of a recording. */
 #include "base/test.h"
 #include "explorer/alarms_in.h"
 #include "explorer/panels_in.h"
@@ -120,7 +120,7 @@ TEST(in_panel_6_keys_lead_along_values_into_modules_and_out_again)
     go(&s, "");
     CHECK(says(&s, PANEL_FLOW, "[0]"));
     CHECK(state->foot > 0 && state->foot < s.lines.n);
-    CHECK(act(&s, ACT_NEXT)); /* [0] goes into a; nothing else is known */
+    CHECK(act(&s, ACT_NEXT)); /* [0] goes into a; the rest is unknown */
     CHECK_INT(state->cursor, 1);
     CHECK(!act(&s, ACT_NEXT));
     CHECK(str_find(buf_span(&s.explorer.message), STR("no module call")) >= 0);
@@ -199,7 +199,7 @@ TEST(parameters_that_were_cut_off_are_alarms)
     struct scene s;
 
     scene_begin(&s, session_of_run(sample_ops(), NULL));
-    CHECK(!explorer_next_alarm(&s.explorer)); /* the one that it has is only a note */
+    CHECK(!explorer_next_alarm(&s.explorer)); /* its only alarm is just a note */
     s.explorer.show.no_gradients = &all;
     CHECK(alarms_find(&s.explorer, NULL) == 0);
     CHECK_INT(s.explorer.alarms.n, 1);

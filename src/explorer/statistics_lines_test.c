@@ -1,5 +1,5 @@
-/* The parts of the Statistics panel, held against the numbers that are printed in its
- * design, of a file that not everybody has. */
+/* The parts of the Statistics panel, compared with the numbers in its design, for a
+ * file that may be missing. */
 #include "explorer/statistics_lines.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@
 
 static const double at[] = {0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99};
 
-/* All lines, ends of blanks cut; good until the next call. */
+/* All lines without trailing blanks; valid until the next call. */
 static const char *plain(struct lines *lines)
 {
     static struct buf text;

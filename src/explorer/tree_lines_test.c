@@ -14,7 +14,7 @@
 struct scene {
     struct sample s;
     struct explorer e;
-    struct activities activity; /* made up, where a test wants times */
+    struct activities activity; /* invented, for tests that need times */
     struct run run;
     struct tree_room room;
     bool beside; /* the tree is beside panels: the screen is larger */
@@ -75,8 +75,8 @@ static void make_lines(struct scene *w, unsigned columns, unsigned rows)
     CHECK_INT(w->lines.n, rows);
 }
 
-/* The screen as text, blanks at the ends of lines cut, empty lines left out; every line
- * is as wide as there is room. */
+/* The screen as text, without trailing blanks and empty lines; checks that every line
+ * has the full width. */
 static const char *screen(struct scene *w, unsigned columns, unsigned rows)
 {
     make_lines(w, columns, rows);
@@ -95,8 +95,8 @@ static const char *screen(struct scene *w, unsigned columns, unsigned rows)
     return buf_cstr(&w->text);
 }
 
-/* The screen is as src/explorer/screens/NAME.txt has it. With REWRITE in the environment
- * that is written anew: read the difference. */
+/* The screen must equal src/explorer/screens/NAME.txt. With REWRITE in the environment,
+ * rewrites the file: read the difference. */
 static void check_screen(struct scene *w, const char *name, unsigned columns,
                          unsigned rows)
 {
@@ -132,7 +132,7 @@ static const char *line(struct scene *w, unsigned columns, unsigned number)
     return w->text.at;
 }
 
-/* The spans of a line that have this role, with | between them. */
+/* The spans of a line with this role, separated by |. */
 static const char *in_role(struct scene *w, unsigned number, enum colour colour,
                            unsigned flags)
 {
@@ -150,8 +150,8 @@ static const char *in_role(struct scene *w, unsigned number, enum colour colour,
     return buf_cstr(&w->text);
 }
 
-/* Times that nobody took: a leaf took a microsecond for every parameter and one more,
- * what calls others a microsecond itself. */
+/* Invented times: a leaf took a microsecond for every parameter plus one; other modules
+ * took one microsecond themselves. */
 static void make_up_times(struct scene *w)
 {
     const struct model *model = w->s.model;
@@ -434,7 +434,7 @@ TEST(rows_of_the_same_class_are_told_by_colour_or_by_a_sign)
     end_scene(&w);
 }
 
-/* What stands out in the row of the cursor when this is searched for. */
+/* The highlighted text in the cursor's row after a search for this. */
 static const char *found(struct scene *w, const char *text)
 {
     unsigned i = 1;
