@@ -359,7 +359,8 @@ TEST(panel_6_is_drawn_as_boxes_and_its_keys_lead_from_box_to_box)
     SHOWS(stage, "║ ln_2 ");
     press(stage, "v");
     SHOWS(stage, "── 6 Flow ── block Block ──");
-    SHOWS(stage, " ln_2  LayerNorm   1.10μs"); /* what the last lines are about */
+    SHOWS(stage, " ln_2  LayerNorm   1.10μs"); /* the node described by the last
+                                                  lines */
     end_stage(stage);
 }
 
