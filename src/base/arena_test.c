@@ -176,7 +176,7 @@ TEST(a_spent_arena_says_what_it_was_for)
     CHECK_STR(err.text, "a.gguf needs more than 100 bytes of memory");
     arena_init(&arena, 0);
     arena_err(&arena, "a.gguf", &err);
-    CHECK_STR(err.text, "a.gguf needs more memory than there is");
+    CHECK_STR(err.text, "a.gguf needs more memory than is available");
 }
 
 TEST(a_reserve_is_a_hint_that_a_limit_cuts)

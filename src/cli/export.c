@@ -142,7 +142,7 @@ const struct command export_command = {
     .usage = "FILE|TARGET -o OUTPUT [OPTION]...",
     .details =
         "Formats: .txt .md .json .csv .html, and .safetensors, which has all readable\n"
-        "tensors but no code. Of a recording also .ops.json, its operations, and\n"
+        "tensors but no code. For a recording also .ops.json, its operations, and\n"
         ".trace.json, which Perfetto and chrome://tracing open.\n"
         "TARGET is FILE.py::FUNCTION, as for explore.\n",
     .options = options_table,

@@ -137,7 +137,7 @@ static void become(const char *python, const char *script, int argc, char **argv
     char **words = calloc((size_t)argc + 2, sizeof *words);
 
     if (!words) {
-        cli_say("there is not enough memory");
+        cli_say("out of memory");
         return;
     }
     words[0] = strdup(python);

@@ -180,10 +180,11 @@ const struct command serve_command = {
     .summary = "show files, recordings and training runs in the browser",
     .usage = "FILE|FOLDER|TARGET... [OPTION]...",
     .details = "Prints the address of a page, until Ctrl-C. The address has a secret "
-               "token: only\n"
-               "who knows it can ask. A folder lists the models, recordings and "
-               "training runs\n"
-               "below it. A training run that is being written is followed.\n"
+               "token:\n"
+               "only someone who has it can ask for data. A folder lists the models, "
+               "recordings\n"
+               "and training runs below it. A training run that is being written is "
+               "followed.\n"
                "Behind a proxy (JupyterHub, Colab, VS Code), name its host with "
                "--allow-host.\n"
                "A live model is run once, with its operations, if there are inputs for "

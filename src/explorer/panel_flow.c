@@ -49,7 +49,7 @@ uint32_t flow_shown_call(struct explorer *explorer, uint32_t *ret_inner,
     }
     if (show->activity->at[place].calls == 0) {
         if (!calls_none(why, show, place))
-            buf_text(why, "not called by itself: it only holds other modules");
+            buf_text(why, "never called itself: it only contains other modules");
         return RUN_NONE;
     }
     call = chosen_call(explorer, place);

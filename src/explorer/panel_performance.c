@@ -68,7 +68,8 @@ static void module_lines(struct lines *to, struct explorer *explorer,
         fact_end_as(&facts, "not_called", "", COLOUR_NONE);
     } else if (show->activity->at[place].calls == 0) {
         if (!calls_none(&facts.text, show, place))
-            buf_text(&facts.text, "not called by itself: it only holds other modules");
+            buf_text(&facts.text,
+                     "never called itself: it only contains other modules");
         fact_end_as(&facts, "not_called", "", COLOUR_NONE);
     } else {
         performance_place(&facts, show, place);

@@ -72,8 +72,7 @@ static int find_base(const struct model *model, const char *at, uint32_t *ret_ba
     *ret_base = place_find(model, str_of(at));
     if (*ret_base == NO_PLACE)
         return err_set(err, ERR_USAGE,
-                       "%s: there is no %s in it; torchoscope tree shows "
-                       "what is",
+                       "%s: it has no %s; torchoscope tree lists its names",
                        model->path, at);
     if (model->kind[*ret_base] != PLACE_TENSOR && model->kind[*ret_base] != PLACE_VALUE)
         return 0;

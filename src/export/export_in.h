@@ -29,7 +29,7 @@ struct document {
 void document_begin(struct document *doc, struct json *json,
                     const struct session *session, const char *kind);
 void document_end(struct document *doc);
-/* The usual reason for a null: "the file does not store this". */
+/* The usual reason for a null: "this file does not say". */
 const char *document_unsaid(const struct document *doc);
 
 /* "verdict"; null and a reason if there is none. */

@@ -239,7 +239,8 @@ static void note_focus(struct diagram *diagram, struct parts *parts)
     if (wanted->to == NO_PLACE) {
         uint32_t n = wanted->neighbours > 0 ? wanted->neighbours : 1;
 
-        buf_printf(&text, " and what is at most %u line%s away", n, n == 1 ? "" : "s");
+        buf_printf(&text, " and everything at most %u line%s away", n,
+                   n == 1 ? "" : "s");
     } else {
         buf_text(&text, " to ");
         place_path(diagram->session->model, wanted->to, &text);

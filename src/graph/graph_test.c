@@ -172,7 +172,7 @@ TEST(a_place_with_its_neighbours_and_a_path_leave_out_the_rest)
     CHECK(drawn_box(&drawn, "block.conv2") == PLAN_NONE);
     CHECK(drawn_box(&drawn, "head") == PLAN_NONE);
     CHECK(str_starts(drawn.diagram.note,
-                     STR("Only block.conv1 and what is at most 1 line away.")));
+                     STR("Only block.conv1 and everything at most 1 line away.")));
     drawn_drop(&drawn);
 
     run = sample_block((struct sample_block_wanted){0});

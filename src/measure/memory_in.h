@@ -21,7 +21,7 @@ struct memory_model {
 int memory_wrap(struct memory_model *wrapped, const struct memory *memory,
                 struct err *err);
 
-/* Are these real numbers, contiguous in C order, usable in place? */
+/* Are these numbers, contiguous in C order and usable in place? */
 bool memory_plain(const struct memory *memory, uint64_t *ret_numel);
 
 #endif

@@ -196,7 +196,7 @@ void table_read(struct scope_read *read, enum scope_table table, take_row *take)
         if (status != SQLITE_ROW)
             break;
         why = i < read->rows[table] ? get_row_of(read, stmt, table, i, &row)
-                                    : "more rows than there are";
+                                    : "more rows than the table declares";
         if (!why)
             why = take(read, i, &row);
         if (why)

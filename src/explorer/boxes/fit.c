@@ -365,7 +365,7 @@ static int order(struct boxes_drawing *drawing, uint32_t most, struct arena *are
         return -1;
     if (drawing->plan.n_boxes < 2)
         return err_set(err, ERR_NOT_FOUND,
-                       "nothing is inside: there is nothing to draw");
+                       "empty: nothing to draw");
     if (boxes_nets(drawing, ends, n, arena, err) < 0)
         return -1;
     return plan_order(&drawing->plan, arena, err);

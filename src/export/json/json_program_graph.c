@@ -132,7 +132,7 @@ static const char *why_inexact(const struct program *program,
         return "a limit was reached: the rest of the code is missing";
     for (uint32_t i = 0; i < graph->n_nodes; i++)
         if (graph->nodes[i].kind == OP_GRAPH_UNCLEAR)
-            return "parts of the code were not understood: what they read is unknown";
+            return "parts of the code were not understood, so their inputs are unknown";
     return NULL;
 }
 

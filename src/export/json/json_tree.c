@@ -68,13 +68,13 @@ static void write_verdict_finding(struct json *json, enum verdict verdict)
 {
     static const char *const says[][2] = {
         [VERDICT_UNSAFE] = {"unsafe", "a plain load of this file would run something: "
-                                      "`torchoscope check` says what"},
+                                      "see `torchoscope check`"},
         [VERDICT_NEEDS_CODE] = {"needs-code",
                                 "a load needs classes or functions outside the "
                                 "allow-list: `torchoscope check` lists them"},
-        [VERDICT_INCONCLUSIVE] = {"inconclusive",
-                                  "not all of the file could be decoded: what a load "
-                                  "would run is not known"},
+        [VERDICT_INCONCLUSIVE] =
+            {"inconclusive", "the file could not be fully decoded, so the code that "
+                             "a load would run is unknown"},
     };
 
     json_object(json, NULL);

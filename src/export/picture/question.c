@@ -72,7 +72,7 @@ static int read_places(const struct picture_question *question,
     if (question->to && !question->focus)
         return err_set(err, ERR_USAGE, "to needs focus: the module where paths begin");
     if (question->neighbours != OPTION_UNSET && !question->focus)
-        return err_set(err, ERR_USAGE, "neighbours needs focus: whose neighbours?");
+        return err_set(err, ERR_USAGE, "neighbours requires focus");
     if (find_place(session, question->root, &graph->root, err) < 0 ||
         find_place(session, question->focus, &graph->focus, err) < 0)
         return -1;
