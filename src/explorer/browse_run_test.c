@@ -40,7 +40,7 @@ static const char *names(struct recorded *r)
     return buf_cstr(&r->text);
 }
 
-TEST(what_a_recording_tells_is_sorted_by_and_what_it_does_not_comes_last)
+TEST(rows_sort_by_recorded_numbers_with_unknown_ones_last)
 {
     struct recorded r;
     uint64_t first, second;

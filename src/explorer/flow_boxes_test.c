@@ -144,7 +144,7 @@ TEST(a_transformer_block_is_drawn_as_boxes)
     scene_end(&s);
 }
 
-TEST(a_wide_panel_shows_what_is_inside_groups)
+TEST(a_wide_panel_shows_the_content_of_groups)
 {
     struct box_scene s;
 
@@ -249,7 +249,7 @@ TEST(the_same_in_ascii)
     scene_end(&s);
 }
 
-TEST(keys_lead_along_lines_across_into_modules_and_out)
+TEST(keys_follow_lines_across_into_modules_and_out)
 {
     struct box_scene s;
 
@@ -281,7 +281,7 @@ TEST(keys_lead_along_lines_across_into_modules_and_out)
     scene_end(&s);
 }
 
-TEST(left_and_right_lead_to_the_boxes_beside)
+TEST(left_and_right_go_to_adjacent_boxes)
 {
     struct box_scene s;
 
@@ -403,7 +403,7 @@ TEST(boxes_show_the_call_that_was_chosen)
     scene_end(&s);
 }
 
-TEST(boxes_say_what_is_missing)
+TEST(boxes_report_what_is_missing)
 {
     struct box_scene s;
 

@@ -52,7 +52,7 @@ TEST(a_group_goes_off_as_a_whole_and_comes_back_as_it_was)
     buf_release(&text);
 }
 
-TEST(a_key_that_can_do_nothing_says_why)
+TEST(a_key_without_effect_gives_a_reason)
 {
     struct sample s;
 
@@ -131,7 +131,7 @@ TEST(labels_that_do_not_fit_are_named_in_a_line)
     sample_release(&s);
 }
 
-TEST(every_label_says_something_or_nothing_of_every_row)
+TEST(every_label_works_for_every_row)
 {
     struct sample s;
     struct label_set set;
@@ -217,7 +217,7 @@ static const char *all_of(const struct show *show, const char *name, struct buf 
     return buf_cstr(text);
 }
 
-TEST(of_a_recording_labels_have_rps_texts)
+TEST(labels_of_a_recording_have_rps_texts)
 {
     struct session *session = session_of_run(sample_run(2), NULL);
     struct arena arena;

@@ -107,7 +107,7 @@ TEST(performance_lists_the_slowest_operations_of_the_selected_module)
     scene_end(&s);
 }
 
-TEST(details_say_what_the_operations_of_a_module_come_to)
+TEST(details_have_the_sums_of_a_modules_operations)
 {
     struct scene s;
 
@@ -146,7 +146,7 @@ TEST(panels_with_operations_fit_into_any_width)
     scene_end(&s);
 }
 
-TEST(flow_leads_along_values_through_operations)
+TEST(flow_follows_values_through_operations)
 {
     struct panel_state *state;
     struct scene s;
@@ -174,7 +174,7 @@ TEST(flow_leads_along_values_through_operations)
     scene_end(&s);
 }
 
-TEST(the_title_says_the_flops_if_there_is_room)
+TEST(the_title_has_the_flops_if_there_is_room)
 {
     struct scene s;
 

@@ -64,7 +64,7 @@ static uint32_t at(const struct scene *s, const char *name)
     return place_find(s->session->model, str_of(name));
 }
 
-TEST(panel_5_tells_of_the_module_and_of_the_run)
+TEST(panel_5_shows_the_module_and_the_run)
 {
     struct scene s;
 
@@ -110,7 +110,7 @@ TEST(panel_6_shows_a_module_without_calls_inside_in_the_flow_around_it)
     scene_end(&s);
 }
 
-TEST(in_panel_6_keys_lead_along_values_into_modules_and_out_again)
+TEST(keys_in_panel_6_follow_values_into_modules_and_out)
 {
     struct panel_state *state;
     struct scene s;
@@ -163,7 +163,7 @@ TEST(panel_6_shows_the_call_that_was_chosen)
     scene_end(&s);
 }
 
-TEST(without_a_recording_panels_5_and_6_say_so_in_one_line)
+TEST(without_a_recording_panels_5_and_6_have_one_line)
 {
     struct scene s;
 

@@ -379,7 +379,7 @@ TEST(the_selected_step_is_part_of_a_view)
     scene_end(&s);
 }
 
-TEST(panel_7_without_a_history_says_what_makes_one)
+TEST(panel_7_without_a_history_explains_how_to_record_one)
 {
     struct training_scene s = {.session = session_of_run(sample_run(1), NULL)};
 

@@ -333,7 +333,7 @@ TEST(where_there_is_little_room_columns_go_in_this_order)
     end_scene(&w);
 }
 
-TEST(what_a_person_switched_on_has_room_before_what_is_on_at_first)
+TEST(labels_switched_on_by_the_user_are_kept_longest)
 {
     struct scene w;
 
@@ -348,7 +348,7 @@ TEST(what_a_person_switched_on_has_room_before_what_is_on_at_first)
     end_scene(&w);
 }
 
-TEST(the_header_says_what_rows_are_ordered_by)
+TEST(the_header_marks_the_sort_column)
 {
     struct scene w;
 
@@ -419,7 +419,7 @@ TEST(types_frozen_rows_and_zeros_have_their_roles)
     end_scene(&w);
 }
 
-TEST(rows_of_the_same_class_are_told_by_colour_or_by_a_sign)
+TEST(rows_of_the_same_class_are_marked_by_colour_or_a_sign)
 {
     struct scene w;
 
@@ -461,7 +461,7 @@ TEST(letters_that_were_searched_for_stand_out)
     end_scene(&w);
 }
 
-TEST(alarms_are_told_by_the_gutter)
+TEST(alarms_are_shown_in_the_gutter)
 {
     struct scene w;
     uint32_t relu;
@@ -584,7 +584,7 @@ TEST(the_mouse_finds_columns_and_arrows)
     end_scene(&w);
 }
 
-TEST(an_index_says_what_a_walk_through_the_places_says)
+TEST(an_index_agrees_with_a_walk_through_the_places)
 {
     struct sample s;
     struct below walked, asked;
@@ -621,7 +621,7 @@ TEST(a_tensor_of_a_recording_keeps_its_numbers_though_its_values_are_not_there)
     end_scene(&w);
 }
 
-TEST(in_a_narrow_title_parameters_are_told_in_fewer_words_before_they_go)
+TEST(a_narrow_title_shortens_parameters_before_dropping_them)
 {
     static const struct {
         unsigned width;

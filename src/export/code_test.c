@@ -101,7 +101,7 @@ TEST(nan_beside_a_line_is_an_alarm)
     scene_end(&s);
 }
 
-TEST(a_class_without_source_says_why_and_a_tensor_has_that_of_its_module)
+TEST(a_class_without_source_has_a_reason_and_tensors_use_their_module)
 {
     struct scene s;
 

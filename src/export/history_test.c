@@ -223,7 +223,7 @@ TEST(a_notebook_shows_the_curves)
     buf_release(&text);
 }
 
-TEST(a_recording_without_a_history_says_how_to_get_one)
+TEST(a_recording_without_a_history_explains_how_to_get_one)
 {
     struct session *session = session_of_run(sample_run(1), NULL);
     struct export_wanted wanted = {.view = PRINTED_WANTED_INIT};
@@ -254,7 +254,7 @@ TEST(a_recording_without_a_history_says_how_to_get_one)
         DOCUMENT(text, CHECK_INT(call, 0));                                            \
     } while (0)
 
-TEST(a_training_says_how_it_went_and_when)
+TEST(a_training_has_its_verdict_and_step)
 {
     struct export_training_wanted wanted = {.columns = 400, .live = EXPORT_ENDED};
     char path[64];

@@ -143,7 +143,7 @@ TEST(the_operations_used_are_a_table)
     end(&s);
 }
 
-TEST(what_has_no_operations_says_how_to_record_them)
+TEST(without_operations_the_error_explains_how_to_record_them)
 {
     struct session *session = session_of_run(sample_run(1), NULL);
     struct err err = {0};

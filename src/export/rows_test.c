@@ -186,7 +186,7 @@ TEST(columns_are_those_that_have_anything_and_only_usual_ones_have_cells)
     scene_end(&s);
 }
 
-TEST(what_is_counted_elsewhere_is_marked_and_has_no_number)
+TEST(numbers_counted_elsewhere_are_marked_and_omitted)
 {
     const struct json_tree *params;
     struct scene s;

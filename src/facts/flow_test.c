@@ -194,7 +194,7 @@ TEST(a_residual_added_in_place_is_not_drawn_as_a_chain)
     end(&s);
 }
 
-TEST(what_came_from_an_operation_is_joined_to_nothing)
+TEST(values_from_an_operation_are_joined_to_nothing)
 {
     struct scene s;
     uint32_t x, a, sum, b;
@@ -220,7 +220,7 @@ TEST(what_came_from_an_operation_is_joined_to_nothing)
     end(&s);
 }
 
-TEST(what_lies_in_the_same_storage_is_joined_where_that_is_certain)
+TEST(values_in_the_same_storage_are_joined_if_that_is_certain)
 {
     struct scene s;
     uint32_t x, a, added, relu, view;
@@ -287,7 +287,7 @@ TEST(a_result_that_is_the_argument_itself_comes_from_the_call)
     end(&s);
 }
 
-TEST(what_a_call_around_gives_out_later_was_not_made_before)
+TEST(results_of_an_enclosing_call_are_not_made_before_its_end)
 {
     struct scene s;
     uint32_t block, x, y, z;
@@ -332,7 +332,7 @@ TEST(more_rails_than_eight_are_one_sign)
     end(&s);
 }
 
-TEST(what_is_made_further_inside_comes_from_the_call_around_it)
+TEST(values_made_further_inside_come_from_the_enclosing_call)
 {
     struct scene s;
     uint32_t block, act, x, y, z;

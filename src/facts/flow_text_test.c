@@ -62,7 +62,7 @@ TEST(a_flow_has_a_line_for_each_call_with_its_shape)
     scene_end(&s);
 }
 
-TEST(one_row_says_what_goes_in_and_who_uses_what_comes_out)
+TEST(one_row_shows_inputs_and_users_of_its_result)
 {
     struct scene s;
 

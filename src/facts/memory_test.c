@@ -48,7 +48,7 @@ static const char *cell(struct memory_scene *s, const char *name)
     return s->text.len ? buf_cstr(&s->text) : "";
 }
 
-TEST(the_memory_of_a_run_has_its_peak_and_what_is_saved)
+TEST(the_memory_of_a_run_has_its_peak_and_saved_tensors)
 {
     struct memory_scene s;
 

@@ -42,7 +42,7 @@ static uint32_t marks(const struct diagram *diagram)
     return n;
 }
 
-TEST(the_diff_of_equal_networks_has_no_mark_and_says_so)
+TEST(the_diff_of_equal_networks_has_no_marks)
 {
     struct drawn_graph drawn = drawn_diff(sample_block((struct sample_block_wanted){0}),
                                           sample_block((struct sample_block_wanted){0}),

@@ -90,7 +90,7 @@ static const char *merged(struct net_pair *pair)
     return copy.at;
 }
 
-TEST(what_differs_is_said_in_words)
+TEST(differences_are_described_in_words)
 {
     struct net_pair pair;
 
@@ -138,7 +138,7 @@ TEST(hidden_parameters_are_a_change)
     release(&pair);
 }
 
-TEST(a_renamed_module_says_its_old_name)
+TEST(a_renamed_module_shows_its_old_name)
 {
     struct net_pair pair;
     uint32_t old, new;

@@ -139,7 +139,7 @@ static struct compared compare_types(enum dtype left, const void *left_bytes,
     return by;
 }
 
-TEST(a_tensor_that_was_rounded_says_so)
+TEST(a_rounded_tensor_is_recognised)
 {
     enum { N = 5000 };
     static float left[N], back[N];
@@ -168,7 +168,7 @@ TEST(a_tensor_that_was_rounded_says_so)
     CHECK(!by.rounding);
 }
 
-TEST(infinities_are_roundings_only_of_what_is_beyond_the_type)
+TEST(infinities_are_roundings_only_of_values_beyond_the_type)
 {
     float left[] = {65519.99f, 65520, -1e30f, INFINITY, NAN, 1};
     uint16_t right[] = {0x7bff, 0x7c00, 0xfc00, 0x7c00, 0x7e01, 0x3c00};

@@ -34,7 +34,7 @@ static struct compared compare_rows(enum dtype left, const void *left_bytes,
     return by;
 }
 
-TEST(one_value_that_differs_is_found_among_equal_ones_wherever_it_stands)
+TEST(one_different_value_is_found_anywhere)
 {
     enum { N = 300000 }; /* several blocks of reading */
     static const size_t places[] = {0, 1, 1023, 1024, 65535, 65536, 131071, N - 1};
@@ -62,7 +62,7 @@ TEST(one_value_that_differs_is_found_among_equal_ones_wherever_it_stands)
     free(right);
 }
 
-TEST(of_equal_differences_the_first_is_told)
+TEST(the_first_of_equal_differences_is_reported)
 {
     enum { N = 200000 };
     float *left = calloc(N, sizeof *left), *right = calloc(N, sizeof *right);
@@ -124,7 +124,7 @@ TEST(two_values_in_one_element_count_twice)
     CHECK_INT(err.code, ERR_UNSUPPORTED);
 }
 
-TEST(types_without_numbers_are_equal_or_cannot_be_told)
+TEST(types_without_numbers_are_equal_or_unsupported)
 {
     uint8_t left[] = {1, 2, 3}, right[] = {1, 2, 3};
     struct sample_model a, b;
@@ -156,7 +156,7 @@ TEST(all_nan_are_equal_and_so_are_both_zeros)
     CHECK_NEAR(compared_relative(&by), 0, 0);
 }
 
-TEST(what_is_finite_on_one_side_alone_is_counted_apart)
+TEST(values_finite_on_one_side_only_are_counted_separately)
 {
     double left[] = {INFINITY, -INFINITY, INFINITY, NAN, 1, 2, NAN, 3};
     double right[] = {INFINITY, INFINITY, NAN, 0, INFINITY, 2.5, NAN, 3};

@@ -367,7 +367,7 @@ TEST(the_avx512_kernel_agrees_with_the_plain_one)
     check_kernels(kernels);
 }
 
-TEST(a_kernel_that_nobody_knows_is_not_found)
+TEST(an_unknown_kernel_is_not_found)
 {
     CHECK(kernels_find("abacus") == NULL);
     CHECK(kernels_find("plain") == &kernels_plain);

@@ -27,7 +27,7 @@ static double between(const double *x, size_t n, double low, double high, bool l
     return found;
 }
 
-TEST(bins_hold_what_is_between_their_edges_at_any_number_of_them)
+TEST(bins_count_the_values_between_their_edges)
 {
     static const uint32_t mosts[] = {2, 7, 64, 128, 5000};
     uint64_t state = 0x9e3779b97f4a7c15u;

@@ -199,7 +199,7 @@ TEST(merged_spreads_are_the_spread_of_all_elements_bit_for_bit)
     spread_counter_free(counter);
 }
 
-TEST(merging_an_empty_spread_changes_nothing_but_the_elements_it_stands_for)
+TEST(merging_an_empty_spread_only_changes_the_represented_elements)
 {
     struct spread_counter *counter = spread_counter_new(NULL);
     const float x[3] = {1, 2, -7}, nothing[2] = {NAN, INFINITY};

@@ -171,7 +171,7 @@ TEST(rows_have_all_counts_on_any_axis)
     spread_release(&spread);
 }
 
-TEST(rows_are_exact_if_bins_nest_and_say_so)
+TEST(rows_are_exact_if_bins_nest_and_report_it)
 {
     double x[65], rows[16], below, above;
     struct spread_axis axis = {.low = 0, .high = 64}, odd = {.low = 0, .high = 60};

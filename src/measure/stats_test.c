@@ -162,7 +162,7 @@ static void check_short_row(const struct kernels *kernels, size_t n, double away
     free(x);
 }
 
-TEST(std_is_within_a_millionth_whatever_stands_first_in_a_short_row)
+TEST(std_is_within_a_millionth_whatever_the_first_element)
 {
     for (size_t i = 0; i < COUNT_OF(sets); i++)
         for (double away = 0; away < 8; away += 0.25)
@@ -356,7 +356,7 @@ TEST(parts_cut_anywhere_join_to_the_same_whole)
     free(sum);
 }
 
-TEST(guard_counts_only_what_is_not_finite)
+TEST(guard_counts_only_non_finite_elements)
 {
     float x[3000] = {0};
     struct stats stats;

@@ -84,7 +84,7 @@ TEST(layers_are_guessed_from_names_and_shapes)
     CHECK_STR(GUESS("attn", {"in_proj_weight", {192, 64}, 2}), "attention dim=64");
 }
 
-TEST(what_does_not_look_like_a_layer_is_not_called_one)
+TEST(other_modules_are_not_guessed_as_layers)
 {
     CHECK_STR(GUESS("relu", {"alpha", {1}, 1}), "");
     CHECK_STR(GUESS("odd", {"weight", {0}, 0}), "");

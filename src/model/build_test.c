@@ -224,7 +224,7 @@ TEST(a_copy_of_a_model_outlives_it)
     build_release(&b);
 }
 
-TEST(a_storage_cut_short_knows_how_much_of_it_is_there)
+TEST(a_truncated_storage_records_its_readable_bytes)
 {
     static const uint64_t have[] = {24, 7, 0, 24, 23};
     struct storage storage;
@@ -470,7 +470,7 @@ TEST(a_build_that_runs_out_of_memory_still_gives_a_partial_model)
     build_release(&b);
 }
 
-TEST(a_tensor_says_why_its_values_cannot_be_read)
+TEST(unreadable_values_have_a_reason)
 {
     struct build b;
     const struct model *model = three_tensors(&b);

@@ -41,7 +41,7 @@ static const char *cells(struct scene *s, const char *name)
     return buf_cstr(&s->text);
 }
 
-TEST(flops_are_sums_of_what_is_below_and_blank_without_matrix_work)
+TEST(flops_sum_over_modules_and_are_blank_without_matrix_work)
 {
     struct scene s;
 

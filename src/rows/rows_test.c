@@ -46,7 +46,7 @@ TEST(a_whole_module_prints_with_classes_and_arguments)
     sample_release(&s);
 }
 
-TEST(a_narrow_tree_has_one_number_behind_each_label)
+TEST(a_narrow_tree_has_one_number_after_each_label)
 {
     struct sample s;
 
@@ -225,7 +225,7 @@ TEST(equal_siblings_can_be_shown_one_by_one)
     sample_release(&s);
 }
 
-TEST(a_bitmap_says_what_is_open)
+TEST(a_bitmap_selects_open_places)
 {
     struct view view = VIEW_INIT;
     uint8_t open[8] = {0}, single[8] = {0};
@@ -372,7 +372,7 @@ TEST(the_device_of_a_module_is_those_of_all_below_it)
     sample_release(&s);
 }
 
-TEST(a_file_with_one_bare_thing_is_called_what_it_holds)
+TEST(a_file_with_one_bare_object_is_named_after_it)
 {
     struct sample s;
 

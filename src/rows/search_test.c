@@ -260,7 +260,7 @@ TEST(names_beyond_ascii_are_looked_at_as_text)
     sample_release(&s);
 }
 
-TEST(a_wrong_or_endless_expression_is_told)
+TEST(a_wrong_or_endless_expression_is_reported)
 {
     struct sample s;
     struct err err = {0};
@@ -282,7 +282,7 @@ TEST(a_wrong_or_endless_expression_is_told)
     sample_release(&s);
 }
 
-TEST(a_filter_keeps_what_leads_to_matches_and_stands_below_them)
+TEST(a_filter_keeps_ancestors_and_descendants_of_matches)
 {
     struct view view = VIEW_INIT;
     uint8_t match[8] = {0}, keep[8] = {0};

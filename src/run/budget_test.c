@@ -147,7 +147,7 @@ TEST(without_a_limit_every_pass_is_recorded_in_full)
     CHECK_INT(budget.passes[BUDGET_FULL], 100);
 }
 
-TEST(what_it_took_to_begin_is_paid_by_the_passes)
+TEST(the_cost_of_starting_is_paid_by_the_passes)
 {
     struct budget budget;
     uint64_t recorded;

@@ -394,7 +394,7 @@ TEST(a_wrong_number_in_operations_leaves_them_out)
     }
 }
 
-TEST(a_value_that_names_no_value_of_operations_is_said)
+TEST(a_value_with_a_wrong_operation_value_is_a_finding)
 {
     struct run *run = changed("INSERT INTO value(id, dtype, layout, flags, device,"
                               " shape, storage, op_value) VALUES"

@@ -367,7 +367,7 @@ static void refused(const char *sql, const char *expected)
     unlink(path);
 }
 
-TEST(what_is_not_exactly_a_recording_is_refused_with_a_sentence)
+TEST(other_than_recordings_are_refused_with_a_sentence)
 {
     refused("PRAGMA user_version=3", "version 3");
     refused("PRAGMA user_version=0", "version 0");
@@ -426,7 +426,7 @@ static void same_after(const char *sql)
     run_free(again);
 }
 
-TEST(what_we_do_not_use_does_not_disturb)
+TEST(unused_tables_are_ignored)
 {
     same_after("CREATE INDEX i ON call(object); CREATE INDEX j ON io(value, kind)");
     same_after("CREATE TABLE more(x); INSERT INTO more VALUES(1)");
@@ -484,7 +484,7 @@ static void left_out(const char *sql)
     run_free(run);
 }
 
-TEST(rows_that_lead_nowhere_are_left_out_and_said)
+TEST(dangling_rows_are_dropped_with_a_finding)
 {
     left_out("UPDATE call SET object=99 WHERE id=2");
     left_out("UPDATE call SET parent=3 WHERE id=3");

@@ -111,7 +111,7 @@ TEST(a_copy_of_a_view_is_no_view)
     CHECK_STR(family_of("aten::select_backward"), "index");
 }
 
-TEST(what_follows_the_products_of_a_cell_is_no_matrix_work)
+TEST(operations_after_the_products_of_a_cell_are_no_matrix_work)
 {
     CHECK_STR(family_of("aten::_thnn_fused_lstm_cell"), "elementwise");
     CHECK_STR(family_of("aten::_thnn_fused_lstm_cell_backward_impl"), "elementwise");

@@ -72,7 +72,7 @@ TEST(ios_stand_in_the_order_of_calls_though_gradients_come_late)
     run_free(run);
 }
 
-TEST(a_call_stands_where_the_call_around_it_stands)
+TEST(a_call_is_placed_below_its_parent_call)
 {
     struct trace *trace = new_trace(sample_model());
     const struct model *model = trace->model;
@@ -92,7 +92,7 @@ TEST(a_call_stands_where_the_call_around_it_stands)
     trace_free(trace);
 }
 
-TEST(what_does_not_end_is_aborted_with_the_call_around_it)
+TEST(calls_that_do_not_end_are_aborted_with_their_parent)
 {
     struct trace *trace = new_trace(sample_model());
     uint32_t net = trace_begin(trace, 0, SAMPLE_NET, 0, 0, 1000);
@@ -176,7 +176,7 @@ TEST(micro_batches_are_passes_of_one_step)
     CHECK_STR(steps_of("ffffAffffAf"), "000011112");
 }
 
-TEST(of_several_optimizers_the_slowest_counts)
+TEST(the_slowest_of_several_optimizers_counts)
 {
     CHECK_STR(steps_of("fAfBfAfBf"), "00112");
     CHECK_STR(steps_of("fABfABf"), "012");
@@ -266,7 +266,7 @@ TEST(a_light_call_has_its_gradients_and_backward_time)
     run_free(run);
 }
 
-TEST(what_a_device_took_is_told_of_calls_that_are_over)
+TEST(device_times_arrive_after_the_end_of_calls)
 {
     struct trace *trace = new_trace(sample_model());
     uint64_t serials[RUN_KEEP_CALLS + 3];
@@ -496,7 +496,7 @@ TEST(all_calls_are_kept_where_that_is_wanted)
     run_free(run);
 }
 
-TEST(so_many_calls_are_kept_as_are_wanted)
+TEST(the_requested_number_of_calls_is_kept)
 {
     struct trace *trace =
         trace_new(sample_model(), &(struct trace_wanted){.keep_calls = 1});
@@ -543,7 +543,7 @@ TEST(a_module_is_inside_another_by_any_of_its_places)
     trace_free(trace);
 }
 
-TEST(why_a_module_was_not_called_is_said_only_if_it_was_not)
+TEST(reasons_are_given_only_for_modules_that_were_not_called)
 {
     struct trace *trace = new_trace(sample_model());
     uint64_t clock = 0;
@@ -583,7 +583,7 @@ TEST(passes_take_their_forward_and_the_backward_that_is_known)
     }
 }
 
-TEST(what_was_not_called_is_said)
+TEST(modules_that_were_not_called_are_reported)
 {
     struct run *run = sample_run(1);
     bool tail = false;
@@ -599,7 +599,7 @@ TEST(what_was_not_called_is_said)
     run_free(run);
 }
 
-TEST(a_spent_limit_is_said_and_fails_nobody)
+TEST(a_spent_limit_is_reported_without_failing)
 {
     struct trace *trace =
         trace_new(sample_model(), &(struct trace_wanted){.limit = 40000});

@@ -128,7 +128,7 @@ TEST(a_wish_is_answered_by_a_thread_and_the_session_learns_it)
     session_close(session);
 }
 
-TEST(what_cannot_be_read_says_why_at_once)
+TEST(unreadable_tensors_have_a_reason_immediately)
 {
     struct session *session = sample_session();
     struct jobs *jobs = jobs_new(session, NULL);
@@ -173,7 +173,7 @@ TEST(wishes_beyond_64_are_dropped_the_oldest_first_and_all_when_a_person_moves_o
     session_close(session);
 }
 
-TEST(a_source_that_only_its_owner_may_ask_is_asked_in_polls)
+TEST(a_source_limited_to_its_owner_is_read_in_polls)
 {
     struct slow slow;
     struct session *session = slow_session(&slow, false, ELEMENTS);
@@ -214,7 +214,7 @@ TEST(a_poll_reads_for_ten_milliseconds_however_much_there_is)
     session_close(session);
 }
 
-TEST(the_long_job_tells_how_far_it_is_and_leaves_its_statistics_in_the_session)
+TEST(the_long_job_reports_progress_and_fills_the_session)
 {
     struct slow slow;
     struct session *session = slow_session(&slow, true, ELEMENTS);
@@ -332,7 +332,7 @@ TEST(one_thing_of_each_kind_is_made_in_the_background_and_another_takes_its_plac
     }
 }
 
-TEST(what_comes_while_another_thing_is_waited_for_is_new_in_the_next_poll)
+TEST(results_that_arrive_during_a_wait_are_new_in_the_next_poll)
 {
     struct slow slow;
     struct session *session = slow_session(&slow, true, 4);
@@ -359,7 +359,7 @@ TEST(what_comes_while_another_thing_is_waited_for_is_new_in_the_next_poll)
     session_close(session);
 }
 
-TEST(a_quiet_long_job_reports_no_progress_until_somebody_asks_for_it)
+TEST(a_quiet_long_job_reports_progress_only_on_request)
 {
     struct slow slow;
     struct session *session = slow_session(&slow, true, 1 << 20);
@@ -377,7 +377,7 @@ TEST(a_quiet_long_job_reports_no_progress_until_somebody_asks_for_it)
     session_close(session);
 }
 
-TEST(the_long_job_waits_while_nobody_takes_its_answers)
+TEST(the_long_job_waits_until_its_answers_are_taken)
 {
     enum { MANY = 3 * JOBS_BRIEF };
     struct slow slow;
@@ -409,7 +409,7 @@ TEST(the_long_job_waits_while_nobody_takes_its_answers)
     session_close(session);
 }
 
-TEST(what_was_forgotten_is_measured_again)
+TEST(forgotten_tensors_are_measured_again)
 {
     struct session *session = sample_session();
     struct jobs *jobs = jobs_new(session, NULL);

@@ -272,7 +272,7 @@ TEST(no_line_runs_through_a_box_or_a_text_and_all_arrive)
 
 /* ---- what is printed, and keys ---- */
 
-TEST(a_part_of_a_drawing_is_as_wide_as_asked_for)
+TEST(a_part_of_a_drawing_has_the_requested_width)
 {
     for (uint64_t seed = 0; seed < 40; seed++) {
         struct boxes_wanted wanted = {.width = 60, .most = 40};
@@ -304,7 +304,7 @@ TEST(a_part_of_a_drawing_is_as_wide_as_asked_for)
 
 /* Steps must lead from shown nodes to shown nodes, deterministically; and a click on
  * the row of a node must select it. */
-TEST(steps_and_clicks_lead_to_nodes_that_are_drawn)
+TEST(steps_and_clicks_select_drawn_nodes)
 {
     for (uint64_t seed = 0; seed < 100; seed++) {
         struct boxes_wanted wanted = {.width = 100, .most = 20};

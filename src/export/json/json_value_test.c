@@ -44,7 +44,7 @@ TEST(values_are_json_where_json_has_them)
     build_release(&build);
 }
 
-TEST(what_json_lacks_is_an_object_of_its_own)
+TEST(values_that_json_lacks_are_objects)
 {
     struct build build;
     struct values *values = begin(&build);

@@ -70,7 +70,7 @@ TEST(a_recording_has_a_page_with_its_times)
     buf_release(&page);
 }
 
-TEST(a_recording_with_operations_says_where_the_flops_go)
+TEST(a_recording_with_operations_has_flops_by_module)
 {
     struct buf page = page_of(session_of_run(
         sample_block((struct sample_block_wanted){.backward = true}), NULL));
@@ -99,7 +99,7 @@ TEST(a_recording_with_operations_says_where_the_flops_go)
     buf_release(&page);
 }
 
-TEST(a_recording_has_a_graph_whose_boxes_lead_to_rows)
+TEST(a_recording_has_a_graph_whose_boxes_link_to_rows)
 {
     struct buf page =
         page_of(session_of_run(sample_block((struct sample_block_wanted){0}), NULL));
@@ -115,7 +115,7 @@ TEST(a_recording_has_a_graph_whose_boxes_lead_to_rows)
     buf_release(&page);
 }
 
-TEST(every_colour_has_a_name_of_its_own)
+TEST(every_colour_has_a_unique_name)
 {
     for (size_t i = 0; i < n_tokens; i++) {
         CHECK(strlen(tokens[i].light) == 7 && strlen(tokens[i].dark) == 7);

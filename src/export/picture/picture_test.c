@@ -75,7 +75,7 @@ TEST(an_svg_has_the_structure_that_its_contract_fixes)
     sketch_free(sketch);
 }
 
-TEST(a_line_has_a_gap_where_it_runs_behind_a_title)
+TEST(a_line_has_a_gap_where_it_crosses_a_title)
 {
     struct sketch *sketch = sketch_block();
     struct buf svg = written(sketch, "svg", &plain);
@@ -147,7 +147,7 @@ TEST(hostile_names_stay_text)
     sketch_free(sketch);
 }
 
-TEST(marks_say_what_happened)
+TEST(marks_show_alarms_changes_and_gradients)
 {
     struct sketch *sketch = sketch_everything();
     struct buf svg = written(sketch, "svg", &plain);
@@ -277,7 +277,7 @@ TEST(a_picture_inside_a_page_takes_its_colours_from_there)
     sketch_free(sketch);
 }
 
-TEST(a_pdf_says_where_its_objects_are)
+TEST(a_pdf_has_the_offsets_of_its_objects)
 {
     struct sketch *sketch = sketch_block();
     struct buf pdf = written(sketch, "pdf", &plain);
