@@ -15,7 +15,7 @@ struct work {
     /* Called from work_step(), at most every 50 ms; may be NULL. */
     void (*progress)(struct work *work);
     void *user;
-    _Atomic uint64_t told_ns; /* when progress was last called; 0: not yet */
+    _Atomic uint64_t reported_ns; /* when progress was last called; 0: not yet */
 };
 
 void work_init(struct work *work);

@@ -7,19 +7,19 @@
 #include "base/whole_file.h"
 #include "export/convert_in.h"
 
-#define MOST_TOLD  5       /* names in an error */
-#define MOST_NAMES 1000000 /* of shared modules, which repeat everything below them */
+#define MOST_LISTED 5       /* names in an error */
+#define MOST_NAMES  1000000 /* of shared modules, which repeat everything below them */
 
 /* Names of places, and why they cannot be converted. */
 struct refused {
-    struct buf told;
+    struct buf list;
     uint32_t n;
 };
 
 static void refuse(struct refused *refused, struct str name, const char *why)
 {
-    if (refused->n++ < MOST_TOLD)
-        buf_printf(&refused->told, "%s%.*s (%s)", refused->told.len ? ", " : "",
+    if (refused->n++ < MOST_LISTED)
+        buf_printf(&refused->list, "%s%.*s (%s)", refused->list.len ? ", " : "",
                    STR_ARG(name), why);
 }
 
@@ -48,7 +48,7 @@ static int find_only_state(const struct model *model, uint32_t *ret_base,
         if (model->flags[p] & PLACE_OPTIMIZER) {
             p = model->end[p] - 1;
         } else if (is_state(model, p) && !(model->flags[p] & PLACE_AGAIN)) {
-            if (n++ < MOST_TOLD) {
+            if (n++ < MOST_LISTED) {
                 buf_text(&names, n > 1 ? ", " : "");
                 place_path(model, p, &names);
             }
@@ -59,7 +59,7 @@ static int find_only_state(const struct model *model, uint32_t *ret_base,
     if (n > 1)
         err_set(err, ERR_USAGE, "%s: holds %u models; name one with --at: %s%s",
                 model->path, (unsigned)n, buf_cstr(&names),
-                n > MOST_TOLD ? ", and so on" : "");
+                n > MOST_LISTED ? ", and so on" : "");
     buf_release(&names);
     return n > 1 ? -1 : 0;
 }
@@ -320,7 +320,7 @@ static int check_whole(const struct conversion *c, const struct refused *refused
             "export -o x.safetensors writes what it can, and quantised blocks as "
             "float32",
             model->path, (unsigned)refused->n, (unsigned)(refused->n + c->file.n),
-            buf_cstr(&refused->told), refused->n > MOST_TOLD ? ", and so on" : "");
+            buf_cstr(&refused->list), refused->n > MOST_LISTED ? ", and so on" : "");
     if (c->file.n == 0)
         return err_set(err, ERR_UNSUPPORTED, "%s: no tensor to convert", model->path);
     return 0;
@@ -361,7 +361,7 @@ static int write_and_compare(struct conversion *c, const char *path, struct work
 int convert_file(struct conversion *conversion, struct session *session, const char *at,
                  const char *path, struct work *work, struct err *err)
 {
-    struct refused refused = {.told = BUF_INIT};
+    struct refused refused = {.list = BUF_INIT};
     int status;
 
     *conversion = (struct conversion){0};
@@ -375,7 +375,7 @@ int convert_file(struct conversion *conversion, struct session *session, const c
         status = check_place(session->model, path, err);
     if (status == 0)
         status = write_and_compare(conversion, path, work, err);
-    buf_release(&refused.told);
+    buf_release(&refused.list);
     return status;
 }
 

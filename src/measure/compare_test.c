@@ -285,7 +285,7 @@ TEST(a_comparison_can_be_stopped_and_counts_the_bytes_of_both)
         CHECK_INT(work.done, 2 * N * 4); /* squares of equal ones are not counted */
         work_init(&work);
         work.progress = stop_half_way;
-        work.told_ns = 1; /* long ago: progress is due */
+        work.reported_ns = 1; /* long ago: progress is due */
         CHECK_INT(compare_tensors(side_of(&a), side_of(&b), exact, &work, &by, &err),
                   -1);
         CHECK_INT(err.code, ERR_CANCELLED);

@@ -244,7 +244,7 @@ static void close_open(struct finish *f)
 
 /* Merged records do not say how many of their calls were passes, so store the total
  * time of passes as a fact. */
-static int tell_forward(struct finish *f)
+static int add_forward(struct finish *f)
 {
     const struct trace *trace = f->trace;
     struct run *run = f->run;
@@ -636,7 +636,7 @@ static int fill(struct finish *f)
         copy_values(f) < 0 || order_lights(f) < 0 || merge_calls(f) < 0)
         return -1;
     close_open(f);
-    if (tell_forward(f) < 0 || sort_ios(f) < 0 || sort_gradients(f) < 0 ||
+    if (add_forward(f) < 0 || sort_ios(f) < 0 || sort_gradients(f) < 0 ||
         copy_dims(f) < 0 || add_merged(f) < 0 || add_gaps(f) < 0)
         return -1;
     if (trace_ops_finish(f->trace, f->run, call_of, f) < 0)
