@@ -50,9 +50,8 @@ struct from {
     uint32_t *number;         /* by call: call number within its module, from 1 */
     uint32_t *n_numbers;      /* by object: number of calls */
     bool *inside;             /* by group: it is the drawn call or inside it */
-    struct str left_out; /* results of many tensors are not drawn: the name of the first
-                            such */
-    uint32_t n_left_out; /* result, and the total number of tensors */
+    struct str left_out; /* name of the first result with too many tensors to draw */
+    uint32_t n_left_out; /* total number of tensors in such results */
     struct map values;   /* value -> part_value */
     struct map words;    /* hash of a name -> its line in the table of arguments */
 

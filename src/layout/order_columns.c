@@ -11,7 +11,7 @@
 struct order_stay {
     int32_t from, to;
     uint32_t first; /* node */
-    uint32_t fork;  /* the node whose column it goes beside; PLAN_NONE */
+    uint32_t fork;  /* the node that it goes beside; PLAN_NONE */
     bool left;
 };
 

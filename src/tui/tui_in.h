@@ -45,7 +45,7 @@ struct hint {
 
 struct files; /* files.c: the model files of a folder, shown over the body */
 
-#define AHEAD_MOST 64 /* limit; further keys are lost */
+#define AHEAD_MOST 64 /* keys typed ahead; further ones are lost */
 
 struct tui {
     const struct tui_wanted *wanted; /* borrowed */

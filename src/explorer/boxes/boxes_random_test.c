@@ -270,7 +270,7 @@ TEST(no_line_runs_through_a_box_or_a_text_and_all_arrive)
     }
 }
 
-/* ---- what is printed, and keys ---- */
+/* ---- printing and keys ---- */
 
 TEST(a_part_of_a_drawing_has_the_requested_width)
 {
