@@ -149,7 +149,7 @@ int convert_compare(const struct safetensors_file *file, const char *path,
     for (uint32_t i = 0; i < file->n_notes && status == 0; i++)
         status = compare_tie(file, model, &file->notes[i], err);
     if (status == 0 && (count_stored(model) != file->n || model->n_findings > 0))
-        status = err_set(err, ERR_CHANGED, "%s: was not written as it should be", path);
+        status = err_set(err, ERR_CHANGED, "%s: was not written correctly", path);
     session_close(session);
     return status;
 }

@@ -325,7 +325,7 @@ static void dropped(const char *sql, const char *expected)
     run_free(run);
 }
 
-#define LEFT_OUT "; all operations are left out"
+#define LEFT_OUT "; all operations are skipped"
 
 TEST(tables_of_operations_that_are_not_ours_leave_them_out)
 {
@@ -339,7 +339,7 @@ TEST(a_wrong_number_in_operations_leaves_them_out)
     static const struct {
         const char *sql, *why;
     } cases[] = {
-        {"op_kind SET name=999 WHERE id=1", "table op_kind: 1 numbers lead nowhere"},
+        {"op_kind SET name=999 WHERE id=1", "table op_kind: 1 dangling references"},
         {"op_kind SET flags=256 WHERE id=1", "table op_kind, row 1: flags"},
         {"op_arg SET op_kind=99 WHERE id=2", "table op_arg, row 2: op_kind"},
         {"op_arg SET op_kind=0 WHERE id=9", "table op_arg, row 9: op_kind"},
@@ -353,8 +353,7 @@ TEST(a_wrong_number_in_operations_leaves_them_out)
         {"op_value SET type=99 WHERE id=3", "table op_value, row 3: type"},
         {"op_value SET producer=9 WHERE id=3", "table op_value, row 3: producer"},
         {"op_value SET flags=8 WHERE id=3", "table op_value, row 3: flags"},
-        {"op_value SET storage=99 WHERE id=3",
-         "table op_value: 1 numbers lead nowhere"},
+        {"op_value SET storage=99 WHERE id=3", "table op_value: 1 dangling references"},
         {"op_source SET source=3 WHERE id=1", "table op_source, row 1: source"},
         {"op_source SET source=NULL WHERE id=1", "table op_source, row 1: source"},
         {"op_source SET op_value=1 WHERE id=2", "table op_source, row 2: op_value"},
@@ -365,10 +364,10 @@ TEST(a_wrong_number_in_operations_leaves_them_out)
         {"op SET thread=NULL WHERE id=2", "table op, row 2: thread"},
         {"op SET cause=7 WHERE id=7", "table op, row 7: cause"},
         {"op SET flops=-1 WHERE id=7", "table op, row 7: flops"},
-        {"op SET call=99 WHERE id=0", "table op: 1 numbers lead nowhere"},
-        {"op SET place=99 WHERE id=0", "table op: 1 numbers lead nowhere"},
-        {"op SET gradient=99 WHERE id=0", "table op: 1 numbers lead nowhere"},
-        {"op SET attributes=999 WHERE id=0", "table op: 1 numbers lead nowhere"},
+        {"op SET call=99 WHERE id=0", "table op: 1 dangling references"},
+        {"op SET place=99 WHERE id=0", "table op: 1 dangling references"},
+        {"op SET gradient=99 WHERE id=0", "table op: 1 dangling references"},
+        {"op SET attributes=999 WHERE id=0", "table op: 1 dangling references"},
         {"op SET id=99 WHERE id=8", "table op, row 8: its number is not the next one"},
         {"op_io SET op=9 WHERE id=1", "table op_io, row 1: op"},
         {"op_io SET op=0 WHERE id=5", "table op_io, row 5: op"},
@@ -376,7 +375,7 @@ TEST(a_wrong_number_in_operations_leaves_them_out)
         {"op_io SET kind=3 WHERE id=5", "table op_io, row 5: kind"},
         {"op_io SET item=65535 WHERE id=5", "table op_io, row 5: item"},
         {"op_value SET producer=8 WHERE id=1",
-         "table op_io, row 1: a value that a later operation makes"},
+         "table op_io, row 1: a value of a later operation"},
         {"op_total SET kind=99 WHERE id=1", "table op_total, row 1: kind"},
         {"op_total SET phase=4 WHERE id=8", "table op_total, row 8: phase"},
         {"op_total SET phase=0 WHERE id=8", "table op_total, row 8: phase"},
@@ -404,7 +403,7 @@ TEST(a_value_with_a_wrong_operation_value_is_a_finding)
     CHECK(run->ops);
     CHECK_INT(run->values[0].op_value, RUN_NONE);
     CHECK_STR(model->findings[1].text,
-              "table value: 1 numbers of op_value lead nowhere");
+              "table value: 1 dangling references in op_value");
     run_free(run);
 }
 

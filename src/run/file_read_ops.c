@@ -171,7 +171,7 @@ static const char *take_io(struct scope_read *read, uint32_t i, void *row)
         return "item";
     producer = read->ops->values[io->value].producer;
     if (producer != RUN_NONE && producer + (io->kind == OP_IN) > from->op)
-        return "a value that a later operation makes";
+        return "a value of a later operation";
     io->item = from->item == UINT32_MAX ? OP_NO_ITEM : (uint16_t)from->item;
     read->ops->ops[from->op].n_ios++;
     read->ops->ios[i] = *io;
@@ -263,7 +263,7 @@ static void mend_values(struct scope_read *read)
     }
     if (astray && read->run->ops)
         build_finding(&read->build, FINDING_DAMAGED, SEVERITY_ALARM, 0,
-                      "table value: %u numbers of op_value lead nowhere", astray);
+                      "table value: %u dangling references in op_value", astray);
 }
 
 void scope_read_ops(struct scope_read *read)

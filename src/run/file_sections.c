@@ -90,7 +90,7 @@ void scope_drop_ops(struct scope_read *read, const char *why)
 {
     if (!read->ops_bad)
         build_finding(&read->build, FINDING_DAMAGED, SEVERITY_ALARM, 0,
-                      "%s; all operations are left out", why);
+                      "%s; all operations are skipped", why);
     read->ops_bad = true;
 }
 
@@ -153,7 +153,7 @@ static const char *take_section(struct scope_read *read, uint32_t i, void *row)
     while (known < SECTION_COUNT && !str_is(section->name, sections[known].name))
         known++;
     if (known < SECTION_COUNT && read->sections[known])
-        return "a section that is there already";
+        return "a duplicate section";
     if (known >= SECTION_OPS && known < SECTION_COUNT &&
         section->version > sections[known].version)
         known = SECTION_COUNT;

@@ -36,7 +36,7 @@ static int take_step(struct rows_writing *w, const char *step)
         if (!step)
             return 0;
         return err_set(w->err, ERR_USAGE,
-                       "%s: a step is of a training run; this file has no history",
+                       "%s: a step needs a training run; this file has no history",
                        w->model->path);
     }
     if (!step && w->show.step)
