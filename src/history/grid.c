@@ -61,7 +61,7 @@ int history_grid_make(struct history_grid *grid, struct history *history,
 
 /* ---- columns of a run that goes on ---- */
 
-/* Keeps the steps that are wanted, in place; returns how many. */
+/* Keeps the wanted steps, in place; returns their number. */
 static uint32_t keep_wanted(struct history_step *steps, uint32_t n,
                             const struct history_steady *wanted)
 {
@@ -73,8 +73,8 @@ static uint32_t keep_wanted(struct history_step *steps, uint32_t n,
     return kept;
 }
 
-/* Does a column begin with step i? Step numbers of columns increase, whatever a file
- * says. */
+/* Does a column begin with step i? Step numbers of columns increase, even if the file
+ * is damaged. */
 static bool begins(const struct history_step *steps, uint32_t i, int shift, bool apart,
                    uint64_t first)
 {

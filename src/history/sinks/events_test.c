@@ -137,7 +137,7 @@ TEST(an_event_file_begins_with_its_version_and_has_a_record_for_each_step)
     sample_folder_remove(&folder);
 }
 
-/* A limit on the size of files is a full disk that every test can have. */
+/* A limit on file sizes (setrlimit) simulates a full disk. */
 TEST(a_full_disk_costs_steps_but_never_leaves_half_of_one)
 {
     struct rlimit limit, small;
