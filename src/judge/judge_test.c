@@ -112,7 +112,7 @@ TEST(medians_of_the_last_values)
     CHECK(recent_median(&recent) == 74.5 && recent_max(&recent) == 99);
 }
 
-TEST(the_first_module_with_nan_is_told_once)
+TEST(the_first_module_with_nan_is_reported_once)
 {
     const struct act good = {.gradient = 1, .loss = 1};
     const struct act bad = {
