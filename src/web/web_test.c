@@ -243,7 +243,7 @@ TEST(a_place_is_a_number_or_a_full_name)
     stage_end(&s);
 }
 
-TEST(a_wrong_question_is_told_why)
+TEST(a_wrong_question_gets_an_explanation)
 {
     static const struct {
         const char *address;
