@@ -19,7 +19,7 @@ int ext_swallow(void)
 {
     if (!PyErr_Occurred())
         return 0;
-    /* Ctrl-C while our code ran was for the user's: it comes again. */
+    /* Ctrl-C while our code ran was meant for the user's code: raise it again. */
     if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt))
         PyErr_SetInterrupt();
     PyErr_Clear();
@@ -180,7 +180,7 @@ static void free_module(void *module)
     clear_module(module);
 }
 
-static PyObject *tell_time(PyObject *module, PyObject *unused)
+static PyObject *clock_now(PyObject *module, PyObject *unused)
 {
     (void)module;
     (void)unused;
@@ -190,7 +190,7 @@ static PyObject *tell_time(PyObject *module, PyObject *unused)
 static PyMethodDef functions[] = {
     {"_arrange", arrange_graph, METH_VARARGS, "_arrange(boxes, edges): their places"},
     {"bins", history_bins, METH_VARARGS, "bins(packed, most): a histogram"},
-    {"clock_ns", tell_time, METH_NOARGS, "the clock of recordings (base/clock.h)"},
+    {"clock_ns", clock_now, METH_NOARGS, "the clock of recordings (base/clock.h)"},
     {"main", program_main, METH_VARARGS, "main(*words): the program, in this process"},
     {"own", record_own, METH_O, "own(begins): our own operations, until own(False)"},
     {"empty_mode", record_empty_mode, METH_NOARGS, "a mode that only passes ops on"},

@@ -93,7 +93,7 @@ class Marks:
     def __init__(self, clock):
         self._clock = clock
         self._threads = {}
-        self.told = False  # at least one call was timed
+        self.has_times = False  # at least one call was timed
 
     def is_capturing(self):
         return self._clock is not None and self._clock.is_capturing()
@@ -151,7 +151,7 @@ class Marks:
         except Exception:
             self._clock = None
             return []
-        self.told = self.told or bool(found)
+        self.has_times = self.has_times or bool(found)
         return found
 
     def _read(self, rows):

@@ -280,12 +280,12 @@ def _unwatch_compiler():
 
 def _hook_before(module, args):
     if not _is_compiling():
-        _tell_hub_before(module, args)
+        _notify_hub_before(module, args)
 
 
 def _hook_after(*call):
     if not _is_compiling():
-        _tell_hub_after(*call)
+        _notify_hub_after(*call)
 
 
 def _rare_before(module, args):
@@ -293,10 +293,10 @@ def _rare_before(module, args):
         return
     if not _watching and "torch._dynamo" in sys.modules:
         _watch_compiler()
-    if _wrapped and _told_by_wrapper(module, False):
+    if _wrapped and _notified_by_wrapper(module, False):
         return
     kwargs = _keywords()
-    _tell_before(module, args, *(() if kwargs is None else (kwargs,)))
+    _notify_before(module, args, *(() if kwargs is None else (kwargs,)))
 
 
 def _keywords():
@@ -318,14 +318,14 @@ def _rare_after(module, args, *rest):
     # not pass keywords, or (module, args, None) if forward raised.
     if _is_jit_tracing() is not None or _fx._is_fx_tracing_flag:
         return
-    if _wrapped and _told_by_wrapper(module, True):
+    if _wrapped and _notified_by_wrapper(module, True):
         return
     if len(rest) == 2:
-        _tell_after(module, args, rest[0], rest[1])
+        _notify_after(module, args, rest[0], rest[1])
     elif rest[0] is None and (error := _error_of(sys._getframe(2))) is not None:
-        _tell_raised(module, args, error)
+        _notify_raised(module, args, error)
     else:
-        _tell_after(module, args, _keywords(), rest[0])
+        _notify_after(module, args, _keywords(), rest[0])
 
 
 def _error_of(frame):
@@ -336,7 +336,7 @@ def _error_of(frame):
     return error if trace is not None and trace.tb_frame is frame else None
 
 
-def _tell_before(*call):
+def _notify_before(*call):
     for before in _before:
         try:
             before(*call)
@@ -344,13 +344,13 @@ def _tell_before(*call):
             pass
 
 
-def _tell_compiled(module, is_compiled):
+def _notify_compiled(module, is_compiled):
     for listener in _listeners:
         with contextlib.suppress(Exception):
             listener.compiled(module, is_compiled)
 
 
-def _tell_after(module, args, kwargs, result):
+def _notify_after(module, args, kwargs, result):
     for after in _after:
         try:
             after(module, args, kwargs, result)
@@ -358,7 +358,7 @@ def _tell_after(module, args, kwargs, result):
             pass
 
 
-def _tell_raised(module, args, error):
+def _notify_raised(module, args, error):
     for raised in _raised:
         try:
             raised(module, args, error)
@@ -367,7 +367,7 @@ def _tell_raised(module, args, error):
 
 
 _hub = _core.Hub(_keywords, _rare_before, _rare_after, _is_jit_tracing, _fx)
-_tell_hub_before, _tell_hub_after = _hub.tell_before, _hub.tell_after
+_notify_hub_before, _notify_hub_after = _hub.notify_before, _hub.notify_after
 
 
 # --- modules that were compiled in place
@@ -430,15 +430,15 @@ def _wrapper(reference, inner):
             _watch_compiler()
         frames = _frames()
         frames.append([module, False])
-        _tell_before(module, args, kwargs)
-        _tell_compiled(module, True)
+        _notify_before(module, args, kwargs)
+        _notify_compiled(module, True)
         try:
             result = inner(*args, **kwargs)
         except BaseException as error:
-            _tell_raised(module, args, error)
+            _notify_raised(module, args, error)
             raise
         else:
-            _tell_after(module, args, kwargs, result)
+            _notify_after(module, args, kwargs, result)
             return result
         finally:
             frames.pop()
@@ -496,12 +496,12 @@ def watch_calls(modules, begins, ends, lost):
 
     def around(module, go, args, kwargs):
         result = None
-        _tell_plainly(begins, module, args, kwargs)
+        _notify_plainly(begins, module, args, kwargs)
         try:
             result = go(*args, **kwargs)
             return result
         finally:
-            _tell_plainly(ends, module, result)
+            _notify_plainly(ends, module, result)
 
     return wrap_calls(modules, around, lost)
 
@@ -601,15 +601,15 @@ def in_compiled():
 _skip_code(plainly.__code__)
 
 
-def _tell_plainly(tell, *args):
-    """Calls tell(*args) as plain Python, in compiled code, too."""
+def _notify_plainly(notify, *args):
+    """Calls notify(*args) as plain Python, in compiled code, too."""
     try:
-        plainly(tell, *args)
+        plainly(notify, *args)
     except Exception:  # must not reach the user's forward
         pass
 
 
-_skip_code(_tell_plainly.__code__)
+_skip_code(_notify_plainly.__code__)
 
 
 def _watch(module, around):
@@ -638,7 +638,7 @@ def _frames():
         return _local.frames
 
 
-def _told_by_wrapper(module, after):
+def _notified_by_wrapper(module, after):
     """Has the wrapper already reported this call? If torch does not compile after all
     (a stance, a limit), the hooks of a wrapped module run too."""
     frames = _frames()
@@ -646,5 +646,5 @@ def _told_by_wrapper(module, after):
         return False
     frames[-1][1] = not after
     if not after:
-        _tell_compiled(module, False)
+        _notify_compiled(module, False)
     return True

@@ -186,7 +186,7 @@ class _Prediction:
 
     def _head(self, found):
         wanted = self._wanted
-        parts = [type(self._model).__name__, self._given.told]
+        parts = [type(self._model).__name__, self._given.description]
         if found.batch is not None and found.batch != self._batches.size:
             parts.append(f"batch {found.batch}")
         if wanted.dtype is not None:

@@ -166,7 +166,7 @@ class LiveRecording(Recording):
             names = ", ".join(map(repr, sorted(unmatched)))
             raise ValueError(f"keep: no module matches {names}")
         self._core = core
-        self._tell_facts()
+        self._add_facts()
         with contextlib.ExitStack() as stack:
             self._begin(stack)
             self._ending = stack.pop_all()
@@ -214,7 +214,7 @@ class LiveRecording(Recording):
                 self._budget.tell(core)
             with contextlib.suppress(Exception):
                 self._unseen.tell(core)
-            if self._device.marks.told:
+            if self._device.marks.has_times:
                 core.fact("times", "of the host; device_ns by the clock of the device")
             self._run = core.stop()
         except Exception as problem:
@@ -399,7 +399,7 @@ class LiveRecording(Recording):
             self._steps += 1
             core.spend(began, counted)
 
-    def _tell_facts(self):
+    def _add_facts(self):
         core = self._core
         core.fact("torch", str(torch.__version__))
         core.fact("python", ".".join(map(str, sys.version_info[:3])))
@@ -571,7 +571,7 @@ class Budget:
         own = max(0, spent - self._last[1])
         if self._now is not None:
             user = max(0, now - self._last[0] - own)
-            self._rule.told(self._now, user, own, measured - self._last[2])
+            self._rule.report(self._now, user, own, measured - self._last[2])
         self._last = now, spent, measured
         self._now = self._rule.next()
         self.passes[self._now] += 1

@@ -210,9 +210,9 @@ class Finder:
         if os.getpid() != self._pid:
             return
         with contextlib.suppress(Exception):
-            print(f"torchoscope: {self._told()}", file=sys.stderr, flush=True)
+            print(f"torchoscope: {self._line()}", file=sys.stderr, flush=True)
 
-    def _told(self):
+    def _line(self):
         handle = self._watch
         if handle is None or not os.path.exists(handle.path):
             return f"nothing was watched: {self._why}"

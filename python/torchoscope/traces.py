@@ -86,7 +86,7 @@ def _recorded(model, given, backward, loss, options, with_copies=False):
 
 def _run(model, recording, given, args, kwargs, backward, loss):
     with state_guard(model), recording, torch.set_grad_enabled(bool(backward)):
-        recording._core.fact("input", given.told)
+        recording._core.fact("input", given.description)
         result = model(*args, **kwargs)
         if backward:
             total, source = loss_of(result, loss)

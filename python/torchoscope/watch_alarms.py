@@ -486,12 +486,12 @@ class _Scalers:
     hook: wraps its scale() and step() while there are some."""
 
     def __init__(self):
-        self._told = []
+        self._notified = []
         self._class, self._real = None, {}
         self._using = weakref.WeakKeyDictionary()  # Alarms -> True
 
     def add(self, alarms):
-        self._told.append(alarms)
+        self._notified.append(alarms)
         if self._real:
             return
         amp = getattr(torch, "amp", None)
@@ -501,8 +501,8 @@ class _Scalers:
         self._class.step = self._step_wrapper(self._real["step"])
 
     def remove(self, alarms):
-        self._told = [one for one in self._told if one is not alarms]
-        if self._told:
+        self._notified = [one for one in self._notified if one is not alarms]
+        if self._notified:
             return
         for name, real in self._real.items():
             if hasattr(getattr(self._class, name), "of_torchoscope"):
@@ -517,7 +517,7 @@ class _Scalers:
         def scale(scaler, outputs):
             with contextlib.suppress(Exception):
                 if scaler.is_enabled():
-                    self._using.update(dict.fromkeys(self._told, True))
+                    self._using.update(dict.fromkeys(self._notified, True))
             return real(scaler, outputs)
 
         scale.of_torchoscope = True
@@ -526,12 +526,12 @@ class _Scalers:
     def _step_wrapper(self, real):
         @functools.wraps(real)
         def step(scaler, optimizer, *args, **kwargs):
-            told = list(self._told)
-            for alarms in told:
+            notified = list(self._notified)
+            for alarms in notified:
                 alarms._stepping = None
                 alarms._watch()._guard(self._scale, alarms, scaler, optimizer)
             result = real(scaler, optimizer, *args, **kwargs)
-            for alarms in told:
+            for alarms in notified:
                 if alarms._stepping != id(optimizer):
                     with contextlib.suppress(Exception):
                         alarms._watch()._skipped(optimizer)

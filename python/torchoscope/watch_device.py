@@ -12,7 +12,7 @@ import torch
 
 from torchoscope import _core
 from torchoscope.clock import is_capturing
-from torchoscope.device import COLUMNS, Device, _as_told, hidden, local, plain
+from torchoscope.device import COLUMNS, Device, _as_row, hidden, local, plain
 
 SAMPLE = 16384  # elements of a sample: SPREAD_SAMPLE of src/measure/spread.h
 _INTEGERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
@@ -98,10 +98,10 @@ class _Batch:
         numbers = host[: self._n * size].view(self._real).tolist()
         rows, start = [], host.data_ptr()
         for i, (value, sampled, piece) in enumerate(self.values):
-            row = _as_told(value, sampled, numbers[i * COLUMNS : (i + 1) * COLUMNS])
-            rows.append(row + (_told(piece, start) if piece is not None else ()))
+            row = _as_row(value, sampled, numbers[i * COLUMNS : (i + 1) * COLUMNS])
+            rows.append(row + (_sample_of(piece, start) if piece is not None else ()))
         updates = [
-            (number, is_local, *_told(before, start), start + after.at)
+            (number, is_local, *_sample_of(before, start), start + after.at)
             for number, (before, after, is_local) in self.updates.items()
             if after is not None
         ]
@@ -109,7 +109,7 @@ class _Batch:
         return rows, updates, scalars
 
 
-def _told(piece, start):
+def _sample_of(piece, start):
     return piece.dtype, piece.of, start + piece.at, piece.n
 
 

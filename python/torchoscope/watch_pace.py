@@ -28,7 +28,7 @@ class Paced:
     def cost(self):
         return self._rule.cost
 
-    def told(self, mode, user_ns, own_ns, measured):
+    def report(self, mode, user_ns, own_ns, measured):
         """Logged steps take longer than was counted: torch calls more hooks, Python
         collects more garbage, caches are cold. The steps between them tell how much."""
         whole = user_ns + own_ns
@@ -40,7 +40,7 @@ class Paced:
             factor = statistics.median(self._ratios) if len(self._ratios) > 2 else 1
             own_ns = min(int(own_ns * min(max(factor, 1), _MOST)), whole)
         own_ns = min(own_ns + _PASS_NS, whole)
-        self._rule.told(mode, whole - own_ns, own_ns, measured)
+        self._rule.report(mode, whole - own_ns, own_ns, measured)
 
     def next(self):
         mode = self._rule.next()

@@ -79,9 +79,9 @@ class Place:
         folder, stem = os.path.split(self._own[: -len(".scope")])
         self._begin()
         if self._question is not None:
-            told = self._question.answer(_PATIENCE)
-            self.late = told is None
-            stem = stem if self.late else told
+            chosen = self._question.answer(_PATIENCE)
+            self.late = chosen is None
+            stem = stem if self.late else chosen
         if self.late or not (self._offered or self._question):
             return self._free(folder, _launched(stem))
         return os.path.join(folder, stem, f"rank{self.rank}.scope")

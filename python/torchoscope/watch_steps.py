@@ -13,7 +13,7 @@ from torchoscope.watch_device import WatchDevice
 from torchoscope.watch_pace import Paced
 
 _RENEWALS = 64  # of the model; some code replaces parameters in every step
-TELL_NS = 100_000_000
+NOTIFY_NS = 100_000_000
 _PATIENCE = 8  # rounds that another optimizer may leave out before it is not awaited
 
 
@@ -29,10 +29,10 @@ class _Every:
         self._at += 1
         return "full" if (self._at - 1) % self._n == 0 else SKIP
 
-    def told(self, *_):
+    def report(self, *_):
         pass
 
-    owe = told
+    owe = report
 
 
 class Steps(Budget):
@@ -42,12 +42,12 @@ class Steps(Budget):
     def __init__(self, share, log_freq):
         super().__init__(share)
         self.watch = None  # a weak reference
-        self._told = 0  # when
+        self._notified = 0  # when
         self._rule = Paced(self._rule) if log_freq is None else _Every(log_freq)
 
     def created(self, writer, took_ns):
         """The file was created: that is no part of the cost of a step."""
-        self._rule.writer, self._told = writer, _core.clock_ns()
+        self._rule.writer, self._notified = writer, _core.clock_ns()
         self.excuse(took_ns)
 
     def excuse(self, took_ns):
@@ -60,9 +60,9 @@ class Steps(Budget):
         """Is the loss of a step that is not logged to be written? With a budget ten times
         a second, with log_freq not."""
         now = _core.clock_ns()
-        if isinstance(self._rule, _Every) or now - self._told < TELL_NS:
+        if isinstance(self._rule, _Every) or now - self._notified < NOTIFY_NS:
             return False
-        self._told = now
+        self._notified = now
         return True
 
     @property

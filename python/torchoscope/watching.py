@@ -215,9 +215,9 @@ class Watch(Reading, Displayed):
         self._kinds = sum(1 << KINDS.index(kind) for kind in chosen)
         self._writer = self._capsule = None
         self._forks = _forks[0]
-        self._closed = self._told = self._rooted = False
+        self._closed = self._reported = self._rooted = False
         self._filed = False  # a step was logged
-        self._kept = None  # steps; told once
+        self._kept = None  # steps; reported once
         self._count, self._next, self._number = 0, target.first, target.first
         self._scalars, self._losses = {}, []
         self._rounds = Rounds()
@@ -570,9 +570,9 @@ class Watch(Reading, Displayed):
             _core.own(False)
 
     def _say(self, text):
-        if self._told:
+        if self._reported:
             return
-        self._told = True
+        self._reported = True
         with contextlib.suppress(Exception):  # a filter may turn warnings into errors
             warnings.warn(f"torchoscope: {text} ({self._target})", stacklevel=_level())
 

@@ -435,7 +435,7 @@ static void list_stats(struct listing *list, PyObject *state)
     PyObject *module = torch_imported("torchoscope.forward_stats"), *stats = NULL;
 
     if (module && !(state && PyDict_GetItemString(state, "forward_stats")))
-        stats = PyObject_CallMethod(module, "told", "O", list->object);
+        stats = PyObject_CallMethod(module, "stats_of", "O", list->object);
     ext_swallow();
     if (stats && stats != Py_None)
         put(list, STR("forward_stats"), stats, 0);

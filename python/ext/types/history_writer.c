@@ -24,7 +24,8 @@ struct history_writer *writer_of(PyObject *self)
     return writer;
 }
 
-/* Creates, continues or begins in memory. NULL: an exception is set. */
+/* Creates a file, continues one, or creates a history in memory. NULL: an exception is
+ * set. */
 static struct history_writer *open_writer(PyTypeObject *type, PyObject *run,
                                           PyObject *path, const char *how,
                                           const struct history_options *options)
