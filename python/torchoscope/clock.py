@@ -11,7 +11,7 @@ START, END, OURS, REST = range(4)
 
 
 class Clock:
-    """Events and memory counters of one device, as far as this torch has them."""
+    """Events and memory counters of one device, if this torch has them."""
 
     def __init__(self, device):
         self._device = device
@@ -82,7 +82,7 @@ class _Thread:
     def __init__(self):
         self.rows = []  # (kind, call, event, bytes), in stream order
         self.open = []  # calls that have not ended
-        self.is_ours = False  # torchoscope is queueing work of its own
+        self.is_ours = False  # torchoscope is queueing its own work
         self.lost = False  # more than MOST marks
 
 

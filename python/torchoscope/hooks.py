@@ -275,7 +275,8 @@ def _unwatch_compiler():
 # --- what torch calls
 
 # Keep the Python code between torch and the hub short: a real layer evicts it from the
-# CPU caches. Some is needed: torch's compiler must see that nothing happens here.
+# CPU caches. Some is needed, because torch's compiler must see that nothing happens
+# here.
 
 
 def _hook_before(module, args):
@@ -447,9 +448,9 @@ def _wrapper(reference, inner):
 
 
 def _compiles_nothing(module):
-    """Does torch run this module as plain Python though it was compiled in place? It
-    compiles no code of its own layers, so only code of the user's below them counts:
-    a class, a hook, a function in place of forward()."""
+    """Does torch run this module as plain Python although it was compiled in place?
+    torch does not compile its own layers, so only user code below them counts: a class,
+    a hook, a function that replaces forward()."""
     rules = sys.modules.get("torch._dynamo.trace_rules")
     try:
         return all(
@@ -466,8 +467,8 @@ _HOOKS = "_forward_hooks _forward_pre_hooks _backward_hooks _backward_pre_hooks"
 
 
 def _plain_call(reference, inner):
-    """Calls a module that torch does not compile without the compiler, which would make
-    nothing of our hooks."""
+    """Calls a module that torch does not compile without the compiler, which would
+    ignore our hooks."""
 
     def plain_call(*args, **kwargs):
         module = reference()
@@ -480,7 +481,7 @@ def _plain_call(reference, inner):
 
 def compiled_inner(module):
     """The module that torch.compile() wrapped in this one, or the module itself."""
-    modules = module._modules  # of scripted modules an object of torch's
+    modules = module._modules  # for scripted modules a torch object
     return modules.get("_orig_mod", module) if isinstance(modules, dict) else module
 
 
@@ -558,8 +559,8 @@ def _has_compiled(modules):
     return any(entries(one) for one in codes)
 
 
-# torch's compiler must not compile a watched call: that code would be of no use once the
-# watch has ended. It compiles the forward inside instead.
+# torch's compiler must not compile a watched call: that code would be useless after the
+# watch ends. It compiles the forward inside instead.
 _eval_frame = getattr(getattr(torch._C, "_dynamo", None), "eval_frame", None)
 _set_eval_frame = getattr(_eval_frame, "set_eval_frame", _never)
 
@@ -594,7 +595,7 @@ def plainly(work, *args):
 
 
 def in_compiled():
-    """In plainly(): is it compiled code that calls?"""
+    """In plainly(): is the caller compiled code?"""
     return getattr(_local, "inside", False)
 
 

@@ -101,7 +101,7 @@ def parse_size(text):
 
 
 def forces_device():
-    """For tests: are all tensors treated as those of a device?"""
+    """For tests: are all tensors treated as if on a device?"""
     return os.environ.get("TORCHOSCOPE_DEVICE") == "ops"
 
 
@@ -170,7 +170,7 @@ class LiveRecording(Recording):
         with contextlib.ExitStack() as stack:
             self._begin(stack)
             self._ending = stack.pop_all()
-            if ops is not None:  # last: what we do here is not the user's
+            if ops is not None:  # last: our own operations are not the user's
                 core.op_ns = op_cost()
                 ops.mode = core.ops_mode
                 self._mode = op_kinds.Entered(core.ops_mode())
@@ -373,8 +373,8 @@ class LiveRecording(Recording):
             core.spend(began, counted)
 
     def _watch_optimizer(self, optimizer):
-        """Assigns a number to an optimizer of the model, as a tuple, and tells the core
-        when it is freed. None for an optimizer of another model."""
+        """Assigns a number to an optimizer of the model, as a tuple, and notifies the
+        core when it is freed. None for an optimizer of another model."""
         own = {id(p) for _, module in self._modules for p in module.parameters(False)}
         groups = [group["params"] for group in optimizer.param_groups]
         if own.isdisjoint(id(p) for group in groups for p in group):
@@ -655,8 +655,8 @@ _op_ns = None
 
 
 def op_cost():
-    """What a dispatch mode of torch's costs for each operation, measured once: a tiny
-    operation in a mode that only passes it on, and without. Our work in the mode is
+    """The overhead of a torch dispatch mode per operation, measured once: a tiny
+    operation with and without a mode that only passes it on. Our work in the mode is
     measured separately, as it happens."""
     global _op_ns
     if os.environ.get("TORCHOSCOPE_CLOCK") == "ticks":

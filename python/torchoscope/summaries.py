@@ -50,7 +50,7 @@ def summary(
     try:
         raise error
     finally:
-        del error  # else this frame and the error would hold each other, and the model
+        del error  # else a reference cycle of frame and error keeps the model alive
 
 
 class Summary(Shown):

@@ -37,8 +37,8 @@ def trace(
               which
     mode, ops, keep   as for record()
 
-    If the model raises, so does trace(); the error's attribute `recording` has what was
-    recorded up to there. docs/python.md has the details."""
+    If the model raises, so does trace(); the error's attribute `recording` has the
+    recording up to that point. docs/python.md has the details."""
     given = Inputs(model, inputs, kwargs)
     if given.is_empty:
         name = type(model).__name__

@@ -1,5 +1,5 @@
-"""What watch() measures of tensors that only their device can read: statistics, samples
-for histograms, parameters before and after a step, scalars.
+"""Measurements of watch() on tensors that only their device can read: statistics,
+samples for histograms, parameters before and after a step, scalars.
 
 Nothing waits for the device. add(), keep(), changed() and scalar() start work on it;
 send() starts one copy of everything to the host at the end of a step, and fetch() reads
@@ -40,7 +40,7 @@ class _Piece:
 
 
 class _Batch:
-    """What is pending on one device."""
+    """The pending work of one device."""
 
     def __init__(self, device):
         self._device = device
@@ -114,13 +114,13 @@ def _sample_of(piece, start):
 
 
 class WatchDevice(Device):
-    """The device statistics of a training that is watched."""
+    """The device statistics of a watched training."""
 
     def __init__(self, mode):
         super().__init__(mode)
         self.all_elements = False  # as in mode "exact"
         self._batches = {}
-        self._places = {}  # (device, elements of a tensor) -> which are taken
+        self._places = {}  # (device, elements of a tensor) -> indices of the sample
 
     def add(self, value, tensor):
         """Measure `tensor`, and sample it."""
@@ -160,8 +160,8 @@ class WatchDevice(Device):
             batch.scalars.append(torch.stack(whole).mean())
 
     def finish(self):
-        """Wait for the values that were added: the rows of Device.finish() and what
-        fetch() adds to them."""
+        """Wait for the added values: the rows of Device.finish(), extended as by
+        fetch()."""
         found, self._fetched = [], []
         for device, batch in self._batches.items():
             values = _Batch(device)
@@ -171,7 +171,7 @@ class WatchDevice(Device):
                 with hidden():
                     values.send()
                     found += values.fetch()[0]
-                self._fetched.append(values)  # the addresses in `found` are its
+                self._fetched.append(values)  # owns the addresses in `found`
         return found
 
     def send(self):
