@@ -80,7 +80,7 @@ def import_torch(by_program=False):
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise Trouble(f"{sys.executable}: torch: {error}") from None
-        hint = "TORCHOSCOPE_PYTHON says which Python to take"
+        hint = "set TORCHOSCOPE_PYTHON to choose another Python"
         raise Trouble(f"{sys.executable} has no torch; {hint}") from None
     except Exception as error:
         raise Trouble(f"{sys.executable}: torch: {first_line(error)}") from None
