@@ -190,7 +190,7 @@ static void fill_the_disk(const struct sample_folder *folder)
     MUST(history_writer_close(writer, NULL) < 0);
 }
 
-TEST(a_full_disk_costs_only_what_comes_after)
+TEST(a_full_disk_loses_only_later_steps)
 {
     struct sample_folder folder;
 
@@ -226,7 +226,7 @@ static void fill_and_free_the_disk(const struct sample_folder *folder)
     MUST(history_writer_close(writer, NULL) == 0);
 }
 
-TEST(writing_goes_on_when_there_is_space_again)
+TEST(writing_resumes_when_there_is_space_again)
 {
     const struct history_range range = {0};
     struct sample_folder folder;
@@ -334,7 +334,7 @@ TEST(a_second_process_that_continues_takes_over)
     sample_folder_remove(&folder);
 }
 
-TEST(a_folder_that_cannot_be_written_is_an_error_at_once)
+TEST(a_read_only_folder_is_an_error_at_once)
 {
     struct err err = {0};
 

@@ -112,7 +112,7 @@ static void read_until_the_wal_is_empty(const struct sample_folder *folder,
     _exit(0);
 }
 
-TEST(a_reader_in_another_process_that_goes_leaves_one_file)
+TEST(a_reader_in_another_process_that_exits_leaves_one_file)
 {
     struct sample_folder folder;
     struct history_writer *writer;

@@ -86,7 +86,7 @@ static void begin_step(struct history_writer *writer, uint64_t number)
     history_writer_scalar(writer, loss, 0.25);
 }
 
-TEST(the_thread_hands_each_series_once_to_every_sink)
+TEST(the_thread_passes_each_series_once_to_every_sink)
 {
     struct buf notes = BUF_INIT, others = BUF_INIT;
     struct noting_sink sink = {{&noting, NULL}, &notes, false};
@@ -116,7 +116,7 @@ TEST(the_thread_hands_each_series_once_to_every_sink)
     sample_folder_remove(&folder);
 }
 
-TEST(a_step_is_shown_at_once_and_written_as_it_would_be)
+TEST(a_step_is_shown_at_once_and_still_written)
 {
     const struct history_wanted wanted = {.series = 1, .histograms = true};
     struct buf notes = BUF_INIT;

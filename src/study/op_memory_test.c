@@ -67,7 +67,7 @@ TEST(the_sample_step_has_a_curve_a_peak_and_saved_activations)
 }
 
 /* x -> a -> b; a is freed in forward, so only b is saved. */
-TEST(what_is_freed_before_backward_is_not_saved)
+TEST(storages_freed_before_backward_are_not_saved)
 {
     struct op_scene s;
     struct memory_use use;

@@ -106,7 +106,7 @@ static const struct divergence_result *first_of(const struct compared_ops *both)
     return &both->divergence.results[both->divergence.first];
 }
 
-TEST(operations_of_equal_runs_belong_together)
+TEST(operations_of_equal_runs_are_matched)
 {
     struct compared_ops both;
 
@@ -185,7 +185,7 @@ TEST(operations_in_another_order_are_matched_by_data_flow)
 }
 
 /* A fused operation is the last of those that it stands for. */
-TEST(one_operation_stands_for_several)
+TEST(one_operation_matches_several)
 {
     struct script s[2];
     struct compared_ops both;
@@ -211,7 +211,7 @@ TEST(one_operation_stands_for_several)
     drop(&both);
 }
 
-TEST(an_operation_that_only_one_side_has_stays_alone)
+TEST(an_operation_on_one_side_only_stays_unmatched)
 {
     struct script s[2];
     struct compared_ops both;
