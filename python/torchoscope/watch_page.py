@@ -54,7 +54,7 @@ class Page:
         except Exception as problem:
             self.close()
             with contextlib.suppress(Exception):  # stderr may be closed
-                text = f"torchoscope: no page: {problem}; the training goes on"
+                text = f"torchoscope: no page: {problem}; training continues"
                 print(text, file=sys.stderr, flush=True)
 
     def filed(self, handle):

@@ -634,7 +634,7 @@ class Watch(Reading, Displayed):
         """The destination of a step: the writer, or rank 0."""
         group = self._group
         if group is not None and group.problem is not None:
-            self._say(f"each rank writes a file of its own: {group.problem}")
+            self._say(f"each rank now writes its own file: {group.problem}")
             self._create_once(core)
             for number, phase, parcel in group.left():
                 self._writer.parcels(number, phase, [parcel])
@@ -696,7 +696,7 @@ class Watch(Reading, Displayed):
             run = self._recorded()
             text = f"{socket.gethostname()} {os.getpid()}"
             if self._target.is_late:
-                self._say("rank 0 did not tell its folder: this rank has one of its own")
+                self._say("rank 0 did not announce its folder: this rank uses its own")
             self._writer, self._run = self._target.open(run, self._limit, text)
             self._sinks.begin(self, self._writer, run)
             if self._page is not None:

@@ -6,7 +6,7 @@
 #include "base/test.h"
 #include "history/sample_history_in.h"
 
-/* Writes down what it gets: "b3 p(param/w 2) s(loss 0.5) a(text) e". */
+/* Records what it gets: "b3 p(param/w 2) s(loss 0.5) a(text) e". */
 struct noting_sink {
     struct history_sink base;
     struct buf *notes;
@@ -105,7 +105,8 @@ TEST(the_thread_passes_each_series_once_to_every_sink)
     history_writer_end(writer, 0);
     history_writer_flush(writer);
     history_writer_state(writer, &state);
-    CHECK_STR(state.problem, "no room for notes"); /* of one sink: the rest goes on */
+    CHECK_STR(state.problem, "no room for notes"); /* of one sink: the others
+                                                      continue */
     CHECK(!state.failed && state.written == 1);
     CHECK(history_writer_close(writer, &err) == 0);
     CHECK_STR(notes.at, "b3 p(output/layer.0 1) p(output/layer.1 2) s(loss 0.25) "

@@ -271,7 +271,7 @@ TEST(the_innermost_call_that_made_nan_is_the_producer)
     scene_free(&s);
 }
 
-/* NaN that comes from the code between two calls was made by what calls both. */
+/* NaN from the code between two calls is produced by the module that calls both. */
 TEST(code_between_calls_makes_its_module_the_producer)
 {
     struct scene s;

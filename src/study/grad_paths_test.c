@@ -203,7 +203,7 @@ TEST(an_operation_that_is_no_sum_passes_no_gradient_on)
     op_scene_end(&b->scene);
 }
 
-/* The block with one more reader of x, whose result nobody reads. */
+/* The block with one more reader of x, whose result is not read. */
 static double unused(const char *name)
 {
     static struct block made;

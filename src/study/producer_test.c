@@ -34,7 +34,7 @@ static void made_free(struct made *m)
     run_free(m->run);
 }
 
-/* A value of 6 elements, of which so many are not finite. */
+/* A value of 6 elements, some of them non-finite. */
 static uint32_t value(struct made *m, uint64_t nan, uint64_t negative)
 {
     struct run_value v = {.dtype = DTYPE_FLOAT32, .rank = 1, .numel = 6, .bytes = 24};
@@ -117,7 +117,7 @@ TEST(a_mask_from_outside_or_with_finite_readers_has_no_producer)
     made_free(&m);
 }
 
-/* What log(0) gives is -Inf too, but who reads it makes NaN of it. */
+/* log(0) is -Inf too, but its reader turns it into NaN. */
 TEST(minus_infinity_with_bad_readers_has_a_producer)
 {
     const uint8_t masks[16] = {0};

@@ -15,7 +15,7 @@ static struct timeline made(const struct run *run, uint32_t pass, struct arena *
     return timeline;
 }
 
-/* Parents come first and boxes are inside them; what is beside one another is in order. */
+/* Parents come first and boxes are inside them; siblings are in order. */
 static void check_order(const struct timeline *timeline)
 {
     for (uint32_t i = 0; i < timeline->n; i++) {

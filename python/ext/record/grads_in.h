@@ -134,7 +134,7 @@ struct part {
 enum handed {
     HANDED_NOT,   /* the call created the result; the argument is not a result */
     HANDED_ALONE, /* from then on the caller uses the tensor only through the result */
-    HANDED_DROPPED, /* nobody uses the result */
+    HANDED_DROPPED, /* the result is not used */
     HANDED_UNKNOWN, /* the argument may be used beside the result */
 };
 

@@ -1,4 +1,4 @@
-/* Operations of two runs: which belong together, and the first that differs. */
+/* Matches the operations of two runs, and finds the first that differs. */
 #include <math.h>
 #include <string.h>
 
@@ -151,7 +151,7 @@ TEST(the_first_operation_that_differs_is_found_with_its_inputs)
 }
 
 /* The other implementation computes the two branches in another order, has an operation
- * more and other names: what a result was computed from says which one it is. */
+ * more and other names: a result is identified by its inputs. */
 TEST(operations_in_another_order_are_matched_by_data_flow)
 {
     struct script s[2];
@@ -184,7 +184,7 @@ TEST(operations_in_another_order_are_matched_by_data_flow)
     drop(&both);
 }
 
-/* A fused operation is the last of those that it stands for. */
+/* A fused operation matches the last of the operations that it replaces. */
 TEST(one_operation_matches_several)
 {
     struct script s[2];
