@@ -62,7 +62,7 @@ static PyObject *report(PyObject *self, PyObject *args)
             budget_told(budget_of(self), &pass);
             Py_RETURN_NONE;
         }
-    return PyErr_Format(PyExc_ValueError, "no mode is called '%s'", mode);
+    return PyErr_Format(PyExc_ValueError, "unknown mode '%s'", mode);
 }
 
 static PyObject *owe(PyObject *self, PyObject *args)
@@ -96,7 +96,7 @@ static PyGetSetDef getters[] = {
 static PyMethodDef methods[] = {
     {"next", next, METH_NOARGS, "how to record the next pass"},
     {"report", report, METH_VARARGS,
-     "report(mode, user_ns, own_ns, bytes=0): what a pass took, and bytes measured"},
+     "report(mode, user_ns, own_ns, bytes=0): the times of a pass, bytes measured"},
     {"owe", owe, METH_VARARGS, "owe(own_ns): the cost outside of passes"},
     {NULL, NULL, 0, NULL},
 };

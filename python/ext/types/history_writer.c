@@ -321,7 +321,7 @@ static PyMethodDef methods[] = {
     {"take_steps", take_steps, METH_NOARGS, "The steps that were kept, as dicts."},
     {"scalars", scalars, METH_VARARGS, "scalars(number, phase, list): a step of them"},
     {"parcels", parcels, METH_VARARGS, "parcels(number, phase, list): a merged step"},
-    {"state", state, METH_NOARGS, "What was written, and what went wrong, as a dict."},
+    {"state", state, METH_NOARGS, "Counts of written steps, and problems, as a dict."},
     {"flush", flush, METH_NOARGS, "Wait until everything is written."},
     {"close", close_file, METH_NOARGS, "Write the rest and close the file."},
     {NULL, NULL, 0, NULL},

@@ -67,7 +67,7 @@ static PyObject *versions(PyObject *module, PyObject *list)
 }
 
 PyMethodDef marks_functions[] = {
-    {"mark", mark, METH_O, "mark(tensor): what a write to it changes, its size"},
+    {"mark", mark, METH_O, "mark(tensor): marks that detect writes, its size"},
     {"copy", copy, METH_VARARGS, "copy(tensor, most): its elements, as bytes"},
     {"versions", versions, METH_O, "versions(list): of these tensors, as bytes"},
     {NULL, NULL, 0, NULL},

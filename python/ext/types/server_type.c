@@ -394,8 +394,8 @@ static PyMethodDef methods[] = {
 };
 
 static PyGetSetDef getters[] = {
-    {"port", get_port, NULL, "the port it has", NULL},
-    {"local", get_local, NULL, "is it for this machine only?", NULL},
+    {"port", get_port, NULL, "its port", NULL},
+    {"local", get_local, NULL, "does it only serve this machine?", NULL},
     {"token", get_token, NULL, "the secret part of the address", NULL},
     {"address", get_address, NULL, "of the page", NULL},
     {"tunnel", get_tunnel, NULL, "the ssh -L line, or None", NULL},

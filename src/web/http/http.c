@@ -9,7 +9,7 @@
 #define MEMORY       ((size_t)12 * 1024) /* per connection: 8 KB of headers, and ours */
 #define NO_STREAM                                                                      \
     "{\"torchoscope\":1,\"kind\":\"error\",\"error\":\"too many pages follow this "    \
-    "server's events; ask api/news now and then\"}"
+    "server's events; poll api/news instead\"}"
 
 /* ---- from a connection to a request ---- */
 
