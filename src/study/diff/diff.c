@@ -1,7 +1,9 @@
 #include "study/diff/diff.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "measure/elements.h"
 #include "study/diff/diff_in.h"
 
 /* ---- one side ---- */
@@ -73,7 +75,8 @@ static int begin_side(struct diffing *d, int s, const struct model *model)
     side->tensors = arena_array(&d->scratch, n, sizeof *side->tensors);
     side->match = arena_array(&d->scratch, n, sizeof *side->match);
     side->join = arena_array(&d->scratch, n, sizeof *side->join);
-    if (!side->spot || !side->tensors || !side->match || !side->join)
+    side->beside = arena_array(&d->scratch, n, sizeof *side->beside);
+    if (!side->spot || !side->tensors || !side->match || !side->join || !side->beside)
         return -1;
     for (p = 0; p < n; p++) {
         side->match[p] = NO_PLACE;
@@ -115,7 +118,8 @@ static int begin(struct diffing *d)
 
 static int run(struct diffing *d)
 {
-    if (begin(d) < 0 || diffing_align(d) < 0 || diffing_compare(d) < 0 ||
+    if (begin(d) < 0 || diffing_align(d) < 0 || diffing_match_gguf(d) < 0 ||
+        diffing_compare(d) < 0 || diffing_compare_stacks(d) < 0 ||
         diffing_match_rest(d) < 0 || diffing_compare(d) < 0 ||
         diffing_make_tree(d) < 0 || diffing_make_others(d) < 0 ||
         diffing_make_rules(d) < 0 || diffing_make_parts(d) < 0)
@@ -152,6 +156,42 @@ bool diff_unrelated(const struct diff_pair *pair)
 {
     return (pair->state == DIFF_CHANGED || pair->state == DIFF_RETYPED) &&
            pair->by.finite >= COMPARED_FEW && compared_unrelated(&pair->by);
+}
+
+enum dtype diff_quantised(const struct diff *diff, const struct diff_pair *pair)
+{
+    const struct diff_join *join =
+        pair->join == DIFF_NONE ? NULL : &diff->joins[pair->join];
+    uint32_t left = pair->left, right = pair->right;
+    enum dtype a, b;
+
+    if (join && left == NO_PLACE)
+        left = join->fused ? join->many[0] : join->one;
+    if (join && right == NO_PLACE)
+        right = join->fused ? join->one : join->many[0];
+    if (left == NO_PLACE || right == NO_PLACE)
+        return DTYPE_UNKNOWN;
+    a = (enum dtype)place_tensor(diff->left, left)->dtype;
+    b = (enum dtype)place_tensor(diff->right, right)->dtype;
+    if ((elements_dtype(a) == a) == (elements_dtype(b) == b))
+        return DTYPE_UNKNOWN;
+    return elements_dtype(a) == a ? b : a;
+}
+
+const struct tensor *diff_indexed(const struct diff *diff, const struct diff_pair *pair,
+                                  const struct model **ret_model)
+{
+    bool right =
+        pair->left == NO_PLACE ||
+        (pair->right != NO_PLACE && pair->edit.kind != EDIT_NONE && !pair->edit.right);
+
+    *ret_model = right ? diff->right : diff->left;
+    return place_tensor(*ret_model, right ? pair->right : pair->left);
+}
+
+double diff_rms(const struct compared *by)
+{
+    return by->finite > 0 ? sqrt(by->squares / (double)by->finite) : 0;
 }
 
 bool diff_equal(const struct diff *diff)
