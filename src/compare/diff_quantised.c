@@ -16,12 +16,14 @@ void diff_edit_rows(struct diff_rows_maker *maker)
     uint32_t n[COUNT_OF(words)] = {0};
 
     for (uint32_t i = 0; i < maker->diff->n_pairs; i++)
-        if (maker->diff->pairs[i].edit.kind < COUNT_OF(words))
+        if (maker->diff->pairs[i].edit.kind < COUNT_OF(words) &&
+            maker->diff->pairs[i].state != DIFF_RESHAPED)
             n[maker->diff->pairs[i].edit.kind]++;
     for (size_t i = EDIT_PERMUTED; i < COUNT_OF(words); i++) {
         if (n[i] == 0)
             continue;
-        buf_printf(&maker->what, "%s, undone to compare (", words[i]);
+        buf_printf(&maker->what, "%s, undone to compare (",
+                   maker->diff->gguf ? words[i] : "matrices are transposed");
         text_plural(&maker->what, n[i], "tensor", "tensors");
         buf_char(&maker->what, ')');
         diff_row_add(maker, "→", COLOUR_TYPE);

@@ -106,5 +106,8 @@ int compare_transposed(struct compare_side left, struct compare_side right,
  * identify the tensor. */
 int compare_sample(struct compare_side side, uint64_t *ret_sample, bool *ret_plain,
                    struct err *err);
+/* The same of its transpose; it has two dimensions. */
+int compare_sample_transposed(struct compare_side side, uint64_t *ret_sample,
+                              bool *ret_plain, struct err *err);
 
 #endif

@@ -16,7 +16,8 @@ from diff_test import Pair
 
 class Gguf(Pair):
     def both(self, kind, type_of=pairs.plain, more=()):
-        """Names are those of gguf-py's table. Folder, GGUF, state, {GGUF's name: (name, numbers)}, what the GGUF holds."""
+        """Folder, GGUF, state, {name in gguf-py's table: (name, numbers)}, what the GGUF
+        holds."""
         folder, path = self.folder / kind, self.folder / f"{kind}.gguf"
         pairs.make(kind).save_pretrained(folder)
         state = load_file(folder / "model.safetensors")
@@ -25,7 +26,8 @@ class Gguf(Pair):
         return folder, path, state, tensors, stored
 
     def check_python(self, document, state, expected, exact=True):
-        names = {"state": {name: torch.from_numpy(value) for name, value in state.items()}}
+        state = {name: torch.from_numpy(value) for name, value in state.items()}
+        names = {"state": state}
         exec(compile(document["python"], "snippet", "exec"), names)
         made = names["state"]
         self.assertEqual(set(made), set(expected))
@@ -50,7 +52,8 @@ class Gguf(Pair):
                     self.assertEqual((join["kind"], join["stacked"]), ("fused", True))
                     paired[join["one"]] = join["many"][0].replace(".experts.0.",
                                                                   ".experts.")
-                self.assertEqual(paired, {new: old for new, (old, _) in tensors.items()})
+                self.assertEqual(paired,
+                                 {new: old for new, (old, _) in tensors.items()})
                 self.assertIn(f"{counts['tensors']} tensors:", text)
                 if kind != "bert":
                     self.assertTrue(document["loads"])
@@ -72,7 +75,8 @@ class Gguf(Pair):
                  ("gpt2", Type.Q4_0), ("mixtral", Type.Q4_0), ("llama", Type.F16))
         for kind, kept in kinds:
             with self.subTest(kind=kind, type=kept.name):
-                folder, path, state, tensors, stored = self.both(kind, pairs.matrices(kept))
+                made = self.both(kind, pairs.matrices(kept))
+                folder, path, state, tensors, stored = made
                 document, text = self.diff(folder, path)
                 of_all, seen = {}, 0
                 for tensor in document["tensors"]:
@@ -82,7 +86,8 @@ class Gguf(Pair):
                     left, right = (x.astype(numpy.float64)
                                    for x in (tensors[name][1], stored[name]))
                     self.check_error(tensor, left, right)
-                    of_all.setdefault(tensor["right"]["dtype"], []).append((left, right))
+                    of_type = of_all.setdefault(tensor["right"]["dtype"], [])
+                    of_type.append((left, right))
                     seen += 1
                 expected = sum(not numpy.array_equal(tensors[n][1], stored[n])
                                for n in tensors)
@@ -110,7 +115,8 @@ class Gguf(Pair):
         self.assertEqual((error["dtype"], error["tensors"]), (dtype, len(both)))
         squares = sum(((a - b)**2).sum() for a, b in both)
         total = sum((a**2).sum() for a, _ in both)
-        self.assertAlmostEqual(error["rel"] / numpy.sqrt(squares / total), 1, delta=1e-12)
+        relative = numpy.sqrt(squares / total)
+        self.assertAlmostEqual(error["rel"] / relative, 1, delta=1e-12)
         last = text.splitlines()[-1]
         self.assertTrue(last.startswith(f"Error of the quantisation: {dtype} rel "), text)
 

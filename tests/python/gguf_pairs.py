@@ -60,9 +60,9 @@ def make(kind):
 
 def permuted(weights, heads):
     """As in convert_hf_to_gguf.py."""
-    return (weights.reshape(heads, 2, weights.shape[0] // heads // 2, *weights.shape[1:])
-            .swapaxes(1, 2)
-            .reshape(weights.shape))
+    half = weights.shape[0] // heads // 2
+    parts = weights.reshape(heads, 2, half, *weights.shape[1:])
+    return parts.swapaxes(1, 2).reshape(weights.shape)
 
 
 def changed(kind, name, value):
@@ -74,7 +74,8 @@ def changed(kind, name, value):
             return permuted(value, KV_HEADS)
     if kind.startswith("gemma") and name.endswith("norm.weight"):
         return value + numpy.float32(1)
-    if kind == "gpt2" and name.endswith(("c_attn.weight", "c_proj.weight", "c_fc.weight")):
+    conv1d = ("c_attn.weight", "c_proj.weight", "c_fc.weight")
+    if kind == "gpt2" and name.endswith(conv1d):
         return numpy.ascontiguousarray(value.T)
     return value
 

@@ -17,6 +17,9 @@ bool side_tensor(const struct side *side, uint32_t place)
 {
     const struct model *model = side->model;
 
+    if (side->constants != 0 && place > side->constants &&
+        place < model->end[side->constants])
+        return false;
     return model->kind[place] == PLACE_TENSOR &&
            model->object[place] < model->n_tensors &&
            !(side->saved_only &&
@@ -101,6 +104,20 @@ static bool tells_modules(const struct model *model)
     return false;
 }
 
+/* The group CONSTANTS of a TorchScript file, or 0. */
+static uint32_t find_constants(const struct model *model)
+{
+    for (uint32_t p = place_first(model, 0); p != NO_PLACE; p = place_next(model, p)) {
+        uint32_t first = place_first(model, p);
+
+        if (str_is(place_name(model, p), "CONSTANTS") && first != NO_PLACE &&
+            model->kind[first] == PLACE_TENSOR &&
+            place_tensor(model, first)->role == ROLE_PLAIN)
+            return p;
+    }
+    return 0;
+}
+
 static int begin(struct diffing *d)
 {
     const struct diff *diff = d->diff;
@@ -109,6 +126,10 @@ static int begin(struct diffing *d)
 
     d->side[LEFT].saved_only = left_tells && !right_tells;
     d->side[RIGHT].saved_only = right_tells && !left_tells;
+    for (int s = LEFT; s <= RIGHT; s++)
+        d->side[s].constants = find_constants(s == LEFT ? diff->left : diff->right);
+    if (d->side[LEFT].constants != 0 && d->side[RIGHT].constants != 0)
+        d->side[LEFT].constants = d->side[RIGHT].constants = 0;
     map_init(&d->by_tensors, &d->scratch);
     d->flags = arena_array(&d->scratch, diff->left->n_places, sizeof *d->flags);
     if (!d->flags || begin_side(d, LEFT, diff->left) < 0)

@@ -26,6 +26,9 @@ struct diff_spot {
 
 struct side {
     const struct model *model;
+    uint32_t
+        constants;     /* CONSTANTS of TorchScript, which the other side lacks: literals
+                           of its code, no weights; or 0 */
     bool saved_only;   /* the other side is a state_dict: ignore what it cannot hold
                           (plain attributes, non-persistent buffers) */
     uint32_t base;     /* names are compared below this place; 0: no prefix */
@@ -58,7 +61,9 @@ struct diffing {
     struct arena scratch;
     struct work *work;
     struct side side[2];
-    uint8_t *flags; /* by left place: DIFF_BY_CONTENT of its match */
+    uint8_t
+        *flags;  /* by left place: DIFF_BY_CONTENT and DIFF_TRANSPOSED of its match */
+    bool turned; /* look for the transposes of left tensors */
     struct intern names;
     struct diff_spot *spots;
     uint32_t n_spots, spots_room;

@@ -32,7 +32,9 @@ static int pair_fate(const struct diff *diff, const struct diff_pair *pair)
     case DIFF_JOINED:
         return FATE_JOINED;
     case DIFF_RESHAPED:
-        return FATE_REPLACED;
+        return pair->edit.kind == EDIT_TRANSPOSED && pair->by.different == 0
+                   ? FATE_RENAMED /* found as the transpose */
+                   : FATE_REPLACED;
     default:
         break;
     }

@@ -122,6 +122,13 @@ static bool compare_two(struct diffing *d, uint32_t left, uint32_t right,
     }
     if (diffing_conversion(d, left, right).edit.kind != EDIT_NONE)
         return compare_converted(d, left, right, known);
+    if (d->flags[left] & DIFF_TRANSPOSED) {
+        known->edit = (struct compare_edit){EDIT_TRANSPOSED, false, 0};
+        known->transposed = true;
+        return compare_edited(a, b, known->edit, d->wanted->tolerance, d->work,
+                              &known->by, &err) == 0 ||
+               note_failure(d, &err, known);
+    }
     if (reversed(l, a.tensor, r, b.tensor))
         turned = compare_transposed(a, b, d->work, &err);
     known->transposed = turned > 0;
