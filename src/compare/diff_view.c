@@ -506,6 +506,14 @@ static void add_where(struct buf *to, const struct diff *diff, uint32_t node,
     }
 }
 
+static bool is_quantised(const struct diff *diff, uint32_t node)
+{
+    uint32_t pair = diff->nodes[node].pair;
+
+    return pair != DIFF_NONE &&
+           diff_quantised(diff, &diff->pairs[pair]) != DTYPE_UNKNOWN;
+}
+
 void diff_facts(struct buf *to, const struct show *show, uint32_t node)
 {
     const struct diff *diff = diff_of(show);
@@ -516,6 +524,8 @@ void diff_facts(struct buf *to, const struct show *show, uint32_t node)
     if (by && by->different > 0) {
         buf_text(to, "   rel Δ ");
         diff_relative(to, by);
+    }
+    if (is_quantised(diff, node) && by) {
         buf_text(to, "   rms Δ ");
         text_real(to, diff_rms(by));
     }
