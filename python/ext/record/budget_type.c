@@ -59,7 +59,7 @@ static PyObject *report(PyObject *self, PyObject *args)
     for (int i = 0; i < BUDGET_MODES; i++)
         if (strcmp(mode, budget_mode_name((enum budget_mode)i)) == 0) {
             pass.mode = (enum budget_mode)i;
-            budget_told(budget_of(self), &pass);
+            budget_report(budget_of(self), &pass);
             Py_RETURN_NONE;
         }
     return PyErr_Format(PyExc_ValueError, "unknown mode '%s'", mode);
