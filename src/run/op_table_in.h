@@ -15,6 +15,10 @@ struct op_family_row {
 };
 extern const struct op_family_row op_families[OP_FAMILY_COUNT];
 
+/* op_layers.c: classes of Keras, operators of TFLite; without titles. */
+extern const struct op_family_row op_keras_rows[OP_FAMILY_COUNT];
+extern const struct op_family_row op_tflite_rows[OP_FAMILY_COUNT];
+
 /* How to count the FLOPs of an operation. What a, b and c mean is up to `count`:
  * usually which arguments it multiplies. */
 struct op_formula {
