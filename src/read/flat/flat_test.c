@@ -108,6 +108,14 @@ static const struct model *read_bytes(const struct buf *file, size_t n, struct e
     return read_model_memory(file->at, n, "x.tflite", NULL, err);
 }
 
+static bool has_fact(const struct model *model, const char *key)
+{
+    for (uint32_t i = 0; i < model->n_facts; i++)
+        if (str_is(model_string(model, model->facts[i].key), key))
+            return true;
+    return false;
+}
+
 TEST(tflite_has_tensors_and_operators)
 {
     struct buf file = BUF_INIT;
@@ -134,6 +142,10 @@ TEST(tflite_has_tensors_and_operators)
               PROGRAM_INPUT);
     CHECK_INT(program->values[program->ios[program->ops[0].io + 1].value].kind,
               PROGRAM_TENSOR);
+    CHECK(str_is(model_string(model, program->ios[program->calls[0].io].arg), "input"));
+    CHECK(str_is(model_string(model, program->ios[program->calls[0].io + 1].arg),
+                 "block/out"));
+    CHECK(has_fact(model, "inputs") && has_fact(model, "outputs"));
     model_free(model);
     buf_release(&file);
 }
