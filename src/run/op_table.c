@@ -45,8 +45,9 @@ static const struct {
 
 /* Namespaces whose operations have the names that aten gives them. */
 static const char *const twins[] = {
-    "prims", "quantized", "_quantized", "onednn",   "mkldnn",
-    "mkl",   "sparse",    "inductor",   "rngprims", "quantized_decomposed"};
+    "prims",    "quantized",     "_quantized",     "onednn",   "mkldnn",
+    "mkl",      "sparse",        "inductor",       "rngprims", "quantized_decomposed",
+    "cortex_m", "dim_order_ops", "executorch_prim"};
 /* What their fused and converted variants add to a name. */
 static const char *const twin_endings[] = {"_pointwise", "_dynamic", "_fp16", "_add",
                                            "_scalar",    "_tanh",    "_leaky"};

@@ -11,8 +11,9 @@ int export_has_ops(const struct session *session, struct err *err)
     if (!session->run)
         return err_set(err, ERR_UNSUPPORTED,
                        "%s: this file does not say what it computes; operations are "
-                       "known of TorchScript archives and of recordings, made in "
-                       "Python with torchoscope.record(model, ops=True)",
+                       "known of files with a program (TorchScript, .pt2, ONNX, "
+                       "Keras, TFLite, ExecuTorch) and of recordings, made in Python "
+                       "with torchoscope.record(model, ops=True)",
                        session->model->path);
     if (session->run->ops_damaged)
         return err_set(err, ERR_FORMAT,
