@@ -35,7 +35,7 @@ SENTENCES = {
     "unsaid": "does not say which bytes it sent",
     "endless": "does not say which bytes it sent",
     "packed": "sends it compressed",
-    "cut": "",
+    "cut": ". Try again",
     "stall": "the server stalls",
     "silent": "the server stalls",
     "garbage": "",

@@ -341,6 +341,13 @@ static int perform(struct fetcher *fetcher, struct fetch_answer *answer)
 
 /* ---- what came of it ---- */
 
+/* Did the connection end too early? */
+static bool is_broken(int code)
+{
+    return code == CURL_PARTIAL || code == CURL_GOT_NOTHING ||
+           code == CURL_SEND_ERROR || code == CURL_RECV_ERROR;
+}
+
 static int fail_status(const struct fetch_answer *answer, struct err *err)
 {
     const char *path = answer->fetch->shown;
@@ -393,7 +400,8 @@ static int fail_transfer(const struct fetcher *fetcher,
                              ": %s. SSL_CERT_FILE can name a file of certificates to "
                              "trust",
                              why);
-    return err_set_about(err, ERR_IO, path, ": %s", why);
+    return err_set_about(err, ERR_IO, path, ": %s%s", why,
+                         is_broken(code) ? ". Try again" : "");
 }
 
 static int check_range(const struct fetch_answer *answer, struct err *err)
@@ -440,8 +448,7 @@ int fetch_range(struct fetcher *fetcher, struct fetch *fetch, struct err *err)
         answer = (struct fetch_answer){.fetch = fetch};
         fetch->got = 0;
         code = perform(fetcher, &answer);
-        broken = code == CURL_PARTIAL || code == CURL_GOT_NOTHING ||
-                 code == CURL_SEND_ERROR || code == CURL_RECV_ERROR;
+        broken = is_broken(code);
     }
     fetch->same = fetch->unless && answer.status == 304;
     if (code != CURL_OK)
