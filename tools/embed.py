@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""embed.py --depfile=FILE OUTPUT NAME=FILE[+FILE...]... - files as texts in a C header.
+"""embed.py --depfile=FILE OUTPUT NAME=FILE[+FILE...]... - embeds files as strings in a
+C header.
 
-Each NAME becomes `static const char NAME[]`, the FILEs one behind the other. NAME:page is
-an ES module or a style with all that it imports, as one text that esbuild has minified;
-NAME:file too, with its names as they are: people open such a file. FILE gets what was
-read, for ninja."""
+Each NAME becomes `static const char NAME[]`, the concatenated FILEs. NAME:page is an ES
+module or a style with all its imports, bundled and minified by esbuild; NAME:file too,
+but with unchanged identifiers, because people read such a file. FILE lists the inputs,
+for ninja."""
 
 import json
 import re
@@ -13,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-# A module runs in strict mode, a script only if it says so.
+# A module runs in strict mode, a script only with this directive.
 STRICT = "--banner:js='use strict';"
 KINDS = {
     "page": ["--minify", "--format=iife", STRICT],
@@ -22,23 +23,23 @@ KINDS = {
 
 
 class Refused(Exception):
-    """What esbuild said."""
+    """An error of esbuild."""
 
 
 def bundle(entry, options=KINDS["page"]):
-    """A module or a style with all that it imports, and the paths of these."""
+    """A module or a style with all its imports, and their paths."""
     with tempfile.TemporaryDirectory() as folder:
-        text, told = Path(folder, "text"), Path(folder, "told")
+        text, meta = Path(folder, "text"), Path(folder, "meta")
         command = ["esbuild", str(entry), "--bundle", *options, "--charset=utf8"]
-        command += [f"--outfile={text}", f"--metafile={told}", "--log-level=warning"]
+        command += [f"--outfile={text}", f"--metafile={meta}", "--log-level=warning"]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode or done.stderr:
             raise Refused(f"{entry} was not bundled:\n{done.stderr.strip()}")
-        return text.read_text("utf-8"), list(json.loads(told.read_text("utf-8"))["inputs"])
+        return text.read_text("utf-8"), list(json.loads(meta.read_text("utf-8"))["inputs"])
 
 
 def content(kind, value):
-    """The text, and the files it is made of."""
+    """The text, and the files it is built from."""
     if kind:
         return bundle(value, KINDS[kind])
     text, files = "", value.split("+")

@@ -11,7 +11,7 @@ static void count_call(struct work *work)
     ++*(int *)work->user;
 }
 
-TEST(work_that_nobody_watches_goes_on)
+TEST(work_without_a_callback_continues)
 {
     CHECK(work_step(NULL, 5));
     CHECK(!work_cancelled(NULL));
@@ -48,7 +48,7 @@ TEST(a_thread_that_waits_is_stopped_by_the_work_it_entered)
     CHECK(work_wait());
 }
 
-TEST(progress_is_told_every_fifty_milliseconds_at_most)
+TEST(progress_is_reported_every_fifty_milliseconds_at_most)
 {
     struct work work;
     int calls = 0;

@@ -32,7 +32,8 @@ struct str static_text(const char *path)
     return str_span(NULL, 0);
 }
 
-/* From the bytes, the same in every process (str_hash() is not): FNV-1a. */
+/* A hash of the bytes, FNV-1a, which is the same in every process (unlike
+ * str_hash()). */
 static void make_etag(char to[24], struct str text)
 {
     uint64_t hash = 0xcbf29ce484222325u;

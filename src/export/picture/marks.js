@@ -1,4 +1,4 @@
-/* marks.js - what others know of the boxes: panels, alarms of a training, numbers by
+/* marks.js - data of callers about boxes: panels, alarms of a training, numbers by
    place, matches of a search. All of them name modules. */
 
 import {inArea} from './draw_canvas.js';
@@ -19,7 +19,7 @@ export let hits = []; // boxes that a search found
 export let lettersOf = new Map(); // by shown box
 let alarmOf = new Map();
 
-/** Another graph: nobody has marked anything. */
+/** Another graph: clear all marks. */
 export function clearMarks(colour) {
     panels = [];
     alarms = new Map();
@@ -27,7 +27,7 @@ export function clearMarks(colour) {
     colourBy(colour);
 }
 
-/** What is left out stays. */
+/** Omitted fields stay. */
 export function setMarks(given) {
     panels = given.panels ?? panels;
     alarms = given.alarms ?? alarms;
@@ -74,7 +74,7 @@ export function alarmWord(b) {
 
 export const isWarning = (b) => !has(b, MADE | RAISED) && Boolean(alarmOf.get(b)?.warn);
 
-/** Does it carry what another box made? */
+/** Does it carry NaN or Inf from another box? */
 export const carries = (b) => (has(b, CARRIES) && !has(b, MADE)) ||
     (alarmOf.has(b) && !alarmWord(b));
 
@@ -121,7 +121,7 @@ function shownHits() {
     return scene.shownHits;
 }
 
-/** Rings: matches of the search, the selected box, the one with the keys. */
+/** Rings: matches of the search, the selected box, the one with the keyboard focus. */
 export function rings() {
     const list = [], area = visibleArea();
     for (const b of shownHits()) {
