@@ -3,8 +3,9 @@
 
 Each NAME becomes `static const char NAME[]`, the FILEs one behind the other. NAME:page is
 an ES module or a style with all that it imports, as one text that esbuild has minified;
-NAME:file too, with its names as they are: people open such a file. FILE gets what was
-read, for ninja."""
+NAME:file too, with its names as they are: people open such a file. NAME:parts is an ES module
+of which import() loads a part: NAME_page, NAME_chunk (what both parts use) and NAME_more, the
+modules page.js, chunk.js and more.js. FILE gets what was read, for ninja."""
 
 import json
 import re
@@ -13,6 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+PARTS = ["page", "chunk", "more"]
 # A module runs in strict mode, a script only if it says so.
 STRICT = "--banner:js='use strict';"
 KINDS = {
@@ -25,27 +27,50 @@ class Refused(Exception):
     """What esbuild said."""
 
 
+def esbuild(entry, folder, options):
+    """Bundles into a folder; the paths of what was read."""
+    told = Path(folder, "told")
+    command = ["esbuild", str(entry), "--bundle", *options, "--charset=utf8"]
+    command += [f"--metafile={told}", "--log-level=warning"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode or done.stderr:
+        raise Refused(f"{entry} was not bundled:\n{done.stderr.strip()}")
+    return list(json.loads(told.read_text("utf-8"))["inputs"])
+
+
 def bundle(entry, options=KINDS["page"]):
     """A module or a style with all that it imports, and the paths of these."""
     with tempfile.TemporaryDirectory() as folder:
-        text, told = Path(folder, "text"), Path(folder, "told")
-        command = ["esbuild", str(entry), "--bundle", *options, "--charset=utf8"]
-        command += [f"--outfile={text}", f"--metafile={told}", "--log-level=warning"]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode or done.stderr:
-            raise Refused(f"{entry} was not bundled:\n{done.stderr.strip()}")
-        return text.read_text("utf-8"), list(json.loads(told.read_text("utf-8"))["inputs"])
+        text = Path(folder, "text")
+        read = esbuild(entry, folder, [*options, f"--outfile={text}"])
+        return text.read_text("utf-8"), read
 
 
-def content(kind, value):
-    """The text, and the files it is made of."""
+def split(entry):
+    """The texts of PARTS, by name, and the paths of what was read."""
+    with tempfile.TemporaryDirectory() as folder:
+        options = ["--minify", "--format=esm", "--splitting", f"--outdir={folder}"]
+        options += ["--entry-names=page", "--chunk-names=[name]"]
+        read = esbuild(entry, folder, options)
+        made = {path.stem: path.read_text("utf-8") for path in Path(folder).glob("*.js")}
+    if sorted(made) != sorted(PARTS):
+        raise Refused(f"{entry} has the parts {sorted(made)}, not {PARTS}")
+    return made, read
+
+
+def contents(name, kind, value):
+    """Texts by name, and the files they are made of."""
+    if kind == "parts":
+        parts, read = split(value)
+        return {f"{name}_{part}": parts[part] for part in PARTS}, read
     if kind:
-        return bundle(value, KINDS[kind])
+        text, read = bundle(value, KINDS[kind])
+        return {name: text}, read
     text, files = "", value.split("+")
     for path in files:
         with open(path, encoding="utf-8") as file:
             text += file.read()
-    return text, files
+    return {name: text}, files
 
 
 def literal(text):
@@ -69,8 +94,9 @@ def main():
     for one in wanted:
         name, value = one.split("=", 1)
         name, _, kind = name.partition(":")
-        text, files = content(kind, value)
-        header += f"static const char {name}[] =\n    {literal(text)};\n"
+        texts, files = contents(name, kind, value)
+        for one, text in texts.items():
+            header += f"static const char {one}[] =\n    {literal(text)};\n"
         read += files
     with open(output, "w", encoding="ascii") as file:
         file.write(header)
