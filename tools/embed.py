@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""embed.py --depfile=FILE OUTPUT NAME=FILE[+FILE...]... - files as texts in a C header.
+"""embed.py --depfile=FILE OUTPUT NAME=FILE[+FILE...]... - embeds files as strings in a
+C header.
 
-Each NAME becomes `static const char NAME[]`, the FILEs one behind the other. NAME:page is
-an ES module or a style with all that it imports, as one text that esbuild has minified;
-NAME:file too, with its names as they are: people open such a file. NAME:parts is an ES module
-of which import() loads a part: NAME_page, NAME_chunk (what both parts use) and NAME_more, the
-modules page.js, chunk.js and more.js. FILE gets what was read, for ninja."""
+Each NAME becomes `static const char NAME[]`, the concatenated FILEs. NAME:page is an ES
+module or a style with all its imports, bundled and minified by esbuild; NAME:file too,
+but with unchanged identifiers, because people read such a file. NAME:parts is an
+ES module with an import(): NAME_page, NAME_chunk (shared code) and NAME_more are the
+modules page.js, chunk.js and more.js. FILE lists the inputs, for ninja."""
 
 import json
 import re
@@ -15,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 PARTS = ["page", "chunk", "more"]
-# A module runs in strict mode, a script only if it says so.
+# A module runs in strict mode, a script only with this directive.
 STRICT = "--banner:js='use strict';"
 KINDS = {
     "page": ["--minify", "--format=iife", STRICT],
@@ -24,11 +25,11 @@ KINDS = {
 
 
 class Refused(Exception):
-    """What esbuild said."""
+    """An error of esbuild."""
 
 
 def esbuild(entry, folder, options):
-    """Bundles into a folder; the paths of what was read."""
+    """Bundles into a folder; returns the paths of the inputs."""
     told = Path(folder, "told")
     command = ["esbuild", str(entry), "--bundle", *options, "--charset=utf8"]
     command += [f"--metafile={told}", "--log-level=warning"]
@@ -39,7 +40,7 @@ def esbuild(entry, folder, options):
 
 
 def bundle(entry, options=KINDS["page"]):
-    """A module or a style with all that it imports, and the paths of these."""
+    """A module or a style with all its imports, and their paths."""
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder, "text")
         read = esbuild(entry, folder, [*options, f"--outfile={text}"])
@@ -47,7 +48,7 @@ def bundle(entry, options=KINDS["page"]):
 
 
 def split(entry):
-    """The texts of PARTS, by name, and the paths of what was read."""
+    """The texts of PARTS, by name, and the paths of the inputs."""
     with tempfile.TemporaryDirectory() as folder:
         options = ["--minify", "--format=esm", "--splitting", f"--outdir={folder}"]
         options += ["--entry-names=page", "--chunk-names=[name]"]
@@ -59,7 +60,7 @@ def split(entry):
 
 
 def contents(name, kind, value):
-    """Texts by name, and the files they are made of."""
+    """Texts by name, and the files they are built from."""
     if kind == "parts":
         parts, read = split(value)
         return {f"{name}_{part}": parts[part] for part in PARTS}, read

@@ -11,7 +11,7 @@ static void count_call(struct work *work)
     ++*(int *)work->user;
 }
 
-TEST(work_that_nobody_watches_goes_on)
+TEST(work_without_a_callback_continues)
 {
     CHECK(work_step(NULL, 5));
     CHECK(!work_cancelled(NULL));
@@ -29,7 +29,7 @@ TEST(steps_add_up_until_somebody_cancels)
     CHECK_INT(work.done, 13);
 }
 
-TEST(progress_is_told_every_fifty_milliseconds_at_most)
+TEST(progress_is_reported_every_fifty_milliseconds_at_most)
 {
     struct work work;
     int calls = 0;

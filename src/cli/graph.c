@@ -84,7 +84,7 @@ static int open_and_draw(struct graph_job *job, const char *path, struct err *er
     return draw(job, err);
 }
 
-/* Arguments that do not fit together; prints an error. */
+/* Are there conflicting arguments? Prints an error. */
 static bool is_misused(const struct picture_question *question, const struct cli *cli,
                        const char *path)
 {

@@ -1,6 +1,6 @@
-/* What the metadata of a GGUF file says about its model, and how its tensors are
- * quantised; and, in the same words, what the files beside a model say: config.json,
- * adapter_config.json and those of the tokenizer. */
+/* The metadata of a GGUF file about its model, and the quantisation of its tensors;
+ * and, in the same words, the files beside a model: config.json, adapter_config.json
+ * and those of the tokenizer. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -72,7 +72,7 @@ static bool find_count(const struct model *model, const char *key, uint64_t *ret
     return true;
 }
 
-/* How many items an array has, also one that was summarised. */
+/* The length of an array, even if only a summary was stored. */
 static bool find_length(const struct model *model, const char *key, uint64_t *ret_n)
 {
     const struct value *at;
@@ -157,7 +157,7 @@ static void add_mix(struct facts *to, const struct model *model)
     if (!scaled || all.elements == 0)
         return;
     for (int n = 0;; n++) {
-        int most = -1; /* the one with most bytes that is left */
+        int most = -1; /* the remaining one with most bytes */
 
         for (int d = 0; d < DTYPE_COUNT; d++)
             if (shares[d].tensors && (most < 0 || shares[d].bytes > shares[most].bytes))
@@ -228,7 +228,7 @@ void facts_gguf(struct file_facts *facts)
 
 /* ---- the files beside a model ---- */
 
-/* A dict of facts, and where it goes. */
+/* A dict of facts, and the facts to append to. */
 struct beside_facts {
     struct facts *to;
     const struct model *model;
@@ -265,7 +265,7 @@ static bool said_text(const struct beside_facts *f, const char *key,
     return true;
 }
 
-/* "BEFORE TEXT AFTER"; false: the file does not say it. */
+/* "BEFORE TEXT AFTER"; false: the file does not have it. */
 static bool add_text(struct beside_facts *f, const char *key, const char *before,
                      const char *after)
 {

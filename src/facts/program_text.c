@@ -1,4 +1,4 @@
-/* The operations of a file in words: lines of its code, and what counts do not say. */
+/* The operations of a file in words: what its counts omit. */
 #include "facts/ops_table.h"
 #include "study/program_use.h"
 #include "text/text.h"

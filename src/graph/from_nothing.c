@@ -1,4 +1,4 @@
-/* Why a file has no graph, and how to get one. */
+/* Explains why a file has no graph, and how to get one. */
 #include "graph/parts_in.h"
 
 static bool has_fact(const struct model *model, const char *name)
@@ -9,7 +9,7 @@ static bool has_fact(const struct model *model, const char *name)
     return false;
 }
 
-/* Is it a module with its class, not only tensors? */
+/* Is it a module with its class, not just tensors? */
 static bool is_module(const struct model *model)
 {
     return model->n_places > 0 && model->kind[0] == PLACE_MODULE &&

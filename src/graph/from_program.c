@@ -1,4 +1,4 @@
-/* The parts of a program: the code in a file that was not run. */
+/* The parts of a program: code in a file that was not run. */
 #include "graph/from_in.h"
 
 #include <math.h>
@@ -46,7 +46,7 @@ static bool matters(const struct from *from, const struct op_graph_node *node)
     return true;
 }
 
-/* Only what the file says. */
+/* Only what the file states. */
 static struct part_value look(struct from *from, uint32_t value)
 {
     struct part_value known = {.recorded = RUN_NONE};
@@ -102,7 +102,7 @@ static void count_ops(struct from *from)
     from_add_up(from);
 }
 
-/* The place of the module at a place, where its tensors are counted. */
+/* The place where the tensors of this place's module are counted. */
 static uint32_t first_place(const struct from *from, uint32_t place)
 {
     const struct object *object = place_object(from->model, place);
@@ -211,7 +211,7 @@ int parts_from_program(struct parts *parts, struct parts_about *about,
                         .program = program,
                         .model = session->model};
 
-    if (program->n_calls == 1) /* no modules: a single box would say nothing */
+    if (program->n_calls == 1) /* no modules: a single box would be useless */
         own.level = GRAPH_OPS;
     if (show_init(&from.show, session, parts->scratch, err) < 0 ||
         from_program_choose(&from, err) < 0 || make_graph(&from, err) < 0 ||

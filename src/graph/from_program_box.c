@@ -1,4 +1,4 @@
-/* What the boxes of a program say. */
+/* The texts of the boxes of a program. */
 #include "graph/from_in.h"
 
 #include "base/base.h"
@@ -19,7 +19,7 @@ struct str from_program_line(struct from *from, uint32_t file, uint32_t line)
 
 /* ---- operations ---- */
 
-/* Operations that only hand on what is in a list or dict. */
+/* Operations that only pass on the content of a list or dict. */
 static bool hands_on(struct str name)
 {
     static const char *const names[] = {
@@ -36,7 +36,7 @@ static bool hands_on(struct str name)
     return false;
 }
 
-/* The tensor that an operation takes as `arg`; NULL: none of the file. */
+/* The tensor that an operation takes as `arg`; NULL: it is not in the file. */
 static const struct tensor *tensor_arg(const struct from *from,
                                        const struct program_op *op, const char *arg)
 {
@@ -64,7 +64,7 @@ static int64_t number_of(const struct op_look *look, const char *name, int64_t p
                                                                  : preset;
 }
 
-/* The weight of an operation of ONNX, whose inputs have numbers. */
+/* The weight of an ONNX operation, whose inputs are numbered. */
 static const struct tensor *onnx_weight(const struct from *from,
                                         const struct program_op *op, struct str name)
 {
@@ -74,7 +74,7 @@ static const struct tensor *onnx_weight(const struct from *from,
     return tensor_arg(from, op, linear ? "3" : "1");
 }
 
-/* Are the first two sizes of the weight inputs and outputs, in this order? */
+/* Are the first two dimensions of the weight inputs and outputs, in this order? */
 static bool is_turned(const struct op_look *look)
 {
     struct str name = look->name;
@@ -196,8 +196,8 @@ static int control_box(struct from *from, uint32_t part, uint32_t i)
     return status;
 }
 
-/* Class and arguments as a number. Each traced module has a class of its own, of the same
- * name. */
+/* A hash of class and arguments. Each traced module has a class of its own, with the
+ * same name. */
 static uint64_t look_of(const struct from *from, uint32_t place)
 {
     const struct object *object = place_object(from->model, place);
@@ -206,7 +206,7 @@ static uint64_t look_of(const struct from *from, uint32_t place)
     return (object ? hash_mix(name, args_hash(from->model, object)) : name) | 1;
 }
 
-/* What a call does, as a number: names, constants and shapes of parameters. */
+/* A hash of what a call does: names, constants and shapes of parameters. */
 static uint64_t code_hash(const struct from *from, const struct program_call *call)
 {
     const struct program *program = from->program;
@@ -226,7 +226,8 @@ static uint64_t code_hash(const struct from *from, const struct program_call *ca
     return hash;
 }
 
-/* A traced module has no arguments: its operation tells them, if it has only one. */
+/* A traced module records no arguments. If it has only one operation, use that
+ * one's. */
 static int words_of_code(struct from *from, uint32_t part,
                          const struct op_graph_node *node)
 {

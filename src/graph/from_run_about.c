@@ -1,4 +1,4 @@
-/* What the title of a recording's diagram says: FLOPs, and what is missing. */
+/* The title of a recording's diagram: FLOPs, and what is missing. */
 #include "graph/from_in.h"
 
 #include "study/op_use.h"
@@ -20,7 +20,7 @@ static void flops_fact(struct buf *to, const struct from *from)
         buf_text(to, ", all matrix work");
 }
 
-/* Modules below the drawn one that no pass called; those that have no forward do not
+/* Modules below the drawn one that no pass called; those without a forward do not
  * count. */
 static uint32_t count_not_called(const struct from *from)
 {

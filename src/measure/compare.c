@@ -31,7 +31,7 @@ struct comparing {
     enum compare_way way;
     bool retyped;     /* the dtypes differ */
     bool until_other; /* stop at the first difference */
-    uint64_t times;   /* how often each pair counts: both sides are expanded alike */
+    uint64_t times;   /* weight of each pair: both sides are expanded alike */
     uint64_t done;    /* elements so far */
     uint64_t equal;   /* leading elements skipped because their bytes are equal */
     struct compared all;
@@ -167,7 +167,8 @@ static int fill(struct compare_reading *reading, struct work *work, struct err *
     return elements_next(reading->elements, work, &reading->at, &reading->n, err);
 }
 
-/* How many elements both sides have loaded; returns 1, 0 at the end, -1 on failure. */
+/* The number of elements that both sides have loaded; returns 1, 0 at the end, -1 on
+ * failure. */
 static int fill_both(struct comparing *c, size_t *ret_n, struct err *err)
 {
     size_t left, right;
@@ -409,7 +410,7 @@ static void find_spreads(struct compared *all)
     all->left_spread = all->left_squares - all->left_sum * all->left_sum / n;
     all->right_spread = all->right_squares - all->right_sum * all->right_sum / n;
     all->joint_spread = product - all->left_sum * all->right_sum / n;
-    /* What rounding leaves of a constant is not a spread. */
+    /* The rounding error of a constant is not a spread. */
     if (!(all->left_spread > 1e-12 * all->left_squares) ||
         !(all->right_spread > 1e-12 * all->right_squares))
         all->left_spread = all->right_spread = all->joint_spread = 0;

@@ -1,4 +1,4 @@
-/* Tensors that lie in memory in different ways, parts and transposes. */
+/* Tensors with different memory layouts, parts and transposes. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ struct layout_case {
     uint64_t offset;
 };
 
-/* All of 210 elements, within 1000. */
+/* All have 210 elements, within 1000. */
 static const struct layout_case layouts[] = {
     {{5, 6, 7}, {42, 7, 1}, 3, 0},
     {{5, 6, 7}, {42, 7, 1}, 3, 11},
@@ -40,7 +40,7 @@ static const struct layout_case layouts[] = {
 static void check_layouts(enum dtype dtype, unsigned flags, bool big_endian,
                           const uint8_t *left, const uint8_t *right)
 {
-    /* check_naively() takes each pair both ways. */
+    /* check_naively() compares each pair both ways. */
     for (size_t i = 0; i < COUNT_OF(layouts); i++)
         for (size_t k = i; k < COUNT_OF(layouts); k++) {
             const struct layout_case *l = &layouts[i], *r = &layouts[k];
@@ -80,8 +80,8 @@ TEST(tensors_of_any_strides_are_compared_in_c_order)
     check_layouts(DTYPE_BOOL, 0, false, left, right);
 }
 
-/* Small numbers: many differences are the largest one. */
-TEST(the_first_of_equal_differences_is_told_in_c_order_for_any_strides)
+/* Small integers, so that many differences equal the largest one. */
+TEST(the_first_of_equal_differences_is_reported_for_any_strides)
 {
     static uint8_t left[8000], right[8000];
 
@@ -94,7 +94,7 @@ TEST(the_first_of_equal_differences_is_told_in_c_order_for_any_strides)
     check_layouts(DTYPE_INT8, 0, false, left, right);
 }
 
-TEST(what_both_expand_alike_is_read_once)
+TEST(equally_expanded_tensors_are_read_once)
 {
     float left[] = {1, 2, 3}, right[] = {1, 2, 4};
     int64_t shape[] = {1ll << 40, 3, 1 << 10}, strides[] = {0, 1, 0};
@@ -154,7 +154,7 @@ TEST(a_part_is_compared_with_its_rows_or_columns_of_the_whole)
             }
 }
 
-TEST(what_does_not_fit_into_the_whole_is_no_part)
+TEST(a_part_must_fit_into_the_whole)
 {
     float values[60] = {0};
     struct sample_model whole, part;
@@ -265,7 +265,7 @@ TEST(equal_contents_have_equal_samples_whatever_their_strides)
     free(columns);
 }
 
-TEST(a_sample_says_when_all_values_are_alike)
+TEST(a_sample_detects_a_constant_tensor)
 {
     float values[1000], other[1000];
     struct sample_model a, b;

@@ -1,8 +1,8 @@
 #include "run/op_table_in.h"
 
-/* The names of each family, sorted by bytes ('_' sorts before small letters) because
- * they are searched by halving; a test checks that. Names of aten have no namespace
- * here. Variants that the rules of op_table.c find (in-place, backward) are left out. */
+/* The names of each family, sorted by bytes ('_' sorts before small letters) for binary
+ * search; a test checks that. Names of aten have no namespace here. Variants that the
+ * rules of op_table.c cover (in-place, backward) are omitted. */
 
 static const char matmul_names[] =
     "_addmm_activation _cdist_forward _cslt_sparse_mm _dyn_quant_matmul_4bit "

@@ -1,7 +1,7 @@
 #include "run/op_table_in.h"
 
-/* Variants do the work of the operation that they are named after: these endings and
- * beginnings are cut off a name that the table does not have, one after the other. */
+/* Variants do the work of the operation they are named after: these endings and
+ * beginnings are removed one after the other from a name that is not in the table. */
 static const char *const endings[] = {
     "_backward_data",
     "_backward_impl",
@@ -25,7 +25,7 @@ static const char *const beginnings[] = {
     "_thnn_",    "thnn_",   "_slow_",   "slow_",   "_sparse_", "sparse_", "_",
 };
 
-/* For names that are still unknown then: the first rule that fits. */
+/* For names that are still unknown: the first matching rule. */
 static const struct {
     const char *head;
     enum op_family family;
@@ -39,11 +39,11 @@ static const struct {
     {"_sparse_b", OP_FAMILY_COPY},      {"sparse_b", OP_FAMILY_COPY},
 };
 
-/* Namespaces whose operations have the names that aten gives them. */
+/* Namespaces whose operations have the same names as in aten. */
 static const char *const twins[] = {
     "prims", "quantized", "_quantized", "onednn",   "mkldnn",
     "mkl",   "sparse",    "inductor",   "rngprims", "quantized_decomposed"};
-/* What their fused and converted variants add to a name. */
+/* Suffixes of their fused and converted variants. */
 static const char *const twin_endings[] = {"_pointwise", "_dynamic", "_fp16", "_add",
                                            "_scalar",    "_tanh",    "_leaky"};
 
@@ -60,8 +60,7 @@ struct str op_short_name(struct str name)
     return name;
 }
 
-/* Is `name` one of the words of `row`? The search halves the text and begins at the
- * word in the middle. */
+/* Is `name` one of the words of `row`? A binary search on the text. */
 static bool row_has(const struct op_family_row *row, struct str name)
 {
     size_t low = 0, high = row->length;
@@ -129,7 +128,7 @@ static enum op_family variant_family(struct str name, bool twin)
         family = listed(rest);
         if (family != OP_FAMILY_OTHER)
             return family;
-        if (str_ends(rest, STR("_copy"))) /* view_copy: what a view does not do */
+        if (str_ends(rest, STR("_copy"))) /* view_copy: unlike a view */
             return OP_FAMILY_COPY;
         if (!cut_ending(&rest, endings, sizeof(endings) / sizeof(endings[0])) &&
             !(twin && cut_ending(&rest, twin_endings,
@@ -212,7 +211,7 @@ const struct op_formula *op_formula_find(struct str name)
     if (str_find(name, STR("::")) < 0)
         return NULL;
     formula = formula_of(word);
-    /* An in-place operation has the arguments of the other one. */
+    /* An in-place operation has the same arguments. */
     if (!formula && str_ends(word, STR("_")))
         formula = formula_of(str_head(word, word.len - 1));
     return formula;

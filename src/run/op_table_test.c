@@ -33,7 +33,7 @@ TEST(the_names_of_each_family_are_sorted)
     each_name(check_order);
 }
 
-/* A name in two families would be found in the first. */
+/* A name in two families would only be found in the first. */
 static void check_family(struct str name, enum op_family family)
 {
     char full[128];
@@ -111,7 +111,7 @@ TEST(a_copy_of_a_view_is_no_view)
     CHECK_STR(family_of("aten::select_backward"), "index");
 }
 
-TEST(what_follows_the_products_of_a_cell_is_no_matrix_work)
+TEST(operations_after_the_products_of_a_cell_are_no_matrix_work)
 {
     CHECK_STR(family_of("aten::_thnn_fused_lstm_cell"), "elementwise");
     CHECK_STR(family_of("aten::_thnn_fused_lstm_cell_backward_impl"), "elementwise");

@@ -102,7 +102,7 @@ struct session *session_of_run(struct run *run, struct err *err)
 
 /* ---- the history ---- */
 
-/* A history that cannot be read does not keep the rest from being shown. */
+/* An unreadable history does not prevent the rest from being shown. */
 void session_attach_history(struct session *session, const char *path)
 {
     struct arena *arena = &session->arena;
@@ -186,7 +186,7 @@ struct history_memo *session_memo(struct session *session, struct err *err)
     return session->memo;
 }
 
-/* `history`: the same file, or the folder of ranks that it is in. */
+/* `history`: the same file, or the folder of ranks that contains it. */
 static struct session *open_recording(const char *path, const char *history,
                                       struct work *work, struct err *err)
 {

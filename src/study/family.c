@@ -90,7 +90,7 @@ static const struct {
     {"*shrink", FAMILY_ACTIVATION},
 };
 
-/* A class that was guessed from an operation of ONNX has its name: "Gemm", "Relu". */
+/* A class guessed from an ONNX operation has the operation's name: "Gemm", "Relu". */
 static enum family family_of_onnx(struct str name)
 {
     char full[64];

@@ -94,7 +94,7 @@ static void shows(struct stage *stage, const char *text)
         test_fail(__FILE__, __LINE__, "no \"%s\" in\n%s", text, buf_cstr(&stage->text));
 }
 
-TEST(two_marked_files_are_compared_and_q_leads_back_to_the_list)
+TEST(two_marked_files_are_compared_and_q_returns_to_the_list)
 {
     struct stage *stage = begin(false);
 

@@ -32,7 +32,8 @@ struct page_texts page_texts(void)
         .html = STR(page_html), .style = STR(page_css), .script = STR(page_whole)};
 }
 
-/* From the bytes, the same in every process (str_hash() is not): FNV-1a. */
+/* A hash of the bytes, FNV-1a, which is the same in every process (unlike
+ * str_hash()). */
 static void make_etag(char to[24], struct str text)
 {
     uint64_t hash = 0xcbf29ce484222325u;

@@ -17,7 +17,7 @@ export let selected = NONE, hovered = NONE;
 export let lit = null; // {boxes, lines} that keep their colour; null: all do
 export let byKey = false; // the current box was reached with the keyboard
 
-/** Place and draw anew: something was opened or folded, or the root is another. */
+/** Place and draw again, after opening, folding or a change of root. */
 export function arrange(root = scene ? scene.root : 0) {
     makeScene(root);
     makeHeat();
@@ -35,8 +35,8 @@ export function arrange(root = scene ? scene.root : 0) {
 
 /* --- Opening and folding */
 
-/** Set some groups; the box `keep` stays under the pointer or where it was. What the
-    data does not contain is asked for. */
+/** Set some groups; the box `keep` stays under the pointer or where it was. Missing
+    data is requested. */
 function setOpen(list, open, keep, pointer) {
     const before = keep !== NONE && box.w[keep] ? toStage(box.x[keep], box.y[keep])
         : null;
@@ -136,7 +136,7 @@ export function goUp() {
     else options.onUp?.();
 }
 
-/** Open what is around a box; false: nothing changed. */
+/** Open the groups around a box; false: nothing changed. */
 function openAround(b) {
     let any = false;
     for (let at = box.parent[b]; at > scene.root; at = box.parent[at])
@@ -145,7 +145,7 @@ function openAround(b) {
     return Boolean(any);
 }
 
-/** Show a box wherever it is: open what is around it, bring it into view. */
+/** Show any box: open the groups around it and bring it into view. */
 export function goToBox(b) {
     if (!contains(scene.root, b) || b === scene.root) {
         arrange(0);

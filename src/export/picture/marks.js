@@ -1,5 +1,6 @@
-/* marks.js - what others know of the boxes: panels, alarms of a training, numbers by
-   place, matches of a search. All of them name modules, panels tensors too. */
+/* marks.js - data of callers about boxes: panels, alarms of a training, numbers by
+   place, matches of a search. All of them name modules, panels also
+   tensors. */
 
 import {inArea} from './draw_canvas.js';
 import {drawScene, redressSvg} from './draw_svg.js';
@@ -19,7 +20,7 @@ export let hits = []; // boxes that a search found
 export let lettersOf = new Map(); // by shown box
 let alarmOf = new Map();
 
-/** Another graph: nobody has marked anything. */
+/** Another graph: clear all marks. */
 export function clearMarks(colour) {
     panels = [];
     alarms = new Map();
@@ -27,7 +28,7 @@ export function clearMarks(colour) {
     colourBy(colour);
 }
 
-/** What is left out stays. */
+/** Omitted fields stay. */
 export function setMarks(given) {
     panels = given.panels ?? panels;
     alarms = given.alarms ?? alarms;
@@ -78,7 +79,7 @@ export function alarmWord(b) {
 
 export const isWarning = (b) => !has(b, MADE | RAISED) && Boolean(alarmOf.get(b)?.warn);
 
-/** Does it carry what another box made? */
+/** Does it carry NaN or Inf from another box? */
 export const carries = (b) => (has(b, CARRIES) && !has(b, MADE)) ||
     (alarmOf.has(b) && !alarmWord(b));
 
@@ -125,7 +126,7 @@ function shownHits() {
     return scene.shownHits;
 }
 
-/** Rings: matches of the search, the selected box, the one with the keys. */
+/** Rings: matches of the search, the selected box, the one with the keyboard focus. */
 export function rings() {
     const list = [], area = visibleArea();
     for (const b of shownHits()) {

@@ -10,7 +10,7 @@ import {boxAt} from './scene.js';
 import {hideTip, tipLater} from './tips.js';
 import {panBy, stage, toGraph, toStage, view, zoomAt} from './view.js';
 
-const FINGER = 44; // px: what a finger hits
+const FINGER = 44; // px: tolerance of a finger
 const SLOP = 4; // px: a press that moves less is a click
 
 const pointers = new Map(); // that are down: {x, y}
