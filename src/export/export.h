@@ -84,6 +84,9 @@ struct export_rows_wanted {
     const char *step; /* of a training run: a number or "newest"; NULL: the session's,
                             or the newest */
 };
+struct column;
+/* Can its cells be asked for? */
+bool export_rows_has(const struct column *column);
 int export_rows_json(struct json *json, const struct session *session,
                      const struct export_rows_wanted *wanted, struct work *work,
                      struct err *err);

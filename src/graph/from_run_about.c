@@ -43,9 +43,10 @@ static void set_note(struct from *from)
     struct buf text = BUF_INIT;
 
     if (!from->graph.exact)
-        buf_text(&text, "Lines show only which call took what another returned: this "
-                        "recording has no operations. Record with record(model, "
-                        "ops=True) or trace(model, ...).");
+        buf_text(&text,
+                 "Lines show only which call took what another returned, so some "
+                 "may be missing: this recording has no operations. Record with "
+                 "record(model, ops=True) or trace(model, ...).");
     if (call->flags & RUN_RAISED) {
         from_sentence(&text);
         buf_text(&text, "This pass raised an exception: the picture ends there.");

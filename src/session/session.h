@@ -48,6 +48,7 @@ struct session {
     struct run *own_run;           /* likewise */
     struct model view; /* `model`, if the session has another source than the model */
     struct arena arena;
+    struct arena of_step; /* of `step`, anew for each */
     struct counts total;
     struct place_counts places;
     struct verdict_sum verdict;

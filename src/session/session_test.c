@@ -360,6 +360,9 @@ TEST(a_history_without_a_model_has_the_tree_of_its_series)
     CHECK(step_number(&session->step->at[place_find(session->model, STR("net"))],
                       STEP_WEIGHT, &value));
     CHECK_NEAR(value, sqrt(50), 1e-12);
+    for (int i = 0; i < 1000; i++) /* a server does it for each question */
+        CHECK_INT(session_take_step(session, "0", NULL), 0);
+    CHECK(session->of_step.used < 1 << 18);
     session_close(session);
     unlink(path);
 }

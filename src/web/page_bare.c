@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "export/export.h"
 #include "export/look/look.h"
 #include "rows/columns.h"
 #include "web/page_file_in.h"
@@ -16,7 +17,8 @@ void page_string(struct buf *to, struct str text)
 void page_columns(struct buf *to)
 {
     for (size_t i = 0; i < n_column_table; i++)
-        buf_printf(to, "%s%s", i > 0 ? "," : "", column_table[i].id);
+        if (export_rows_has(&column_table[i]))
+            buf_printf(to, "%s%s", to->len > 0 ? "," : "", column_table[i].id);
 }
 
 /* Can a path begin here: at the start of a string or after a word of a sentence? */

@@ -442,14 +442,15 @@ static void put_contents(struct page_making *self)
 static void write_html(const struct page_making *self, struct out *out)
 {
     const char *theme = self->wanted->theme;
-    struct str html = static_text(""), script = static_text("page.js"), head;
+    const struct page_texts texts = page_texts();
+    struct str html = texts.html, head;
     struct buf hash = BUF_INIT;
     size_t link = (size_t)str_find(html, STR("<link rel=\"stylesheet\"")),
            end = (size_t)str_find(html, STR("</head>")),
            root = (size_t)str_find(html, STR("<html")),
            foot = (size_t)str_find(html, STR("</body>"));
 
-    look_script_hash(&hash, script.at);
+    look_script_hash(&hash, texts.script.at);
     head = str_span(html.at + root + 5, link - root - 5);
     out_str(out, str_span(html.at, root + 5));
     if (theme)
@@ -461,13 +462,13 @@ static void write_html(const struct page_making *self, struct out *out)
                "data: blob:; base-uri 'none'; form-action 'none'\">\n<style>\n",
                buf_cstr(&hash));
     tokens_css(out);
-    out_str(out, static_text("page.css"));
+    out_str(out, texts.style);
     out_text(out, "</style>\n");
     out_str(out, str_span(html.at + end, foot - end));
     out_text(out, "<script type=\"application/json\" id=\"answers\">{\n");
     look_document(out, buf_span(&self->answers));
     out_text(out, "}</script>\n<script>");
-    out_str(out, script);
+    out_str(out, texts.script);
     out_text(out, "</script>\n");
     out_str(out, str_from(html, foot));
     buf_release(&hash);

@@ -4,8 +4,11 @@
 
 #include "web/web_in.h"
 
-/* The body of index.html, "page.css" or "page.js". */
-struct str static_text(const char *path);
+/* The page in one: index.html, its style without the colours, the script with all parts. */
+struct page_texts {
+    struct str html, style, script;
+};
+struct page_texts page_texts(void);
 
 /* Appends a JSON string. */
 void page_string(struct buf *to, struct str text);

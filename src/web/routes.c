@@ -104,7 +104,8 @@ struct web_route {
 
 static const struct web_route routes[] = {
     {"", true, answer_page},          {"page.js", true, answer_page},
-    {"page.css", true, answer_page},  {"api/", false, answer_question},
+    {"page.css", true, answer_page},  {"chunk.js", true, answer_page},
+    {"more.js", true, answer_page},   {"api/", false, answer_question},
     {"events", false, answer_events},
 };
 

@@ -28,7 +28,7 @@ static bool is_usual(const struct column *column, const struct show *show)
 }
 
 /* Not written: bars, which pages draw, and full names, which follow from the names. */
-static bool is_listed(const struct column *column)
+bool export_rows_has(const struct column *column)
 {
     return column->kind != FIGURE_BAR && !str_is(str_of(column->id), "path");
 }
@@ -53,7 +53,7 @@ int rows_writing_choose(struct rows_writing *w, const char *columns)
     while (columns && str_split(&rest, ',', &id)) {
         const struct column *column = column_find(str_trim(id));
 
-        if (!column || !is_listed(column))
+        if (!column || !export_rows_has(column))
             return unknown_column(str_trim(id), w->err);
         w->chosen[column - column_table] = true;
     }
@@ -221,7 +221,7 @@ static bool has_cells(struct rows_writing *w, const struct column *column)
     uint32_t n = sums_up(column) ? 1 : w->model->n_places;
     bool some = false;
 
-    if (!is_listed(column) || !column_applies(column, &w->show))
+    if (!export_rows_has(column) || !column_applies(column, &w->show))
         return false;
     if ((str_is(str_of(column->id), "zeros") ||
          (str_is(str_of(column->id), "nan") && !w->show.activity)) &&

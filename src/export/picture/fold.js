@@ -2,8 +2,8 @@
 
 import {drawScene, lightSvg} from './draw_svg.js';
 import {barHeight, fullName, makeHeat} from './dress.js';
-import {NONE, box, contains, idOf, inside, isGroup, isOpen, nameAround, nameOf, opened,
-    textOf} from './graph_data.js';
+import {NONE, box, contains, data, idOf, inside, isGroup, isOpen, isTensor, nameAround, nameOf,
+    opened, textOf} from './graph_data.js';
 import {drawLegend} from './legend.js';
 import {drawMinimap} from './minimap.js';
 import {arriveAt, seenPlaces, slideFrom} from './motion.js';
@@ -159,9 +159,17 @@ export function goToBox(b) {
 
 export const changed = () => options.onChange?.();
 
+/** The name of a tensor for a panel: "conv@input:x"; empty: it is none. Inputs keep the name
+    that forward gives them. */
+export function tensorName(b) {
+    const kind = data.kinds[box.kind[b]], renamed = options.inputs && kind === 'input';
+    return isTensor(b) ? `${nameAround(b) || options.root?.() || ''}@${kind}:${renamed ?
+        idOf(b).slice(3) : textOf(box.full, b)}` : '';
+}
+
 /** The description of a box that callbacks receive. */
 export const about = (b) => (b === NONE ? null : {id: idOf(b), name: nameOf(b),
-    around: nameAround(b), group: isGroup(b), call: box.number[b]});
+    tensor: tensorName(b), around: nameAround(b), group: isGroup(b), call: box.number[b]});
 
 /* --- Current, selected, lit */
 

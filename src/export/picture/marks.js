@@ -1,10 +1,11 @@
 /* marks.js - data of callers about boxes: panels, alarms of a training, numbers by
-   place, matches of a search. All of them name modules. */
+   place, matches of a search. All of them name modules, panels also
+   tensors. */
 
 import {inArea} from './draw_canvas.js';
 import {drawScene, redressSvg} from './draw_svg.js';
 import {colourBy, makeHeat} from './dress.js';
-import {byKey, current, hasFocus, relight, selected} from './fold.js';
+import {byKey, current, hasFocus, relight, selected, tensorName} from './fold.js';
 import {CARRIES, MADE, NONE, RAISED, box, boxesOf, has, isOpen, listAt,
     textOf} from './graph_data.js';
 import {drawLegend} from './legend.js';
@@ -46,12 +47,16 @@ export function boxNamed(name) {
     return NONE;
 }
 
+/** Its boxes: a tensor's too. */
+const boxesNamed = (name) => name.includes('@') ? [...scene.frames, ...scene.nodes].filter((b) =>
+    tensorName(b) === name) : boxesOf(name);
+
 /** Which shown boxes have marks: letters the module's own, alarms also groups that are
     closed around it. */
 export function findMarked() {
     lettersOf = new Map();
     alarmOf = new Map();
-    panels.forEach((name, i) => boxesOf(name).forEach((b) => {
+    panels.forEach((name, i) => boxesNamed(name).forEach((b) => {
         if (box.w[b] > 0) listAt(lettersOf, b).push('ABCDE'[i]);
     }));
     for (const [name, alarm] of alarms)

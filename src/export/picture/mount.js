@@ -7,8 +7,9 @@
        colour, root, select, zoom: initial state; all optional
        inputs: 'Input',      inputs are "Input 0" and "Input 1", not forward's names
        notes(name),          further lines of a tooltip
-       onSelect(box, byKey), onHover(box): {id, name, around, group, call} or null;
-                             name: the full name of its module; around: that of its
+       onSelect(box, byKey), onHover(box): {id, name, tensor, around, group, call} or
+                             null; name: the full name of its module; tensor: the
+                             name of a tensor, "conv@input:x"; around: that of its
                              module or of the one around it
        onDrag(name),         boxes can be dragged elsewhere, as text
        root(),               the full name of what is drawn, for its inputs and outputs
@@ -204,7 +205,8 @@ function update(given, more = []) {
 
 /** Selects a module by its full name and brings it into view; null: nothing. */
 function select(name) {
-    if (selected !== NONE && nameAround(selected) === (name || '')) return;
+    if (selected !== NONE && (nameAround(selected) || options.root?.() || '') === (name || ''))
+        return;
     const b = name === null ? NONE : boxNamed(name), at = b === NONE ? b : shownFor(b);
     chooseBoxes(at, at, false);
     hideTip();
