@@ -5,8 +5,8 @@
 #include "judge/judge_in.h"
 #include "text/number.h"
 
-static void tell_loss_backward(struct judge *judge, const struct judge_step *step,
-                               const struct producer_backward *found)
+static void report_loss_backward(struct judge *judge, const struct judge_step *step,
+                                 const struct producer_backward *found)
 {
     const struct run *run = step->run;
     const struct stats *stats = judge_stats(run, found->value);
@@ -42,8 +42,8 @@ static void add_what(struct judge *judge, const struct run *run,
     }
 }
 
-static void tell_backward(struct judge *judge, const struct judge_step *step,
-                          const struct producer_backward *found)
+static void report_backward(struct judge *judge, const struct judge_step *step,
+                            const struct producer_backward *found)
 {
     const struct run *run = step->run;
     const struct stats *stats = judge_stats(run, found->value);
@@ -81,9 +81,9 @@ bool judge_backward(struct judge *judge, const struct judge_step *step)
     if (status < 0 || found.kind == PRODUCER_NOWHERE)
         return false;
     if (found.kind == PRODUCER_LOSS)
-        tell_loss_backward(judge, step, &found);
+        report_loss_backward(judge, step, &found);
     else
-        tell_backward(judge, step, &found);
+        report_backward(judge, step, &found);
     return true;
 }
 
@@ -195,8 +195,8 @@ static const struct stats *bad_result(const struct run *run, const struct run_op
 }
 
 /* "first NaN in aten::log, in forward: 3 of 32 values; none in its inputs" */
-static void tell_operation(struct judge *judge, uint64_t number, const struct run *run,
-                           const struct run_op *op)
+static void report_operation(struct judge *judge, uint64_t number,
+                             const struct run *run, const struct run_op *op)
 {
     const struct stats *stats = bad_result(run, op);
     struct str name = op_name(run, op), line = run_string(run, op->line);
@@ -229,7 +229,7 @@ uint32_t judge_operation(struct judge *judge, uint64_t number, const struct run 
     if (judge->sick != SICK_OPERATION && !judge_has_bad_params(run) &&
         producer_op(run, &scratch, &found) == 0 && found.op != RUN_NONE &&
         bad_result(run, &run->ops->ops[found.op])) {
-        tell_operation(judge, number, run, &run->ops->ops[found.op]);
+        report_operation(judge, number, run, &run->ops->ops[found.op]);
         judge->sick = SICK_OPERATION;
     }
     arena_release(&scratch);
