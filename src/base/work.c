@@ -51,3 +51,23 @@ bool work_cancelled(struct work *work)
 {
     return work && atomic_load(&work->cancel) != 0;
 }
+
+static _Thread_local struct work *current;
+
+struct work *work_enter(struct work *work)
+{
+    struct work *previous = current;
+
+    current = work;
+    return previous;
+}
+
+void work_leave(struct work *previous)
+{
+    current = previous;
+}
+
+bool work_wait(void)
+{
+    return work_step(current, 0);
+}

@@ -25,4 +25,12 @@ void work_again(struct work *work);
 bool work_step(struct work *work, uint64_t more);
 bool work_cancelled(struct work *work);
 
+/* What this thread is working on, for code that waits and is not given the work: a
+ * request to a web server inside blob_read(). Returns the previous one, which
+ * work_leave() restores. */
+struct work *work_enter(struct work *work);
+void work_leave(struct work *previous);
+/* A step of it; false: stop waiting. */
+bool work_wait(void);
+
 #endif

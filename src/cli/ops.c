@@ -247,7 +247,7 @@ const struct command ops_command = {
     .usage = "RECORDING|FILE|TARGET [OPTION]...",
     .details =
         "A recording has operations if it was made with record(model, ops=True).\n"
-        "Of a TorchScript file, those in its code are counted: nothing is run.\n"
+        "Of a file with a program, those in it are counted: nothing is run.\n"
         "The list of --allow-ops has one name per line: add, aten::add or add.Tensor;\n"
         "# begins a comment.\n" ABOUT_LIVE_TARGET,
     .options = options_table,

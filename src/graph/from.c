@@ -333,11 +333,13 @@ static int count_lines(struct from *from)
         lines[parts->links[i].target]++;
     for (uint32_t i = 0; i < parts->n; i++) {
         struct diagram_box *box = &parts->at[i].box;
+        bool module = box->kind == DIAGRAM_MODULE && box->n_words > 0;
+        struct str op = module ? parts->words[box->words] : box->name;
 
         if (lines[i] < 2)
             box->flags &= (uint16_t)~DIAGRAM_SIGN;
         else if (box->flags & DIAGRAM_SIGN)
-            box->name = str_starts_word(box->name, STR("add")) ? STR("+") : STR("×");
+            box->name = str_starts_word(op, STR("add")) ? STR("+") : STR("×");
     }
     return 0;
 }

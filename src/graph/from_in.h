@@ -119,6 +119,8 @@ struct op_look {
     }
 /* Kind, family, name, flags and words. */
 int from_op_box(struct from *from, uint32_t part, const struct op_look *look);
+/* Does it add or multiply two tensors? Then it is drawn as a sign. */
+bool from_op_is_sign(const struct op_look *look);
 /* Only its arguments, as words. */
 int from_op_words(struct from *from, uint32_t part, const struct op_look *look);
 

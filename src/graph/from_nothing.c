@@ -36,6 +36,14 @@ static const char *why(const struct model *model)
     if (str_is(format, "TorchScript"))
         return "this TorchScript archive has no code of a method that can be "
                "followed." INSTEAD;
+    if (str_starts(format, STR("Keras")) && is_module(model))
+        return "the class of this Keras model is code that is not in the file: only "
+               "Sequential and Functional models have their graph in the "
+               "configuration.";
+    if (str_starts(format, STR("Keras")))
+        return "this file has only the weights of a Keras model. Save the model "
+               "itself: "
+               "model.save('model.keras')";
     if (is_module(model))
         return "a pickled module has no graph: its code is not in the file, only the "
                "names of its classes." INSTEAD;

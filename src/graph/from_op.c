@@ -66,6 +66,16 @@ static const struct {
      "kernel strides: dilations: group:"},
     {"MaxPool AveragePool LpPool ", "kernel_shape strides:"},
     {"LSTM GRU RNN ", "hidden_size direction"},
+    /* TFLite */
+    {"CONV_2D DEPTHWISE_CONV_2D ", "kernel stride_w: activation"},
+    {"FULLY_CONNECTED ", "-> activation"},
+    {"MAX_POOL_2D AVERAGE_POOL_2D ", "filter_w: stride_w:"},
+    {"CONCATENATION ", "axis:"},
+    {"RESHAPE SQUEEZE EXPAND_DIMS TRANSPOSE PAD PADV2 SLICE STRIDED_SLICE "
+     "RESIZE_BILINEAR RESIZE_NEAREST_NEIGHBOR BROADCAST_TO TILE ",
+     "="},
+    {"ADD SUB MUL DIV ", "activation"},
+    {"LEAKY_RELU ", "alpha"},
     {"LeakyRelu Elu ThresholdedRelu ", "alpha"},
 };
 
@@ -189,6 +199,8 @@ static void attribute_word(struct buf *to, const struct from *from,
     if (text.len > 0 && named && !str_is(key, "dim") && !str_is(key, "p") &&
         !str_starts(key, STR("ax")) && str_is(str_trim(buf_span(&text)), "1"))
         buf_clear(&text);
+    if (str_is(buf_span(&text), "none")) /* an activation of TFLite */
+        buf_clear(&text);
     if (text.len > 0 && named)
         buf_printf(to, "%s ", name);
     buf_str(to, buf_span(&text));
@@ -237,14 +249,24 @@ int from_op_words(struct from *from, uint32_t part, const struct op_look *look)
     return status;
 }
 
-/* Adds or multiplies two tensors: drawn as a sign. */
-static bool is_sign(const struct op_look *look)
+static bool has_activation(const struct op_look *look)
+{
+    uint32_t id;
+
+    return value_get(look->plain, look->attributes, "activation", &id) &&
+           value_at(look->plain, id)->kind == VALUE_STR &&
+           !str_is(value_text(look->plain, id), "none");
+}
+
+bool from_op_is_sign(const struct op_look *look)
 {
     struct str name = bare_name(look->name);
 
-    /* In ONNX, a bias is added by a separate operation, which gets a box. */
-    if (str_is(name, "Add") || str_is(name, "Mul"))
-        return look->n_in >= 2 && look->tensor == NO_PLACE;
+    /* In ONNX, a bias is added by a separate operation, which gets a box. So does an
+     * operation of TFLite with an activation. */
+    if (str_is(name, "Add") || str_is(name, "Mul") || str_is(name, "Multiply") ||
+        str_is(name, "ADD") || str_is(name, "MUL"))
+        return look->n_in >= 2 && look->tensor == NO_PLACE && !has_activation(look);
     return look->n_in >= 2 && (str_is(name, "add") || str_is(name, "add_") ||
                                str_is(name, "mul") || str_is(name, "mul_"));
 }
@@ -260,7 +282,7 @@ int from_op_box(struct from *from, uint32_t part, const struct op_look *look)
     }
     if (look->flags & OP_REGION)
         box->flags |= DIAGRAM_REGION;
-    if (is_sign(look))
+    if (from_op_is_sign(look))
         box->flags |= DIAGRAM_SIGN;
     box->id = parts_printf(from->parts, "op:%u", box->op);
     box->name = parts_text(from->parts, bare_name(look->name));

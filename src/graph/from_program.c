@@ -150,12 +150,11 @@ static uint32_t count_unclear(const struct from *from)
 
 static void set_note(struct from *from)
 {
-    struct str method = model_string(from->model, from->program->method);
     uint32_t unclear = count_unclear(from);
     struct buf text = BUF_INIT;
 
-    buf_text(&text, "From the code of ");
-    buf_str(&text, method.len > 0 ? method : STR("the file"));
+    buf_text(&text, "From ");
+    program_origin(&text, from->model);
     buf_text(&text, " in the file, which was not run: there are no times, memory or ");
     buf_text(&text, has_shapes(from) ? "FLOPs." : "FLOPs, and the file has no shapes.");
     if (from->program->cut)

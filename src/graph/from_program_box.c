@@ -87,6 +87,26 @@ static bool is_turned(const struct op_look *look)
            number_of(look, "transposed", 0) != 0;
 }
 
+/* In TFLite the weight of a convolution is (out, height, width, in), of one by channel (1,
+ * height, width, out). */
+static void look_at_tflite(struct op_look *look, const struct from *from,
+                           const struct program_op *op)
+{
+    const struct tensor *weight = tensor_arg(from, op, "1");
+    const int64_t *dims;
+    bool by_channel = str_is(look->name, "tflite::DEPTHWISE_CONV_2D");
+
+    if (!weight || (weight->rank != 2 && weight->rank != 4))
+        return;
+    dims = from->model->dims + weight->shape;
+    look->features_in = dims[weight->rank - 1];
+    look->features_out = dims[by_channel ? weight->rank - 1 : 0];
+    if (weight->rank == 4) {
+        look->kernel = dims + 1;
+        look->kernel_rank = 2;
+    }
+}
+
 /* Features and window, from the shape of the weight. */
 static void look_at_weight(struct op_look *look, const struct from *from,
                            const struct program_op *op)
@@ -129,7 +149,9 @@ struct op_look from_program_op(const struct from *from, uint32_t i)
         if (program->values[program->ios[k].value].kind == PROGRAM_TENSOR &&
             !program->values[program->ios[k].value].number)
             look.tensor = program->values[program->ios[k].value].place;
-    if (look.family == OP_FAMILY_CONV || look.family == OP_FAMILY_MATMUL)
+    if (str_starts(look.name, STR("tflite::")))
+        look_at_tflite(&look, from, op);
+    else if (look.family == OP_FAMILY_CONV || look.family == OP_FAMILY_MATMUL)
         look_at_weight(&look, from, op);
     return look;
 }
@@ -231,11 +253,16 @@ static uint64_t code_hash(const struct from *from, const struct program_call *ca
 static int words_of_code(struct from *from, uint32_t part,
                          const struct op_graph_node *node)
 {
+    struct diagram_box *box = &from->parts->at[part].box;
     struct op_look look;
 
-    if (node->n_ops != 1 || from->parts->at[part].box.n_words > 1)
+    if (node->n_ops != 1)
         return 0;
     look = from_program_op(from, node->op);
+    if (str_starts(look.name, STR("keras::")) && from_op_is_sign(&look))
+        box->flags |= DIAGRAM_SIGN;
+    if (box->n_words > 1)
+        return 0;
     return from_op_words(from, part, &look);
 }
 

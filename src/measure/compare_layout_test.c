@@ -298,3 +298,61 @@ TEST(a_sample_detects_a_constant_tensor)
     sample_cut(&b, 10);
     CHECK_INT(compare_sample(side_of(&b), &number, &plain, NULL), -1);
 }
+
+TEST(a_side_can_be_changed_as_a_converter_did)
+{
+    /* Two heads of two halves of one row each; the right side interleaves the halves. */
+    static const float left[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    static const float permuted[] = {0, 1, 4,  5,  2,  3,  6,  7,
+                                     8, 9, 12, 13, 10, 11, 14, 15};
+    static const float turned[] = {0, 2, 4, 6, 8, 10, 12, 14,
+                                   1, 3, 5, 7, 9, 11, 13, 15};
+    static const float more[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
+    const struct {
+        struct compare_edit edit;
+        const float *right;
+        int64_t shape[2];
+    } cases[] = {{{EDIT_PERMUTED, false, 2}, permuted, {8, 2}},
+                 {{EDIT_TRANSPOSED, false, 0}, turned, {2, 8}},
+                 {{EDIT_PLUS_ONE, false, 0}, more, {8, 2}}};
+    struct sample_model a, b;
+    struct compared by;
+    struct err err = {0};
+
+    sample_init(&a, DTYPE_FLOAT32, left, sizeof left, (int64_t[]){8, 2}, NULL, 2);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct compare_edit back = cases[i].edit;
+
+        sample_init(&b, DTYPE_FLOAT32, cases[i].right, sizeof left, cases[i].shape,
+                    NULL, 2);
+        CHECK_INT(compare_edited(side_of(&a), side_of(&b), cases[i].edit, exact, NULL,
+                                 &by, NULL),
+                  0);
+        CHECK_INT(by.different, 0);
+        CHECK_INT(by.count, 16);
+        back.right = true;
+        CHECK_INT(
+            compare_edited(side_of(&b), side_of(&a), back, exact, NULL, &by, NULL), 0);
+        CHECK_INT(by.different, 0);
+        CHECK_INT(compare_tensors(side_of(&a), side_of(&b), exact, NULL, &by, NULL), 0);
+        CHECK(by.different > 0);
+    }
+    /* Index 3 of a stack. */
+    sample_init(&b, DTYPE_FLOAT32, left + 6, 2 * sizeof *left, (int64_t[]){2}, NULL, 1);
+    CHECK_INT(compare_edited(side_of(&b), side_of(&a),
+                             (struct compare_edit){EDIT_SLICE, true, 3}, exact, NULL,
+                             &by, NULL),
+              0);
+    CHECK_INT(by.different, 0);
+    CHECK_INT(by.count, 2);
+    /* 8 rows are not 3 heads; there is no index 8. */
+    CHECK_INT(compare_edited(side_of(&a), side_of(&a),
+                             (struct compare_edit){EDIT_PERMUTED, false, 3}, exact,
+                             NULL, &by, &err),
+              -1);
+    CHECK_INT(err.code, ERR_UNSUPPORTED);
+    CHECK_INT(compare_edited(side_of(&b), side_of(&a),
+                             (struct compare_edit){EDIT_SLICE, true, 8}, exact, NULL,
+                             &by, &err),
+              -1);
+}

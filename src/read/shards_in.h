@@ -61,5 +61,8 @@ enum folder_choice { FOLDER_INDEX, FOLDER_SHARDS, FOLDER_FILE };
  * goes into the lists. -1: no model, or an ambiguous choice. */
 int shards_choose(struct shards *self, enum folder_choice *ret_choice,
                   struct str *ret_name, struct err *err);
+/* A note names the other models of the folder, and of folders in it: all but the shards
+ * and the file `read`. */
+void shards_note_others(struct shards *self, struct str read);
 
 #endif

@@ -111,6 +111,8 @@ static const struct form keras_forms[] = {
      "", "keepdims=False"},
     {"InputLayer ", "", "batch_shape= batch_input_shape= dtype='float32'"},
     {"Activation ", "", "activation="},
+    {"ReLU LeakyReLU ", "", "max_value=None negative_slope=0 threshold=0"},
+    {"Reshape ", "target_shape", ""},
     {"MultiHeadAttention ", "", "num_heads= key_dim= dropout=0"},
     {"Bidirectional ", "", "merge_mode='concat'"},
     {"Concatenate Softmax ", "", "axis=-1"},

@@ -1,5 +1,9 @@
 #include "run/op_table_in.h"
 
+#include <string.h>
+
+#include "base/base.h"
+
 /* Variants do the work of the operation they are named after: these endings and
  * beginnings are removed one after the other from a name that is not in the table. */
 static const char *const endings[] = {
@@ -41,8 +45,9 @@ static const struct {
 
 /* Namespaces whose operations have the same names as in aten. */
 static const char *const twins[] = {
-    "prims", "quantized", "_quantized", "onednn",   "mkldnn",
-    "mkl",   "sparse",    "inductor",   "rngprims", "quantized_decomposed"};
+    "prims",    "quantized",     "_quantized",     "onednn",   "mkldnn",
+    "mkl",      "sparse",        "inductor",       "rngprims", "quantized_decomposed",
+    "cortex_m", "dim_order_ops", "executorch_prim"};
 /* Suffixes of their fused and converted variants. */
 static const char *const twin_endings[] = {"_pointwise", "_dynamic", "_fp16", "_add",
                                            "_scalar",    "_tanh",    "_leaky"};
@@ -54,9 +59,12 @@ struct str op_table_name(struct str name)
 
 struct str op_short_name(struct str name)
 {
-    if (str_starts(name, STR("aten::")) || str_starts(name, STR("prim::")) ||
-        str_starts(name, STR("onnx::")))
-        return str_from(name, 6);
+    static const char *const spaces[] = {
+        "aten::", "prim::", "onnx::", "keras::", "tflite::"};
+
+    for (size_t i = 0; i < COUNT_OF(spaces); i++)
+        if (str_starts(name, str_of(spaces[i])))
+            return str_from(name, strlen(spaces[i]));
     return name;
 }
 
@@ -84,12 +92,17 @@ static bool row_has(const struct op_family_row *row, struct str name)
     return false;
 }
 
-static enum op_family listed(struct str name)
+static enum op_family listed_in(const struct op_family_row *rows, struct str name)
 {
     for (int i = OP_FAMILY_OTHER + 1; i < OP_FAMILY_COUNT; i++)
-        if (row_has(&op_families[i], name))
+        if (row_has(&rows[i], name))
             return (enum op_family)i;
     return OP_FAMILY_OTHER;
+}
+
+static enum op_family listed(struct str name)
+{
+    return listed_in(op_families, name);
 }
 
 static bool cut_ending(struct str *name, const char *const *list, size_t n)
@@ -163,6 +176,10 @@ enum op_family op_family_of(struct str name)
         return word.len < name.len ? variant_family(word, false) : OP_FAMILY_OTHER;
     space = str_head(word, (size_t)at);
     bare = str_from(word, (size_t)at + 2);
+    if (str_is(space, "keras"))
+        return listed_in(op_keras_rows, bare);
+    if (str_is(space, "tflite"))
+        return listed_in(op_tflite_rows, bare);
     do {
         family = listed(word);
         if (family != OP_FAMILY_OTHER)

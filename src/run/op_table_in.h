@@ -15,6 +15,10 @@ struct op_family_row {
 };
 extern const struct op_family_row op_families[OP_FAMILY_COUNT];
 
+/* op_layers.c: classes of Keras, operators of TFLite; without titles. */
+extern const struct op_family_row op_keras_rows[OP_FAMILY_COUNT];
+extern const struct op_family_row op_tflite_rows[OP_FAMILY_COUNT];
+
 /* How to count the FLOPs of an operation. `count` defines the meaning of a, b and c:
  * usually the arguments to multiply. */
 struct op_formula {

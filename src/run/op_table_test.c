@@ -62,6 +62,32 @@ TEST(operations_of_onnx_have_families_in_all_domains)
     CHECK(str_is(op_short_name(STR("com.microsoft::Gelu")), "com.microsoft::Gelu"));
 }
 
+static void check_rows(const char *space, const struct op_family_row *rows)
+{
+    for (int i = 0; i < OP_FAMILY_COUNT; i++) {
+        struct str rest = {rows[i].names, rows[i].length}, last = STR(""), one;
+        char full[128];
+
+        while (rest.len > 0 && str_split(&rest, ' ', &one)) {
+            CHECK(str_cmp(last, one) < 0);
+            snprintf(full, sizeof full, "%s::%.*s", space, STR_ARG(one));
+            CHECK_INT(op_family_of(str_of(full)), i);
+            last = one;
+        }
+    }
+}
+
+TEST(layers_of_keras_and_operators_of_tflite_have_families)
+{
+    check_rows("keras", op_keras_rows);
+    check_rows("tflite", op_tflite_rows);
+    CHECK_INT(op_family_of(STR("keras::Conv1D")), OP_FAMILY_CONV);
+    CHECK_INT(op_family_of(STR("tflite::DEPTHWISE_CONV_2D")), OP_FAMILY_CONV);
+    CHECK_INT(op_family_of(STR("keras::MyLayer")), OP_FAMILY_OTHER);
+    CHECK(str_is(op_short_name(STR("keras::Conv2D")), "Conv2D"));
+    CHECK(str_is(op_short_name(STR("tflite::ADD")), "ADD"));
+}
+
 TEST(formulas_are_sorted_and_belong_to_families_that_are_counted)
 {
     for (uint32_t i = 0; i < op_n_formulas; i++) {

@@ -82,6 +82,8 @@ static bool makes_numbers(struct str name)
 {
     if (str_starts(name, STR("onnx::")))
         return str_is(name, "onnx::Shape") || str_is(name, "onnx::Size");
+    if (str_starts(name, STR("tflite::")))
+        return str_is(name, "tflite::SHAPE") || str_is(name, "tflite::RANK");
     if (str_starts(name, STR("prim::"))) {
         name = str_from(name, 6);
         return !bsearch(&name, tensor_prims, COUNT_OF(tensor_prims),
@@ -104,6 +106,10 @@ static bool makes_tensors(struct str name)
     if (str_starts(name, STR("onnx::")))
         return str_starts(name, STR("onnx::Random")) || str_is(name, "onnx::Range") ||
                str_is(name, "onnx::ConstantOfShape");
+    if (str_starts(name, STR("tflite::")) || str_starts(name, STR("keras::")))
+        return str_starts(name, STR("tflite::RANDOM")) ||
+               str_is(name, "tflite::RANGE") || str_is(name, "tflite::FILL") ||
+               str_is(name, "tflite::READ_VARIABLE");
     return !str_starts(name, STR("aten::")) || str_is(name, "aten::tensor") ||
            str_is(name, "aten::as_tensor") || family == OP_FAMILY_COPY ||
            family == OP_FAMILY_RANDOM;

@@ -23,6 +23,8 @@ struct program_sum {
 };
 struct program_sum program_sums(const struct program *program);
 
+/* Appends the origin of the program: "the code of forward", "the configuration". */
+void program_origin(struct buf *to, const struct model *model);
 /* Appends a source location: "__torch__/net.py:41". False: unknown. */
 bool program_line(struct buf *to, const struct model *model, uint32_t file,
                   uint32_t line);

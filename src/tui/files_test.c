@@ -151,7 +151,7 @@ TEST(commands_are_for_the_list_that_is_shown)
     press(stage, ":fold 1\r");
     shows(stage, "no model is open");
     press(stage, "\033\033:sort time\r");
-    shows(stage, "there are name, size, params, verdict, changed");
+    shows(stage, "use name, size, params, verdict or changed");
     press(stage, "\033g GD");
     CHECK(!stage->tui.files && stage->tui.explorer.pair);
     press(stage, "q");

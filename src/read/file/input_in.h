@@ -7,6 +7,7 @@
  *   tar_in.h          the members of a tar archive
  *   inflate_in.h      unpacks deflate streams
  *   cover_in.h        holes and overlaps between tensors
+ *   program_facts_in.h  inputs and outputs of the program, for `info`
  *
  * input_run(), input_promising() and input_note_address() are in readers.c. */
 #ifndef READ_FILE_INPUT_IN_H
