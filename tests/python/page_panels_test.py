@@ -426,7 +426,7 @@ class Panels(TemporaryFolder, browser.BrowserTest):
         self.assertIn("mean", heads)
         self.assertEqual(self.js("document.querySelectorAll('dialog tbody tr').length"), 44)
         self.browser.press("Escape")
-        self.assertIsNone(self.js("document.querySelector('dialog')"))
+        self.browser.wait("return document.querySelector('dialog') === null")
 
     def test_copies_and_pictures(self):
         self.open("conv", view="details", step=30)
