@@ -75,6 +75,7 @@ test    venv            lightning                                 lightning
 test    venv            accelerate                                accelerate
 test    venv            bitsandbytes                              bitsandbytes
 test    venv            compressed_tensors                        compressed-tensors
+test    venv            torchao                                   torchao
 test    venv            h5py                                      h5py
 test    venv            keras                                     keras
 test    venv            wandb                                     wandb<0.26

@@ -252,7 +252,8 @@ static int take_place(struct walk *w, const struct stretch *stretch, uint32_t pl
     }
     if (model->kind[place] == PLACE_TENSOR) {
         *skip = true; /* the parts of a sparse or wrapped tensor */
-        if (place_tensor(model, place)->flags & TENSOR_DERIVED)
+        if (place_tensor(model, place)->flags & TENSOR_DERIVED &&
+            place_tensor(model, place)->layout == LAYOUT_STRIDED)
             return 0; /* its parts are converted */
         return add_tensor(w, stretch, place);
     }

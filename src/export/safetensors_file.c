@@ -23,6 +23,10 @@ bool safetensors_can_hold(const struct model *model, const struct tensor *tensor
 {
     if (!tensor_readable(model, tensor, ret_why))
         return false;
+    if (tensor->flags & TENSOR_DERIVED) {
+        *ret_why = "its values are computed from the parts below it";
+        return false;
+    }
     if (dtype_safetensors(tensor->dtype))
         return true;
     *ret_why = dtype_name(tensor->dtype);

@@ -186,7 +186,10 @@ void details_tensor(struct facts *to, const struct show *show, uint32_t place, b
         role_fact(to, tensor);
     if (all || !tensor_contiguous(model, tensor))
         memory_fact(to, model, tensor);
-    text_fact(to, "layout", str_of(layouts[tensor->layout & 7]));
+    text_fact(to, "layout",
+              tensor->layout == LAYOUT_WRAPPED && tensor->flags & TENSOR_DERIVED
+                  ? STR("wrapped: its values are computed from its parts")
+                  : str_of(layouts[tensor->layout & 7]));
     text_fact(to, "meant", str_of(lazy_name(tensor)));
     if (all || (device.len > 0 && !str_is(device, "cpu")))
         device_fact(to, show->activity ? "device" : "saved from", device);

@@ -9,6 +9,8 @@ replays them.
 """
 
 import hashlib
+import io
+import json
 import os
 import sqlite3
 import subprocess
@@ -135,6 +137,84 @@ def recording(test, *changes, program="test_run"):
         database.close()
 
 
+PACKED = (
+    "fc.qweight I32 8,32\nfc.qzeros I32 4,4\nfc.scales F16 4,32\nfc.g_idx I32 64",
+    "fc.qweight I32 64,4\nfc.qzeros I32 4,4\nfc.scales F16 4,32",
+    "fc.weight U8 16,1\nfc.weight.absmax F32 4\nfc.weight.quant_map F32 16\n"
+    "fc.weight.quant_state.bitsandbytes__nf4 U8 52",
+    "fc.weight I8 4,6\nfc.SCB F32 4",
+    "fc.weight_packed I32 4,8\nfc.weight_scale F16 4,2\nfc.weight_shape I64 2\n"
+    "fc.weight_zero_point I32 1,2",
+    "fc.weight F8_E4M3 130,9\nfc.weight_scale_inv F32 2,1",
+    "fc.weight_packed U8 4,16\nfc.weight_scale F8_E4M3 4,2\nfc.weight_global_scale F32 1",
+    "fc.weight U8 4,16\nfc.weight_scale F8_E4M3 4,2\nfc.weight_scale_2 F32",
+    "fc.weight_packed U8 4,32\nfc.weight_scale U8 4,2",
+    "fc.weight_packed U8 4,48\nfc.weight_scale F8_E8M0 4,2",
+    "fc.weight F8_E4M3 4,64\nfc.weight_scale U8 4,2",
+    "fc.up_blocks U8 2,6,4,16\nfc.up_scales U8 2,6,4\nfc.up F32 1",
+)
+FLATTENED = {
+    "Int8Tensor": ("fc._weight_qdata I8 4,8\nfc._weight_scale F32 4,1\n"
+                   "fc._weight_zero_point I8 4,1", [1, 8]),
+    "Float8Tensor": ("fc._weight_qdata F8_E4M3 2,4,8\nfc._weight_scale F32 2,1,1", [1, 4, 8]),
+    "IntxUnpackedToInt8Tensor": ("fc._weight_qdata I8 4,64\nfc._weight_scale BF16 4,2\n"
+                                 "fc._weight_zero_point I8 4,2", [1, 32]),
+    "Int4Tensor": ("fc._weight_qdata I8 4,32\nfc._weight_scale BF16 2,4\n"
+                   "fc._weight_zero_point BF16 2,4", [1, 32]),
+}  # fmt: skip
+
+
+def packed():
+    """Lists of tensors, what the metadata says, and bytes: see fuzz_packed.c."""
+    state = b'{"quant_type":"nf4","blocksize":8,"shape":[4,8]}    '
+    for tensors in PACKED:
+        yield SEPARATOR.join([tensors.encode(), b"", bytes(range(90)) + state])
+    for kind, (tensors, blocks) in FLATTENED.items():
+        said = {"_type": kind, "_data": {"block_size": blocks,
+                "target_dtype": {"_type": "torch.dtype", "_data": "int4"}}}  # fmt: skip
+        parts = [tensors.encode(), json.dumps(said).encode(), bytes(range(64))]
+        yield SEPARATOR.join(parts)
+
+
+def arrays():
+    """Headers of numpy, and a zip of arrays."""
+    for kind in "<f4", ">f8", "|b1", "<c16", "|S3", "<U2", "|O", "<M8[ns]", "|V5":
+        for order in "True", "False":
+            text = f"{{'descr': '{kind}', 'fortran_order': {order}, 'shape': (2, 3), }}\n"
+            yield text.encode() + bytes(range(96))
+    yield b"{'descr': [('a', '<f4'), ('b', '|u1', (2,))], 'fortran_order': False, " \
+          b"'shape': (), }\n123456"  # fmt: skip
+    head = b"\x93NUMPY\x01\x00\x3a\x00{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }"
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as archive:
+        archive.writestr("a.npy", head.ljust(67) + b"\n12345678")
+        archive.writestr("b/c.npy", head.ljust(67) + b"\n1234")
+    yield held.getvalue()
+
+
+def beside():
+    """Configurations and tokenizers, as they lie beside a model: see fuzz_beside.c."""
+    config = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": 6,
+              "hidden_size": 4, "num_hidden_layers": 1, "torch_dtype": "torch.float16",
+              "auto_map": {}, "rope_scaling": {"rope_type": "yarn", "factor": 2.5},
+              "text_config": {"hidden_size": 8},
+              "quantization_config": {"quant_method": "gptq", "bits": 4,
+                                      "checkpoint_format": "gptq_v2"}}  # fmt: skip
+    adapter = {"peft_type": "LORA", "r": 8, "lora_alpha": 16.5, "target_modules": ["q_proj"],
+               "base_model_name_or_path": "a/b"}  # fmt: skip
+    settings = {"tokenizer_class": "LlamaTokenizer", "bos_token": {"content": "<s>"},
+                "eos_token": "</s>", "model_max_length": 1e30,
+                "chat_template": "{{ x }}"}  # fmt: skip
+    tokenizer = {"model": {"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": ["a b"]},
+                 "added_tokens": [{"id": 5, "content": "<s>", "special": True}]}  # fmt: skip
+    texts = [json.dumps(one).encode() for one in (config, adapter, settings, tokenizer)]
+    yield SEPARATOR.join(texts)
+    for i in range(4):
+        yield SEPARATOR.join(text if i == j else b"" for j, text in enumerate(texts))
+    for family in "gpt2", "bert", "phi3", "gemma2", "qwen3":
+        yield json.dumps({"model_type": family, "n_embd": 4, "n_layer": 1}).encode()
+
+
 def flatbuffers():
     """Real files, if they are at hand: no library on PyPI writes them without torch."""
     for name in ("*/*.tflite", "*/*.pte"):
@@ -177,6 +257,12 @@ def seeds():
         yield "flatbuffer", data
     for data in networks():
         yield "onnx", data
+    for data in packed():
+        yield "packed", data
+    for data in arrays():
+        yield "npy", data
+    for data in beside():
+        yield "beside", data
     for data in recordings():
         yield "scope", data
     for data in histories():

@@ -7,10 +7,10 @@ import math
 import unittest
 from importlib.util import find_spec
 
-import folder
+import packed_folder
 import scope
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 import torchoscope
 
@@ -61,40 +61,7 @@ def awq(into, out, group):
     return parts, ((codes(parts["qweight"]) - zeros).float() * scales).t()
 
 
-class Folder(folder.TemporaryFolder):
-    def setUp(self):
-        super().setUp()
-        torch.manual_seed(5)
-
-    def save(self, name, modules):
-        """{"fc": parts} as safetensors."""
-        path = self.folder / name
-        save_file({f"{module}.{part}": tensor.contiguous()
-                   for module, parts in modules.items()
-                   for part, tensor in parts.items()}, path)  # fmt: skip
-        return path
-
-    def check(self, parts, real, name="fc.weight (real values)", packing=None):
-        path = self.save("m.safetensors", {"fc": parts})
-        tensor = torchoscope.open(path)[name]
-        got = tensor.values()
-        self.assertEqual(tuple(got.shape), tuple(real.shape))
-        self.assertEqual(got.dtype, torch.float32)
-        self.assertTrue(torch.equal(got, real), (got - real).abs().max())
-        shown = scope.document("show", path, name)["tensor"]
-        self.assertTrue(shown["derived"])
-        self.assertEqual(shown["bytes"], 0)
-        self.assertEqual(shown["role"], "parameter")
-        if packing:
-            self.assertEqual(shown["extra"]["packing"], packing)
-        stats = scope.document("stats", path)
-        [mine] = [one for one in stats["tensors"] if one["name"] == name]
-        self.assertEqual(mine["min"], real.min().item())
-        self.assertAlmostEqual(mine["mean"], real.double().mean().item(), 6)
-        return path
-
-
-class Formulas(Folder):
+class Formulas(packed_folder.Folder):
     def test_gptq(self):
         for bits in (2, 3, 4, 8):
             for shuffled in (False, True):
@@ -163,7 +130,7 @@ class Formulas(Folder):
 
 
 @unittest.skipUnless(find_spec("bitsandbytes"), "bitsandbytes is not installed")
-class Bitsandbytes(Folder):
+class Bitsandbytes(packed_folder.Folder):
     def test_four_bits(self):
         from bitsandbytes import functional
 
@@ -208,7 +175,7 @@ class Bitsandbytes(Folder):
 
 
 @unittest.skipUnless(find_spec("compressed_tensors"), "compressed-tensors is not installed")
-class CompressedTensors(Folder):
+class CompressedTensors(packed_folder.Folder):
     def test_packed(self):
         from compressed_tensors.compressors import PackedQuantizationCompressor
         from compressed_tensors.quantization import QuantizationArgs, QuantizationScheme
@@ -232,7 +199,7 @@ class CompressedTensors(Folder):
                     self.check(packed, real, "fc.weight", "compressed-tensors")
 
 
-class Commands(Folder):
+class Commands(packed_folder.Folder):
     """What the other commands say of a file with packed weights."""
 
     def setUp(self):
@@ -258,6 +225,12 @@ class Commands(Folder):
         self.assertEqual(counts["unique"], 64 * 64 + 3)
         want = sum(one.numel() * one.element_size() for one in self.parts.values()) + 12
         self.assertEqual(counts["bytes"], want)
+
+    def test_the_packed_parts_are_known_to_be_buffers(self):
+        text = scope.run("info", self.path).stdout.decode()
+        [line] = [one for one in text.splitlines() if one.startswith("buffers")]
+        self.assertIn("in 4 tensors", line)
+        self.assertNotIn("guessed", line)
 
     def test_export_and_convert_write_what_is_stored(self):
         for command in "export", "convert":

@@ -190,9 +190,49 @@ PyObject *model_show(PyObject *self, PyObject *args, PyObject *kwargs)
 
 /* ---- values ---- */
 
+/* torch has no elements of less than a byte: these are decoded. */
+static enum dtype given_dtype(enum dtype dtype)
+{
+    switch (dtype) {
+    case DTYPE_FLOAT4_E2M1:
+    case DTYPE_FLOAT6_E2M3:
+    case DTYPE_FLOAT6_E3M2:
+        return DTYPE_FLOAT32;
+    case DTYPE_INT4:
+    case DTYPE_INT2:
+        return DTYPE_INT8;
+    case DTYPE_UINT4:
+    case DTYPE_UINT2:
+        return DTYPE_UINT8;
+    default:
+        return dtype;
+    }
+}
+
+static void widen(enum dtype dtype, const void *at, size_t n, char *to)
+{
+    bool is_float = given_dtype(dtype) == DTYPE_FLOAT32;
+    double values[256];
+
+    for (size_t done = 0, now; done < n; done += now) {
+        now = n - done < COUNT_OF(values) ? n - done : COUNT_OF(values);
+        elements_decode(dtype, at, done, now, values);
+        for (size_t i = 0; i < now; i++) {
+            float value = (float)values[i];
+
+            if (is_float)
+                memcpy(to + (done + i) * sizeof value, &value, sizeof value);
+            else
+                to[done + i] = (char)(int)value;
+        }
+    }
+}
+
 static int copy_elements(const struct model *model, const struct tensor *tensor,
                          char *to, size_t size, struct work *work, struct err *err)
 {
+    enum dtype stored = elements_dtype((enum dtype)tensor->dtype);
+    enum dtype given = given_dtype(stored);
     struct elements *elements = elements_open(model, tensor, 0, UINT64_MAX, false, err);
     const void *at;
     size_t n, done = 0;
@@ -202,10 +242,13 @@ static int copy_elements(const struct model *model, const struct tensor *tensor,
         more = elements_next(elements, work, &at, &n, err);
         if (more <= 0)
             break;
-        n = elements_size(elements_dtype((enum dtype)tensor->dtype), n);
+        if (given != stored && elements_size(given, n) <= size - done)
+            widen(stored, at, n, to + done);
+        n = elements_size(given, n);
         if (n > size - done)
             n = size - done;
-        memcpy(to + done, at, n);
+        if (given == stored)
+            memcpy(to + done, at, n);
         done += n;
     }
     elements_close(elements);
@@ -231,7 +274,7 @@ PyObject *model_bytes(PyObject *self, PyObject *args)
     tensor = place != NO_PLACE ? readable_tensor(session, name, place) : NULL;
     if (!tensor)
         return NULL;
-    dtype = elements_dtype((enum dtype)tensor->dtype);
+    dtype = given_dtype(elements_dtype((enum dtype)tensor->dtype));
     size = elements_size(dtype, (size_t)tensor->numel);
     bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)size);
     to = bytes ? PyBytes_AsString(bytes) : NULL;

@@ -2,8 +2,10 @@
 #include "base/map.h"
 #include "read/quant/quant_in.h"
 
-/* By part: its last name and those above it, up to the module. A key shows that a module
- * may have packed weights. */
+#define MOST_EXTRA 32 /* items of a tensor's own description that are kept */
+
+/* By part: its last name and those above it, up to the module. A * is the name of the
+ * weight. A key shows that a module may have packed weights. */
 static const struct {
     const char *name, *above, *higher;
     bool key;
@@ -18,18 +20,31 @@ static const struct {
     [QUANT_MAP] = {"quant_map", "weight", NULL, false},
     [QUANT_NESTED_ABSMAX] = {"nested_absmax", "weight", NULL, false},
     [QUANT_NESTED_MAP] = {"nested_quant_map", "weight", NULL, false},
-    [QUANT_STATE] = {"bitsandbytes__", "quant_state", "weight", false},
+    [QUANT_STATE] = {"bitsandbytes__*", "quant_state", "weight", false},
     [QUANT_WEIGHT_PACKED] = {"weight_packed", NULL, NULL, true},
     [QUANT_WEIGHT_SCALE] = {"weight_scale", NULL, NULL, true},
     [QUANT_WEIGHT_SCALE_INV] = {"weight_scale_inv", NULL, NULL, true},
     [QUANT_WEIGHT_ZERO_POINT] = {"weight_zero_point", NULL, NULL, false},
     [QUANT_WEIGHT_SHAPE] = {"weight_shape", NULL, NULL, false},
     [QUANT_WEIGHT_G_IDX] = {"weight_g_idx", NULL, NULL, false},
+    [QUANT_WEIGHT_GLOBAL_SCALE] = {"weight_global_scale", NULL, NULL, false},
+    [QUANT_WEIGHT_SCALE_2] = {"weight_scale_2", NULL, NULL, false},
+    [QUANT_BLOCKS] = {"*_blocks", NULL, NULL, true},
+    [QUANT_BLOCK_SCALES] = {"*_scales", NULL, NULL, false},
+    [QUANT_AO_DATA] = {"_*_qdata", NULL, NULL, true},
+    [QUANT_AO_SCALE] = {"_*_scale", NULL, NULL, false},
+    [QUANT_AO_ZERO_POINT] = {"_*_zero_point", NULL, NULL, false},
+    [QUANT_AO_INNER_DATA] = {"qdata", NULL, NULL, true},
+    [QUANT_AO_INT_DATA] = {"int_data", NULL, NULL, true},
+    [QUANT_AO_FLOAT8_DATA] = {"float8_data", NULL, NULL, true},
+    [QUANT_AO_INNER_SCALE] = {"scale", NULL, NULL, false},
+    [QUANT_AO_INNER_ZERO_POINT] = {"zero_point", NULL, NULL, false},
 };
 
 struct quant_finder {
     struct build *build;
-    struct map by_node; /* index in `modules` */
+    struct map by_weight; /* by node and stem: index in `modules` */
+    struct map metadata;  /* by key, a string id */
     struct quant_module *modules;
     uint32_t n, room;
 };
@@ -50,79 +65,144 @@ static bool step_up(const struct build *build, uint32_t *node, const char *name)
     return str_is(own, name);
 }
 
-/* Which part of which module is this tensor? */
-static enum quant_part part_of(const struct build *build, uint32_t node,
-                               uint32_t *ret_module)
+/* Does the name fit the pattern, in which a * stands for any text, *ret_stem? */
+static bool fits(struct str name, const char *pattern, struct str *ret_stem)
 {
-    struct str name = model_string(build->model, build->model->name[node]);
+    struct str all = str_of(pattern), head, tail;
+    size_t star = 0;
 
-    for (int i = 0; i < QUANT_PARTS; i++) {
-        uint32_t up = build->model->parent[node];
-        bool same = i == QUANT_STATE ? str_starts(name, str_of(parts[i].name))
-                                     : str_is(name, parts[i].name);
-
-        if (!same || !step_up(build, &up, parts[i].above) ||
-            !step_up(build, &up, parts[i].higher) || up == NO_PLACE)
-            continue;
-        *ret_module = up;
-        return (enum quant_part)i;
-    }
-    return QUANT_NO_PART;
+    while (star < all.len && all.at[star] != '*')
+        star++;
+    if (star == all.len)
+        return str_is(name, pattern);
+    head = str_span(all.at, star);
+    tail = str_span(all.at + star + 1, all.len - star - 1);
+    if (name.len <= head.len + tail.len || !str_starts(name, head) ||
+        !str_ends(name, tail))
+        return false;
+    *ret_stem = str_span(name.at + head.len, name.len - head.len - tail.len);
+    return true;
 }
 
-static int add_module(struct quant_finder *f, uint32_t node)
+/* A weight of a module, as a key: its name and its node. */
+static uint64_t weight_key(uint32_t node, uint32_t stem)
 {
-    uint32_t index;
+    return (uint64_t)stem << 32 | node;
+}
 
-    if (map_find(&f->by_node, node, &index))
+/* Is this tensor part `i` of a weight, of which module, and called what? */
+static bool is_part(const struct build *build, uint32_t node, int i,
+                    uint32_t *ret_module, struct str *ret_stem)
+{
+    struct str name = model_string(build->model, build->model->name[node]);
+    uint32_t up = build->model->parent[node];
+
+    *ret_stem = STR("weight");
+    if (!fits(name, parts[i].name, ret_stem) || !step_up(build, &up, parts[i].above) ||
+        !step_up(build, &up, parts[i].higher) || up == NO_PLACE)
+        return false;
+    if (i == QUANT_STATE)
+        *ret_stem = STR("weight");
+    *ret_module = up;
+    return true;
+}
+
+/* What the metadata of the file says of the weight, by its full name. */
+static uint32_t find_metadata(struct quant_finder *f, uint32_t node, struct str stem)
+{
+    struct model *model = f->build->model;
+    struct buf path = BUF_INIT;
+    uint32_t value = VALUE_ID_NONE;
+
+    if (model->n_metadata == 0)
+        return VALUE_ID_NONE;
+    if (f->metadata.n == 0)
+        for (uint32_t i = 0; i < model->n_metadata; i++)
+            if (map_put(&f->metadata, model->metadata[i].key,
+                        model->metadata[i].value) < 0)
+                return VALUE_ID_NONE;
+    build_path(f->build, node, &path);
+    if (path.len > 0)
+        buf_char(&path, '.');
+    buf_str(&path, stem);
+    if (!path.bad &&
+        !map_find(&f->metadata, build_string(f->build, buf_span(&path)), &value))
+        value = VALUE_ID_NONE;
+    buf_release(&path);
+    return value;
+}
+
+static int add_module(struct quant_finder *f, uint32_t node, struct str name)
+{
+    uint32_t index, stem = build_string(f->build, name);
+    struct quant_module *module;
+
+    if (map_find(&f->by_weight, weight_key(node, stem), &index))
         return 0;
     if (arena_room(&f->build->scratch, &f->modules, f->n, &f->room,
                    sizeof *f->modules) < 0 ||
-        map_put(&f->by_node, node, f->n) < 0)
+        map_put(&f->by_weight, weight_key(node, stem), f->n) < 0)
         return -1;
-    f->modules[f->n].node = node;
+    module = &f->modules[f->n++];
+    *module = (struct quant_module){.node = node, .stem = stem};
+    module->metadata = find_metadata(f, node, name);
     for (int i = 0; i < QUANT_PARTS; i++)
-        f->modules[f->n].parts[i] = NO_PLACE;
-    f->n++;
+        module->parts[i] = NO_PLACE;
     return 0;
 }
 
-/* With `keys`, only modules are noted; else the parts of those. */
+/* Notes the tensor as a part of a weight, or as its namesake. */
+static void note_part(struct quant_finder *f, uint32_t node)
+{
+    const struct model *model = f->build->model;
+    uint32_t up, index;
+    struct str stem;
+
+    for (int i = 0; i < QUANT_PARTS; i++)
+        if (is_part(f->build, node, i, &up, &stem) &&
+            map_find(&f->by_weight, weight_key(up, build_string(f->build, stem)),
+                     &index) &&
+            f->modules[index].parts[i] == NO_PLACE)
+            f->modules[index].parts[i] = node;
+    up = model->parent[node];
+    if (up != NO_PLACE &&
+        map_find(&f->by_weight, weight_key(up, model->name[node]), &index))
+        f->modules[index].taken = true;
+}
+
+/* Finds the modules by their keys, then their parts. */
 static int look_at_all(struct quant_finder *f, bool keys)
 {
-    uint32_t module, index;
+    uint32_t module;
+    struct str stem;
 
     for (uint32_t node = 1; node < f->build->n_nodes; node++) {
-        enum quant_part part;
-
         if (build_tensor_at(f->build, node) == NO_OBJECT)
             continue;
-        part = part_of(f->build, node, &module);
-        if (part == QUANT_NO_PART)
-            continue;
-        if (keys) {
-            if (parts[part].key && add_module(f, module) < 0)
+        if (!keys)
+            note_part(f, node);
+        for (int i = 0; keys && i < QUANT_PARTS; i++)
+            if (parts[i].key && is_part(f->build, node, i, &module, &stem) &&
+                add_module(f, module, stem) < 0)
                 return -1;
-        } else if (map_find(&f->by_node, module, &index) &&
-                   f->modules[index].parts[part] == NO_PLACE) {
-            f->modules[index].parts[part] = node;
-        }
     }
     return 0;
 }
 
 /* ---- adding ---- */
 
-/* {"packing": "GPTQ", "bits": 4, "group_size": 128} */
-static uint32_t describe(struct build *build, const struct quant_found *found)
+/* {"packing": "GPTQ", "bits": 4, "group_size": 128}; then what a tensor subclass that gets
+ * the values says already. */
+static uint32_t describe(struct build *build, const struct quant_found *found,
+                         const struct tensor *wrapped)
 {
     struct values *values = build_values(build);
-    uint32_t items[8], n = 0;
+    uint32_t items[8 + 2 + MOST_EXTRA], n = 0, n_extra = 0;
 
     items[n++] = value_str(values, STR("packing"));
     items[n++] = value_str(values, str_of(found->packing));
     items[n++] = value_str(values, STR("bits"));
-    items[n++] = value_int(values, found->weight.bits);
+    items[n++] = value_int(values, found->bits ? found->bits : found->weight.bits);
     if (found->group > 0) {
         items[n++] = value_str(values, STR("group_size"));
         items[n++] = value_int(values, (int64_t)found->group);
@@ -131,6 +211,14 @@ static uint32_t describe(struct build *build, const struct quant_found *found)
         items[n++] = value_str(values, STR("zero_points"));
         items[n++] = value_str(values, str_of(found->note));
     }
+    if (wrapped) {
+        items[n++] = value_str(values, STR("dtype"));
+        items[n++] = value_str(values, str_of(dtype_name(wrapped->dtype)));
+        if (value_at(values, wrapped->extra)->kind == VALUE_DICT)
+            n_extra = value_at(values, wrapped->extra)->n;
+    }
+    for (uint32_t i = 0; i < n_extra && i < MOST_EXTRA; i++)
+        items[n++] = value_items(values, wrapped->extra)[i];
     for (uint32_t i = 0; i < n; i++)
         if (items[i] == VALUE_ID_FAILED)
             return VALUE_ID_NONE;
@@ -140,10 +228,15 @@ static uint32_t describe(struct build *build, const struct quant_found *found)
 /* The parts are not parameters: the real weight is. */
 static void make_buffers(struct build *build, const struct quant_module *module)
 {
-    for (int i = 0; i < QUANT_PARTS; i++)
-        if (module->parts[i] != NO_PLACE)
-            build->model->tensors[build_tensor_at(build, module->parts[i])].role =
-                ROLE_BUFFER;
+    for (int i = 0; i < QUANT_PARTS; i++) {
+        struct tensor *tensor;
+
+        if (module->parts[i] == NO_PLACE)
+            continue;
+        tensor = &build->model->tensors[build_tensor_at(build, module->parts[i])];
+        tensor->role = ROLE_BUFFER;
+        tensor->flags &= (uint16_t)~TENSOR_ROLE_GUESSED;
+    }
 }
 
 static uint32_t add_storage(struct build *build, const struct quant_found *found)
@@ -163,26 +256,43 @@ static uint32_t add_storage(struct build *build, const struct quant_found *found
     return file_source_computed(build, &weight->computed, UINT64_MAX, &storage);
 }
 
+/* The strides of a shape whose last two sizes are stored the other way round. */
+static void swapped_strides(const struct quant_found *found, int64_t *strides)
+{
+    int64_t step = found->shape[found->rank - 2] * found->shape[found->rank - 1];
+
+    strides[found->rank - 2] = 1;
+    strides[found->rank - 1] = found->shape[found->rank - 2];
+    for (int i = found->rank - 3; i >= 0; i--) {
+        strides[i] = step;
+        step *= found->shape[i];
+    }
+}
+
 static int add_weight(struct build *build, const struct quant_module *module,
                       const struct quant_found *found)
 {
-    bool taken = module->parts[QUANT_WEIGHT] != NO_PLACE;
-    const int64_t strides[2] = {1, found->shape[0]};
     struct tensor tensor = {.dtype = DTYPE_FLOAT32,
                             .role = ROLE_PARAMETER,
                             .flags = TENSOR_DERIVED,
                             .class_id = NO_CLASS};
+    int64_t strides[QUANT_RANK];
+    struct buf name = BUF_INIT;
     uint32_t node;
 
+    if (found->transposed)
+        swapped_strides(found, strides);
     tensor.device =
         build->model->tensors[build_tensor_at(build, module->parts[found->codes])]
             .device;
-    tensor.extra = describe(build, found);
+    tensor.extra = describe(build, found, NULL);
     tensor.storage = add_storage(build, found);
-    node = tensor.storage == NO_STORAGE
+    buf_str(&name, model_string(build->model, module->stem));
+    buf_text(&name, module->taken ? " (real values)" : "");
+    node = tensor.storage == NO_STORAGE || name.bad
                ? NO_PLACE
-               : build_node(build, module->node, PLACE_TENSOR,
-                            taken ? STR("weight (real values)") : STR("weight"));
+               : build_node(build, module->node, PLACE_TENSOR, buf_span(&name));
+    buf_release(&name);
     if (node == NO_PLACE ||
         build_tensor(build, node, &tensor, found->shape,
                      found->transposed ? strides : NULL, found->rank) == NO_OBJECT)
@@ -191,17 +301,35 @@ static int add_weight(struct build *build, const struct quant_module *module,
     return 0;
 }
 
+/* The values of a tensor subclass are those that its parts stand for. */
+static int fill_wrapped(struct build *build, const struct quant_found *found)
+{
+    struct tensor *tensor = &build->model->tensors[found->wrapped];
+    uint32_t extra = describe(build, found, tensor);
+    uint32_t storage = add_storage(build, found);
+
+    if (storage == NO_STORAGE)
+        return -1;
+    tensor->extra = extra == VALUE_ID_FAILED ? VALUE_ID_NONE : extra;
+    tensor->storage = storage;
+    tensor->dtype = DTYPE_FLOAT32;
+    tensor->flags = (uint16_t)((tensor->flags & ~TENSOR_SHAPE_ONLY) | TENSOR_DERIVED);
+    return 0;
+}
+
 void quant_weights(struct build *build)
 {
     struct quant_finder f = {.build = build};
     struct quant_found found;
 
-    map_init(&f.by_node, &build->scratch);
+    map_init(&f.by_weight, &build->scratch);
+    map_init(&f.metadata, &build->scratch);
     if (build_spent(build) || look_at_all(&f, true) < 0 || f.n == 0 ||
         look_at_all(&f, false) < 0)
         return;
     for (uint32_t i = 0; i < f.n; i++)
         if (quant_match(build, &f.modules[i], &found) &&
-            add_weight(build, &f.modules[i], &found) < 0)
+            (found.wrapped == NO_OBJECT ? add_weight(build, &f.modules[i], &found)
+                                        : fill_wrapped(build, &found)) < 0)
             return;
 }

@@ -6,16 +6,17 @@
 #define MAP        256 /* entries of a table for codes of a byte */
 
 /* weight int8 [out, in] with SCB [out]: q * SCB / 127. */
-static bool match_int8(struct build *build, const struct quant_module *module,
-                       struct quant_found *found)
+bool quant_match_int8(const struct quant_matching *m)
 {
+    struct build *build = m->build;
+    struct quant_found *found = m->found;
     struct quant_weight *weight = &found->weight;
     const struct tensor *codes =
-        quant_tensor(build, module, QUANT_WEIGHT, &weight->codes);
+        quant_tensor(build, m->module, QUANT_WEIGHT, &weight->codes);
     const int64_t *shape;
 
     if (!codes || codes->rank != 2 || codes->dtype != DTYPE_INT8 ||
-        !quant_tensor(build, module, QUANT_SCB, &weight->scales) ||
+        !quant_tensor(build, m->module, QUANT_SCB, &weight->scales) ||
         weight->scales.dtype != DTYPE_FLOAT32)
         return false;
     shape = tensor_shape(build->model, codes);
@@ -130,10 +131,11 @@ static bool match_state(struct build *build, const struct quant_module *module,
     return weight->scales.dtype == DTYPE_FLOAT32;
 }
 
-static bool match_4bit(struct build *build, const struct quant_module *module,
-                       struct quant_found *found)
+bool quant_match_4bit(const struct quant_matching *m)
 {
-    struct quant_weight *weight = &found->weight;
+    struct build *build = m->build;
+    const struct quant_module *module = m->module;
+    struct quant_weight *weight = &m->found->weight;
     struct json_doc tree = {0};
     struct arena arena;
     bool fits;
@@ -147,20 +149,7 @@ static bool match_4bit(struct build *build, const struct quant_module *module,
     weight->codes.n *= dtype_info(weight->codes.dtype)->bytes;
     arena_init(&arena, MIB);
     fits = read_state(build, module, &tree, &arena) &&
-           match_state(build, module, found, &tree);
+           match_state(build, module, m->found, &tree);
     arena_release(&arena);
     return fits;
-}
-
-bool quant_match_bnb(struct build *build, const struct quant_module *module,
-                     struct quant_found *ret_found)
-{
-    struct quant_found empty = {
-        .weight = {.computed = {quant_values, sizeof(float)}, .factor = 1}};
-
-    *ret_found = empty;
-    if (match_int8(build, module, ret_found))
-        return true;
-    *ret_found = empty;
-    return match_4bit(build, module, ret_found);
 }

@@ -6,7 +6,9 @@
  *   quant.c         finds the modules, adds the derived tensors
  *   quant_match.c   GPTQ, AWQ, compressed-tensors, int8 and FP8 with scales: do the
  *                   shapes fit?
- *   quant_bnb.c     the same for bitsandbytes
+ *   quant_fp4.c     the same for NVFP4, MXFP4, MXFP6 and the blocks of gpt-oss
+ *   quant_bnb.c     bitsandbytes
+ *   quant_torchao.c torchao, in safetensors and pickled
  *   quant_values.c  codes become numbers, in windows */
 #ifndef READ_QUANT_QUANT_IN_H
 #define READ_QUANT_QUANT_IN_H
@@ -18,7 +20,8 @@
 #define QUANT_COLUMNS 1024 /* decoded at once, of one row */
 
 /* Adds the real weights of all modules with packed weights, and makes the packed parts
- * buffers. Call it once the tree is complete. Parts that do not fit are left alone. */
+ * buffers. A pickled tensor subclass of torchao gets the real values itself. Call it once
+ * the tree is complete. Parts that do not fit are left alone. */
 void quant_weights(struct build *build);
 
 enum quant_part {
@@ -39,6 +42,18 @@ enum quant_part {
     QUANT_WEIGHT_ZERO_POINT,
     QUANT_WEIGHT_SHAPE,
     QUANT_WEIGHT_G_IDX,
+    QUANT_WEIGHT_GLOBAL_SCALE, /* NVFP4 */
+    QUANT_WEIGHT_SCALE_2,
+    QUANT_BLOCKS, /* gpt-oss */
+    QUANT_BLOCK_SCALES,
+    QUANT_AO_DATA, /* torchao in safetensors */
+    QUANT_AO_SCALE,
+    QUANT_AO_ZERO_POINT,
+    QUANT_AO_INNER_DATA, /* torchao, pickled */
+    QUANT_AO_INT_DATA,
+    QUANT_AO_FLOAT8_DATA,
+    QUANT_AO_INNER_SCALE,
+    QUANT_AO_INNER_ZERO_POINT,
     QUANT_PARTS,
     QUANT_NO_PART = QUANT_PARTS
 };
@@ -46,6 +61,10 @@ enum quant_part {
 /* A module with packed weights. */
 struct quant_module {
     uint32_t node;
+    uint32_t stem;     /* string id of the weight's name if its parts are named after
+                          it, "_weight_qdata"; else that of "weight" */
+    uint32_t metadata; /* what the metadata of the file says of the weight; or None */
+    bool taken;        /* there is a tensor of the weight's name */
     uint32_t parts[QUANT_PARTS]; /* nodes of tensors; NO_PLACE: it has none */
 };
 
@@ -62,6 +81,7 @@ enum quant_order {
     QUANT_ALONG,      /* int32: a row is one, and begins at a word */
     QUANT_ALONG_AWQ,  /* the same, with 8 columns of a word in the order of AWQ */
     QUANT_HIGH_FIRST, /* uint8: the high half is first (bitsandbytes) */
+    QUANT_LOW_FIRST,  /* uint8: a row is a stream of bits, lowest first */
     QUANT_BYTES,      /* a code is a byte */
 };
 
@@ -75,18 +95,20 @@ enum quant_meaning {
 
 /* (value of the code - zero point) * scale * factor, in float32, for a matrix of rows
  * and columns as they are stored. Scales and zero points are matrices in which one
- * element serves a block of rows and columns. */
+ * element serves a block of rows and columns. All scales may be multiplied or divided by
+ * one more. */
 struct quant_weight {
     struct computed computed; /* first */
     uint64_t rows, columns;
     uint64_t block_rows, block_columns; /* that share a scale */
     uint64_t scale_columns, scale_rows;
-    uint64_t word_columns; /* of a row of the codes, or of all rows together */
+    uint64_t word_columns; /* (bytes) of a row of the codes, or of all rows together */
     uint64_t zero_words;   /* of a row of packed zero points */
     struct quant_run codes, scales;
     struct quant_run zeros; /* n 0: none */
     struct quant_run index; /* n 0: none; else the row (column) of the scales */
     struct quant_run map;   /* MAPPED */
+    struct quant_run whole; /* n 0: none; else one scale for all */
     struct quant_run nested_scales, nested_map; /* the scales are codes themselves */
     uint32_t nested_block;
     float nested_offset, factor;
@@ -95,6 +117,9 @@ struct quant_weight {
     uint8_t zero_bias;  /* subtracted from a zero point as it is stored */
     uint8_t zero_more;  /* added to it */
     bool index_columns; /* the index is that of columns */
+    bool whole_divides;
+    bool scales_down; /* scales and zero points are stored as (groups, rows) */
+    bool zero_added;  /* value * scale + zero point */
 };
 
 int quant_values(const struct computed *computed, struct source *source, uint64_t at,
@@ -108,15 +133,34 @@ struct quant_found {
     const char *note;
     int64_t shape[QUANT_RANK];
     int rank;
-    bool transposed; /* stored as (in, out) */
-    uint32_t codes;  /* the part of the codes */
+    bool transposed;  /* the last two sizes are stored the other way round */
+    uint32_t codes;   /* the part of the codes */
+    uint32_t wrapped; /* the tensor that gets the values; NO_OBJECT: a new one */
+    unsigned bits;    /* if fewer than those that are stored; else 0 */
+};
+
+/* What a matcher looks at. */
+struct quant_matching {
+    struct build *build;
+    const struct quant_module *module;
+    struct quant_found *found;
 };
 
 /* Is the module packed in this way? Each part is used only if it fits exactly. */
 bool quant_match(struct build *build, const struct quant_module *module,
                  struct quant_found *ret_found);
-bool quant_match_bnb(struct build *build, const struct quant_module *module,
-                     struct quant_found *ret_found);
+bool quant_match_nvfp4(const struct quant_matching *m);
+bool quant_match_mx(const struct quant_matching *m);
+bool quant_match_blocks(const struct quant_matching *m);
+bool quant_match_torchao(const struct quant_matching *m);
+bool quant_match_int8(const struct quant_matching *m);
+bool quant_match_4bit(const struct quant_matching *m);
+
+/* The part as a matrix; a scalar and a vector are a column. */
+bool quant_matrix(const struct quant_matching *m, enum quant_part part,
+                  struct quant_run *ret_run, uint64_t ret_size[2]);
+bool quant_has(const struct quant_matching *m, enum quant_part part);
+bool quant_is_scale(unsigned dtype);
 
 /* The tensor of a part if its values can be read in any order, else NULL; *ret_run. */
 const struct tensor *quant_tensor(const struct build *build,

@@ -2,15 +2,9 @@
 
 #include "base/base.h"
 
+#define MX_GROUP      32  /* values that share an exponent of MXFP8 */
 #define BLOCK         128 /* rows and columns that share a scale of FP8 */
 #define MOST_ELEMENTS ((uint64_t)1 << 48) /* sizes times 32 do not overflow */
-
-/* What a matcher looks at. */
-struct quant_matching {
-    struct build *build;
-    const struct quant_module *module;
-    struct quant_found *found;
-};
 
 const struct tensor *quant_tensor(const struct build *build,
                                   const struct quant_module *module,
@@ -39,18 +33,22 @@ const struct tensor *quant_tensor(const struct build *build,
     return tensor;
 }
 
-/* The part as a matrix of this type; a scalar and a vector are a column. */
-static bool matrix_of(const struct quant_matching *m, enum quant_part part,
-                      struct quant_run *run, uint64_t size[2])
+bool quant_has(const struct quant_matching *m, enum quant_part part)
 {
-    const struct tensor *tensor = quant_tensor(m->build, m->module, part, run);
+    return m->module->parts[part] != NO_PLACE;
+}
+
+bool quant_matrix(const struct quant_matching *m, enum quant_part part,
+                  struct quant_run *ret_run, uint64_t ret_size[2])
+{
+    const struct tensor *tensor = quant_tensor(m->build, m->module, part, ret_run);
     const int64_t *shape;
 
     if (!tensor || tensor->rank > 2)
         return false;
     shape = tensor_shape(m->build->model, tensor);
-    size[0] = tensor->rank > 0 ? (uint64_t)shape[0] : 1;
-    size[1] = tensor->rank > 1 ? (uint64_t)shape[1] : 1;
+    ret_size[0] = tensor->rank > 0 ? (uint64_t)shape[0] : 1;
+    ret_size[1] = tensor->rank > 1 ? (uint64_t)shape[1] : 1;
     return true;
 }
 
@@ -59,7 +57,7 @@ static bool is_fp8(unsigned dtype)
     return dtype >= DTYPE_FLOAT8_E4M3FN && dtype <= DTYPE_FLOAT8_E5M2FNUZ;
 }
 
-static bool is_scale_type(unsigned dtype)
+bool quant_is_scale(unsigned dtype)
 {
     return (dtype >= DTYPE_FLOAT64 && dtype <= DTYPE_BFLOAT16) || is_fp8(dtype) ||
            dtype == DTYPE_FLOAT8_E8M0FNU;
@@ -68,7 +66,7 @@ static bool is_scale_type(unsigned dtype)
 static bool words_of(const struct quant_matching *m, enum quant_part part,
                      struct quant_run *run, uint64_t size[2])
 {
-    return matrix_of(m, part, run, size) && run->dtype == DTYPE_INT32;
+    return quant_matrix(m, part, run, size) && run->dtype == DTYPE_INT32;
 }
 
 static bool scales_of(const struct quant_matching *m, enum quant_part part,
@@ -76,8 +74,9 @@ static bool scales_of(const struct quant_matching *m, enum quant_part part,
 {
     struct quant_weight *weight = &m->found->weight;
 
-    if (!matrix_of(m, part, &weight->scales, size) ||
-        !is_scale_type(weight->scales.dtype))
+    if (!quant_matrix(m, part, &weight->scales, size))
+        return false;
+    if (!quant_is_scale(weight->scales.dtype))
         return false;
     weight->scale_rows = size[0];
     weight->scale_columns = size[1];
@@ -89,7 +88,7 @@ static bool index_fits(const struct quant_matching *m, enum quant_part part, uin
 {
     struct quant_run *run = &m->found->weight.index;
 
-    if (m->module->parts[part] == NO_PLACE)
+    if (!quant_has(m, part))
         return true;
     return quant_tensor(m->build, m->module, part, run) && run->n == n &&
            (run->dtype == DTYPE_INT32 || run->dtype == DTYPE_INT64);
@@ -170,7 +169,7 @@ static bool match_awq(const struct quant_matching *m)
         !words_of(m, QUANT_QZEROS, &weight->zeros, zeros) ||
         !scales_of(m, QUANT_SCALES, scales) || scales[1] != words[1] * 8 ||
         zeros[0] != scales[0] || zeros[1] != words[1] || words[0] % scales[0] != 0 ||
-        m->module->parts[QUANT_G_IDX] != NO_PLACE)
+        quant_has(m, QUANT_G_IDX))
         return false;
     weight->rows = words[0];
     weight->columns = scales[1];
@@ -245,9 +244,9 @@ static bool zeros_fit(const struct quant_matching *m, const uint64_t scales[2])
     struct quant_weight *weight = &m->found->weight;
     uint64_t size[2];
 
-    if (m->module->parts[QUANT_WEIGHT_ZERO_POINT] == NO_PLACE)
+    if (!quant_has(m, QUANT_WEIGHT_ZERO_POINT))
         return true;
-    if (!matrix_of(m, QUANT_WEIGHT_ZERO_POINT, &weight->zeros, size) ||
+    if (!quant_matrix(m, QUANT_WEIGHT_ZERO_POINT, &weight->zeros, size) ||
         size[1] != scales[1])
         return false;
     weight->zero_order = QUANT_BYTES;
@@ -330,18 +329,46 @@ static bool blocks_fit(const struct quant_matching *m, const uint64_t scales[2])
            scales[1] == (weight->columns + BLOCK - 1) / BLOCK;
 }
 
+/* weight e4m3 [out, in] with exponents, weight_scale [out, in / 32]. */
+static bool match_mxfp8(const struct quant_matching *m)
+{
+    struct quant_weight *weight = &m->found->weight;
+    uint64_t size[2], scales[2];
+
+    if (!quant_matrix(m, QUANT_WEIGHT, &weight->codes, size) ||
+        weight->codes.dtype != DTYPE_FLOAT8_E4M3FN ||
+        !quant_matrix(m, QUANT_WEIGHT_SCALE, &weight->scales, scales) ||
+        weight->scales.dtype != DTYPE_UINT8 || scales[0] != size[0] ||
+        size[1] != scales[1] * MX_GROUP || quant_has(m, QUANT_WEIGHT_ZERO_POINT) ||
+        quant_has(m, QUANT_WEIGHT_G_IDX))
+        return false;
+    weight->scales.dtype = DTYPE_FLOAT8_E8M0FNU;
+    weight->rows = weight->scale_rows = size[0];
+    weight->columns = size[1];
+    weight->scale_columns = scales[1];
+    weight->block_rows = 1;
+    weight->block_columns = m->found->group = MX_GROUP;
+    weight->bits = 8;
+    weight->order = QUANT_BYTES;
+    weight->meaning = QUANT_FLOAT;
+    m->found->packing = "MXFP8";
+    m->found->codes = QUANT_WEIGHT;
+    set_shape(m->found, false);
+    return true;
+}
+
 /* weight int8 or FP8 [out, in] with weight_scale or, in blocks, weight_scale_inv. */
 static bool match_bytes(const struct quant_matching *m)
 {
     struct quant_weight *weight = &m->found->weight;
     const struct tensor *codes =
         quant_tensor(m->build, m->module, QUANT_WEIGHT, &weight->codes);
-    bool inverse = m->module->parts[QUANT_WEIGHT_SCALE_INV] != NO_PLACE;
+    bool inverse = quant_has(m, QUANT_WEIGHT_SCALE_INV);
     uint64_t size[2], scales[2];
 
     if (!codes || codes->rank != 2 ||
         !(is_fp8(codes->dtype) || (codes->dtype == DTYPE_INT8 && !inverse)) ||
-        !matrix_of(m, QUANT_WEIGHT, &weight->codes, size) ||
+        !quant_matrix(m, QUANT_WEIGHT, &weight->codes, size) ||
         !scales_of(m, inverse ? QUANT_WEIGHT_SCALE_INV : QUANT_WEIGHT_SCALE, scales))
         return false;
     weight->rows = size[0];
@@ -359,21 +386,24 @@ static bool match_bytes(const struct quant_matching *m)
     if (!is_fp8(codes->dtype) || weight->index.n > 0 || !blocks_fit(m, scales))
         return false;
     m->found->packing = "FP8 with scales of blocks of 128 x 128";
-    return m->module->parts[QUANT_WEIGHT_ZERO_POINT] == NO_PLACE;
+    return !quant_has(m, QUANT_WEIGHT_ZERO_POINT);
 }
 
 bool quant_match(struct build *build, const struct quant_module *module,
                  struct quant_found *ret_found)
 {
     static bool (*const layouts[])(const struct quant_matching *) = {
-        match_gptq, match_awq, match_packed, match_bytes};
+        match_gptq,          match_awq,         match_packed,    match_bytes,
+        match_mxfp8,         quant_match_nvfp4, quant_match_mx,  quant_match_blocks,
+        quant_match_torchao, quant_match_int8,  quant_match_4bit};
     struct quant_matching m = {build, module, ret_found};
 
     for (size_t i = 0; i < COUNT_OF(layouts); i++) {
         *ret_found = (struct quant_found){
-            .weight = {.computed = {quant_values, sizeof(float)}, .factor = 1}};
+            .weight = {.computed = {quant_values, sizeof(float)}, .factor = 1},
+            .wrapped = NO_OBJECT};
         if (layouts[i](&m))
             return true;
     }
-    return quant_match_bnb(build, module, ret_found);
+    return false;
 }

@@ -306,3 +306,99 @@ TEST(the_state_of_bitsandbytes_must_fit_its_tensors)
         CHECK(left_alone(&f));
     }
 }
+
+static void put_nvfp4(struct packed_file *f)
+{
+    put(f, "fc.weight_packed", "U8", "[6,48]", 6 * 48, NULL);
+    put(f, "fc.weight_scale", "F8_E4M3", "[6,6]", 36, NULL);
+    put_floats(f, "fc.weight_global_scale", "[1]", 1);
+}
+
+static void put_mxfp6(struct packed_file *f)
+{
+    put(f, "fc.weight_packed", "U8", "[6,72]", 6 * 72, NULL);
+    put(f, "fc.weight_scale", "U8", "[6,3]", 18, NULL);
+}
+
+static void put_blocks(struct packed_file *f)
+{
+    put(f, "fc.up_blocks", "U8", "[2,3,3,16]", 2 * 3 * 48, NULL);
+    put(f, "fc.up_scales", "U8", "[2,3,3]", 18, NULL);
+}
+
+static void put_torchao_int4(struct packed_file *f)
+{
+    put(f, "fc._weight_qdata", "I8", "[6,48]", 6 * 48, NULL);
+    put_floats(f, "fc._weight_scale", "[3,6]", 18);
+    put_floats(f, "fc._weight_zero_point", "[3,6]", 18);
+    buf_text(&f->header,
+             ",\"__metadata__\":{\"fc.weight\":\"{\\\"_type\\\":\\\"Int4Tensor\\\","
+             "\\\"_data\\\":{\\\"block_size\\\":[1,32]}}\"}");
+}
+
+TEST(every_layout_of_bytes_gives_the_same_in_any_window)
+{
+    static void (*const layouts[])(struct packed_file *) = {
+        put_nvfp4, put_mxfp6, put_blocks, put_torchao_int4};
+
+    for (size_t i = 0; i < COUNT_OF(layouts); i++) {
+        struct packed_file f = {0};
+        const struct model *model;
+        const struct tensor *weight;
+        float whole[6 * 96];
+
+        layouts[i](&f);
+        model = read_packed(&f);
+        weight = model ? derived(model) : NULL;
+        CHECK(weight != NULL);
+        CHECK_INT(weight->numel, 6 * 96);
+        CHECK(source_bytes(model->source, weight->storage, 0, whole, sizeof whole,
+                           NULL) == 0);
+        CHECK_INT(wrong_windows(model, weight, whole, 6 * 96), 0);
+        drop_packed(&f, model);
+    }
+}
+
+TEST(codes_of_torchao_in_4_bits_are_signed_and_zero_points_are_added)
+{
+    struct packed_file f = {0};
+    const struct model *model;
+    float got[6 * 96];
+
+    put_torchao_int4(&f);
+    model = read_packed(&f);
+    CHECK(model && derived(model) == tensor_of(model, "fc.weight"));
+    CHECK(source_bytes(model->source, derived(model)->storage, 0, got, sizeof got,
+                       NULL) == 0);
+    for (unsigned row = 0; row < 6; row++)
+        for (unsigned i = 0; i < 96; i++) {
+            unsigned code =
+                bits_at(model, "fc._weight_qdata", (row * 96 + i) / 8, 0, i % 8 * 4, 4);
+            float scale = stored_float(model, "fc._weight_scale", i / 32 * 6 + row);
+            float zero = stored_float(model, "fc._weight_zero_point", i / 32 * 6 + row);
+            float value = (float)((int)(code ^ 8) - 8) * scale;
+
+            value += zero;
+            CHECK(got[row * 96 + i] == value);
+        }
+    drop_packed(&f, model);
+}
+
+TEST(several_weights_of_a_module_are_kept_apart)
+{
+    struct packed_file f = {0};
+    const struct model *model;
+
+    put_blocks(&f);
+    put(&f, "fc.down_blocks", "U8", "[2,5,1,16]", 2 * 5 * 16, NULL);
+    put(&f, "fc.down_scales", "U8", "[2,5,1]", 10, NULL);
+    put(&f, "fc.side_blocks", "U8", "[2,5,1,16]", 2 * 5 * 16, NULL);
+    put_floats(&f, "fc.up", "[3]", 3);
+    model = read_packed(&f);
+    CHECK(model && tensor_of(model, "fc.up (real values)"));
+    CHECK_INT(tensor_of(model, "fc.up")->numel, 3);
+    CHECK_INT(tensor_shape(model, tensor_of(model, "fc.down"))[1], 32);
+    CHECK_INT(tensor_shape(model, tensor_of(model, "fc.down"))[2], 5);
+    CHECK(!tensor_of(model, "fc.side"));
+    drop_packed(&f, model);
+}

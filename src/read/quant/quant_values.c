@@ -20,6 +20,7 @@ struct quant_window {
     uint32_t words[QUANT_COLUMNS], more_words[QUANT_COLUMNS];
     uint8_t codes[QUANT_COLUMNS];
     float scales[QUANT_COLUMNS], zeros[QUANT_COLUMNS];
+    float whole;
 };
 
 /* ---- reading a few elements ---- */
@@ -133,6 +134,26 @@ static int codes_high_first(struct quant_window *w, const struct quant_run *run,
     return 0;
 }
 
+/* A part of a row that is a stream of bits in bytes, from byte `begin` on. */
+static int codes_low_first(struct quant_window *w, const struct quant_run *run,
+                           uint64_t begin, unsigned bits, uint64_t column, size_t n,
+                           uint8_t *to, struct err *err)
+{
+    uint8_t bytes[QUANT_COLUMNS + 1] = {0}; /* one more than there are */
+    uint64_t first = column * bits / 8, last = ((column + n) * bits - 1) / 8;
+
+    if (read_bytes(w->source, run, begin + first, (size_t)(last - first + 1), bytes,
+                   err) < 0)
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t bit = (column + i) * bits;
+        const uint8_t *at = &bytes[bit / 8 - first];
+
+        to[i] = (uint8_t)((at[0] | at[1] << 8) >> bit % 8 & ((1 << bits) - 1));
+    }
+    return 0;
+}
+
 static int read_codes(struct quant_window *w, uint64_t row, struct err *err)
 {
     const struct quant_weight *q = w->weight;
@@ -145,6 +166,9 @@ static int read_codes(struct quant_window *w, uint64_t row, struct err *err)
     case QUANT_ALONG_AWQ:
         return codes_along(w, &q->codes, row * q->word_columns, q->bits,
                            q->order == QUANT_ALONG_AWQ, w->column, w->n, w->codes, err);
+    case QUANT_LOW_FIRST:
+        return codes_low_first(w, &q->codes, row * q->word_columns, q->bits, w->column,
+                               w->n, w->codes, err);
     case QUANT_HIGH_FIRST:
         return codes_high_first(w, &q->codes, row * q->columns + w->column, w->n,
                                 w->codes, err);
@@ -186,8 +210,14 @@ static int read_scales(struct quant_window *w, uint64_t first, size_t n,
     float map[CODES], scale = 0;
     uint64_t block = UINT64_MAX;
 
-    if (q->nested_map.n == 0)
-        return read_floats(w->source, &q->scales, first, n, w->scales, err);
+    if (q->nested_map.n == 0) {
+        if (read_floats(w->source, &q->scales, first, n, w->scales, err) < 0)
+            return -1;
+        for (size_t i = 0; q->whole.n > 0 && i < n; i++)
+            w->scales[i] =
+                q->whole_divides ? w->scales[i] / w->whole : w->scales[i] * w->whole;
+        return 0;
+    }
     if (read_bytes(w->source, &q->scales, first, n, codes, err) < 0 ||
         read_floats(w->source, &q->nested_map, 0, CODES, map, err) < 0)
         return -1;
@@ -246,6 +276,23 @@ static int read_index(struct quant_window *w, uint64_t at, size_t n, uint64_t mo
     return 0;
 }
 
+/* The same for row `row` of scales and zero points that are stored as (groups, rows). */
+static int read_down(struct quant_window *w, uint64_t row, size_t n, struct err *err)
+{
+    const struct quant_weight *q = w->weight;
+
+    for (size_t i = 0; i < n; i++) {
+        uint64_t at = (w->scale_column + i) * q->scale_rows + row;
+
+        w->zeros[i] = 0;
+        if (read_floats(w->source, &q->scales, at, 1, &w->scales[i], err) < 0 ||
+            (q->zeros.n > 0 &&
+             read_floats(w->source, &q->zeros, at, 1, &w->zeros[i], err) < 0))
+            return -1;
+    }
+    return 0;
+}
+
 /* Makes scales and zeros those of `row`; element i is that of column
  * scale_column + i of the scales. */
 static int prepare_scales(struct quant_window *w, uint64_t row, struct err *err)
@@ -270,8 +317,11 @@ static int prepare_scales(struct quant_window *w, uint64_t row, struct err *err)
         last = q->scale_columns - 1;
     }
     n = (size_t)(last - w->scale_column + 1);
-    if (read_scales(w, at * q->scale_columns + w->scale_column, n, err) < 0 ||
-        read_zeros(w, at, w->scale_column, n, err) < 0)
+    if (q->scales_down && read_down(w, at, n, err) < 0)
+        return -1;
+    if (!q->scales_down &&
+        (read_scales(w, at * q->scale_columns + w->scale_column, n, err) < 0 ||
+         read_zeros(w, at, w->scale_column, n, err) < 0))
         return -1;
     w->scale_row = at;
     return 0;
@@ -306,9 +356,12 @@ static int decode_row(struct quant_window *w, const uint16_t *groups, uint64_t r
     if (prepare_scales(w, row, err) < 0 || read_codes(w, row, err) < 0)
         return -1;
     for (size_t i = from; i < until; i++) {
-        float value = w->values[w->codes[i]] - w->zeros[groups[i]];
+        float zero = w->zeros[groups[i]];
+        float value = w->values[w->codes[i]] - (q->zero_added ? 0 : zero);
 
         value *= w->scales[groups[i]];
+        if (q->zero_added)
+            value += zero;
         if (q->factor != 1)
             value *= q->factor;
         memcpy(to + (i - from) * sizeof value, &value, sizeof value);
@@ -356,7 +409,8 @@ int quant_values(const struct computed *computed, struct source *source, uint64_
         first = begin % q->columns;
         last = (end - 1) % q->columns + 1;
     }
-    if (read_meaning(&w, err) < 0)
+    if (read_meaning(&w, err) < 0 ||
+        (q->whole.n > 0 && read_floats(source, &q->whole, 0, 1, &w.whole, err) < 0))
         return -1;
     for (w.column = first; w.column < last; w.column += w.n) {
         w.n =

@@ -275,6 +275,13 @@ static bool same_description(const struct tensor *a, const struct tensor *b)
            (a->flags & TENSOR_META) == (b->flags & TENSOR_META);
 }
 
+/* The values of packed weights are compared however they are packed. */
+static bool same_type(const struct tensor *a, const struct tensor *b)
+{
+    return a->dtype == b->dtype &&
+           (a->layout == b->layout || (a->flags | b->flags) & TENSOR_DERIVED);
+}
+
 static void judge(const struct diffing *d, struct diff_pair *pair)
 {
     struct diff_conversion way = diffing_conversion(d, pair->left, pair->right);
@@ -287,7 +294,7 @@ static void judge(const struct diffing *d, struct diff_pair *pair)
         pair->edit = way.edit;
     if (!side_same_shape(left, a, right, b) && pair->edit.kind != EDIT_TRANSPOSED)
         pair->state = DIFF_RESHAPED;
-    else if (a->dtype != b->dtype || a->layout != b->layout)
+    else if (!same_type(a, b))
         pair->state = DIFF_RETYPED;
     else
         pair->state = DIFF_SAME;
