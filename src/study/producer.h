@@ -58,8 +58,11 @@ int producer_backward(const struct run *run, struct arena *arena,
  * of which something was left: an infinity that vanishes again (1 / Inf) does no harm.
  * Needs statistics of operations. Linear in them. */
 struct producer_op {
-    uint32_t op; /* index in run->ops->ops, or RUN_NONE */
-    bool bad;    /* something was left, perhaps of a value from outside */
+    uint32_t op;     /* index in run->ops->ops, or RUN_NONE */
+    bool masked;     /* ... and its inputs hold -Inf */
+    bool bad;        /* something was left, perhaps of a value from outside */
+    uint32_t reader; /* if nothing produced it: the first operation that read such a
+                        value and passed it on; or RUN_NONE */
 };
 int producer_op(const struct run *run, struct arena *arena,
                 struct producer_op *ret_found);

@@ -13,6 +13,7 @@
  *   ops_kinds.c   kinds, and the arguments that are not tensors
  *   ops_memory.c  which storage a tensor is in, and when that is freed
  *   ops_cause.c   the phase of an operation, its module, line and forward operation
+ *   ops_measure.c statistics of results, and of what no operation made
  *   ops_origin.c  which operation and call made a node of autograd */
 #ifndef EXT_RECORD_OPS_H
 #define EXT_RECORD_OPS_H
