@@ -49,8 +49,8 @@ int run_points_write(const struct run_points *points, enum history_phase phase,
 int run_points_pack(const struct run_points *points, enum history_phase phase,
                     struct buf *parcel);
 /* The L2 norm of all parameters' gradients together, as the newest of each was; NaN or
- * infinite if an element is; NaN if there is none. Gradients that were measured by
- * sampling make it an estimate. */
-double run_points_gradient_norm(const struct run *run);
+ * infinite if an element is. Gradients that were measured by sampling make it an
+ * estimate. False: there is none, or one could not be measured (sparse). */
+bool run_points_gradient_norm(const struct run *run, double *ret_norm);
 
 #endif
