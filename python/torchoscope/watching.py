@@ -389,6 +389,7 @@ class Watch(Reading, Displayed):
                 self._timed(self._capsule.step)
         if self._capsule is not None:
             self._timed(self._capsule.begins, module, args, kwargs)
+        self._guard(self._alarms.pass_begins, kwargs)
         self._first.pass_begins()
 
     def _end_before(self, module):
