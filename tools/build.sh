@@ -2,9 +2,9 @@
 # build.sh DIR [MESON OPTION...] - configure and compile into DIR; silent if nothing
 # changed. $TARGETS, if set, are the only targets that ninja builds.
 #
-# Meson does not notice new rooms, new fuzz targets and libraries that were installed
-# later, so a list of them is kept in DIR and compared each time; options likewise.
-# Without options, DIR keeps the ones it has. A new DIR gets -Dwerror=true, so that make
+# Meson does not detect new rooms, new fuzz targets and libraries that were installed
+# later, so a list of them is stored in DIR and compared each time; options likewise.
+# Without options, DIR keeps its current ones. A new DIR gets -Dwerror=true, so that make
 # run and make test share one build; if the compiler warns, it is compiled again
 # without. One build per DIR at a time: a second one waits.
 set -eu
@@ -20,16 +20,16 @@ fi
 
 configure() {
     echo "torchoscope: configuring $dir" >&2
-    # Meson remembers headers that it did not find. Without this file it begins anew, and
-    # ninja compiles only what has another command than before.
+    # Meson caches missing headers. Without this file it starts from scratch, and ninja
+    # only compiles files whose command changed.
     rm -f "$dir/.parts" "$dir/meson-private/coredata.dat"
     if ! meson setup "$dir" "$@" >"$dir/configure.log" 2>&1; then
         cat "$dir/configure.log" >&2
-        rm -f build/.setup-* # what set-up found may be gone: let it look again
+        rm -f build/.setup-* # dependencies may have been removed: let setup look again
         exit 1
     fi
     echo "$*" >"$dir/.options"
-    echo "$parts" >"$dir/.parts" # last: it says that all of this went well
+    echo "$parts" >"$dir/.parts" # last: marks success
 }
 
 compile() {
@@ -64,7 +64,7 @@ if ! compile; then
     *'[-Werror'*) ;;
     *) exit 1 ;;
     esac
-    echo "torchoscope: this compiler warns; compiling again, warnings are no errors now" >&2
+    echo "torchoscope: this compiler warns; compiling again without -Werror" >&2
     configure -Dwerror=false
     compile
 fi

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Hold the source against the table of rooms in ARCHITECTURE.md.
+"""Check the source against the table of rooms in ARCHITECTURE.md.
 
     check_includes.py [ROOT]
 
-Every #include must go the way the table allows; a header named *_in.h stays in its
-room; a library is used only by the room that owns it; a struct tag is defined once; no
-file is longer than 800 lines, no folder has more than 36 .c files beside their tests;
-the program needs at most a dozen shared libraries. Functions over 60 lines are only
-named, as a table or a switch may be that long.
+Every #include must be allowed by the table; a header named *_in.h stays in its room; a
+library is used only by the room that owns it; a struct tag is defined once; no file is
+longer than 800 lines, no folder has more than 36 .c files without tests; the program
+needs at most a dozen shared libraries. Functions over 60 lines are only listed, because
+a table or a switch may be that long.
 """
 
 import re
@@ -20,7 +20,7 @@ FUNCTION_LINES = 60
 FOLDER_FILES = 36
 LIBRARIES = 12
 
-# Headers that give away a library, as the last column of the table calls it.
+# Headers that reveal a library, by its name in the last column of the table.
 OWNED_HEADERS = {
     "zlib.h": "zlib",
     "curl/": "libcurl",
@@ -67,7 +67,7 @@ def read_rooms(page):
 
 def check_file(path, room, known):
     """Sentences about the includes of one file."""
-    if path.name.endswith("_test.c"):  # a folder's test may open whole files
+    if path.name.endswith("_test.c"):  # a folder's test may include anything
         room = Room(room.folder, room.may_include | {room.top()}, room.library)
     for number, line in enumerate(path.read_text().splitlines(), start=1):
         match = re.match(r'\s*#\s*include\s*([<"])([^>"]+)[>"]', line)
@@ -82,8 +82,8 @@ def check_file(path, room, known):
 
 
 def check_ours(name, room, known):
-    """A room opens all its folders to those that may include it; its own folders include
-    one another only as the table lists them."""
+    """A room that may include another may include all its folders; folders inside a
+    room include one another only as the table lists."""
     other = name.rpartition("/")[0]
     top = other.partition("/")[0]
     if other not in known:
@@ -114,7 +114,7 @@ def check_rooms(root, rooms):
 
 
 def check_tags(root):
-    """A struct, union or enum tag means one thing in the whole tree."""
+    """A struct, union or enum tag is unique in the whole tree."""
     defined = {}
     for path in c_files(root):
         if path.name.endswith("_test.c"):
@@ -154,7 +154,7 @@ def check_size(path):
 
 
 def long_functions(path):
-    """Functions stand between a "{" and a "}" in the first column."""
+    """A function body is between a "{" and a "}" in the first column."""
     start = None
     for number, line in enumerate(path.read_text().splitlines(), start=1):
         if line == "{":
@@ -166,7 +166,7 @@ def long_functions(path):
 
 
 def check_program(program):
-    """Every shared library costs at each start."""
+    """Every shared library slows down each start."""
     if not program.exists():
         return
     dynamic = subprocess.run(

@@ -1,6 +1,6 @@
 #!/bin/sh
-# clean.sh [all] - remove what was compiled and made below build, and say what stays there:
-# what was downloaded. With `all`, remove build itself.
+# clean.sh [all] - remove build products below build, and list what remains there:
+# downloads. With `all`, remove build itself.
 set -eu
 cd "$(dirname "$0")/.."
 downloaded='venv peers watch_peers scanners'
@@ -20,7 +20,7 @@ for path in build/* build/.[!.]*; do
     *" ${path#build/} "*) ;;
     *)
         case $path in
-        build/.setup-*) ;; # what set-up found is still there
+        build/.setup-*) ;; # the results of setup remain valid
         *) rm -rf "$path" ;;
         esac
         ;;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# demo.sh - what make run shows: a recorded step of a small network, or, where set-up
-# found no torch, a model file.
+# demo.sh - shown by make run: a recorded step of a small network or, if setup found no
+# torch, a model file.
 set -eu
 cd "$(dirname "$0")/.."
 python=build/venv/bin/python

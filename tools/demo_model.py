@@ -5,9 +5,9 @@
     demo_model.py --finetuned build/demo/finetuned.pth
 
 Names and shapes are torchvision's, so torch.load() reads the file and load_state_dict()
-takes it. The weights are pseudo-random, on the scale that training leaves them at, and
-the same each time. A fine-tuned one has ten classes, another layer4, and twenty more
-steps in all BatchNorms.
+takes it. The weights are pseudo-random, on the scale of trained ones, and the same each
+time. A fine-tuned one has ten classes, another layer4, and twenty more steps in all
+BatchNorms.
 """
 
 import array
@@ -71,7 +71,7 @@ def state_dict():
 
 
 def fine_tuned(state):
-    """What twenty steps with layer4 and a new fc set free would leave."""
+    """The weights after twenty steps with only layer4 and a new fc trainable."""
     draw = Weights(seed=1)
     for name, tensor in state.items():
         if name.endswith("num_batches_tracked"):
@@ -95,7 +95,7 @@ def module_versions():
 
 
 class Weights:
-    """Draws normal numbers by the million: one block of them, turned and scaled."""
+    """Draws millions of normal numbers: one block of them, rotated and scaled."""
 
     BLOCK = 65_521  # a prime, so that the rows of a matrix do not repeat each other
 
@@ -108,7 +108,7 @@ class Weights:
         return self.repeated(shape, [mean + std * x for x in self.turned()[:number]])
 
     def moved(self, tensor, by):
-        """The tensor with each number a little elsewhere."""
+        """The tensor with each number changed a little."""
         values = array.array("f", tensor.data[: 4 * self.BLOCK])
         if sys.byteorder == "big":
             values.byteswap()
@@ -147,14 +147,14 @@ class Tensor:
 
 
 class Storage:
-    """What a persistent id stands for: the bytes of one tensor."""
+    """The object behind a persistent id: the bytes of one tensor."""
 
     def __init__(self, tensor):
         self.tensor = tensor
 
 
 class Pickler(pickle.Pickler):
-    """Puts the bytes of each storage aside; the pickle has the number of its record."""
+    """Collects the bytes of each storage; the pickle has the number of its record."""
 
     def __init__(self, file):
         super().__init__(file, protocol=2)
@@ -171,7 +171,7 @@ class Pickler(pickle.Pickler):
 
 
 def torch_name(module, name):
-    """Something that pickle takes for torch's own: only its name goes into the file."""
+    """A stand-in for a torch object: only its name goes into the file."""
     for part in ("torch", module):
         sys.modules.setdefault(part, types.ModuleType(part))
     home = sys.modules[module]

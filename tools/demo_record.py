@@ -18,7 +18,7 @@ import torchoscope
 
 
 class Block(nn.Module):
-    """Two convolutions, and a way around them."""
+    """Two convolutions and a skip connection."""
 
     def __init__(self, channels, width, stride):
         super().__init__()
@@ -73,12 +73,12 @@ def step(model, pictures, classes):
 
 def main(path):
     torch.manual_seed(0)
-    torch.set_num_threads(1)  # too small for more: they would wait for one another
+    torch.set_num_threads(1)  # too small for several threads
     model = ResNet()
     pictures, classes = torch.randn(1, 3, 64, 64), torch.tensor([3])
     # Operations show what happens between modules: the + of a residual block.
     ops = hasattr(torch._C, "_current_autograd_node")  # torch 2.1 and later
-    # The first step pays for torch's start and for ours.
+    # The first step includes torch's start-up cost and ours.
     with torchoscope.state_guard(model), torchoscope.record(model, ops=ops):
         step(model, pictures, classes)
     with torchoscope.record(model, ops=ops) as recording:

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Pictures of networks, of a report and of the page for the README.
+"""Draws pictures of networks, of a report and of the page for the README.
 
     draw.py [NAME...]    make docs/pictures/NAME.svg, report.png or page.png; without
                          names, all
 
 ResNet-50 is that of tests/samples/scenario_models.py, in full size; the others are
-those of tests/python/picture_models.py. Times are those of this machine. The report
-is a screenshot by Chromium; so is the page, beside the terminal: both show a
-ResNet-18 that was trained for it and got a NaN.
+those of tests/python/picture_models.py. Times are those of this machine. The report is
+a screenshot by Chromium; so is the page, next to the terminal: both show a ResNet-18
+that was trained for this and got a NaN.
 """
 
 import sys

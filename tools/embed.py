@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""embed.py --depfile=FILE OUTPUT NAME=FILE[+FILE...]... - files as texts in a C header.
+"""embed.py --depfile=FILE OUTPUT NAME=FILE[+FILE...]... - embeds files as strings in a
+C header.
 
-Each NAME becomes `static const char NAME[]`, the FILEs one behind the other. NAME:page is
-an ES module or a style with all that it imports, as one text that esbuild has minified;
-NAME:file too, with its names as they are: people open such a file. FILE gets what was
-read, for ninja."""
+Each NAME becomes `static const char NAME[]`, the concatenated FILEs. NAME:page is an ES
+module or a style with all its imports, bundled and minified by esbuild; NAME:file too,
+but with unchanged identifiers, because people read such a file. NAME:parts is an
+ES module with an import(): NAME_page, NAME_chunk (shared code) and NAME_more are the
+modules page.js, chunk.js and more.js. FILE lists the inputs, for ninja."""
 
 import json
 import re
@@ -13,7 +15,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-# A module runs in strict mode, a script only if it says so.
+PARTS = ["page", "chunk", "more"]
+# A module runs in strict mode, a script only with this directive.
 STRICT = "--banner:js='use strict';"
 KINDS = {
     "page": ["--minify", "--format=iife", STRICT],
@@ -22,30 +25,53 @@ KINDS = {
 
 
 class Refused(Exception):
-    """What esbuild said."""
+    """An error of esbuild."""
+
+
+def esbuild(entry, folder, options):
+    """Bundles into a folder; returns the paths of the inputs."""
+    told = Path(folder, "told")
+    command = ["esbuild", str(entry), "--bundle", *options, "--charset=utf8"]
+    command += [f"--metafile={told}", "--log-level=warning"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode or done.stderr:
+        raise Refused(f"{entry} was not bundled:\n{done.stderr.strip()}")
+    return list(json.loads(told.read_text("utf-8"))["inputs"])
 
 
 def bundle(entry, options=KINDS["page"]):
-    """A module or a style with all that it imports, and the paths of these."""
+    """A module or a style with all its imports, and their paths."""
     with tempfile.TemporaryDirectory() as folder:
-        text, told = Path(folder, "text"), Path(folder, "told")
-        command = ["esbuild", str(entry), "--bundle", *options, "--charset=utf8"]
-        command += [f"--outfile={text}", f"--metafile={told}", "--log-level=warning"]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode or done.stderr:
-            raise Refused(f"{entry} was not bundled:\n{done.stderr.strip()}")
-        return text.read_text("utf-8"), list(json.loads(told.read_text("utf-8"))["inputs"])
+        text = Path(folder, "text")
+        read = esbuild(entry, folder, [*options, f"--outfile={text}"])
+        return text.read_text("utf-8"), read
 
 
-def content(kind, value):
-    """The text, and the files it is made of."""
+def split(entry):
+    """The texts of PARTS, by name, and the paths of the inputs."""
+    with tempfile.TemporaryDirectory() as folder:
+        options = ["--minify", "--format=esm", "--splitting", f"--outdir={folder}"]
+        options += ["--entry-names=page", "--chunk-names=[name]"]
+        read = esbuild(entry, folder, options)
+        made = {path.stem: path.read_text("utf-8") for path in Path(folder).glob("*.js")}
+    if sorted(made) != sorted(PARTS):
+        raise Refused(f"{entry} has the parts {sorted(made)}, not {PARTS}")
+    return made, read
+
+
+def contents(name, kind, value):
+    """Texts by name, and the files they are built from."""
+    if kind == "parts":
+        parts, read = split(value)
+        return {f"{name}_{part}": parts[part] for part in PARTS}, read
     if kind:
-        return bundle(value, KINDS[kind])
+        text, read = bundle(value, KINDS[kind])
+        return {name: text}, read
     text, files = "", value.split("+")
     for path in files:
         with open(path, encoding="utf-8") as file:
             text += file.read()
-    return text, files
+    return {name: text}, files
 
 
 def literal(text):
@@ -69,8 +95,9 @@ def main():
     for one in wanted:
         name, value = one.split("=", 1)
         name, _, kind = name.partition(":")
-        text, files = content(kind, value)
-        header += f"static const char {name}[] =\n    {literal(text)};\n"
+        texts, files = contents(name, kind, value)
+        for one, text in texts.items():
+            header += f"static const char {one}[] =\n    {literal(text)};\n"
         read += files
     with open(output, "w", encoding="ascii") as file:
         file.write(header)

@@ -1,10 +1,9 @@
 #!/bin/sh
-# fuzz.sh SECONDS [NAME...] - let libFuzzer look for inputs that upset a reader.
+# fuzz.sh SECONDS [NAME...] - let libFuzzer search for inputs that break a reader.
 #
-# Starts from tests/fuzz/corpus/NAME and from seeds made of the sample files, keeps what it
-# learns in build/fuzz/corpus/NAME and what it breaks in build/fuzz/broken/. Two targets
-# run at a time. An input that broke something becomes a test by being copied to
-# tests/fuzz/corpus/NAME.
+# Starts from tests/fuzz/corpus/NAME and from seeds made of the sample files, stores new
+# inputs in build/fuzz/corpus/NAME and failing ones in build/fuzz/broken/. Two targets run
+# at a time. To turn a failing input into a test, copy it to tests/fuzz/corpus/NAME.
 set -eu
 cd "$(dirname "$0")/.."
 seconds=$1
@@ -22,7 +21,7 @@ if [ $# = 0 ]; then
 fi
 echo "torchoscope: $seconds s for each of: $*" >&2
 
-# An input may take 10 s and 72 MB at once; the sanitizer needs memory of its own.
+# An input may take 10 s and 72 MB at once; the sanitizer needs more memory.
 mkdir -p build/fuzz/broken
 [ -d build/fuzz/corpus ] || python3 tests/fuzz/make_corpus.py >/dev/null
 export seconds

@@ -1,26 +1,26 @@
 #!/bin/sh
 # install.sh ROOT - put the program, its manual page, its completions and the Python
-# package below ROOT. The package works in every Python from 3.11 on and belongs to none,
-# so it gets a folder of its own, for PYTHONPATH.
+# package below ROOT. The package works in every Python from 3.11 on, so it gets a separate
+# folder, for PYTHONPATH.
 set -eu
 cd "$(dirname "$0")/.."
 root=$1
 
-# put MODE FILE PLACE - parts that do not exist are left out.
+# put MODE FILE PLACE - missing files are skipped.
 put() {
     [ -e "$2" ] || return 0
     echo "$root/$3" >&2
     install -D -m "$1" "$2" "$root/$3"
 }
 
-# put_binary MODE FILE PLACE - without symbols for a debugger.
+# put_binary MODE FILE PLACE - without debug symbols.
 put_binary() {
     put "$@"
     [ ! -e "$2" ] || ! command -v strip >/dev/null || strip "$root/$3"
 }
 
 put_binary 755 build/torchoscope bin/torchoscope
-# What `serve` opens on first use.
+# The module that `serve` loads on first use.
 put_binary 644 build/c/src/torchoscope-http.so lib/torchoscope/torchoscope-http.so
 put 644 docs/torchoscope.1 share/man/man1/torchoscope.1
 put 644 completions/torchoscope.bash share/bash-completion/completions/torchoscope

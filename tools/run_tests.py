@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""All that `make test` does once set-up is done.
+"""Everything that `make test` does after setup.
 
     run_tests.py [WORD | --quick]
 
-With a WORD ("unit", "Python", "tools_", "ASan"), run only the steps and Python test files
-that have it in their name. --quick is `make check`: the parts that a change most likely
-breaks, with torch 2.13 only.
-Steps run one after the other, each under a heading; the first failure ends the run. At
-the end it lists what took longest, what was skipped and why; the last line counts passed,
-failed and skipped tests. Logs are in build/test/.
+With a WORD ("unit", "Python", "tools_", "ASan"), run only the steps and Python test
+files with it in their name. --quick is `make check`: the parts that a change most
+likely breaks, with torch 2.13 only. Steps run one after the other, each under a
+heading; the first failure ends the run. At the end it lists what took longest, what was
+skipped and why; the last line counts passed, failed and skipped tests. Logs are in
+build/test/.
 """
 
 import concurrent.futures
@@ -50,7 +50,7 @@ def own_home():
 
 
 class Failure(Exception):
-    """A step failed; its text is what to show."""
+    """A step failed; its text is the message."""
 
 
 class Count:
@@ -179,7 +179,7 @@ def threaded_tests(count):
 
 
 def clang_warnings(count):
-    """Each file once, as gcc was given it; what clang would make of it is not needed."""
+    """Each file once, with gcc's command; clang's is not needed."""
     listed = json.loads((ROOT / "build/c/compile_commands.json").read_text())
     files = {one["file"]: shlex.split(one["command"]) for one in listed}
 
@@ -199,7 +199,7 @@ def clang_warnings(count):
 
 
 def unit_tests(folder, count, env=None):
-    """Run the test programs of a build; what is counted are cmocka's own tests."""
+    """Run the test programs of a build; counts cmocka's tests."""
     log = ROOT / folder / "meson-logs" / "testlog.txt"
     log.unlink(missing_ok=True)
     command = ["meson", "test", "-C", folder, "--no-rebuild", "--num-processes", "2"]
@@ -219,7 +219,7 @@ def cmocka_total(word, text):
 
 
 def failed_parts(log):
-    """What Meson's log has on programs that failed, without the tests that passed."""
+    """Meson's log of failed programs, without passed tests."""
     log = re.sub(r"^\[ (RUN  |      OK).*\n", "", log, flags=re.M)
     log = re.sub(r"^Summary of Failures:.*", "", log, flags=re.M | re.S)
     parts = re.split(r"^=+ \d+/\d+ =+\n", log, flags=re.M)
@@ -228,7 +228,7 @@ def failed_parts(log):
 
 
 def replay_corpus(count):
-    """What fuzzing once found stays fixed; each input counts as a test."""
+    """Inputs that fuzzing found stay fixed; each counts as a test."""
     replayed = 0
     for program in sorted(ROOT.glob("build/asan/tests/fuzz/replay_*")):
         name = program.name.removeprefix("replay_")
@@ -264,8 +264,8 @@ def has_torch(python, version):
 
 
 def python_jobs():
-    """What to run: (function, file, its Python, or None where that has no torch, a label,
-    more for the function)."""
+    """The jobs: (function, file, its Python or None without torch, a label, further
+    arguments)."""
     venv_torch = has_torch(VENV, "2.13")
     for file in sorted(ROOT.glob("tests/python/*_test.py")):
         text = file.read_text()
@@ -295,7 +295,8 @@ def run_python(file, python, label, words=(), env=None):
         "ONEDNN_MAX_CPU_ISA": "AVX512_CORE_BF16",
         "PYTHONSAFEPATH": "1",
         "PYTHONNOUSERSITE": "1",
-        # Compiled once, for all: torch is large. No other folder is written to.
+        # Byte-compiled once for all, because torch is large. Nothing else is written
+        # to.
         "PYTHONDONTWRITEBYTECODE": "",
         "PYTHONPYCACHEPREFIX": str(ROOT / "build/pycache"),
         "PYTHONUNBUFFERED": "1",
@@ -334,12 +335,12 @@ def note_skipped(text, count, name):
     return sum(not part for part, _, _ in lines)
 
 
-# These go first, so that none of them is left to run alone at the end.
+# Long ones run first, so that none of them runs alone at the end.
 LONG = "damage explore identity scenarios tui random_keys setup diff notebook".split()
 
 
 def mostly_waits(file):
-    """A test that is mostly about waiting: for a terminal, for a browser."""
+    """A test that mostly waits: for a terminal, for a browser."""
     return bool(re.search(r"^import .*\b(terminal|browser)\b", file.read_text(), re.M))
 
 
@@ -380,7 +381,7 @@ def python_tests(count):
         raise Failure("\n".join(broken))
 
 
-# What of the Python tests runs under ASan as well: whole files or some of their tests.
+# Python tests that also run under ASan: whole files or some of their tests.
 SANITIZED = {
     "live": ["Special", "Numbers", "Lifetime"],
     "record": [],
@@ -405,17 +406,17 @@ OUR_SOURCE = re.compile(
 
 @functools.lru_cache
 def sanitizer_libraries():
-    """To be loaded first. Torch throws C++ exceptions, which ASan must know of before it
-    starts: hence libstdc++."""
+    """Libraries to preload. Torch throws C++ exceptions, which ASan must intercept from
+    the start: hence libstdc++."""
     names = ("libasan.so", "libstdc++.so.6")
     found = [run("gcc", f"-print-file-name={name}")[1].strip() for name in names]
     return " ".join(found)
 
 
 def run_sanitized(file, python, label, words):
-    """The extension in a Python with torch. Both leave things behind when they end. Only
-    what was taken by our code counts: one of the first frames is ours. A list of
-    exceptions would match any frame, and every stack ends in Python."""
+    """Runs the extension in a Python with torch. Both leak memory at exit, so only
+    allocations by our code count: one of the first frames is ours. Suppressions would
+    match any frame, and every stack ends in Python."""
     if not (ROOT / "build/asan/python").is_dir():  # else an installed package is tested
         return 0, 1, 0, 'build/asan is missing: tools/run_tests.py "gcc with ASan"'
     log = LOGS / f"leaks.{file.stem}"
@@ -465,7 +466,7 @@ QUICK_FILES += " core record record_calls forward_stats kinds gaps hooks grads"
 
 
 def is_wanted(job):
-    """Is a test file among those that were asked for?"""
+    """Is a test file among the requested ones?"""
     name, label = job[1].name, job[3]
     if ONLY == "--quick":
         return not label and name.removesuffix("_test.py") in QUICK_FILES.split()
@@ -478,7 +479,7 @@ def what_took_longest():
 
 
 def what_was_skipped():
-    """The commonest reasons first."""
+    """Most common reasons first."""
     if SKIPPED:
         print("== what was skipped, and why", flush=True)
     for reason, files in sorted(SKIPPED.items(), key=lambda one: -sum(one[1].values())):

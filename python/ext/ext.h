@@ -10,9 +10,8 @@
  *   scalars.h     numbers of a training step
  *   torch/        torch at run time, tensors, nested arguments: torch/torch.h
  *   live/         a live nn.Module as a struct model: live/live.h
- *   record/       hooks, gradients and values become a run: record/record.h
- *   types/        models, runs and the explorer as Python objects: types/types.h
- */
+ *   record/       hooks, gradients and values: records a run: record/record.h
+ *   types/        models, runs and the explorer as Python objects: types/types.h */
 #ifndef EXT_EXT_H
 #define EXT_EXT_H
 
@@ -46,8 +45,7 @@ const struct run *ext_run_of(PyObject *module_or_type, PyObject *object);
 /* The writer of a _core.HistoryWriter; NULL: an exception is set. */
 struct history_writer;
 struct history_writer *ext_writer(PyObject *module_or_type, PyObject *object);
-/* Keeps its current step for Python, if that was asked for. False: an exception is set.
- */
+/* Keeps its current step for Python if requested. False: an exception is set. */
 bool ext_writer_keep_step(PyObject *writer);
 
 /* Raises torchoscope.Error, or a suitable built-in exception, from an err. Returns

@@ -19,7 +19,7 @@ int ext_swallow(void)
 {
     if (!PyErr_Occurred())
         return 0;
-    /* Ctrl-C while our code ran was for the user's: it comes again. */
+    /* Ctrl-C while our code ran was meant for the user's code: raise it again. */
     if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt))
         PyErr_SetInterrupt();
     PyErr_Clear();
@@ -180,7 +180,7 @@ static void free_module(void *module)
     clear_module(module);
 }
 
-static PyObject *tell_time(PyObject *module, PyObject *unused)
+static PyObject *clock_now(PyObject *module, PyObject *unused)
 {
     (void)module;
     (void)unused;
@@ -190,9 +190,9 @@ static PyObject *tell_time(PyObject *module, PyObject *unused)
 static PyMethodDef functions[] = {
     {"_arrange", arrange_graph, METH_VARARGS, "_arrange(boxes, edges): their places"},
     {"bins", history_bins, METH_VARARGS, "bins(packed, most): a histogram"},
-    {"clock_ns", tell_time, METH_NOARGS, "the clock of recordings (base/clock.h)"},
+    {"clock_ns", clock_now, METH_NOARGS, "the clock of recordings (base/clock.h)"},
     {"main", program_main, METH_VARARGS, "main(*words): the program, in this process"},
-    {"own", record_own, METH_O, "own(begins): our own operations, until own(False)"},
+    {"own", record_own, METH_O, "own(begins): do not record, until own(False)"},
     {"empty_mode", record_empty_mode, METH_NOARGS, "a mode that only passes ops on"},
     {"diff", KEYWORDS(pairs_diff), "diff(left, right, ...): how two models differ"},
     {"picture_diff", KEYWORDS(views_picture_diff),
@@ -200,9 +200,12 @@ static PyMethodDef functions[] = {
     {"explore", KEYWORDS(explore), "explore(thing, ...): on the terminal"},
     {"is_run", answers_is_run, METH_O,
      "is_run(path): is it a .scope file, or a folder of ranks?"},
-    {"live", program_live, METH_VARARGS, "live(*words): what they ask of a live model"},
-    {"op_family", ops_family, METH_VARARGS, "op_family(name): what kind of operation"},
-    {"op_flops", ops_flops, METH_VARARGS, "op_flops(name, ...): the FLOPs of one"},
+    {"live", program_live, METH_VARARGS,
+     "live(*words): parse a command for a live model"},
+    {"op_family", ops_family, METH_VARARGS,
+     "op_family(name): the kind of an operation"},
+    {"op_flops", ops_flops, METH_VARARGS,
+     "op_flops(name, ...): the FLOPs of an operation"},
     {"open_run", answers_open, METH_O, "open_run(path): a Run from a .scope file"},
     {"sample_places", history_places, METH_O, "sample_places(n): a sample's positions"},
     {NULL, NULL, 0, NULL},

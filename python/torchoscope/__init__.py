@@ -63,8 +63,8 @@ __all__ = [
     "watch",
 ]
 
-# Imported on first use: these need torch, which takes seconds to import, or modules of
-# Python that not everybody needs.
+# Imported on first use: these need torch, which takes seconds to import, or rarely used
+# modules of Python.
 _LATER = {"record": "recorder", "state_guard": "restore"}
 _LATER |= {"memory": "memories", "Memory": "memories"}
 _LATER |= {"trace": "traces", "summary": "summaries", "Summary": "summaries"}

@@ -14,7 +14,7 @@ def main():
     if sys.version_info < (3, 11):
         version = "%d.%d" % sys.version_info[:2]
         text = "Python 3.11 or later is needed, and %s is %s; "
-        text += "TORCHOSCOPE_PYTHON says which to take"
+        text += "set TORCHOSCOPE_PYTHON to choose another"
         return trouble(text % (sys.executable, version))
     try:
         if by_program:

@@ -1,10 +1,10 @@
-"""attach(): a tensor inside a forward becomes a series of a watched training."""
+"""attach(): records a tensor inside a forward as a series of a watched training."""
 
 import torch
 
 from torchoscope.watching import watches
 
-_MOST = 64  # of one name in a step
+_MOST = 64  # per name and step
 _is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", bool)
 
 

@@ -1,11 +1,11 @@
-"""The operation of a replayed step that produced the first value that is not finite, as
+"""Finds the operation of a replayed step that produced the first non-finite value, as
 text; and whether a tensor has such values."""
 
 import torch
 
 
 def is_bad(tensor):
-    """Has it NaN or +Inf? -Inf may be a mask."""
+    """Does it have NaN or +Inf? -Inf may be a mask."""
     if not (tensor.is_floating_point() or tensor.is_complex()):
         return False
     values = torch.view_as_real(tensor) if tensor.is_complex() else tensor
@@ -17,7 +17,7 @@ def is_bad(tensor):
 
 
 def about_op(op, recording):
-    """Lines about the operation: where, and the statistics of its tensors."""
+    """Lines about the operation: its location and the statistics of its tensors."""
     inside = f"in {op.module or 'the model'}"
     module = "outside the model" if op.module is None else inside
     line = f" ({op.line})" if op.line else ""
@@ -51,7 +51,7 @@ def _known(recording):
 
 
 def _stats(value, known):
-    """Those of the value, or of what it is a view of."""
+    """The statistics of the value, or of the value that it is a view of."""
     for _ in range(16):
         if value.stats is not None:
             return value.stats

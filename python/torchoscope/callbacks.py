@@ -1,4 +1,4 @@
-"""Callbacks for trainers of other packages: each watches the model that it trains.
+"""Callbacks for trainers of other packages, which watch the trained model.
 
     from torchoscope.callbacks import LightningWatch
     trainer = Trainer(callbacks=[LightningWatch(backend="tensorboard")])
@@ -8,8 +8,8 @@
     trainer = transformers.Trainer(model, callbacks=[TrainerWatch()], ...)
     trainer.train()
 
-All options are those of torchoscope.watch(). Both classes are made on first use: they
-inherit from classes of these packages."""
+All options are those of torchoscope.watch(). Both classes are created on first use,
+because they inherit from classes of these packages."""
 
 import importlib
 import importlib.util
@@ -24,14 +24,14 @@ _LIGHTNINGS = ("lightning.pytorch", "pytorch_lightning")
 
 
 class _Watching:
-    """What both have in common. `handle` is the Watch, or None."""
+    """The common part of both. `handle` is the Watch, or None."""
 
     def __init__(self, **options):
         self._options = options
         self.handle = None
 
     def close(self):
-        """End watching. The trainer's end does so."""
+        """End watching. Called at the end of the trainer."""
         if self.handle is not None:
             self.handle.close()
 
@@ -47,8 +47,8 @@ class _Watching:
 
 
 def _numbers(found):
-    """Those that can be logged: numbers, and tensors with one element. Two names are
-    those of Watch.log() itself."""
+    """The values that can be logged: numbers, and tensors with one element. Two names
+    are reserved for Watch.log()."""
 
     def is_number(value):
         if isinstance(value, torch.Tensor):
@@ -67,19 +67,20 @@ class _Lightning(_Watching):
     module logs, with the trainer's global_step."""
 
     def on_train_start(self, trainer, module):
-        """Not before: the sanity check is no part of the training."""
+        """Starts here because the sanity check is not part of the training."""
         self._names = {"batch": set(), "validation": set(), "epoch": set()}
         self._options["capsule"] = False  # replay() would call forward, not a step
         self._begin(module, trainer.global_step)
 
     def _metrics(self, when, found):
-        """Those that are new now: the trainer keeps all that were ever logged."""
+        """The new values: the trainer keeps all values ever logged."""
         other = set().union(*(self._names[one] for one in self._names if one != when))
         new = {name: value for name, value in found.items() if name not in other}
         self._names[when].update(new)
         return _numbers(new)
 
-    # A module's steps may call parts of it rather than itself: batches are the passes.
+    # A module's steps may call its parts instead of the module itself, so batches are
+    # the passes.
 
     def on_train_batch_start(self, trainer, module, batch, batch_idx):
         """A pass begins."""
@@ -98,7 +99,7 @@ class _Lightning(_Watching):
         self._pass("_begins", module, (), {})
 
     def on_validation_batch_end(self, trainer, module, *_):
-        """It ended."""
+        """A pass of evaluation ended."""
         self._pass("_ends", module, None)
 
     def _pass(self, what, *args):
@@ -112,7 +113,7 @@ class _Lightning(_Watching):
             self._log(trainer.global_step, found)
 
     def on_train_epoch_end(self, trainer, module):
-        """So are those of the epoch."""
+        """The metrics of the epoch are known."""
         self._log(trainer.global_step, self._metrics("epoch", trainer.callback_metrics))
 
     def on_train_end(self, trainer, module):
@@ -124,7 +125,7 @@ class _Lightning(_Watching):
         self.close()
 
     def teardown(self, trainer, module, stage):
-        """The trainer ended, whatever it did."""
+        """The trainer ended, whatever it ran."""
         self.close()
 
 
@@ -155,8 +156,8 @@ class _Transformers(_Watching):
 
 
 def _bases_of_lightning():
-    """There are two packages of the same classes: those in use, else one that is
-    installed."""
+    """Two packages have the same classes: prefers imported ones, else an installed
+    one."""
     used = [name for name in _LIGHTNINGS if name in sys.modules]
     for name in used or _LIGHTNINGS:
         if used or importlib.util.find_spec(name.partition(".")[0]):

@@ -1,9 +1,9 @@
-"""The NaN capsule: what a step of training began with, so that it can run again.
+"""The NaN capsule: the state at the start of a training step, so that it can run again.
 
-At each pass the inputs of the model and the states of random generators are held, the
-inputs by reference if they are large: they may be overwritten before they are needed,
-and then the capsule says so. When a value is not finite, they are saved with the
-parameters and buffers by capsule_file.py; replaying.py reads the file."""
+Each pass keeps the inputs of the model and the states of random generators. Large
+inputs are kept by reference; if one is overwritten before it is needed, the capsule
+reports that. When a value is not finite, capsule_file.py saves them with the parameters
+and buffers; replaying.py reads the file."""
 
 import contextlib
 import functools
@@ -18,13 +18,14 @@ from torchoscope.plain_tree import Writer
 HELD_MOST = 64 << 20  # bytes of inputs and gradients, of one step
 COPIED_MOST = 1 << 20  # larger tensors are held by reference
 PASSES_MOST = 64  # of one step
-_LEARN = 16  # the first steps, and then every 16th, tell which buffers change
-_CREDIT = 10_000_000  # nanoseconds that may be spent before the share counts
+_LEARN = 16  # detect changing buffers in the first steps, then in every 16th
+_CREDIT = 10_000_000  # nanoseconds that may be spent before the share applies
 _OUTPUTS_MOST = 64  # results whose gradients are held
 
 
 class _Held:
-    """A tensor as it was: a copy of its elements, or itself and how to see a write."""
+    """A tensor at a point in time: a copy of its elements, or the tensor and marks to
+    detect writes."""
 
     __slots__ = ("tensor", "copy", "mark", "where", "lost", "_seen")
 
@@ -69,7 +70,7 @@ class _Held:
 
 
 def dense(tensor):
-    """The same elements on the CPU, in C order; a copy only if they are not so yet."""
+    """The same elements on the CPU, in C order; copied only if necessary."""
     return tensor.detach().resolve_conj().resolve_neg().cpu().contiguous()
 
 
@@ -102,17 +103,17 @@ def _paid(work):
 
 
 class Capsule:
-    """Holds what a step began with.
+    """Keeps the state at the start of a step.
 
     modules  (name, module) of the whole model
-    share    of the time that holding may take: steps that are too short are not all
-             held; None: all are"""
+    share of the time that this may take: of steps that are too short only some are
+    kept; None: all"""
 
     def __init__(self, modules, share=None):
         self._share, self._credit = share, _CREDIT
         self._last = time.perf_counter_ns()
         self.holds = True  # the current step
-        self._open = None  # the pass under way
+        self._open = None  # the running pass
         self._modules = modules
         self._names = {id(module): name for name, module in modules}
         self._params = [one for _, one in tensors_of(modules, "_parameters")]
@@ -124,7 +125,7 @@ class Capsule:
         ]
         self._changing = None  # positions of buffers that passes change; None: unknown
         self._state = []  # the buffers when the step began
-        self._copies, self._marks = {}, {}  # by position; marks tell a write
+        self._copies, self._marks = {}, {}  # by position; marks detect writes
         self._versions = b""  # of the parameters
         self._steps = 0
         self.passes, self.dropped, self._left = [], 0, HELD_MOST
@@ -161,7 +162,8 @@ class Capsule:
                 self._marks[i] = _core.mark(tensor)
 
     def _learn(self):
-        """Which buffers change: only those are copied from the second step on."""
+        """Finds the buffers that change: from the second step on only those are
+        copied."""
         self._steps += 1
         if not self.passes or self._steps > _LEARN and self._steps % _LEARN:
             return
@@ -206,7 +208,7 @@ class Capsule:
 
     @_paid
     def ends(self, result):
-        """The pass returned: its results' gradients will be held too."""
+        """The pass returned: the gradients of its results will be kept too."""
         one, self._open = self._open, None
         if one is None or not torch.is_grad_enabled():
             return
@@ -238,7 +240,7 @@ class Capsule:
         return self._modules
 
     def parameters(self):
-        """((name, parameter) of now, did one change since the step began?)"""
+        """([(name, current parameter)], did one change since the step began?)"""
         now = list(tensors_of(self._modules, "_parameters"))
         same = [id(one) for _, one in now] == [id(one) for one in self._params]
         return now, not same or _core.versions(self._params) != self._versions
@@ -260,7 +262,7 @@ class Capsule:
 
 
 def _as_dict(own):
-    """The buffers of a module. Scripted ones have them in an object of torch's."""
+    """The buffers of a module. Scripted modules have them in a torch object."""
     return own if isinstance(own, dict) else dict(own.items())
 
 

@@ -99,7 +99,7 @@ class _File:
         return {**found, **one.modes}
 
     def _put_gradients(self, one, lost):
-        """Of each result; None: no backward, or none was seen."""
+        """The gradient of each result; None: no backward, or none was recorded."""
         if not one.grads:
             return None
         found = []
@@ -112,7 +112,7 @@ class _File:
         return found
 
     def _show(self, module, one, tensors):
-        """A call with these inputs, for people who open the file."""
+        """A call with these inputs, shown when the file is opened."""
         try:
             args = tuple(read(tree, tensors.__getitem__) for tree in one.args)
             items = one.kwargs.items()

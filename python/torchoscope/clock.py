@@ -11,7 +11,7 @@ START, END, OURS, REST = range(4)
 
 
 class Clock:
-    """Events and memory counters of one device, as far as this torch has them."""
+    """Events and memory counters of one device, if this torch has them."""
 
     def __init__(self, device):
         self._device = device
@@ -82,7 +82,7 @@ class _Thread:
     def __init__(self):
         self.rows = []  # (kind, call, event, bytes), in stream order
         self.open = []  # calls that have not ended
-        self.is_ours = False  # torchoscope is queueing work of its own
+        self.is_ours = False  # torchoscope is queueing its own work
         self.lost = False  # more than MOST marks
 
 
@@ -93,7 +93,7 @@ class Marks:
     def __init__(self, clock):
         self._clock = clock
         self._threads = {}
-        self.told = False  # at least one call was timed
+        self.has_times = False  # at least one call was timed
 
     def is_capturing(self):
         return self._clock is not None and self._clock.is_capturing()
@@ -151,7 +151,7 @@ class Marks:
         except Exception:
             self._clock = None
             return []
-        self.told = self.told or bool(found)
+        self.has_times = self.has_times or bool(found)
         return found
 
     def _read(self, rows):

@@ -56,7 +56,7 @@ class Device:
         for values, rows in pending.values():
             with hidden():
                 fetched = torch.stack(rows).cpu().tolist()
-            found += [_as_told(*one, row) for one, row in zip(values, fetched)]
+            found += [_as_row(*one, row) for one, row in zip(values, fetched)]
         return found
 
 
@@ -167,7 +167,7 @@ def _finite(row):
     return row[0] - row[1] - row[2] - row[3]
 
 
-def _as_told(value, sampled, row):
+def _as_row(value, sampled, row):
     """A fetched row in the form that the core expects."""
     counts = [int(one) for one in row[:5]]
     places = [int(row[9]), int(row[10])]

@@ -59,8 +59,8 @@ class Difference(Row):
 
     @property
     def inputs(self):
-        """What it was computed from: Differences with `name`, only of a result that is
-        beyond the tolerance."""
+        """Its inputs: Differences with `name`; only for a result beyond the
+        tolerance."""
         return [DifferentInput(row) for row in self._row.get("inputs", ())]
 
     def __repr__(self):
@@ -134,8 +134,7 @@ class Diff:
 
     @property
     def results(self):
-        """Two recordings: all results that were compared, in the order in which they
-        were made."""
+        """Two recordings: all compared results, in the order of execution."""
         return [Difference(row) for row in self._all_results["all"]]
 
     @property
@@ -192,12 +191,12 @@ def diff(a, b, *, structure=False, rtol=0.0, atol=0.0, tolerance=None):
     compares names, shapes and dtypes only. Values are close if
     |a - b| <= atol + rtol |a|.
 
-    Of two recordings the results are compared: `first` is the first operation or module
+    For two recordings it compares the results: `first` is the first operation or module
     whose result differs. Results agree up to `tolerance` times their root mean square;
     None chooses by dtype.
 
-    Of two watched trainings `training` says at which step, and in which tensor, they
-    part. Without a tolerance statistics must be equal, bit for bit."""
+    For two watched trainings `training` has the step and tensor at which they part.
+    Without a tolerance, statistics must be equal bit for bit."""
     sides = _side(a, "a"), _side(b, "b")
     wanted = {"structure": structure, "rtol": rtol, "atol": atol}
     if tolerance is not None:

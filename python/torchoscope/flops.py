@@ -1,4 +1,4 @@
-"""FLOPs of operations that the table of the core does not have: formulas of the user,
+"""FLOPs of operations that are not in the core's table: formulas of the user,
 registered here or with torch.utils.flop_counter."""
 
 import operator
@@ -13,8 +13,8 @@ def register_flops(op, formula):
     """Count the FLOPs of an operation by formula(*shapes, out_shape=..., **kwargs).
 
     `op` is a name, "mylib::op", or the operation itself. The formula gets the arguments
-    of the operation with shapes instead of tensors and returns a number. A formula of
-    None forgets the one that was registered. See docs/python.md.
+    of the operation with shapes instead of tensors and returns a number. None as
+    formula removes the registered one. See docs/python.md.
     """
     global _version
     name = name_of(op)
@@ -53,7 +53,7 @@ def name_of(op):
 
 
 def version():
-    """Changes when formulas do: answers of counter_of() can be kept until then."""
+    """Changes when formulas do: results of counter_of() can be cached until then."""
     counter = sys.modules.get("torch.utils.flop_counter")
     return _version, len(counter.flop_registry) if counter else 0
 
@@ -65,7 +65,7 @@ def errors():
 
 def counter_of(func):
     """A function (args, kwargs, result) -> FLOPs or None (unknown), for an operation as
-    torch dispatches it. None: there is no formula of the user. It does not raise."""
+    dispatched by torch. None: the user has no formula for it. Never raises."""
     name = name_of(func)
     formula = _formulas.get(name)
     if formula is not None:
@@ -84,7 +84,7 @@ def counter_of(func):
 
 
 def _of_torch(func):
-    """What the user registered with torch.utils.flop_counter.register_flop_formula."""
+    """The formulas registered with torch.utils.flop_counter.register_flop_formula."""
     counter = sys.modules.get("torch.utils.flop_counter")
     if counter is None:
         return None

@@ -106,7 +106,7 @@ def recorded(module):
     return entry[1:] if entry is not None and entry[0]() is module else None
 
 
-def told(module):
+def stats_of(module):
     """Its recorded forward_stats, or None. Does not access the module's attributes."""
     found = recorded(module)
     return found and found[0].module_stats(found[1])

@@ -12,7 +12,7 @@ from torchoscope.keywords import takes_inputs
 from torchoscope.recording import Recording, Row
 from torchoscope.tables import data_frame
 
-# A page of its own, which cannot reach the notebook around it.
+# A sandboxed page, which cannot access the notebook around it.
 _FRAME = (
     '<iframe sandbox="allow-scripts" srcdoc="{}" title="graph of the network" '
     'style="width:100%;height:640px;border:0"></iframe>'
@@ -25,20 +25,20 @@ _NODE = (
 
 
 class Node(Row):
-    """An operation, a call of a module, or a tensor that none of them made."""
+    """An operation, a call of a module, or a tensor that neither of them made."""
 
     __slots__ = ()
     _known = frozenset(_NODE.split()) - {"class", "shape"}
 
     @property
     def class_name(self):
-        """Of a call: the class of its module, without the module's name; else None."""
+        """For a call: the class of its module, without the Python module; else None."""
         name = self._row.get("class")
         return None if name is None else name.rpartition(".")[2]
 
     @property
     def shape(self):
-        """Of its first result, a tuple; None if it has none."""
+        """The shape of its first result, a tuple; None if it has none."""
         shape = self._row["shape"]
         return None if shape is None else tuple(shape)
 
@@ -58,7 +58,7 @@ class Edge(Row):
 
     @property
     def shape(self):
-        """Of the value, a tuple; None if a file does not have it."""
+        """The shape of the value, a tuple; None if a file does not record it."""
         shape = self._row["shape"]
         return None if shape is None else tuple(shape)
 
@@ -68,7 +68,7 @@ class Edge(Row):
 
 
 class _Drawn:
-    """What can be drawn: a document, and a picture in several forms."""
+    """Something that can be drawn: a document, and a picture in several forms."""
 
     def __init__(self, document, core, options):
         self._document = document  # a dict, or a function that returns it
@@ -121,8 +121,8 @@ class _Drawn:
 
 
 class Graph(_Drawn):
-    """Nodes, and the values that go from one to another. `json` is the document `graph`
-    of docs/json.md, a dict. A notebook shows the picture of it."""
+    """Nodes, and the values that flow between them. `json` is the document `graph` of
+    docs/json.md, a dict. A notebook shows the picture of it."""
 
     def __init__(self, document, core=None, options=None):
         super().__init__(document, core, options)
@@ -158,8 +158,8 @@ class Graph(_Drawn):
 
     @property
     def inputs(self):
-        """The nodes of the tensors that a pass was given, or of the operations that
-        made them before it."""
+        """The nodes of the input tensors of a pass, or of the operations that made them
+        before it."""
         return [self.nodes[number] for number in self.json["inputs"]]
 
     @property
@@ -218,8 +218,9 @@ class LineChange(Row):
 
 
 class GraphDiff(_Drawn):
-    """What differs between two graphs: the boxes and lines of both. `json` is the
-    document `graph_diff` of docs/json.md, a dict. A notebook shows the picture of it."""
+    """The differences between two graphs: the boxes and lines of both. `json` is the
+    document `graph_diff` of docs/json.md, a dict. A notebook shows the picture of
+    it."""
 
     def __init__(self, old, new, options=None, document=None):
         super().__init__(document or self._read, old, options)
@@ -251,22 +252,22 @@ class GraphDiff(_Drawn):
 
     @property
     def added(self):
-        """The boxes without boxes inside that only the new network has."""
+        """The innermost boxes that only the new network has."""
         return self._of("added")
 
     @property
     def removed(self):
-        """Those that only the old network has."""
+        """The innermost boxes that only the old network has."""
         return self._of("removed")
 
     @property
     def changed(self):
-        """Those whose class, arguments or results differ; `words` says how."""
+        """The boxes whose class, arguments or results differ; `words` describes how."""
         return self._of("changed")
 
     @property
     def is_equal(self):
-        """Whether nothing differs."""
+        """Whether there are no differences."""
         rows = [*self.json["nodes"], *self.json["edges"]]
         return all(row["change"] is None for row in rows)
 
@@ -308,8 +309,8 @@ def graph(
 
     what      a model, which is run once with `inputs` as trace() does; a Recording or
               its path; a TorchScript archive, which is not run: its path or a Model
-    diff      a newer one: the result is the GraphDiff of what differs from `what` to it.
-              A model runs with the same inputs
+    diff      a newer one: the result is the GraphDiff from `what` to it. A model
+             runs with the same inputs
     kwargs    keyword arguments of forward; other keywords go to forward too, unless they
               are options of graph()
     level     "modules", or "ops": every operation

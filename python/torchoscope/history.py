@@ -26,12 +26,12 @@ def open_run(path):
 
 
 class Series:
-    """Numbers over the steps of a training. `series["mean"]` is a list with a number for
-    each step; `columns` has the names."""
+    """Numbers over the steps of a training. `series["mean"]` is a list with a number
+    for each step; `columns` lists the names."""
 
     def __init__(self, name, rows, load=None, view=None):
         self._name, self._rows, self._load = name, rows, load
-        self._view = view or {}  # what watch() was given for grid()
+        self._view = view or {}  # options of watch() for grid()
 
     @property
     def columns(self):
@@ -40,22 +40,22 @@ class Series:
 
     @property
     def steps(self):
-        """The step number of each point; of merged steps the last one."""
+        """The step number of each point; for merged steps the last one."""
         return [row["last"] for row in self._rows]
 
     @property
     def histograms(self):
-        """For each point a dict: edges (one more than counts), counts, counted, and `of`:
-        how many elements the tensor has; more than counted are a sample. None if it has
-        no histogram."""
+        """For each point a dict: edges (one more than counts), counts, counted, and
+        `of`: the number of elements of the tensor; if it exceeds counted, counts are a
+        sample. None if it has no histogram."""
         rows = self._load() if self._load else ()
         return [row["histogram"] for row in rows]
 
     def grid(self, bins=None, reject_outlier_proportion=None):
         """The histograms in equal bins that all steps share, for a picture: a dict with
-        edges (one more than bins), counts (a list for each point), below and above (what
-        lies outside). reject_outlier_proportion: the share of all elements that is set
-        aside, farthest from the median. The defaults are the options of watch()."""
+        edges (one more than bins), counts (a list for each point), below and above
+        (what lies outside). reject_outlier_proportion: the share of all elements to
+        exclude, farthest from the median. The defaults are the options of watch()."""
         view = {"bins": 30, "reject_outlier_proportion": 0.0, **self._view}
         wanted = {"bins": bins, "reject_outlier_proportion": reject_outlier_proportion}
         view.update((key, value) for key, value in wanted.items() if value is not None)
@@ -126,7 +126,7 @@ def _bins_of(histogram):
 
 
 def _bounds(found, reject):
-    """Where elements lie, without the share that is farthest from the median."""
+    """The range of elements, without the share farthest from the median."""
     if not found:
         return 0.0, 1.0
     found.sort()
@@ -146,7 +146,7 @@ def _bounds(found, reject):
 
 class History(Recording):
     """A watched training: the recording of its first step, and series over all logged
-    steps. What the file gains while it is written is seen by the next question."""
+    steps. While the file is being written, each query sees the newest steps."""
 
     def __init__(self, run, source, history):
         super().__init__(run, source)
@@ -154,8 +154,8 @@ class History(Recording):
 
     @property
     def steps(self):
-        """The numbers of the training steps in the file, a list: those that were logged,
-        and those with scalars only. Of merged steps the last."""
+        """The numbers of the training steps in the file, a list: logged steps, and
+        steps with scalars only. For merged steps the last one."""
         return self._numbers(0)
 
     def eval_steps(self):
@@ -163,19 +163,19 @@ class History(Recording):
         return self._numbers(1)
 
     def _numbers(self, phase):
-        # Scalars that were logged after their step are a row of their own.
+        # Scalars that were logged after their step have a separate row.
         return list(dict.fromkeys(row["last"] for row in self._history.steps(phase)))
 
     def all_series(self):
-        """Which series there are, a list of dicts: name, kind, call, path, phase."""
+        """The series in the file, a list of dicts: name, kind, call, path, phase."""
         return self._history.series()
 
     def series(self, place, kind, call=0, path="", phase="train"):
-        """The Series of a tensor. place: the name of a module or parameter; kind: "input",
-        "output", "grad_input", "grad_output" of a module, "grad_input_norm",
+        """The Series of a tensor. place: the name of a module or parameter; kind:
+        "input", "output", "grad_input", "grad_output" of a module, "grad_input_norm",
         "grad_output_norm" (norms of the samples), "param", "grad_param", "update" of a
-        parameter; call: which call of the module in a step; path: which of several
-        tensors, as in Value.path; phase: "train" or "eval"."""
+        parameter; call: the call index of the module in a step; path: that of the
+        tensor if there are several, as in Value.path; phase: "train" or "eval"."""
         if kind not in KINDS:
             raise ValueError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
         if phase not in PHASES:
@@ -215,8 +215,8 @@ class History(Recording):
         return {name: Series(name, rows) for name, rows in found.items() if rows}
 
     def alarms(self):
-        """What went wrong in the training, a list of dicts: step, kind, name, text, ...
-        In a folder of ranks each has its `rank`."""
+        """The alarms of the training, a list of dicts: step, kind, name, text, ... In a
+        folder of ranks each has its `rank`."""
         return self._history.alarms()
 
     @property
@@ -231,11 +231,11 @@ class History(Recording):
         return open_run(os.path.join(self._source, f"rank{number}.scope"))
 
     def save(self, path, *, code=True):
-        """Copy the file, with the history; `code` has no effect. Of a folder of ranks each
-        file is copied on its own: run.rank(0).save(path)."""
+        """Copy the file, with the history; `code` has no effect. For a folder of ranks
+        copy each file: run.rank(0).save(path)."""
         if self.ranks is not None:
             raise ValueError(f"{self._source}: a folder of ranks; save each: rank(0).save()")
-        # A reader of its own: copying does not hold the GIL.
+        # A separate reader: copying does not hold the GIL.
         _core.History(self._source).save(os.fspath(path))
 
     def __repr__(self):

@@ -275,17 +275,18 @@ def _unwatch_compiler():
 # --- what torch calls
 
 # Keep the Python code between torch and the hub short: a real layer evicts it from the
-# CPU caches. Some is needed: torch's compiler must see that nothing happens here.
+# CPU caches. Some is needed, because torch's compiler must see that nothing happens
+# here.
 
 
 def _hook_before(module, args):
     if not _is_compiling():
-        _tell_hub_before(module, args)
+        _notify_hub_before(module, args)
 
 
 def _hook_after(*call):
     if not _is_compiling():
-        _tell_hub_after(*call)
+        _notify_hub_after(*call)
 
 
 def _rare_before(module, args):
@@ -293,10 +294,10 @@ def _rare_before(module, args):
         return
     if not _watching and "torch._dynamo" in sys.modules:
         _watch_compiler()
-    if _wrapped and _told_by_wrapper(module, False):
+    if _wrapped and _notified_by_wrapper(module, False):
         return
     kwargs = _keywords()
-    _tell_before(module, args, *(() if kwargs is None else (kwargs,)))
+    _notify_before(module, args, *(() if kwargs is None else (kwargs,)))
 
 
 def _keywords():
@@ -318,14 +319,14 @@ def _rare_after(module, args, *rest):
     # not pass keywords, or (module, args, None) if forward raised.
     if _is_jit_tracing() is not None or _fx._is_fx_tracing_flag:
         return
-    if _wrapped and _told_by_wrapper(module, True):
+    if _wrapped and _notified_by_wrapper(module, True):
         return
     if len(rest) == 2:
-        _tell_after(module, args, rest[0], rest[1])
+        _notify_after(module, args, rest[0], rest[1])
     elif rest[0] is None and (error := _error_of(sys._getframe(2))) is not None:
-        _tell_raised(module, args, error)
+        _notify_raised(module, args, error)
     else:
-        _tell_after(module, args, _keywords(), rest[0])
+        _notify_after(module, args, _keywords(), rest[0])
 
 
 def _error_of(frame):
@@ -336,7 +337,7 @@ def _error_of(frame):
     return error if trace is not None and trace.tb_frame is frame else None
 
 
-def _tell_before(*call):
+def _notify_before(*call):
     for before in _before:
         try:
             before(*call)
@@ -344,13 +345,13 @@ def _tell_before(*call):
             pass
 
 
-def _tell_compiled(module, is_compiled):
+def _notify_compiled(module, is_compiled):
     for listener in _listeners:
         with contextlib.suppress(Exception):
             listener.compiled(module, is_compiled)
 
 
-def _tell_after(module, args, kwargs, result):
+def _notify_after(module, args, kwargs, result):
     for after in _after:
         try:
             after(module, args, kwargs, result)
@@ -358,7 +359,7 @@ def _tell_after(module, args, kwargs, result):
             pass
 
 
-def _tell_raised(module, args, error):
+def _notify_raised(module, args, error):
     for raised in _raised:
         try:
             raised(module, args, error)
@@ -367,7 +368,7 @@ def _tell_raised(module, args, error):
 
 
 _hub = _core.Hub(_keywords, _rare_before, _rare_after, _is_jit_tracing, _fx)
-_tell_hub_before, _tell_hub_after = _hub.tell_before, _hub.tell_after
+_notify_hub_before, _notify_hub_after = _hub.notify_before, _hub.notify_after
 
 
 # --- modules that were compiled in place
@@ -430,15 +431,15 @@ def _wrapper(reference, inner):
             _watch_compiler()
         frames = _frames()
         frames.append([module, False])
-        _tell_before(module, args, kwargs)
-        _tell_compiled(module, True)
+        _notify_before(module, args, kwargs)
+        _notify_compiled(module, True)
         try:
             result = inner(*args, **kwargs)
         except BaseException as error:
-            _tell_raised(module, args, error)
+            _notify_raised(module, args, error)
             raise
         else:
-            _tell_after(module, args, kwargs, result)
+            _notify_after(module, args, kwargs, result)
             return result
         finally:
             frames.pop()
@@ -447,9 +448,9 @@ def _wrapper(reference, inner):
 
 
 def _compiles_nothing(module):
-    """Does torch run this module as plain Python though it was compiled in place? It
-    compiles no code of its own layers, so only code of the user's below them counts:
-    a class, a hook, a function in place of forward()."""
+    """Does torch run this module as plain Python although it was compiled in place?
+    torch does not compile its own layers, so only user code below them counts: a class,
+    a hook, a function that replaces forward()."""
     rules = sys.modules.get("torch._dynamo.trace_rules")
     try:
         return all(
@@ -466,8 +467,8 @@ _HOOKS = "_forward_hooks _forward_pre_hooks _backward_hooks _backward_pre_hooks"
 
 
 def _plain_call(reference, inner):
-    """Calls a module that torch does not compile without the compiler, which would make
-    nothing of our hooks."""
+    """Calls a module that torch does not compile without the compiler, which would
+    ignore our hooks."""
 
     def plain_call(*args, **kwargs):
         module = reference()
@@ -480,7 +481,7 @@ def _plain_call(reference, inner):
 
 def compiled_inner(module):
     """The module that torch.compile() wrapped in this one, or the module itself."""
-    modules = module._modules  # of scripted modules an object of torch's
+    modules = module._modules  # for scripted modules a torch object
     return modules.get("_orig_mod", module) if isinstance(modules, dict) else module
 
 
@@ -496,12 +497,12 @@ def watch_calls(modules, begins, ends, lost):
 
     def around(module, go, args, kwargs):
         result = None
-        _tell_plainly(begins, module, args, kwargs)
+        _notify_plainly(begins, module, args, kwargs)
         try:
             result = go(*args, **kwargs)
             return result
         finally:
-            _tell_plainly(ends, module, result)
+            _notify_plainly(ends, module, result)
 
     return wrap_calls(modules, around, lost)
 
@@ -558,8 +559,8 @@ def _has_compiled(modules):
     return any(entries(one) for one in codes)
 
 
-# torch's compiler must not compile a watched call: that code would be of no use once the
-# watch has ended. It compiles the forward inside instead.
+# torch's compiler must not compile a watched call: that code would be useless after the
+# watch ends. It compiles the forward inside instead.
 _eval_frame = getattr(getattr(torch._C, "_dynamo", None), "eval_frame", None)
 _set_eval_frame = getattr(_eval_frame, "set_eval_frame", _never)
 
@@ -594,22 +595,22 @@ def plainly(work, *args):
 
 
 def in_compiled():
-    """In plainly(): is it compiled code that calls?"""
+    """In plainly(): is the caller compiled code?"""
     return getattr(_local, "inside", False)
 
 
 _skip_code(plainly.__code__)
 
 
-def _tell_plainly(tell, *args):
-    """Calls tell(*args) as plain Python, in compiled code, too."""
+def _notify_plainly(notify, *args):
+    """Calls notify(*args) as plain Python, in compiled code, too."""
     try:
-        plainly(tell, *args)
+        plainly(notify, *args)
     except Exception:  # must not reach the user's forward
         pass
 
 
-_skip_code(_tell_plainly.__code__)
+_skip_code(_notify_plainly.__code__)
 
 
 def _watch(module, around):
@@ -638,7 +639,7 @@ def _frames():
         return _local.frames
 
 
-def _told_by_wrapper(module, after):
+def _notified_by_wrapper(module, after):
     """Has the wrapper already reported this call? If torch does not compile after all
     (a stance, a limit), the hooks of a wrapped module run too."""
     frames = _frames()
@@ -646,5 +647,5 @@ def _told_by_wrapper(module, after):
         return False
     frames[-1][1] = not after
     if not after:
-        _tell_compiled(module, False)
+        _notify_compiled(module, False)
     return True

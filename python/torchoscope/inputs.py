@@ -27,7 +27,7 @@ _EMBEDDINGS = (torch.nn.Embedding, torch.nn.EmbeddingBag)
 
 class Inputs:
     """Arguments for calls of a model. `is_empty`: there are none to call it with.
-    `told` describes them for the user; make() sets it."""
+    `description` describes them for the user; make() sets it."""
 
     def __init__(self, model, args=(), kwargs=None):
         self._model = model
@@ -71,7 +71,7 @@ class Inputs:
         memo = {}
         args = tuple(self._tensor(one, memo) for one in self._args)
         kwargs = {key: self._tensor(one, memo) for key, one in self._kwargs.items()}
-        self.told = self._in_words(args, kwargs)
+        self.description = self._in_words(args, kwargs)
         return args, kwargs
 
     def fits_after(self, error):

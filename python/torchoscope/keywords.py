@@ -1,5 +1,5 @@
-"""Which keywords of summary(), explore(), trace() and memory() go to forward. See
-docs/python.md, "Inputs". Works without torch: explore() also shows files."""
+"""Decides which keywords of summary(), explore(), trace() and memory() go to forward.
+See docs/python.md, "Inputs". Works without torch: explore() also shows files."""
 
 import functools
 import inspect
@@ -32,7 +32,7 @@ def takes_inputs(function, is_run=None):
 
 
 def _refuse_double(function, model, kwargs, options):
-    """With `kwargs` it is clear that options are meant."""
+    """With `kwargs` given, keywords are options."""
     double = options.keys() & forward_parameters(model).keys()
     if kwargs is None and double:
         name = min(double)

@@ -1,4 +1,4 @@
-"""memory(): how much memory a training step or a pass takes, and the largest batch."""
+"""memory(): the memory of a training step or a pass, and the largest batch."""
 
 import contextlib
 import re
@@ -23,8 +23,8 @@ from torchoscope.summaries import unlazy
 
 MOST_BATCH = 1 << 20
 MOST_PROBES = 24  # predictions in the search for the largest batch
-MOST_MEASURED = 16  # the batch size that is run if fake tensors cannot
-MOST_BLOCKS = 3  # classes of blocks that are tried under checkpointing
+MOST_MEASURED = 16  # the batch size to run if fake tensors cannot
+MOST_BLOCKS = 3  # classes of blocks to try under checkpointing
 # Operations whose results are smaller as fake tensors.
 HIDDEN = {"aten::mkldnn_rnn_layer": "only running it tells the size of its workspace"}
 
@@ -186,7 +186,7 @@ class _Prediction:
 
     def _head(self, found):
         wanted = self._wanted
-        parts = [type(self._model).__name__, self._given.told]
+        parts = [type(self._model).__name__, self._given.description]
         if found.batch is not None and found.batch != self._batches.size:
             parts.append(f"batch {found.batch}")
         if wanted.dtype is not None:
@@ -276,7 +276,7 @@ class _Prediction:
         return {**recording.memory(), "op_of": op_of}
 
     def _measure_two(self, own):
-        """Two small batches: this takes memory and time. Some models need two
+        """Two small batches, because this takes memory and time. Some models need two
         samples."""
         low = max(1, min(max(own, self._size), MOST_MEASURED) // 2)
         known = {2 * low: self._measure(2 * low)}
@@ -287,7 +287,8 @@ class _Prediction:
         return dict(sorted(known.items()))
 
     def _fit(self, found, error):
-        """Fake tensors could not run it: measure two batch sizes and draw a line."""
+        """Fake tensors could not run it: measure two batch sizes and interpolate
+        linearly."""
         args, kwargs = self._given.make()
         self._batches = Batches(args, kwargs, self._dim)
         own = self._batches.size
@@ -323,7 +324,8 @@ def _run_lazy(model, args, kwargs):
 
 def _guess(known, room, turn):
     """The next batch size to predict; None: the largest is known within half a percent.
-    The peak is a convex function of the batch: flat as long as the optimizer has it."""
+    The peak is a convex function of the batch: flat while the optimizer determines
+    it."""
     fits = max((b for b, peak in known.items() if peak <= room), default=0)
     bursts = min((b for b, peak in known.items() if peak > room), default=None)
     step = max(1, fits // 200)
@@ -347,7 +349,7 @@ def _guess(known, room, turn):
 
 def _block_classes(model, saved):
     """[(class, [(name, module)])] of repeated modules with modules inside, those that
-    save the most first. Lists of modules have no forward of their own to repeat."""
+    save the most first. Lists of modules have no forward to repeat."""
     lists = (torch.nn.ModuleList, torch.nn.ModuleDict, torch.nn.Sequential)
     classes = {}
     for name, module in modules_of(model):

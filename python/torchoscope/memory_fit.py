@@ -1,8 +1,9 @@
 """The memory of a step at any batch size, from two measured ones. For memory().
 
-What is alive during one operation grows linearly with the batch, the peak does not: at
-another batch size another operation has it. So if both steps ran the same operations,
-the line of each is drawn and the highest one counts; else those of the phases."""
+The memory alive during one operation grows linearly with the batch, but the peak does
+not, because at another batch size another operation may have it. So if both steps ran
+the same operations, each is extrapolated linearly and the maximum counts; else the
+phases are."""
 
 
 def fitted_peak(known, batch):
@@ -26,8 +27,8 @@ def fitted_peak(known, batch):
 
 
 def fitted_figures(known, batch):
-    """The figures of Recording.memory() for a batch size; what the peak consists of is
-    not known."""
+    """The figures of Recording.memory() for a batch size; the parts of the peak are
+    unknown."""
     if len(known) == 1 or batch in known:
         return known[batch] if batch in known else next(iter(known.values()))
     (low, a), (high, b) = known.items()

@@ -1,4 +1,4 @@
-"""Memory: what memory() found, as attributes, a table and JSON."""
+"""Memory: the result of memory(), as attributes, a table and JSON."""
 
 import html
 import json
@@ -25,11 +25,10 @@ class Memory(Displayed):
     """The memory of a step, in bytes. str() is the table.
 
     parameters, buffers, gradients, optimizer, activations, recomputed, other
-                   the most of each that is alive at one time; activations are those
-                   saved for backward
-    peak           the most that is alive in all; at_peak: its parts, a dict
-    peak_op        where: a dict with `op_name`, `phase`, `line`, `name` (the module)
-    modules        what each module saves for backward: name -> bytes
+                   the peak of each; activations are those saved for backward
+    peak           the peak of the total; at_peak: its parts, a dict
+    peak_op        a dict with `op_name`, `phase`, `line`, `name` (the module)
+    modules        bytes that each module saves for backward: name -> bytes
     batch          the batch size; None: the inputs have no batch
     source         "fake tensors", or "fitted" to two measured batch sizes (why: `why`)
     measured       with measure=True: the peak of a real step
@@ -208,7 +207,7 @@ class Memory(Displayed):
 
 def _largest(modules):
     """(name, bytes) of the modules that save the most, none inside another. A module
-    that saves hardly more than one inside it is left out for that."""
+    that saves hardly more than one inside it is replaced by that one."""
     wrappers = {
         name.rpartition(".")[0]
         for name, n in modules.items()

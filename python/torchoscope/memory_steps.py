@@ -1,5 +1,5 @@
-"""Steps of a copy of a model, and the memory that they take: with fake tensors, which
-have shapes but no elements, or with real ones. For memory()."""
+"""Runs steps of a copy of a model to find their memory: with fake tensors, which have
+shapes but no elements, or with real ones. For memory()."""
 
 import contextlib
 import copy
@@ -94,7 +94,7 @@ class Steps:
             getattr(root, name)()
 
     def _world(self):
-        """In which tensors are made."""
+        """The context in which tensors are created."""
         return contextlib.nullcontext()
 
     def _convert(self, tensor, shape=None):
@@ -164,9 +164,8 @@ class Steps:
     # --- running
 
     def run(self, size=None, checkpointed=()):
-        """A recording of one step with this batch size; an earlier one, which makes the
-        state of the optimizer, is not recorded. `checkpointed`: modules of
-        self.model."""
+        """A recording of one step with this batch size; an earlier one, which creates
+        the optimizer state, is not recorded. `checkpointed`: modules of self.model."""
         with contextlib.ExitStack() as stack:
             stack.enter_context(self._world())
             stack.enter_context(_without_warnings())
@@ -317,7 +316,7 @@ def _checkpoint(stack, module):
 
 @contextlib.contextmanager
 def _without_warnings():
-    """An operation that fake tensors cannot run is no news for the user."""
+    """Hides warnings about operations that fake tensors cannot run."""
     logger = logging.getLogger("torch._subclasses.fake_tensor")
     disabled, logger.disabled = logger.disabled, True
     try:

@@ -1,6 +1,6 @@
 """Notebooks: HTML output, and %load_ext torchoscope."""
 
-MOST_LINES = 200  # of the text stored beside the HTML
+MOST_LINES = 200  # of the text stored with the HTML
 
 
 class Displayed:

@@ -1,5 +1,5 @@
-"""Adds two notes to the user's exception: which module got which shape and what its
-weight expects, and where the shape last changed."""
+"""Adds two notes to the user's exception: the module, the shape it got and the shape
+its weight expects; and where the shape last changed."""
 
 import re
 

@@ -1,5 +1,5 @@
-"""What the recorder in C asks about operations, once for each kind: names, defaults,
-which arguments are written to. ops.h of the extension describes the interface."""
+"""Describes operations to the recorder in C, once per kind: names, defaults, the
+arguments that are written to. ops.h of the extension describes the interface."""
 
 import functools
 import threading
@@ -12,8 +12,8 @@ from torchoscope import _core, flops
 # As in src/run/ops.h.
 VIEW, WRITES, RANDOM, MAKES, REGION, CUSTOM, DETACHES = 1, 2, 4, 8, 16, 32, 128
 
-# Operations that write to arguments without saying so in their schema, and the argument
-# that must be true for it: running statistics.
+# Operations that write to arguments without declaring it in their schema, and the
+# argument that must be true for it: running statistics.
 _UNANNOUNCED = {
     "aten::native_batch_norm": ((3, 4), 5),
     "aten::cudnn_batch_norm": ((3, 4), 5),
@@ -25,7 +25,7 @@ _OF_TORCH = frozenset(
     " torchvision torchaudio".split()
 )
 
-# What a mode remembers of torch's flags, to restore them.
+# The torch flags that a mode saves and restores.
 _FLAGS_OF_MODES = (
     "old_dispatch_mode_flags",
     "old_non_infra_dispatch_mode_flags",
@@ -88,8 +88,8 @@ class Wanted:
         )
 
     def run(self, func, args, kwargs):
-        """Run a higher-order operation. Its inside is not seen: with a mode under way
-        torch would refuse to run it."""
+        """Run a higher-order operation. The operations inside it are not recorded:
+        torch refuses to run it in a mode."""
         with _modes._disable_current_modes():
             return func(*args, **(kwargs or {}))
 
@@ -134,8 +134,8 @@ def _stack():
 
 
 def _take_out(at):
-    """Take a mode off the stack. What the next one restores when it is left is then what
-    this one would have restored."""
+    """Take a mode off the stack. The next one then restores the flags that this one
+    would have restored."""
     mode, *later = _stack()[at:]
     for name in _FLAGS_OF_MODES:
         before = getattr(mode, name, None)
@@ -159,7 +159,7 @@ def _drop_stopped():
 
 
 def empty_mode():
-    """A mode that only passes operations on: what torch's modes cost by themselves."""
+    """A mode that only passes operations on, to measure torch's own overhead."""
     return _core.empty_mode()
 
 

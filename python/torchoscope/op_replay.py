@@ -1,8 +1,8 @@
-"""Runs recorded operations again, from copies of what was in memory before them.
+"""Runs recorded operations again, from copies of the memory before them.
 
 Values are immutable here: an operation that writes to an argument gets a copy of it, and
 its result is another value. So the operations of forward can run in any order that their
-edges allow, and give the same numbers."""
+edges allow, with the same results."""
 
 import contextlib
 import random

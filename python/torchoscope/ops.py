@@ -1,5 +1,5 @@
-"""Operations of a recording as Python objects. Each is read from the C core when it is
-used: a recording may have hundreds of thousands."""
+"""Operations of a recording as Python objects. Each is read from the C core on use,
+because a recording may have hundreds of thousands."""
 
 import fnmatch
 import math
@@ -23,7 +23,8 @@ _VALUE_NAMES = (
 
 
 class _Kept(Row):
-    """A row of one recording: it is equal to no row of another, and is not pickled."""
+    """A row of one recording: never equal to a row of another, and cannot be
+    pickled."""
 
     __slots__ = ()
 
@@ -44,12 +45,12 @@ class OpValue(_Kept):
 
     @property
     def arg(self):
-        """The name of the argument; of a result, its position."""
+        """The name of the argument; for a result, its position."""
         return self._row.get("arg", self._row.get("position"))
 
     @property
     def numel(self):
-        """How many elements it has."""
+        """The number of its elements."""
         return math.prod(self._row["shape"])
 
     @property
@@ -124,12 +125,12 @@ class Op(_Kept):
 
     @property
     def flags(self):
-        """What is special about it: a list of words, see docs/json.md."""
+        """Its flags: a list of words, see docs/json.md."""
         return [name for name in _FLAGS if self._row.get(name)]
 
     @property
     def cause(self):
-        """Of a backward operation: the forward Op that caused it; else None."""
+        """For a backward operation: the forward Op that caused it; else None."""
         number = self._row["cause"]
         return None if number is None else Op(self._run, number)
 
@@ -145,7 +146,7 @@ class Op(_Kept):
 
     @property
     def written(self):
-        """The arguments that it wrote to, as they were then: a list of OpValue."""
+        """The arguments that it wrote to, after the write: a list of OpValue."""
         return self._tensors("written")
 
     def __getattr__(self, name):
@@ -176,7 +177,7 @@ class Op(_Kept):
 
 
 class Ops(Sequence):
-    """Operations in the order in which they ran: a sequence of Op."""
+    """Operations in the order of execution: a sequence of Op."""
 
     __slots__ = ("_run", "_ids")
 
@@ -206,9 +207,9 @@ class Ops(Sequence):
     __hash__ = None
 
     def filter(self, module=None, name=None, phase=None):
-        """Those of a module and the modules below it, of a name or a list of names
-        (patterns, "aten::" may be left out), and of a phase: "forward", "backward",
-        "recompute" or "optimizer"."""
+        """The operations of a module and the modules below it, of a name or a list of
+        names (patterns; "aten::" may be omitted), and of a phase: "forward",
+        "backward", "recompute" or "optimizer"."""
         kinds = None if name is None else _kinds(self._run, name)
         found = array("I", self._run.find_ops(module, kinds, phase))
         if len(self) == self._run.n_ops:
@@ -218,7 +219,7 @@ class Ops(Sequence):
 
     @property
     def lost(self):
-        """How many operations of the recording ran after its limit was reached; they
+        """The number of operations that ran after the recording's limit was reached and
         are not listed."""
         return self._run.lost_ops
 

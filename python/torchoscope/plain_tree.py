@@ -1,16 +1,16 @@
 """Arguments of a call as JSON: nested containers of tensors and plain values. Reading
-it runs no code of the file: objects of other classes are left out and named."""
+it runs no code of the file: objects of other classes are skipped and named."""
 
 import math
 
 import torch
 
-DEPTH, ITEMS = 32, 10_000  # the most that is written
+DEPTH, ITEMS = 32, 10_000 # limits for writing
 
 
 class Writer:
-    """write(value) gives JSON; `take(tensor)` gives a number for each tensor. `lost`
-    has a sentence for each part that could not be written."""
+    """write(value) returns JSON; `take(tensor)` returns a number for each tensor.
+    `lost` has a sentence for each part that could not be written."""
 
     def __init__(self, take):
         self._take, self._left = take, ITEMS
@@ -76,7 +76,7 @@ _WORDS = {
 
 
 class Unreadable(ValueError):
-    """It does not have the form of a tree."""
+    """The JSON does not have the form of a tree."""
 
 
 class Lost(Unreadable):
@@ -84,7 +84,7 @@ class Lost(Unreadable):
 
 
 def read(tree, tensors):
-    """The value of a tree; `tensors(number)` gives a tensor. Raises Unreadable."""
+    """The value of a tree; `tensors(number)` returns a tensor. Raises Unreadable."""
     try:
         return _read(tree, tensors, 0)
     except Unreadable:

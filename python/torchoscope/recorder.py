@@ -101,7 +101,7 @@ def parse_size(text):
 
 
 def forces_device():
-    """For tests: are all tensors treated as those of a device?"""
+    """For tests: are all tensors treated as if on a device?"""
     return os.environ.get("TORCHOSCOPE_DEVICE") == "ops"
 
 
@@ -166,11 +166,11 @@ class LiveRecording(Recording):
             names = ", ".join(map(repr, sorted(unmatched)))
             raise ValueError(f"keep: no module matches {names}")
         self._core = core
-        self._tell_facts()
+        self._add_facts()
         with contextlib.ExitStack() as stack:
             self._begin(stack)
             self._ending = stack.pop_all()
-            if ops is not None:  # last: what we do here is not the user's
+            if ops is not None:  # last: our own operations are not the user's
                 core.op_ns = op_cost()
                 ops.mode = core.ops_mode
                 self._mode = op_kinds.Entered(core.ops_mode())
@@ -214,7 +214,7 @@ class LiveRecording(Recording):
                 self._budget.tell(core)
             with contextlib.suppress(Exception):
                 self._unseen.tell(core)
-            if self._device.marks.told:
+            if self._device.marks.has_times:
                 core.fact("times", "of the host; device_ns by the clock of the device")
             self._run = core.stop()
         except Exception as problem:
@@ -373,8 +373,8 @@ class LiveRecording(Recording):
             core.spend(began, counted)
 
     def _watch_optimizer(self, optimizer):
-        """Assigns a number to an optimizer of the model, as a tuple, and tells the core
-        when it is freed. None for an optimizer of another model."""
+        """Assigns a number to an optimizer of the model, as a tuple, and notifies the
+        core when it is freed. None for an optimizer of another model."""
         own = {id(p) for _, module in self._modules for p in module.parameters(False)}
         groups = [group["params"] for group in optimizer.param_groups]
         if own.isdisjoint(id(p) for group in groups for p in group):
@@ -399,7 +399,7 @@ class LiveRecording(Recording):
             self._steps += 1
             core.spend(began, counted)
 
-    def _tell_facts(self):
+    def _add_facts(self):
         core = self._core
         core.fact("torch", str(torch.__version__))
         core.fact("python", ".".join(map(str, sys.version_info[:3])))
@@ -571,7 +571,7 @@ class Budget:
         own = max(0, spent - self._last[1])
         if self._now is not None:
             user = max(0, now - self._last[0] - own)
-            self._rule.told(self._now, user, own, measured - self._last[2])
+            self._rule.report(self._now, user, own, measured - self._last[2])
         self._last = now, spent, measured
         self._now = self._rule.next()
         self.passes[self._now] += 1
@@ -655,8 +655,8 @@ _op_ns = None
 
 
 def op_cost():
-    """What a dispatch mode of torch's costs for each operation, measured once: a tiny
-    operation in a mode that only passes it on, and without. Our work in the mode is
+    """The overhead of a torch dispatch mode per operation, measured once: a tiny
+    operation with and without a mode that only passes it on. Our work in the mode is
     measured separately, as it happens."""
     global _op_ns
     if os.environ.get("TORCHOSCOPE_CLOCK") == "ticks":

@@ -1,4 +1,5 @@
-"""replay(): runs the step of a capsule again, and finds the operation to blame."""
+"""replay(): runs the step of a capsule again and finds the operation that caused
+NaN."""
 
 import contextlib
 import json
@@ -19,12 +20,12 @@ from torchoscope.traces import loss_of
 
 
 def replay(path, model):
-    """Run the step of a capsule again, and find the first operation that gives a value
-    that is not finite.
+    """Run the step of a capsule again and find the first operation that returns a
+    non-finite value.
 
     path   a .nan.scope file, saved by watch()
-    model  the same model, newly made: it gets the parameters, buffers and train or eval
-           modes of the file
+    model  the same model, newly created: it gets the parameters, buffers and train or
+           eval modes of the file
 
     Returns a Replayed. docs/python.md has the details."""
     capsule = _Opened(path)
@@ -77,7 +78,7 @@ class _Pass:
 
 
 def _backward(result, gradients):
-    """Runs the backward; returns what differs from that of the training."""
+    """Runs the backward; returns notes on differences from the training."""
     found = list(outputs(result))
     if gradients is None or len(gradients) != len(found):
         total, source = loss_of(result, None)
@@ -195,7 +196,7 @@ class _Opened:
 
     def _input(self, about):
         if about["kept"] is None:
-            raise Lost(about["at"])  # self.lost says why
+            raise Lost(about["at"])  # self.lost has the reason
         value = self.kept(about["kept"])
         if list(value.stride()) != about["strides"]:
             with contextlib.suppress(RuntimeError):  # elements that share memory
@@ -240,14 +241,14 @@ def _word(tensor):
 
 
 class Replayed:
-    """What replay() found. str() gives it as text.
+    """The result of replay(). str() is the text.
 
     reproduced  did a value become not finite again?
-    op          the Op that gave the first such value, or None
+    op          the Op that returned the first such value, or None
     where, step, text   what was found in training
-    lost        what the capsule does not hold, a list of sentences
-    notes       how this run differs from that of the training, a list of sentences
-    results     what the model returned, one for each pass
+    lost        what is missing from the capsule, a list of sentences
+    notes       how this run differs from the training, a list of sentences
+    results     the results of the model, one for each pass
     recording   the Recording, with all operations"""
 
     def __init__(self, path, about, lost):

@@ -17,7 +17,7 @@ from torchoscope.targets import Trouble, own_frames
 
 def run(words, options):
     """Run the script `words[0]` (or "-m", module) with the arguments after it. Returns
-    if the script does; its exceptions pass, without our frames."""
+    if the script does; its exceptions propagate, without our frames."""
     finder = Finder(options)
     if "torch" in sys.modules:
         finder.install()
@@ -37,7 +37,7 @@ def run(words, options):
 
 
 def _main_module(**attributes):
-    """An empty __main__; other modules and multiprocessing find it by its name."""
+    """An empty __main__, which other modules and multiprocessing find by name."""
     main = types.ModuleType("__main__")
     main.__dict__.update(__builtins__=builtins, __annotations__={}, **attributes)
     sys.modules["__main__"] = main
@@ -81,7 +81,7 @@ def _without_our_frames(hook):
 
 
 class _WhenImported:
-    """A finder that calls then() after a module was imported, once; or missing()."""
+    """A finder that calls then() once, after a module was imported; or missing()."""
 
     def __init__(self, name, then, missing):
         self._name, self._then, self._missing = name, then, missing
@@ -100,7 +100,7 @@ class _WhenImported:
 
     def _executing(self, loader, execute):
         def exec_module(module):
-            del loader.exec_module  # the class has it
+            del loader.exec_module  # the class still has it
             execute(module)
             self._then()
 
@@ -108,9 +108,9 @@ class _WhenImported:
 
 
 class Finder:
-    """Finds the model that trains: of the modules that were called from outside all
-    others, that with the most parameters in optimizers. This is known when an optimizer
-    has stepped; the model is watched from its next call on."""
+    """Finds the trained model: of the outermost called modules, the one with the most
+    parameters in optimizers. It is known when an optimizer has stepped; the model is
+    watched from its next call on."""
 
     def __init__(self, options):
         self._options = dict(options)
@@ -122,8 +122,8 @@ class Finder:
         self._why = "the script did not import torch"
 
     def missing(self):
-        """There is no torch."""
-        how = "TORCHOSCOPE_PYTHON says which Python to take"
+        """torch is not installed."""
+        how = "set TORCHOSCOPE_PYTHON to choose another Python"
         self._why = f"{sys.executable} has no torch; {how}"
 
     def install(self):
@@ -165,7 +165,7 @@ class Finder:
                 self._wait_for_call(self._chosen)
 
     def _roots(self):
-        """Modules that are in no other module that was called."""
+        """Called modules that are not inside other called modules."""
         called = [weak() for weak in list(self._called.values())]
         inside = set()
         for module in called:
@@ -210,9 +210,9 @@ class Finder:
         if os.getpid() != self._pid:
             return
         with contextlib.suppress(Exception):
-            print(f"torchoscope: {self._told()}", file=sys.stderr, flush=True)
+            print(f"torchoscope: {self._line()}", file=sys.stderr, flush=True)
 
-    def _told(self):
+    def _line(self):
         handle = self._watch
         if handle is None or not os.path.exists(handle.path):
             return f"nothing was watched: {self._why}"

@@ -17,7 +17,7 @@ from torchoscope.shown import Shown
 PORT = 8080
 LOCAL = "127.0.0.1"
 _TRIES = 20  # ports
-_IDLE = 0.05  # seconds between two looks at what is asked
+_IDLE = 0.05  # seconds between two checks for requests
 
 _open = set()  # each Server that is not closed
 
@@ -25,20 +25,20 @@ _open = set()  # each Server that is not closed
 def serve(
     what, port=PORT, host=LOCAL, allow_hosts=(), open=False, token=None, name=None
 ):
-    """Serve a page in the browser, from threads that never hold up Python.
+    """Serve a page in the browser, from threads that never block Python.
 
     what         a live module, a recording, a model, a Watch, the path of a file or
                  folder, or a list of these
-    port         0: any free one; a taken one: the next free one
-    host         the address to listen on: this machine only, if not given
-    allow_hosts  further names of this host, of proxies
+    port 0: any free port; a taken one: the next free one
+    host         the address to listen on; by default this machine only
+    allow_hosts  additional accepted host names, for proxies
     open         open the page in the browser
     token        the secret part of the address, 16 to 64 letters and digits; None: a
                  random one; False: none, on this machine only
-    name         what a live module is called; its class if not given
+    name         the name of a live module; by default its class
 
-    Returns a Server. It serves until close(), or until the process ends, which it does not
-    keep running. docs/python.md has the details.
+    Returns a Server. It serves until close() or the end of the process, which it does
+    not keep alive. docs/python.md has the details.
     """
     things = list(what) if isinstance(what, (list, tuple)) else [what]
     if not things:
@@ -82,13 +82,13 @@ class Server(Displayed):
         return self._port
 
     def pump(self):
-        """Answer what only Python knows (values and attributes of live models) and the
-        page waits for. It happens by itself at the end of each step of an optimizer, in
-        wait(), and between the cells of a notebook. Returns how much was answered."""
+        """Answer pending requests that need Python (values and attributes of live
+        models). Called automatically at the end of each optimizer step, in wait(), and
+        between the cells of a notebook. Returns the number of answers."""
         return self._core.pump()
 
     def wait(self):
-        """Serve until Ctrl-C, or until another thread calls close(). Then it is closed."""
+        """Serve until Ctrl-C or until another thread calls close(), then close."""
         with contextlib.suppress(KeyboardInterrupt):
             while self._core.mine and not self._ended.wait(_IDLE):
                 self._core.pump()
@@ -167,7 +167,7 @@ class Server(Displayed):
         return self._wanted not in (0, self._port)
 
     def _notes(self):
-        """What is worth a line beside the address."""
+        """Further lines to print with the address."""
         if not self._core.local:
             yield (
                 "warning: other machines can reach this page; whoever has its "

@@ -25,7 +25,7 @@ FINE, FINDINGS, TROUBLE, INTERRUPTED = 0, 1, 2, 130
 
 
 class _NotRun(Trouble):
-    """There are no inputs for a pass."""
+    """No inputs for a pass."""
 
 
 def run(command, words, options, page, by_program=False):
@@ -46,7 +46,7 @@ def run(command, words, options, page, by_program=False):
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader is gone. Avoid a second error when Python flushes at exit.
+        # The reader closed the pipe. Avoid a second error when Python flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return TROUBLE
 
@@ -80,7 +80,7 @@ def import_torch(by_program=False):
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise Trouble(f"{sys.executable}: torch: {error}") from None
-        hint = "TORCHOSCOPE_PYTHON says which Python to take"
+        hint = "set TORCHOSCOPE_PYTHON to choose another Python"
         raise Trouble(f"{sys.executable} has no torch; {hint}") from None
     except Exception as error:
         raise Trouble(f"{sys.executable}: torch: {first_line(error)}") from None
@@ -409,7 +409,7 @@ def _serve(words, options, page):
     port, host = options.get("port", serving.PORT), options.get("host", serving.LOCAL)
     if port > 65535:
         raise Trouble("serve: --port is a number from 0 to 65535; 0: any free one")
-    with contextlib.redirect_stdout(sys.stderr):  # stdout has the address alone
+    with contextlib.redirect_stdout(sys.stderr):  # stdout has only the address
         things = [(*_served(word, options), word) for word in words]
     with _reading("serve"):
         server = serving.Server(host, port, options.get("allow-host", ()), None)
@@ -430,8 +430,8 @@ def _serve(words, options, page):
 
 
 def _served(word, options):
-    """(what is served, the live model or None): a path, a recording of one pass, or a
-    model that was not run."""
+    """(the thing to serve, the live model or None): a path, a recording of one pass, or
+    a model that was not run."""
     if "::" not in word or os.path.exists(word):
         return word, None
     model = _model(word)
@@ -446,7 +446,7 @@ def _served(word, options):
 
 
 def _ops_words(options, page):
-    """The options of ops that the program has to know."""
+    """The options of ops that are passed to the program."""
     words = []
     for name in ("sort", "top", "phase", "allow-ops"):
         if name in options:

@@ -1,4 +1,4 @@
-"""What models, recordings and summaries have in common: text, pages, tables."""
+"""The common base of models, recordings and summaries: text, pages, tables."""
 
 import os
 import sys
@@ -49,7 +49,7 @@ class Shown(Displayed):
 
     @property
     def json(self):
-        """Everything that is known, as a dict: a document of docs/json.md."""
+        """All data as a dict: a document of docs/json.md."""
         from json import loads
 
         return loads(self._now().json(self._document))

@@ -1,5 +1,5 @@
-"""Hooks around Optimizer.step() of all optimizers: torch's own, or for a torch without
-them (before 2.0) functions in the place of step() while there is a hook."""
+"""Hooks around Optimizer.step() of all optimizers: torch's own or, before torch 2.0,
+functions that replace step() while there is a hook."""
 
 import functools
 import gc
@@ -18,14 +18,14 @@ _lock = threading.Lock()
 
 
 def before(hook):
-    """Calls hook(optimizer, args, kwargs) before each step; what it returns, if not None,
-    replaces the arguments. `remove()` of the result ends it."""
+    """Calls hook(optimizer, args, kwargs) before each step; its result, if not None,
+    replaces the arguments. Call remove() of the returned handle to end it."""
     own = getattr(optimizer, "register_optimizer_step_pre_hook", None)
     return own(_outermost(hook)) if own else _Entry(_own_before, hook)
 
 
 def after(hook):
-    """The same after each step; what it returns is ignored."""
+    """The same after each step; the result of the hook is ignored."""
     own = getattr(optimizer, "register_optimizer_step_post_hook", None)
     return own(_outermost(hook)) if own else _Entry(_own_after, hook)
 

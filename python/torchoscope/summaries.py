@@ -50,7 +50,7 @@ def summary(
     try:
         raise error
     finally:
-        del error  # else this frame and the error would hold each other, and the model
+        del error  # else a reference cycle of frame and error keeps the model alive
 
 
 class Summary(Shown):
@@ -150,7 +150,7 @@ def look(
         if error is not None:
             return _structure(model, why, view), None
     title = f"{type(model).__name__}{_mode_of(model)}"
-    return Summary(recording._now(), recording, title, given.told, view), error
+    return Summary(recording._now(), recording, title, given.description, view), error
 
 
 def _structure(model, why, view):
@@ -225,7 +225,7 @@ def _run_once(
             stack.enter_context(state_guard(model))
             stack.enter_context(recording)
             stack.enter_context(torch.set_grad_enabled(bool(backward)))
-            recording._core.fact("input", given.told)
+            recording._core.fact("input", given.description)
             recording._core.fact("warm_up_ns", warm_up_ns)
             if why is not None:
                 recording._core.gap("error", None, why)

@@ -11,7 +11,7 @@ def frame(core, table, tables):
 
 
 def data_frame(rows):
-    """A DataFrame of dicts. Columns are in the order in which they first occur."""
+    """A DataFrame of dicts. Columns are in the order of first occurrence."""
     try:
         import pandas
     except ImportError as error:

@@ -103,7 +103,7 @@ def module_of(target):
             hint = f"; write {place}.py::" if os.path.exists(f"{place}.py") else ""
             text = f"{sys.executable} has no module {missing!r}{hint}"
             raise Trouble(text) from None
-        raise _told(target, error) from None
+        raise _as_error(target, error) from None
     except (TypeError, ValueError):
         raise Trouble(f"{target}: {place!r} is no file and no module") from None
 
@@ -200,10 +200,10 @@ def user_code(target, but=()):
     except SystemExit as error:
         raise Trouble(f"{target}: it called sys.exit({error.code!r})") from None
     except BaseException as error:
-        raise _told(target, error) from None
+        raise _as_error(target, error) from None
 
 
-def _told(target, error):
+def _as_error(target, error):
     lines = traceback.format_exception(type(error), error, own_frames(error.__traceback__))
     return Trouble(f"{target}: {first_line(error)}", lines)
 

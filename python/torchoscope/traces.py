@@ -37,8 +37,8 @@ def trace(
               which
     mode, ops, keep   as for record()
 
-    If the model raises, so does trace(); the error's attribute `recording` has what was
-    recorded up to there. docs/python.md has the details."""
+    If the model raises, so does trace(); the error's attribute `recording` has the
+    recording up to that point. docs/python.md has the details."""
     given = Inputs(model, inputs, kwargs)
     if given.is_empty:
         name = type(model).__name__
@@ -86,7 +86,7 @@ def _recorded(model, given, backward, loss, options, with_copies=False):
 
 def _run(model, recording, given, args, kwargs, backward, loss):
     with state_guard(model), recording, torch.set_grad_enabled(bool(backward)):
-        recording._core.fact("input", given.told)
+        recording._core.fact("input", given.description)
         result = model(*args, **kwargs)
         if backward:
             total, source = loss_of(result, loss)

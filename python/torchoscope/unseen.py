@@ -102,7 +102,7 @@ def _own_call(module):
     if call is torch.nn.Module.__call__ or call.__module__.startswith("torch."):
         return None
     kind = type(module).__name__
-    return f"not heard: {kind} has a __call__ of its own, which may go past all hooks"
+    return f"not recorded: {kind} overrides __call__, which may bypass hooks"
 
 
 def _from_code(module, parents, quiet):
@@ -119,7 +119,7 @@ def _from_code(module, parents, quiet):
     for function in _callers(type(around)):
         if function.calls_forward_of(name, steps > 1):
             where = f"{kind}.{function.name}()"
-            return f"not heard: {where} calls forward() directly, past all hooks"
+            return f"not recorded: {where} calls forward() directly, bypassing hooks"
     return None
 
 

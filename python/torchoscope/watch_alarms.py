@@ -1,4 +1,4 @@
-"""Alarms of a watched training: guards on every step, and what happens at a hit."""
+"""Alarms of a watched training: guards on every step, and the handling of hits."""
 
 import contextlib
 import functools
@@ -12,13 +12,13 @@ import torch
 from torchoscope import _core, hooks, op_kinds
 from torchoscope.recorder import LiveRecording, forces_device
 
-_AFTER_HIT = 4  # steps that are logged in full after a hit
-_CALM = 8  # steps without a hit, after which the next one is another
-_LEAST_BYTES = 4 << 20  # of gradients that are scanned on each step
-_BYTES_PER_NS = 5  # that a scan reads, about
+_AFTER_HIT = 4  # steps to log in full after a hit
+_CALM = 8  # steps without a hit after which the next one is reported again
+_LEAST_BYTES = 4 << 20  # of gradients to scan on each step
+_BYTES_PER_NS = 5  # estimated speed of a scan
 _GUARD_SHARE = 0.004  # of a step, for scanning gradients
-_SOME = 256  # gradients that are scanned on each step, if there are very many
-_MOST_TENSORS = 64  # of a result that are scanned
+_SOME = 256  # gradients to scan on each step, if there are very many
+_MOST_TENSORS = 64  # tensors of a result to scan
 _SIGNS = {"alarm": "", "warning": "warning: ", "note": "hint: "}
 
 
@@ -38,7 +38,7 @@ def text_of(alarm):
 
 
 def checked(on_alarm, group=None):
-    """The option on_alarm; ValueError if it is wrong."""
+    """The option on_alarm; ValueError if it is invalid."""
     if not (on_alarm in ("print", "raise", None) or callable(on_alarm)):
         raise ValueError(
             f"on_alarm must be 'print', 'raise', a function or None, not {on_alarm!r}"
@@ -60,36 +60,36 @@ def _ranks():
 
 
 class Alarms:
-    """What a Watch does about alarms. Its methods are called from hooks, guarded."""
+    """Handles the alarms of a Watch. Its methods are called from hooks, guarded."""
 
     def __init__(self, watch, on_alarm):
         self._watch, self._on_alarm = weakref.ref(watch), on_alarm
-        self.found = []  # all alarms so far, at most those that the judge gives
-        self.raising = None  # an Alarm, to be raised when the step has ended
-        self.quiet = False  # another one tells the verdict
+        self.found = []  # all alarms so far, limited by the judge
+        self.raising = None  # an Alarm to raise when the step has ended
+        self.quiet = False  # another Watch prints the verdict
         self.skipped = False  # a GradScaler skipped this step
-        self.relu_loss = False  # the loss needs negative values, the model has none
+        self.relu_loss = False  # the loss needs negative values, but the model has none
         self.skips = 0  # steps skipped so far
-        self.model_losses = []  # of this step: .loss of results
+        self.model_losses = []  # .loss of results in this step
         self.criterion_losses = []
         self._shares = False  # model_losses are parts of one loss
         self._loss = None  # of the newest step
         self._pending = None  # (where, name, text): a hit in this step
-        self._backwards = 0  # of this step, when it was hit
+        self._backwards = 0  # backwards of this step when it was hit
         self._left = 0  # steps to log in full
         self._calm = _CALM  # steps since the last hit
         self._ops = 0  # steps to record with operations
         self._recording = None  # ... now
         self._turn = 0
         self._last = None  # when gradients were scanned last
-        self._looked = False  # for a final ReLU
+        self._looked = False  # a final ReLU was searched
         self._stepping = None  # id of the optimizer that stepped last
         self._forced = forces_device()
 
     # --- beginning and end
 
     def begin(self, modules, stack):
-        """Install what sees backwards, criteria and gradient scalers."""
+        """Install hooks for backwards, criteria and gradient scalers."""
         hooks.add_backward(self._backward)
         stack.callback(hooks.remove_backward, self._backward)
         kinds = getattr(torch.nn.modules.loss, "_Loss", ())
@@ -129,7 +129,7 @@ class Alarms:
 
     @property
     def wants_full(self):
-        """Should the step that begins now be logged, whatever it costs?"""
+        """Should the step that begins now be logged regardless of the cost?"""
         return self._left > 0
 
     @property
@@ -143,13 +143,13 @@ class Alarms:
 
     @property
     def waits(self):
-        """Is there something of this step that is not judged yet?"""
+        """Does this step have anything not judged yet?"""
         return self.is_hit or self.model_losses or self.criterion_losses
 
     @property
     def gave_up(self):
-        """Was this step hit, and did no backward begin after as many passes as come before
-        one? Then the user's loop goes on without an optimizer step."""
+        """Was this step hit, and did no backward begin after the usual number of
+        passes? Then the user's loop continues without an optimizer step."""
         watch = self._watch()
         if not self.is_hit or watch._backwards != self._backwards:
             return False
@@ -195,8 +195,9 @@ class Alarms:
         return not self._looked and len(roots) == 1 and roots[0].grad_fn is not None
 
     def loss(self, loss):
-        """A backward of this number begins; returns it, as a float if that does not make
-        the host wait. A GradScaler's loss may overflow: the scaler skips the step."""
+        """A backward begins at this loss; returns it, as a float if that does not make
+        the host wait. A GradScaler's loss may overflow: the scaler then skips the
+        step."""
         value = self._read(loss)
         if type(value) is not float:
             return value
@@ -206,7 +207,7 @@ class Alarms:
         return value
 
     def _read(self, loss):
-        """A tensor of one element as a float; as it is if its device has it."""
+        """A tensor of one element as a float; unchanged if it is on a device."""
         _core.own(True)
         try:
             here = loss.is_cpu and not self._forced
@@ -237,15 +238,16 @@ class Alarms:
             self._hit("backward", name, "gradients", found[1:])
 
     def _some(self, params):
-        """Of very many, the first and some others, another part each time. The first
-        layers come last in backward: what is bad anywhere reaches them."""
+        """If there are very many, the first ones and some others, another part each
+        time. The first layers come last in backward, so non-finite values reach
+        them."""
         if len(params) <= 2 * _SOME or self._left > 0:
             return params
         parts = -(-len(params) // _SOME)
         return params[:32] + params[self._turn % parts :: parts]
 
     def _bytes(self, now):
-        """How much of the gradients a step may scan in full."""
+        """The bytes of gradients that a step may scan in full."""
         return max(_LEAST_BYTES, int((now - self._last) * _GUARD_SHARE * _BYTES_PER_NS))
 
     def _name_of(self, parameter):
@@ -259,9 +261,9 @@ class Alarms:
         self._stepping = id(optimizer)
 
     def take_loss(self, losses):
-        """The loss of a step, or None: the model's own, else what backward() was called
-        on, else that of a criterion. The mean of several. Also None if a device has it:
-        then it comes with the rest of the step."""
+        """The loss of a step, or None: the model's own, else the tensor of backward(),
+        else the result of a criterion. The mean of several. None also if it is on a
+        device: then it comes with the rest of the step."""
         if self._shares:
             self.model_losses = [len(self.model_losses) * one for one in self.model_losses]
         losses = self.model_losses or losses or self.criterion_losses
@@ -272,13 +274,13 @@ class Alarms:
         return self._loss
 
     def about_step(self):
-        """What the judge wants to know of a logged step. The loss is the one that was
-        found, not the user's: steps that are not logged have no other."""
+        """The arguments of the judge for a logged step. The loss is the detected one,
+        not the user's, because steps that are not logged have no other."""
         return self.skipped, self.relu_loss, self._loss
 
     def judge_losses(self, number, losses, training):
-        """The losses of a step that is not logged; returns its loss, or None. Those on a
-        device would make the host wait for it."""
+        """The losses of a step that is not logged; returns its loss, or None. Losses on
+        a device are skipped, because the host would have to wait."""
         found = *self.model_losses, *losses, *self.criterion_losses
         if not all(type(one) is float for one in found):
             losses = self.model_losses = self.criterion_losses = []
@@ -291,7 +293,7 @@ class Alarms:
         return loss if training else None
 
     def step_ended(self, number, logged):
-        """The step is over, and judged if it was logged."""
+        """The step ended, and was judged if it was logged."""
         pending, self._pending = self._pending, None
         watch = self._watch()
         if pending is not None and not logged:
@@ -304,12 +306,12 @@ class Alarms:
         self.step_done()
 
     def step_done(self):
-        """The operations that follow are not those of this step."""
+        """Stop recording operations: later ones are not part of this step."""
         if self._recording is not None:
             self._recording.leave()
 
     def skip(self):
-        """A scaler skipped the optimizer: bad gradients are its business."""
+        """A scaler skipped the optimizer: it expects bad gradients."""
         self.skipped = True
         self.skips += 1
         watch = self._watch()
@@ -333,7 +335,7 @@ class Alarms:
         self._pending, self._backwards = (where, name, text), watch._backwards
         if not _scalers.is_used(self):
             watch._hit(where, f"{name}: {text}")
-        if self._calm >= _CALM:  # else it is about the same NaN
+        if self._calm >= _CALM:  # else it is the same NaN
             self._left, self._ops = _AFTER_HIT, 1
         self._calm = 0
 
@@ -370,7 +372,8 @@ class Alarms:
         self._recording.__enter__()
 
     def judge_operations(self, number):
-        """Before the step is judged by its modules: an operation says more."""
+        """Runs before the step is judged by its modules, because an operation is more
+        precise."""
         watch = self._watch()
         if self._recording is not None and watch._filed:
             core, run = watch._recorder._core, self._recording._now()
@@ -388,13 +391,13 @@ class Alarms:
 
 
 class _Operations(LiveRecording):
-    """A recording beside the watch."""
+    """A recording in addition to the watch."""
 
     def _show_stats(self):
         pass
 
     def leave(self):
-        """No more operations."""
+        """End the recording of operations."""
         if self._mode is not None:
             self._mode.leave()
 
@@ -420,7 +423,7 @@ def _number(value):
 
 
 def _tensors(result):
-    """The tensors in a result: of tuples, lists, dicts and dataclasses, some levels
+    """The tensors in a result: in tuples, lists, dicts and dataclasses, some levels
     deep."""
     if isinstance(result, torch.Tensor):
         return [result]
@@ -452,8 +455,8 @@ def _loss_of(result):
 
 # --- a final ReLU
 
-# Nodes between the number that backward() begins with and a loss, and between a loss and
-# the last layer.
+# Nodes between the start of backward() and a loss, and between a loss and the last
+# layer.
 _NUMBERS = ("Div", "Mul", "Mean", "Sum", "ToCopy")
 _VIEWS = ("View", "UnsafeView", "Reshape", "Squeeze", "Unsqueeze", "Select", "ToCopy")
 _LOGITS = "BinaryCrossEntropyWithLogitsBackward"
@@ -461,7 +464,7 @@ _DISTANCES = ("MseLossBackward", "SmoothL1LossBackward", "HuberLossBackward")
 
 
 def _skip(node, names):
-    """Past nodes with these names; at most eight."""
+    """Skips nodes with these names; at most eight."""
     for _ in range(8):
         name = type(node).__name__.partition("Backward")[0]
         if name not in names or not node.next_functions:
@@ -471,8 +474,8 @@ def _skip(node, names):
 
 
 def _wants_negative(node):
-    """Does this graph begin with a loss of a ReLU's result, and would the loss need
-    negative values to become small?"""
+    """Does this graph begin with a loss that reads a ReLU's result but needs negative
+    values to become small?"""
     loss = _skip(node, _NUMBERS)
     name = type(loss).__name__.rstrip("0123456789")
     if name != _LOGITS and name not in _DISTANCES:
@@ -490,16 +493,16 @@ def _wants_negative(node):
 
 
 class _Scalers:
-    """Tells Alarms when a GradScaler skips an optimizer's step, for which torch has no
-    hook: wraps its scale() and step() while there are some."""
+    """Notifies Alarms when a GradScaler skips an optimizer's step. torch has no hook
+    for that, so this wraps scale() and step() while there are Alarms."""
 
     def __init__(self):
-        self._told = []
+        self._notified = []
         self._class, self._real = None, {}
         self._using = weakref.WeakKeyDictionary()  # Alarms -> True
 
     def add(self, alarms):
-        self._told.append(alarms)
+        self._notified.append(alarms)
         if self._real:
             return
         amp = getattr(torch, "amp", None)
@@ -509,8 +512,8 @@ class _Scalers:
         self._class.step = self._step_wrapper(self._real["step"])
 
     def remove(self, alarms):
-        self._told = [one for one in self._told if one is not alarms]
-        if self._told:
+        self._notified = [one for one in self._notified if one is not alarms]
+        if self._notified:
             return
         for name, real in self._real.items():
             if hasattr(getattr(self._class, name), "of_torchoscope"):
@@ -525,7 +528,7 @@ class _Scalers:
         def scale(scaler, outputs):
             with contextlib.suppress(Exception):
                 if scaler.is_enabled():
-                    self._using.update(dict.fromkeys(self._told, True))
+                    self._using.update(dict.fromkeys(self._notified, True))
             return real(scaler, outputs)
 
         scale.of_torchoscope = True
@@ -534,12 +537,12 @@ class _Scalers:
     def _step_wrapper(self, real):
         @functools.wraps(real)
         def step(scaler, optimizer, *args, **kwargs):
-            told = list(self._told)
-            for alarms in told:
+            notified = list(self._notified)
+            for alarms in notified:
                 alarms._stepping = None
                 alarms._watch()._guard(self._scale, alarms, scaler, optimizer)
             result = real(scaler, optimizer, *args, **kwargs)
-            for alarms in told:
+            for alarms in notified:
                 if alarms._stepping != id(optimizer):
                     with contextlib.suppress(Exception):
                         alarms._watch()._skipped(optimizer)

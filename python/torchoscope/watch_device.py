@@ -1,5 +1,5 @@
-"""What watch() measures of tensors that only their device can read: statistics, samples
-for histograms, parameters before and after a step, scalars.
+"""Measurements of watch() on tensors that only their device can read: statistics,
+samples for histograms, parameters before and after a step, scalars.
 
 Nothing waits for the device. add(), keep(), changed() and scalar() start work on it;
 send() starts one copy of everything to the host at the end of a step, and fetch() reads
@@ -12,7 +12,7 @@ import torch
 
 from torchoscope import _core
 from torchoscope.clock import is_capturing
-from torchoscope.device import COLUMNS, Device, _as_told, hidden, local, plain
+from torchoscope.device import COLUMNS, Device, _as_row, hidden, local, plain
 
 SAMPLE = 16384  # elements of a sample: SPREAD_SAMPLE of src/measure/spread.h
 _INTEGERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
@@ -40,7 +40,7 @@ class _Piece:
 
 
 class _Batch:
-    """What is pending on one device."""
+    """The pending work of one device."""
 
     def __init__(self, device):
         self._device = device
@@ -98,10 +98,10 @@ class _Batch:
         numbers = host[: self._n * size].view(self._real).tolist()
         rows, start = [], host.data_ptr()
         for i, (value, sampled, piece) in enumerate(self.values):
-            row = _as_told(value, sampled, numbers[i * COLUMNS : (i + 1) * COLUMNS])
-            rows.append(row + (_told(piece, start) if piece is not None else ()))
+            row = _as_row(value, sampled, numbers[i * COLUMNS : (i + 1) * COLUMNS])
+            rows.append(row + (_sample_of(piece, start) if piece is not None else ()))
         updates = [
-            (number, is_local, *_told(before, start), start + after.at)
+            (number, is_local, *_sample_of(before, start), start + after.at)
             for number, (before, after, is_local) in self.updates.items()
             if after is not None
         ]
@@ -109,18 +109,18 @@ class _Batch:
         return rows, updates, scalars
 
 
-def _told(piece, start):
+def _sample_of(piece, start):
     return piece.dtype, piece.of, start + piece.at, piece.n
 
 
 class WatchDevice(Device):
-    """The device statistics of a training that is watched."""
+    """The device statistics of a watched training."""
 
     def __init__(self, mode):
         super().__init__(mode)
         self.all_elements = False  # as in mode "exact"
         self._batches = {}
-        self._places = {}  # (device, elements of a tensor) -> which are taken
+        self._places = {}  # (device, elements of a tensor) -> indices of the sample
 
     def add(self, value, tensor):
         """Measure `tensor`, and sample it."""
@@ -160,8 +160,8 @@ class WatchDevice(Device):
             batch.scalars.append(torch.stack(whole).mean())
 
     def finish(self):
-        """Wait for the values that were added: the rows of Device.finish() and what
-        fetch() adds to them."""
+        """Wait for the added values: the rows of Device.finish(), extended as by
+        fetch()."""
         found, self._fetched = [], []
         for device, batch in self._batches.items():
             values = _Batch(device)
@@ -171,7 +171,7 @@ class WatchDevice(Device):
                 with hidden():
                     values.send()
                     found += values.fetch()[0]
-                self._fetched.append(values)  # the addresses in `found` are its
+                self._fetched.append(values)  # owns the addresses in `found`
         return found
 
     def send(self):

@@ -1,10 +1,10 @@
 """watch(group=True): rank 0 writes the steps of all ranks into one file.
 
-A thread of each rank sends a logged step to rank 0: one all-reduce (which step it is, how
-many bytes, the checksum of the parameters) and one gather, on a gloo group of our own.
-The training thread only puts bytes into a queue. If a rank does not come within the
-timeout, dies, or is at another step, the exchange ends on every rank that notices it;
-each of them goes on with a file of its own, beginning with the steps that were not sent.
+A thread of each rank sends a logged step to rank 0: one all-reduce (the step number,
+the number of bytes, the checksum of the parameters) and one gather, on a separate gloo
+group. The training thread only queues bytes. If a rank does not answer within the
+timeout, dies, or is at another step, the exchange ends on every rank that detects it.
+Each of them continues with its own file, beginning with the steps that were not sent.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ _MOST = 64  # steps in the queue
 
 
 def make(wanted, place):
-    """A Group, or None: it is not wanted, or this process trains alone."""
+    """A Group, or None: not requested, or this process trains alone."""
     store = watch_ranks._store() if wanted else None
     if store is None or place is None or place.ranks < 2:
         return None
@@ -32,8 +32,8 @@ def make(wanted, place):
 
 
 class Group:
-    """`problem` is not None once the exchange has ended: then a sentence. `writer` is to
-    be set by rank 0."""
+    """`problem` is a sentence once the exchange has ended, else None. Rank 0 must set
+    `writer`."""
 
     def __init__(self, store, place, seconds):
         self._rank, self._ranks, self._seconds = place.rank, place.ranks, seconds
@@ -85,7 +85,8 @@ class Group:
             self.problem = self.problem or lines[0]
 
     def _connect(self, store, key):
-        """Wait for all ranks without locking the store, which get() would; then connect."""
+        """Wait for all ranks without locking the store, as get() would; then
+        connect."""
         end = time.monotonic() + self._seconds
         store.add(f"{key}/group/here", 1)
         while store.add(f"{key}/group/here", 0) < self._ranks:
@@ -123,7 +124,7 @@ class Group:
                 self.writer.parcels(number, phase, parcels, *alarm)
 
     def _compare(self, number, phase, sums):
-        """Parameters that were equal and differ now are an alarm, once: kind and text."""
+        """Raises one alarm if parameters that were equal now differ: kind and text."""
         if phase or not all(sums) or self._drifted:
             return ()
         if len(set(sums)) == 1:

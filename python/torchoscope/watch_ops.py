@@ -1,11 +1,12 @@
-"""The recording in the file of a watched training: that of its first logged step with a
-backward, and with operations where that changes nothing for the user.
+"""The recording in the file of a watched training: its first logged step with a
+backward, including operations if recording them does not affect the user's code.
 
-A dispatch mode sees the operations. It is entered when the step's first pass begins and
-left when the step ends. Compiled code would have to be compiled again with it, so it is
-not entered if a module of the model is compiled or was, and left when torch begins to
-compile something. A step that turns out to have no backward (a warm-up, evaluation) is
-only kept until one has, and of several models one that calls all is better.
+A dispatch mode records the operations. It is entered when the step's first pass begins
+and left when the step ends. Compiled code would be recompiled with it, so it is not
+entered if a module of the model is or was compiled, and left when torch begins to
+compile. A step that turns out to have no backward (a warm-up, evaluation) is replaced
+by the first one that has, and with several models a step that calls all of them is
+preferred.
 """
 
 import contextlib
@@ -17,8 +18,8 @@ from torchoscope import hooks, op_kinds
 from torchoscope.recorder import op_cost
 
 _TRIES = 4  # steps with gradients enabled, but without a backward
-_OP_BYTES = 200  # in the file, about
-_SHARE = 8  # operations may take this part of the file's limit
+_OP_BYTES = 200  # estimate, in the file
+_SHARE = 8  # operations may take 1/8 of the file's limit
 _MOST = 1 << 18  # operations, as in src/run/trace_ops.h
 _CUT = "torch compiled code in this step: operations after that were not recorded"
 
@@ -31,14 +32,14 @@ class FirstStep:
         self._most = max(1, min(_MOST, limit // (_OP_BYTES * _SHARE)))
         self._left = 0 if resumes else _TRIES
         self._plain = not resumes  # no step was seen yet, not even without gradients
-        self._active = self._cut = False  # in the step that is under way
+        self._active = self._cut = False  # in the current step
         self._mode, self._hooks = None, []
         self._spent = 0
         self._wants_run = not resumes  # the file has no step with a backward yet
-        self._called = self._tries = 0  # roots in the step that it has; steps looked at
+        self._called = self._tries = 0  # roots called in the stored step; steps tried
 
     def step_begins(self):
-        """A step that is logged begins, with a pass."""
+        """A logged step begins, with a pass."""
         self._leave_hooks()
         self._leave()
         graded = torch.is_grad_enabled()
@@ -63,13 +64,13 @@ class FirstStep:
             self._mode = op_kinds.Entered(self._recorder._core.ops_mode())
 
     def pass_ends(self, result):
-        """If forward raised, the user may go on to something else."""
+        """If forward raised, the user may continue with something else."""
         if result is None and sys.exc_info()[0] is not None and not _in_backward():
             self._leave()
 
     def compiles(self):
-        """torch begins to compile something. The mode stays until that is done: torch puts
-        modes back that it took off its stack meanwhile."""
+        """torch begins to compile something. The mode stays until that is done, because
+        torch restores modes that it took off its stack meanwhile."""
         if self._active:
             self._cut = True
             self._recorder._core.gap("compiled", None, _CUT)
@@ -92,7 +93,8 @@ class FirstStep:
         self._leave_hooks()
 
     def logged(self, watch, is_filed):
-        """A step is logged: should it be the recording in the file? `is_filed`: it is."""
+        """Should this logged step be the recording in the file? `is_filed`: it already
+        is."""
         if not (self._wants_run and watch._backwards):
             return
         before, core = watch._run, self._recorder._core
@@ -113,7 +115,7 @@ class FirstStep:
         watch._run = run
 
     def _may(self):
-        """Does a mode change nothing for the user?"""
+        """Can a mode be entered without affecting the user's code?"""
         recorder = self._recorder
         return (
             op_kinds.why_not() is None
@@ -123,7 +125,7 @@ class FirstStep:
         )
 
     def _leave(self):
-        # Compiled code that calls us would undo it by half: wait for the next call.
+        # Compiled code that calls us would partly undo it: wait for the next call.
         if self._mode is not None and not hooks.in_compiled() and self._mode.leave():
             self._mode = None
 

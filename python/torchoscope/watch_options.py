@@ -1,5 +1,5 @@
-"""Options of watch() that concern what is recorded and where it goes, and reading a
-training while it runs."""
+"""Options of watch() about what is recorded and where it is written; reading a training
+while it runs."""
 
 import contextlib
 import os
@@ -48,7 +48,7 @@ def together(model):
 
 
 class Options:
-    """What watch() was asked for besides the words of `log`."""
+    """The options of watch() besides the words of `log`."""
 
     def __init__(self, sample_n, exact, time_log, ignored, bins, reject):
         if sample_n not in (None, SAMPLE):
@@ -74,7 +74,7 @@ class Options:
         self._view = {"bins": bins, "reject_outlier_proportion": reject}
 
     def begin(self, recorder):
-        """Tell the recorder."""
+        """Configure the recorder."""
         core = recorder._core
         core.all_elements = recorder._device.all_elements = self._all
         for key, value in self._view.items():
@@ -90,7 +90,7 @@ class Options:
                 core.ungraded(module)
 
     def stamp(self, handle):
-        """Add the time of a step that is logged to its scalars."""
+        """Add the time of a logged step to its scalars."""
         if self._time is not None:
             unit, time = self._time
             value = float(time(handle._recorder._model, handle._number))
@@ -98,8 +98,8 @@ class Options:
 
 
 class Target:
-    """Where the history goes: a new file (`place`, of each rank), one that is continued
-    (then `place` is None), memory, or to sinks alone."""
+    """The destination of the history: a new file (`place`, per rank), a continued one
+    (`place` is None), memory, or only sinks."""
 
     def __init__(self, words, resume, folder, name, new_path):
         self.first, self._file_run, self.place = 0, None, None
@@ -120,7 +120,7 @@ class Target:
 
     @property
     def own(self):
-        """The path of the file, if there is one, and this process trains alone."""
+        """The path of the file, if there is one and this process trains alone."""
         return self._path
 
     @property
@@ -130,7 +130,7 @@ class Target:
 
     @property
     def stem(self):
-        """The path of all that is written, without its ending. Likewise."""
+        """The common path of all outputs, without suffix. May wait, too."""
         return self._where().removesuffix(".scope")
 
     @property
@@ -149,7 +149,7 @@ class Target:
 
     @property
     def is_late(self):
-        """Did rank 0 not tell its folder?"""
+        """Did rank 0 not announce its folder?"""
         return self.how != "memory" and bool(self._where() and self.place and self.place.late)
 
     def _where(self):
@@ -166,7 +166,7 @@ class Target:
         self.first = max(last, default=-1) + 1
 
     def check(self, recorder):
-        """A file is continued only by the model that it holds."""
+        """A file can only be continued with the same model."""
         if self._file_run is None:
             return
         runs = recorder._now(), self._file_run
@@ -195,7 +195,7 @@ class Target:
         return found if self._has_file else found.removesuffix(".scope")
 
     def shown(self, path):
-        """A path as it is typed in the folder in which the training began."""
+        """A path relative to the folder in which the training began."""
         return os.path.relpath(path, self._from) if self._from else path
 
 
@@ -217,13 +217,13 @@ def stem_of(name):
 
 
 class Reading:
-    """What a Watch tells of its training while it runs, and after it."""
+    """Reading the training of a Watch while it runs, and after it."""
 
     _run = _memory = None
 
     def history(self):
-        """The History so far, also of a file that is still written. Each question sees
-        what was written meanwhile."""
+        """The History so far, also while the file is being written. Each query sees
+        newly written steps."""
         writer = self._writer
         if writer is not None:
             self._must_be_mine()
@@ -248,13 +248,13 @@ class Reading:
             self._memory = _core.History(writer.path)
 
     def series(self, place, kind, call=0, path="", phase="train"):
-        """As History.series(), of what was written so far."""
+        """Like History.series(), for the steps written so far."""
         return self.history().series(place, kind, call, path, phase)
 
     def scalars(self, phase="train"):
-        """As History.scalars(), of what was written so far."""
+        """Like History.scalars(), for the steps written so far."""
         return self.history().scalars(phase)
 
     def alarms(self):
-        """As History.alarms(), of what was written so far."""
+        """Like History.alarms(), for the steps written so far."""
         return self.history().alarms()

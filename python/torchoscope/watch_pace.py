@@ -1,5 +1,5 @@
-"""How often to log: what logging takes is measured, also that of the thread which writes
-the history, and the bytes that it writes per second."""
+"""Decides how often to log, from the measured cost of logging, including the thread
+that writes the history, and the bytes that it writes per second."""
 
 import collections
 import statistics
@@ -8,14 +8,14 @@ import time
 from torchoscope.recorder import SKIP
 
 BYTES_PER_SECOND = 10**6  # on average
-_AT_ONCE = 16 * 10**6  # bytes that may come earlier
-_PASS_NS = 8000  # of the Python code around each step, logged or not, about
-_MOST = 3  # times what was counted
+_AT_ONCE = 16 * 10**6  # bytes of initial allowance
+_PASS_NS = 8000  # estimate for the Python code around each step, logged or not
+_MOST = 3  # limit of the correction factor
 
 
 class Paced:
-    """The rule of a budget (a recording's own), which also learns what the file and plain
-    steps cost. `writer` is None until there is a file."""
+    """The rule of a budget (as in a recording), which also learns the cost of the file
+    and of steps that are not logged. `writer` is None until there is a file."""
 
     def __init__(self, rule):
         self._rule, self.writer = rule, None
@@ -28,9 +28,10 @@ class Paced:
     def cost(self):
         return self._rule.cost
 
-    def told(self, mode, user_ns, own_ns, measured):
-        """Logged steps take longer than was counted: torch calls more hooks, Python
-        collects more garbage, caches are cold. The steps between them tell how much."""
+    def report(self, mode, user_ns, own_ns, measured):
+        """Logged steps take longer than counted: torch calls more hooks, Python
+        collects more garbage, caches are cold. Comparing with the steps between them
+        shows by how much."""
         whole = user_ns + own_ns
         if mode == SKIP:
             self._plain.append(whole)
@@ -40,7 +41,7 @@ class Paced:
             factor = statistics.median(self._ratios) if len(self._ratios) > 2 else 1
             own_ns = min(int(own_ns * min(max(factor, 1), _MOST)), whole)
         own_ns = min(own_ns + _PASS_NS, whole)
-        self._rule.told(mode, whole - own_ns, own_ns, measured)
+        self._rule.report(mode, whole - own_ns, own_ns, measured)
 
     def next(self):
         mode = self._rule.next()

@@ -9,7 +9,7 @@ from torchoscope.watch_ranks import find_rank
 
 
 class Wanted:
-    """How watch() was asked to serve."""
+    """The options of watch() about serving."""
 
     def __init__(self, words, port, host, allow_hosts, token):
         self.on = "standalone" in words
@@ -20,15 +20,14 @@ class Wanted:
             raise ValueError(text)
 
     def server(self):
-        """A Server that is not started; None: none is wanted here."""
+        """A Server that is not started; None: not requested, or another rank serves."""
         if not self.on or find_rank()[0] > 0:
             return None
         return serving.Server(*self._args)
 
 
 class Page:
-    """A server that follows a Watch. Nothing that goes wrong with it reaches the
-    training."""
+    """A server that follows a Watch. Its errors never reach the training."""
 
     labels = None  # see _core.Server
     stays = False  # after the end of the training
@@ -45,7 +44,7 @@ class Page:
         return self._server
 
     def begin(self, handle):
-        """Serves the model, until the first step is there."""
+        """Serves the model until the first step exists."""
         try:
             model = handle._recorder._model
             live = _core.Model(model, handle._name)
@@ -55,11 +54,11 @@ class Page:
         except Exception as problem:
             self.close()
             with contextlib.suppress(Exception):  # stderr may be closed
-                text = f"torchoscope: no page: {problem}; the training goes on"
+                text = f"torchoscope: no page: {problem}; training continues"
                 print(text, file=sys.stderr, flush=True)
 
     def filed(self, handle):
-        """The first step ended: there is a file."""
+        """The first step ended: the file exists."""
         if self._server is None:
             return
         path, run, model = None, handle._run, handle._recorder._model

@@ -1,12 +1,12 @@
-"""watch() in a training with several ranks: where the file of each rank goes.
+"""watch() in a training with several ranks: chooses the file of each rank.
 
 All ranks must write to one folder, and none may wait for another. Rank 0 chooses the
 name of the folder and puts it into the store of torch.distributed, which does not wait.
-The others ask for it on a thread and need it when their first step ends: a step of
-training waits for all ranks anyway, so rank 0 has long answered. If it has not (it does
-not watch the model, it hangs or it died), they go on after 10 seconds with a folder that
-is named after the start of the process that launched them. Without torch.distributed all
-ranks use that name at once.
+The others request it on a thread and need it when their first step ends: a step of
+training waits for all ranks anyway, so rank 0 has answered long before. If it has not
+(it does not watch the model, hangs or died), they continue after 10 seconds with a
+folder named after the start time of the process that launched them. Without
+torch.distributed all ranks use that name at once.
 """
 
 import contextlib
@@ -17,8 +17,8 @@ import time
 
 import torch
 
-_PATIENCE = 10  # seconds that a rank waits for the answer, once
-_asked = {}  # name -> how many watches of this name began
+_PATIENCE = 10  # seconds that a rank waits once for the answer
+_asked = {}  # name -> number of watches with this name so far
 
 CHECKSUM = "params/checksum"  # a scalar; src/history/ranks.h
 
@@ -53,8 +53,9 @@ def find_rank():
 
 
 class Place:
-    """Where a Watch writes: one file, or with several ranks a file of each in a folder.
-    `own` is the path of the file if this process is alone, `name` that of the run."""
+    """Where a Watch writes: one file, or with several ranks a file per rank in a
+    folder. `own` is the path of the file if this process trains alone, `name` the name
+    of the run."""
 
     def __init__(self, own, name):
         self._own, self._found, self.late = own, None, False
@@ -79,28 +80,28 @@ class Place:
         folder, stem = os.path.split(self._own[: -len(".scope")])
         self._begin()
         if self._question is not None:
-            told = self._question.answer(_PATIENCE)
-            self.late = told is None
-            stem = stem if self.late else told
+            chosen = self._question.answer(_PATIENCE)
+            self.late = chosen is None
+            stem = stem if self.late else chosen
         if self.late or not (self._offered or self._question):
             return self._free(folder, _launched(stem))
         return os.path.join(folder, stem, f"rank{self.rank}.scope")
 
     def _begin(self):
-        """Rank 0 tells the others the name of the folder; they begin to ask."""
+        """Rank 0 publishes the name of the folder; the others request it."""
         store = _store() if self.ranks else None
         if store is None or self._offered or self._question:
             return
         if self.rank:
             self._question = _Question(store, self.key)
             return
-        with contextlib.suppress(Exception):  # a store that is gone
+        with contextlib.suppress(Exception):  # the store may have been closed
             store.set(self.key, os.path.basename(self._own)[: -len(".scope")])
             store.add(self.key + "/told", 1)
             self._offered = True
 
     def _free(self, folder, stem):
-        """A path whose file does not exist: every rank counts the runs of its launcher."""
+        """A path that does not exist: every rank counts the runs of its launcher."""
         number, path = 1, os.path.join(folder, stem, f"rank{self.rank}.scope")
         while os.path.exists(path):
             number += 1
@@ -119,7 +120,8 @@ def _store():
 
 
 class _Question:
-    """Asks a store for a text, on a thread: a store that hangs keeps only that waiting."""
+    """Requests a text from a store on a thread, so that only the thread waits if the
+    store hangs."""
 
     def __init__(self, store, key):
         self._store, self._key = store, key
@@ -150,7 +152,7 @@ class _Question:
 
 def _launched(stem):
     """`stem` with the time at which the process that launched this one began: the same
-    for all ranks on this machine. Unchanged if the system does not tell."""
+    for all ranks on this machine. Unchanged if the system does not provide it."""
     with contextlib.suppress(Exception):
         with open(f"/proc/{os.getppid()}/stat", "rb") as file:
             ticks = int(file.read().rpartition(b")")[2].split()[19])

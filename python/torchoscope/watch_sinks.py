@@ -1,4 +1,4 @@
-"""Where the steps of a watched training go, besides the .scope file."""
+"""Other destinations of a watched training's steps than the .scope file."""
 
 import atexit
 import importlib
@@ -13,13 +13,13 @@ from torchoscope.watch_words import listed
 
 _NATIVE = ("tensorboard", "csv")  # the thread of the core writes them
 _TRACKERS = ("wandb", "trackio")
-_BINS = 64  # of a histogram for a tracker
+_BINS = 64  # bins of a histogram for a tracker
 _STATISTICS = ("count", "nan", "pos_inf", "neg_inf", "zeros", "min", "max", "mean")
 _STATISTICS += ("std", "l2", "sampled", "ratio")
 
 
 class WatchPoint:
-    """A tensor in a step: its series, its statistics, its histogram."""
+    """A tensor in a step: its series, statistics and histogram."""
 
     __slots__ = ("_row",)
 
@@ -38,12 +38,12 @@ class WatchPoint:
 
     @property
     def call(self):
-        """Which call of the module in this step, from 0."""
+        """The call index of the module in this step, from 0."""
         return self._row["call"]
 
     @property
     def path(self):
-        """Which of several tensors, as in Value.path; usually empty."""
+        """The path of the tensor, as in Value.path; usually empty."""
         return self._row["path"]
 
     @property
@@ -99,7 +99,7 @@ class WatchStep:
 
     @property
     def alarms(self):
-        """What went wrong in it, a list of dicts, as in History.alarms()."""
+        """Its alarms, a list of dicts, as in History.alarms()."""
         return self._row["alarms"]
 
     def __repr__(self):
@@ -107,7 +107,7 @@ class WatchStep:
 
 
 class _Callback:
-    """A function of the user's."""
+    """A callback of the user."""
 
     def __init__(self, function):
         self.step = function
@@ -127,7 +127,7 @@ class _Tracker:
         self.name = name
 
     def open(self, stem):
-        """Join the run that is active, or begin one of our own."""
+        """Join the active run, or begin a new one."""
         self._package = importlib.import_module(self.name)
         self._run = self._active()
         self._own = self._run is None
@@ -173,8 +173,8 @@ class _Tracker:
             self._run.finish()
 
     def _joins(self):
-        """In a run of the user's, wandb counts rows by the user's own log(): ours joins
-        the next of them, as that of wandb.watch() does."""
+        """In the user's run, wandb counts rows by the user's log() calls: ours is added
+        to the next row, like that of wandb.watch()."""
         return self.name == "wandb" and not self._own
 
     def _page(self, html):
@@ -190,7 +190,8 @@ def _arrays(lists):
 
 
 class Sinks:
-    """What `backend` names. A failure of one gives one warning and stops nothing."""
+    """The destinations in `backend`. A failure of one gives a single warning and does
+    not affect others."""
 
     def __init__(self, backend):
         words = [backend] if callable(backend) else listed("backend", backend)
@@ -214,10 +215,10 @@ class Sinks:
         self._python += self._trackers
 
     def open(self, stem):
-        """Begin runs. What is wrong with them is an error of watch()."""
+        """Begin runs. Their errors are raised by watch()."""
         for tracker in self._trackers:
             tracker.open(stem)
-        if self._trackers:  # the newest is called first: before they end their run
+        if self._trackers:  # atexit calls the newest first: before they end their run
             from torchoscope import watching
 
             atexit.register(watching._close_all)

@@ -12,9 +12,9 @@ from torchoscope.restore import modules_of
 from torchoscope.watch_device import WatchDevice
 from torchoscope.watch_pace import Paced
 
-_RENEWALS = 64  # of the model; some code replaces parameters in every step
-TELL_NS = 100_000_000
-_PATIENCE = 8  # rounds that another optimizer may leave out before it is not awaited
+_RENEWALS = 64  # of the model, at most; some code replaces parameters in every step
+NOTIFY_NS = 100_000_000
+_PATIENCE = 8  # rounds that another optimizer may skip before it is no longer awaited
 
 
 class _Every:
@@ -29,40 +29,41 @@ class _Every:
         self._at += 1
         return "full" if (self._at - 1) % self._n == 0 else SKIP
 
-    def told(self, *_):
+    def report(self, *_):
         pass
 
-    owe = told
+    owe = report
 
 
 class Steps(Budget):
-    """Decides which steps are logged, and tells the Watch when passes begin and end. A
-    step that is logged is measured in full: what is too expensive is logged less often."""
+    """Decides which steps are logged, and notifies the Watch when passes begin and end.
+    A logged step is measured in full; if that is too expensive, fewer steps are
+    logged."""
 
     def __init__(self, share, log_freq):
         super().__init__(share)
         self.watch = None  # a weak reference
-        self._told = 0  # when
+        self._notified = 0  # when
         self._rule = Paced(self._rule) if log_freq is None else _Every(log_freq)
 
     def created(self, writer, took_ns):
-        """The file was created: that is no part of the cost of a step."""
-        self._rule.writer, self._told = writer, _core.clock_ns()
+        """The file was created: that time is not part of the cost of a step."""
+        self._rule.writer, self._notified = writer, _core.clock_ns()
         self.excuse(took_ns)
 
     def excuse(self, took_ns):
-        """Something that only this step has to do took that long."""
+        """Exclude the time of work that only this step does."""
         self._rule.owe(took_ns)
         when, spent, measured = self._last
         self._last = when + took_ns, spent + took_ns, measured
 
     def may_tell(self):
-        """Is the loss of a step that is not logged to be written? With a budget ten times
-        a second, with log_freq not."""
+        """Should the loss of a step that is not logged be written? With a budget ten
+        times a second, with log_freq never."""
         now = _core.clock_ns()
-        if isinstance(self._rule, _Every) or now - self._told < TELL_NS:
+        if isinstance(self._rule, _Every) or now - self._notified < NOTIFY_NS:
             return False
-        self._told = now
+        self._notified = now
         return True
 
     @property
@@ -70,7 +71,7 @@ class Steps(Budget):
         return self._on
 
     def decide(self, full=False):
-        """A step begins. `full`: log it, whatever the budget says."""
+        """A step begins. `full`: log it regardless of the budget."""
         self._decide()
         if full and not self._on:
             self._now = "full"
@@ -84,7 +85,7 @@ class Steps(Budget):
             watch._guard(watch._first.compiles)
 
     def tell(self, core):
-        """The facts of a recording: this one is dropped, its steps are in the file."""
+        """No facts: this recording is dropped, its steps are in the file."""
 
     def _begins(self, module, args, kwargs):
         if self._outer in (None, id(module)):
@@ -98,7 +99,7 @@ class Steps(Budget):
 
 
 class Recorder(LiveRecording):
-    """Hooks, as in a recording; what they see goes to a Watch."""
+    """Hooks, as in a recording, that feed a Watch."""
 
     _renewals = 0
 
@@ -109,8 +110,8 @@ class Recorder(LiveRecording):
         return WatchDevice(self._wanted["mode"])  # without a clock, which would wait
 
     def leave(self, name, numbers):
-        """Leave a scalar, the mean of some tensors, to their device, if it has them: to
-        read them here would wait for it."""
+        """Compute a scalar, the mean of some tensors, on their device if they are on
+        one, because reading them here would wait for it."""
         tensors = [one for one in numbers if isinstance(one, torch.Tensor)]
         if not tensors or (all(one.is_cpu for one in tensors) and not forces_device()):
             return False
@@ -139,7 +140,7 @@ class Recorder(LiveRecording):
             raise raising
 
     def look_again(self, has_file):
-        """A step begins that is logged: were modules or parameters replaced?"""
+        """A logged step begins: were modules or parameters replaced?"""
         began, counted = _core.clock_ns(), self._core.cost_ns
         if self._renewals < _RENEWALS and self._core.look_again(
             self._model, self._name, has_file
@@ -179,8 +180,8 @@ class Recorder(LiveRecording):
 
 
 class Rounds:
-    """A step ends when each optimizer of the model has stepped. Optimizers are numbers,
-    as Recorder.is_ours() gives them."""
+    """A step ends when each optimizer of the model has stepped. Optimizers are given by
+    the numbers of Recorder.is_ours()."""
 
     def __init__(self):
         self.began = False
@@ -197,7 +198,7 @@ class Rounds:
         return any(not own.isdisjoint(self._owned[key]) for key in self._times)
 
     def expect(self, number, optimizer):
-        """A step waits for this optimizer, though it has not stepped yet."""
+        """Makes a step wait for this optimizer although it has not stepped yet."""
         self._join(number, optimizer)
         self._times[number] = 0
 
@@ -222,7 +223,7 @@ class Rounds:
         return True
 
     def _join(self, number, optimizer):
-        """An optimizer takes the place of those that share parameters with it."""
+        """An optimizer replaces those that share parameters with it."""
         if number not in self._owned:
             self._owned[number] = owned_by(optimizer)
             weakref.finalize(optimizer, self._times.pop, number, None)
@@ -232,6 +233,6 @@ class Rounds:
 
 
 def owned_by(optimizer):
-    """The ids of its parameters; none if it is in the making."""
+    """The ids of its parameters; none while it is being constructed."""
     groups = [group["params"] for group in getattr(optimizer, "param_groups", ())]
     return {id(one) for group in groups for one in group}

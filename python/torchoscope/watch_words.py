@@ -1,4 +1,4 @@
-"""Checks of what users give to watch() and log(): one sentence says what is wrong."""
+"""Checks the arguments of watch() and log(); an error is one sentence."""
 
 import numbers
 import os

@@ -36,18 +36,18 @@ _LOGS = {
 _WORDS = {None: (), "gradients": ("params_grad",), "parameters": ("params",)}
 _WORDS["all"] = tuple(_LOGS)
 _LOGS["io_grad_norms"] = ("grad_input_norm", "grad_output_norm")
-_FEW = 1000  # steps: if the file keeps fewer, a line says how many
+_FEW = 1000  # steps: if the file keeps fewer, print how many
 _MOST_PASSES = 64  # of one step, if no optimizer ends it
 _FIRST_PASSES = 4  # of a step that was hit, if no backward was seen before
 _TRAIN, _EVAL = 0, 1
 
-# Whose code is not the user's; contextlib is between them.
+# Packages whose code is not the user's; contextlib is called in between.
 _NOT_USER = tuple(os.path.dirname(one) + os.sep for one in (__file__, torch.__file__))
 _NOT_USER += (contextlib.__file__,)
 
 _watched = {}  # id of a model -> its Watch
 _lock = threading.RLock()
-_forks = [0]  # between the start of the program and this process
+_forks = [0]  # number of forks between the start of the program and this process
 
 
 def _forked():
@@ -96,7 +96,7 @@ def watch(
     dir       the folder of the file
     name      part of the file's name; the model's class if not given
     budget    the share of time that logging may take; ignored with log_freq
-    limit     the most that the file may have: old steps are merged to keep it
+    limit     the maximum size of the file: old steps are merged to keep it
     backend   where steps go, one or a list: "file", "standalone" (a file, and a page in
               the browser), "tensorboard", "csv", "wandb", "trackio", or a function that
               is called with each WatchStep; "none" keeps the history in memory
@@ -202,8 +202,8 @@ def _path(folder, name):
 
 
 class Watch(Reading, Displayed):
-    """A training that is followed; made by watch(). Use it as a context manager, or call
-    close() at the end; the end of the process does so too."""
+    """A watched training; made by watch(). Use it as a context manager, or call close()
+    at the end; it is also called when the process ends."""
 
     def __init__(
         self, model, name, wanted, steps, target, limit, options, sinks, on_alarm
@@ -215,14 +215,14 @@ class Watch(Reading, Displayed):
         self._kinds = sum(1 << KINDS.index(kind) for kind in chosen)
         self._writer = self._capsule = None
         self._forks = _forks[0]
-        self._closed = self._told = self._rooted = False
+        self._closed = self._reported = self._rooted = False
         self._filed = False  # a step was logged
-        self._kept = None  # steps; told once
+        self._kept = None  # steps; reported once
         self._count, self._next, self._number = 0, target.first, target.first
         self._scalars, self._losses = {}, []
         self._rounds = Rounds()
         self._training = False  # the newest pass
-        self._ahead = 0  # passes before a backward, the most so far
+        self._ahead = 0  # maximum number of passes before a backward so far
         self._alarms = watch_alarms.Alarms(self, on_alarm)
         self._first_hit = self._again = self._saved = self._page = self._run = None
         self._forget()
@@ -257,19 +257,19 @@ class Watch(Reading, Displayed):
         self._in_step = self._done = self._graded = self._written = False
         self._passes = self._backwards = 0
         self._since = 0  # passes since the last backward
-        self._attached = {}  # (id of a module, name) -> how often in this step
+        self._attached = {}  # (id of a module, name) -> count in this step
 
     # --- for users
 
     @property
     def path(self):
-        """The .scope file, of this rank if there are several. It exists from the end of
-        the first logged step on. None if `backend` names no file."""
+        """The path of the .scope file, of this rank if there are several. It exists
+        after the first logged step. None if `backend` names no file."""
         return self._target.path
 
     @property
     def folder(self):
-        """Where event files and CSV tables are."""
+        """The folder of event files and CSV tables."""
         return self._target.stem
 
     @property
@@ -279,19 +279,20 @@ class Watch(Reading, Displayed):
 
     @property
     def steps(self):
-        """How many steps of training were seen, logged or not."""
+        """The number of training steps so far, logged or not."""
         return self._count
 
     @property
     def keeps(self):
-        """How many logged steps fit into the file at full resolution, about: older ones
-        are merged. None until a step was written."""
+        """The approximate number of logged steps that fit into the file at full
+        resolution; older ones are merged. None until a step was written."""
         state = self._writer.state() if self._writer and self._mine() else {}
         return state["keeps"] if state.get("written") else self._kept
 
     def log(self, step=None, **scalars):
-        """Add numbers to the newest step: log(loss=0.5, accuracy=0.9). They are written
-        also if the step is not logged. `step`: its number; counting continues from it."""
+        """Add numbers to the newest step: log(loss=0.5, accuracy=0.9). They are also
+        written if the step is not logged. `step`: its number; counting continues from
+        it."""
         found = {name: number_of(name, value) for name, value in scalars.items()}
         if step is not None and (type(step) is not int or step < 0):
             raise ValueError(f"step must be an int of 0 or more, not {step!r}")
@@ -307,7 +308,7 @@ class Watch(Reading, Displayed):
                 self._guard(self._write_scalars)
 
     def close(self):
-        """Write what is left and end. Further calls do nothing."""
+        """Write pending steps and end. Further calls do nothing."""
         with _lock:
             if self._closed:
                 return
@@ -352,13 +353,13 @@ class Watch(Reading, Displayed):
         return f"<torchoscope.Watch of {self._name}: {state}, {self._target}{keeps}>"
 
     def _notebook(self):
-        """What was recorded so far, and a link to the page."""
+        """The recording so far, and a link to the page."""
         text = ""
         with contextlib.suppress(Exception):  # nothing was logged yet
             text = self.history()._notebook()
         return text + (serving.link_html(self._page.server) if self._page else "") or None
 
-    # --- what the hooks tell
+    # --- called by hooks
 
     def _is_mine(self):
         """Not in a forked process?"""
@@ -458,7 +459,7 @@ class Watch(Reading, Displayed):
             if self._done:  # no pass since the last step
                 self._guard(self._write, _TRAIN)
             self._end_step()
-            if not self._rooted:  # only parts of it run: nothing tells of the next pass
+            if not self._rooted:  # only parts of it run: the next pass is not detected
                 with self._own_time():
                     self._guard(self._write, _TRAIN)
                 if not self._closed:
@@ -469,7 +470,8 @@ class Watch(Reading, Displayed):
         return self._alarms.take_raising()
 
     def _begin_rounds(self, number, optimizer):
-        """The first optimizer stepped: others that exist have their part in each step."""
+        """The first optimizer stepped: other existing optimizers are part of each
+        step."""
         self._rounds.began = True
         self._rounds.expect(number, optimizer)
         for other in self._recorder.other_optimizers(optimizer):
@@ -477,7 +479,7 @@ class Watch(Reading, Displayed):
                 self._rounds.expect(*self._recorder.is_ours(other), other)
 
     def _skipped(self, optimizer):
-        """A GradScaler left out the step of an optimizer."""
+        """A GradScaler skipped the step of an optimizer."""
         found = self._recorder.is_ours(optimizer) if self._mine() else None
         if found and not self._rounds.began:
             self._timed(self._begin_rounds, found[0], optimizer)
@@ -495,9 +497,9 @@ class Watch(Reading, Displayed):
             self._timed(self._page.pump, self._number)
 
     def _hit(self, where, text):
-        """A value is not finite: save what the step began with, for replay(). `where`
-        is "forward", "backward" or "optimizer". Returns the path, or None; only the
-        first hit has a capsule."""
+        """A value is not finite: save the state at the start of the step, for replay().
+        `where` is "forward", "backward" or "optimizer". Returns the path, or None; only
+        the first hit has a capsule."""
         self._first_hit = self._first_hit or (where, text)
         capsule, self._capsule = self._capsule, None
         if capsule is None or not self._mine():
@@ -531,13 +533,13 @@ class Watch(Reading, Displayed):
         return self._since < (self._ahead or _FIRST_PASSES)
 
     def _how_to_find(self):
-        """... who made a value that is not finite, in a step that was not logged."""
+        """How to find the cause of a non-finite value in a step that was not logged."""
         if self._saved is None:
             return "the next steps are logged in full"
         return f"torchoscope replay {self._saved} finds the operation"
 
     def _say_again(self):
-        """How to run the step again that was saved; once, after its alarm."""
+        """How to run the saved step again; printed once, after its alarm."""
         text, self._again = self._again, None
         if text is not None:
             _print(text)
@@ -553,7 +555,7 @@ class Watch(Reading, Displayed):
             core.spend(began, counted)
 
     def _timed(self, work, *args):
-        """Run `work`, guarded; its time is our own."""
+        """Run `work`, guarded, and count its time as our own."""
         core = self._recorder._core
         began, counted = _core.clock_ns(), core.cost_ns
         self._guard(work, *args)
@@ -571,9 +573,9 @@ class Watch(Reading, Displayed):
             _core.own(False)
 
     def _say(self, text):
-        if self._told:
+        if self._reported:
             return
-        self._told = True
+        self._reported = True
         with contextlib.suppress(Exception):  # a filter may turn warnings into errors
             warnings.warn(f"torchoscope: {text} ({self._target})", stacklevel=_level())
 
@@ -585,7 +587,7 @@ class Watch(Reading, Displayed):
         return list(found.items())
 
     def _write(self, phase):
-        """The step ends: what was recorded becomes points. The trace begins anew."""
+        """The step ends: what was recorded becomes points. Restarts the trace."""
         recorded = self._budget.on
         try:
             if recorded:
@@ -618,22 +620,22 @@ class Watch(Reading, Displayed):
         self._give()
 
     def _give(self):
-        """What a file got goes to the other backends."""
+        """Passes the written steps to the other backends."""
         if self._writer is not None:
             self._check()
             self._sinks.give(self, self._writer)
 
     def _settle(self):
-        """Write what still waits for its device."""
+        """Write the step that still waits for its device."""
         if self._mine() and self._filed:
             self._alarms.tell(self._recorder._core.settle())
             self._give()
 
     def _receiver(self, core):
-        """Where a step goes: to the writer, or to rank 0."""
+        """The destination of a step: the writer, or rank 0."""
         group = self._group
         if group is not None and group.problem is not None:
-            self._say(f"each rank writes a file of its own: {group.problem}")
+            self._say(f"each rank now writes its own file: {group.problem}")
             self._create_once(core)
             for number, phase, parcel in group.left():
                 self._writer.parcels(number, phase, [parcel])
@@ -670,7 +672,8 @@ class Watch(Reading, Displayed):
     def _write_rest(self):
         if not self._mine():
             return
-        # A step that no optimizer ends was interrupted, and is left out; not if it is hit.
+        # A step that no optimizer ended was interrupted and is dropped, unless it was
+        # hit.
         cut = self._rounds.began and self._training and not self._done
         if cut and not self._alarms.is_hit:
             self._write_scalars()
@@ -681,7 +684,7 @@ class Watch(Reading, Displayed):
         elif self._graded:
             self._write(_EVAL)
         elif self._in_step and self._budget.on and not (self._filed or self._group):
-            self._create_once(self._recorder._core)  # a pass that raised is in it
+            self._create_once(self._recorder._core)  # includes a pass that raised
         else:
             self._write_scalars()
 
@@ -689,12 +692,12 @@ class Watch(Reading, Displayed):
         """The file, with the model and the recording of this first step."""
         began = _core.clock_ns()
         try:
-            with contextlib.suppress(Exception):  # forward() that was called directly
+            with contextlib.suppress(Exception):  # forward() was called directly
                 self._recorder._unseen.tell(core)
             run = self._recorded()
             text = f"{socket.gethostname()} {os.getpid()}"
             if self._target.is_late:
-                self._say("rank 0 did not tell its folder: this rank has one of its own")
+                self._say("rank 0 did not announce its folder: this rank uses its own")
             self._writer, self._run = self._target.open(run, self._limit, text)
             self._sinks.begin(self, self._writer, run)
             if self._page is not None:
@@ -710,7 +713,7 @@ class Watch(Reading, Displayed):
             raise
 
     def _recorded(self):
-        """What was recorded of this step, with the code of the model, as a Run."""
+        """The recording of this step, with the code of the model, as a Run."""
         kinds = {type(module) for _, module in self._recorder._modules}
         self._recorder._kinds = [weakref.ref(kind) for kind in kinds]
         self._recorder._keep_code()
@@ -739,7 +742,7 @@ class Watch(Reading, Displayed):
 
 
 def _level():
-    """How far up the stack the user's code is, for a warning."""
+    """The stack level of the user's code, for a warning."""
     frame, level = sys._getframe(1), 1
     while frame is not None and frame.f_code.co_filename.startswith(_NOT_USER):
         frame, level = frame.f_back, level + 1

@@ -345,7 +345,7 @@ int arena_double(struct arena *arena, void *at, uint32_t *room, size_t item)
 int arena_err(const struct arena *arena, const char *what, struct err *err)
 {
     if (arena->limit == SIZE_MAX)
-        return err_set(err, ERR_LIMIT, "%s needs more memory than there is", what);
+        return err_set(err, ERR_LIMIT, "%s needs more memory than is available", what);
     if (arena->limit >= MIB)
         return err_set(err, ERR_LIMIT, "%s needs more than %zu MiB of memory", what,
                        arena->limit / MIB);

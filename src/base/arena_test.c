@@ -6,7 +6,7 @@
 #include "base/base.h"
 #include "base/test.h"
 
-TEST(what_an_arena_gives_is_zeroed_aligned_and_apart)
+TEST(allocations_are_zeroed_aligned_and_disjoint)
 {
     struct arena arena;
     char *before = NULL;
@@ -96,7 +96,7 @@ TEST(copies_of_text_end_in_nul)
     arena_release(&arena);
 }
 
-TEST(a_growing_array_keeps_its_items_and_has_zeros_behind_them)
+TEST(a_growing_array_keeps_its_items_and_zeroes_the_rest)
 {
     struct arena arena;
     uint32_t *items = NULL, room = 0, n;
@@ -162,7 +162,7 @@ TEST(an_array_of_unthinkable_items_is_refused)
     arena_release(&arena);
 }
 
-TEST(a_spent_arena_says_what_it_was_for)
+TEST(a_spent_arena_names_its_purpose)
 {
     struct arena arena;
     struct err err = {0};
@@ -176,7 +176,7 @@ TEST(a_spent_arena_says_what_it_was_for)
     CHECK_STR(err.text, "a.gguf needs more than 100 bytes of memory");
     arena_init(&arena, 0);
     arena_err(&arena, "a.gguf", &err);
-    CHECK_STR(err.text, "a.gguf needs more memory than there is");
+    CHECK_STR(err.text, "a.gguf needs more memory than is available");
 }
 
 TEST(a_reserve_is_a_hint_that_a_limit_cuts)
@@ -215,7 +215,7 @@ TEST(a_block_of_many_pages_keeps_its_content_when_it_grows)
     arena_release(&arena);
 }
 
-TEST(what_is_dropped_is_gone_and_what_stands_behind_it_stays)
+TEST(dropped_pages_leave_the_bytes_after_them)
 {
     struct arena arena;
     char *text;

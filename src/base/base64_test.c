@@ -14,7 +14,7 @@ static bool gives(const char *text, const char *bytes)
     return same;
 }
 
-TEST(base64_gives_the_bytes_behind_the_text)
+TEST(base64_gives_the_encoded_bytes)
 {
     CHECK(gives("", ""));
     CHECK(gives("Zg==", "f"));

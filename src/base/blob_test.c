@@ -99,7 +99,7 @@ TEST(a_part_of_a_part_is_read_like_any_blob)
     blob_close(whole);
 }
 
-TEST(loading_gives_bytes_with_a_nul_behind_them)
+TEST(loading_gives_bytes_followed_by_a_nul)
 {
     struct err err = {0};
     struct blob *blob = blob_open_memory("0123456789", 10, "digits", &err);
@@ -174,7 +174,7 @@ static void check_refused(const char *name, const char *end)
     CHECK_INT(err.code, ERR_IO);
 }
 
-TEST(what_is_no_file_is_refused_with_a_sentence)
+TEST(other_than_regular_files_are_refused_with_a_sentence)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);

@@ -59,7 +59,7 @@ TEST(lines_end_where_they_say)
     CHECK(str_is(bytes_line(&in), "") && in.bad);
 }
 
-TEST(taking_borrows_what_is_there)
+TEST(taking_borrows_the_bytes)
 {
     static const char text[] = "abcdef";
     struct bytes in = bytes_of(text, 6);

@@ -8,8 +8,8 @@
 
 uint64_t clock_ns(void); /* monotonic */
 
-/* When `ms` from now is, by CLOCK_REALTIME or CLOCK_MONOTONIC: for the timed waits of
- * pthread, which want a point in time. Here, so that modules without this room have it. */
+/* The absolute time `ms` from now on `clock` (CLOCK_REALTIME or CLOCK_MONOTONIC), for
+ * the timed waits of pthread. Inline, so that modules without this room can use it. */
 static inline struct timespec clock_later(clockid_t clock, unsigned ms)
 {
     struct timespec until;

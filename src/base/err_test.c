@@ -38,14 +38,14 @@ TEST(a_long_sentence_is_cut_between_two_characters)
     CHECK_INT(strlen(err.text), 511);
 }
 
-TEST(nobody_has_to_want_the_sentence)
+TEST(a_null_err_is_allowed)
 {
     CHECK(err_set(NULL, ERR_IO, "gone") == -1);
     errno = ENOENT;
     CHECK(err_set_errno(NULL, "x") == -1);
 }
 
-TEST(the_system_says_why)
+TEST(the_system_gives_the_reason)
 {
     struct err err = {0};
 

@@ -9,7 +9,7 @@
 #include "base/base.h"
 #include "base/test.h"
 
-TEST(a_folder_lists_what_is_in_it_by_name)
+TEST(a_folder_lists_its_entries_by_name)
 {
     char path[] = "/tmp/torchoscope_folder_XXXXXX";
     struct folder folder;
@@ -54,7 +54,7 @@ TEST(a_folder_lists_what_is_in_it_by_name)
     CHECK(rmdir(path) == 0);
 }
 
-TEST(what_is_no_folder_cannot_be_listed)
+TEST(only_folders_can_be_listed)
 {
     struct folder folder;
     struct arena arena;

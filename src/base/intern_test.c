@@ -106,7 +106,7 @@ TEST(a_spent_arena_gives_no_id_and_keeps_the_old_ones)
     arena_release(&arena);
 }
 
-TEST(a_sealed_one_gives_its_strings_and_takes_no_more)
+TEST(a_sealed_table_returns_strings_and_adds_none)
 {
     struct arena arena, table;
     struct intern intern;

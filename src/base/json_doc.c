@@ -4,7 +4,7 @@
 
 #include "base/base.h"
 
-/* The children of a container follow it, each with what is below it; the value of a key
+/* The children of a container follow it, each with its descendants; the value of a key
  * is the node after it. */
 struct json_doc_node {
     uint8_t kind;     /* enum json_token */
@@ -14,7 +14,7 @@ struct json_doc_node {
                          children */
 };
 
-/* What is open while reading. */
+/* An open container while reading. */
 struct level {
     uint32_t container, last; /* last: its last child so far, or 0 */
 };
@@ -28,7 +28,7 @@ struct reading_doc {
     bool in_value; /* a key was read: its value is no sibling */
 };
 
-/* Where the text of the token is; false: the arena is spent. */
+/* Stores the location of the token's text; false: the arena is spent. */
 static bool set_text(struct reading_doc *r, struct json_doc_node *node)
 {
     struct json_doc *tree = r->tree;

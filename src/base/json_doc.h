@@ -1,14 +1,14 @@
 /* json_doc.h - a JSON document as a tree, for documents whose parts are needed in
  * another order than they come in. 16 bytes a node, in an arena; depth is limited to
- * JSON_DEPTH, so that users may recurse.
+ * JSON_DEPTH, so that callers may recurse.
  *
  *     uint32_t graph = json_doc_get(tree, JSON_DOC_ROOT, "graph");
  *     for (uint32_t i = json_doc_first(tree, list); i; i = json_doc_next(tree, i)) ...
  *     for (uint32_t k = json_doc_first(tree, object); k; k = json_doc_next(tree, k))
  *         use(json_doc_text(tree, k), json_doc_value(tree, k));
  *
- * Nodes are numbers. 0 is no node: asking it gives 0, false or an empty text, so that
- * wrong kinds and missing members need no check of their own. */
+ * Nodes are numbers. 0 is no node: its functions return 0, false or an empty text, so
+ * that wrong kinds and missing members need no extra check. */
 #ifndef BASE_JSON_DOC_H
 #define BASE_JSON_DOC_H
 

@@ -62,7 +62,7 @@ TEST(numbers_that_are_not_finite_are_words_or_texts)
     arena_release(&arena);
 }
 
-TEST(what_is_not_in_a_tree_is_no_node)
+TEST(missing_members_are_no_node)
 {
     struct arena arena;
     struct json_doc tree = read_text(&arena, "[3]");

@@ -53,7 +53,7 @@ TEST(a_document_is_read_token_by_token)
     check_tokens("[false,[[]],\"\"]", "[ false [ [ ] ] str: ] end");
 }
 
-TEST(what_is_wrong_is_said_with_its_place)
+TEST(errors_have_a_position)
 {
     static const char *const bad[][2] = {
         {"", "error at 0: expected a value"},
@@ -151,7 +151,7 @@ TEST(plain_strings_are_borrowed_and_others_are_not)
     arena_release(&arena);
 }
 
-TEST(a_special_byte_is_seen_at_every_place_of_a_string)
+TEST(a_special_byte_is_found_anywhere_in_a_string)
 {
     static const char *const special[] = {"\"", "\x1f", "\xff", "\\q"};
     static const char *const expected[] = {"unexpected text after the document",

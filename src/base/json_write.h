@@ -41,9 +41,9 @@ void json_object(struct json *json, const char *key);
 void json_object_end(struct json *json);
 void json_array(struct json *json, const char *key);
 void json_array_end(struct json *json);
-/* No blanks and lines in the innermost object or array, for programs alone. */
+/* No blanks and lines in the innermost object or array, for programs only. */
 void json_pack(struct json *json);
-/* An array that text has on one line, without blanks: a column of thousands of values.
+/* An array written on one line, without blanks: a column of thousands of values.
  * json_array_end() ends it. */
 void json_column(struct json *json, const char *key);
 /* Such a column of integers at once; JSON_NONE is null. */

@@ -140,7 +140,7 @@ TEST(reals_that_are_no_numbers_become_strings)
                       "\"d\": 0.1}\n");
 }
 
-TEST(text_is_escaped_and_what_is_not_utf8_replaced)
+TEST(text_is_escaped_and_invalid_utf8_replaced)
 {
     struct sheet sheet;
     struct json *json = sheet_begin(&sheet);
@@ -157,7 +157,7 @@ TEST(text_is_escaped_and_what_is_not_utf8_replaced)
               "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd.\", \"d\": \"\"}\n");
 }
 
-TEST(what_a_terminal_would_obey_or_hide_is_written_as_a_number)
+TEST(characters_that_a_terminal_obeys_or_hides_are_escaped)
 {
     struct sheet sheet;
     struct json *json = sheet_begin(&sheet);

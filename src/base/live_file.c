@@ -22,18 +22,19 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static atomic_uint forks;
 static atomic_uint n_files; /* used ones, inherited ones too */
 
-/* Those who use SQLite hold it for reading, a fork for writing. */
+/* Held for reading while SQLite is in use, for writing across a fork. */
 static pthread_rwlock_t gate = PTHREAD_RWLOCK_INITIALIZER;
 static bool gate_held; /* by the fork in progress, under `lock` */
 
-/* The lock is held across a fork, so that the child gets it free and the list whole. */
+/* The lock is held across a fork, so that the child gets a consistent list and a free
+ * lock. */
 static void before_fork(void)
 {
     struct timespec until = clock_later(CLOCK_REALTIME, FORK_WAIT_MS);
     bool held;
 
     held = pthread_rwlock_timedwrlock(&gate, &until) == 0;
-    /* In this order, as those do who enter a file inside the gate. */
+    /* The same lock order as in code that adds a file inside the gate. */
     pthread_mutex_lock(&lock);
     gate_held = held;
 }
@@ -50,7 +51,7 @@ static void after_fork(void)
 static void in_child(void)
 {
     atomic_fetch_add(&forks, 1);
-    /* Whoever held it does not exist here. */
+    /* The threads that held it do not exist here. */
     pthread_rwlock_init(&gate, NULL);
     pthread_mutex_unlock(&lock);
 }

@@ -11,8 +11,8 @@
 
 #include "base/err.h"
 
-/* Enter the file at `path`; -1 if it does not exist, is live already (ERR_USAGE), or is
- * one too many (ERR_LIMIT). */
+/* Register the file at `path`; -1 if it does not exist, is live already (ERR_USAGE), or
+ * exceeds the limit (ERR_LIMIT). */
 int live_file_add(const char *path, struct err *err);
 /* `path` may have vanished or been replaced: pass the key that was current. */
 struct file_key {
@@ -21,11 +21,11 @@ struct file_key {
 bool live_file_key(const char *path, struct file_key *ret_key);
 void live_file_remove(const struct file_key *key);
 
-/* Does this process write the file, perhaps under another name? False in a process that
- * was forked from the writer: its locks are its own. */
+/* Does this process write the file, possibly under another name? False in a process
+ * that was forked from the writer: its locks are its own. */
 bool live_file_is(const char *path);
 bool live_file_is_at(int dir_fd, const char *path); /* as openat() */
-/* Was the file live in the process from which this one was forked? SQLite's memory about
+/* Was the file live in the process from which this one was forked? SQLite's state about
  * it was copied and is wrong here: do not open it with SQLite either. */
 bool live_file_inherited(const char *path);
 
@@ -35,8 +35,8 @@ bool live_file_inherited(const char *path);
 void live_file_enter(void);
 void live_file_leave(void);
 
-/* The number of forks between the start of the program and this process. A writer that
- * remembers another number was inherited and must not touch its file. */
+/* The number of forks between the start of the program and this process. A writer
+ * created under a different number was inherited and must not touch its file. */
 unsigned live_file_forks(void);
 
 #endif

@@ -3,7 +3,7 @@
 #include "base/base.h"
 #include "base/test.h"
 
-TEST(a_map_gives_back_what_was_put)
+TEST(a_map_returns_the_stored_values)
 {
     struct arena arena;
     struct map map;

@@ -1,4 +1,4 @@
-/* sha256_in.h - the two ways to digest blocks, for sha256.c and its test. */
+/* sha256_in.h - the two implementations of block digests, for sha256.c and its test. */
 #ifndef BASE_SHA256_IN_H
 #define BASE_SHA256_IN_H
 

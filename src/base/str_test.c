@@ -22,7 +22,7 @@ TEST(spans_are_compared_by_bytes)
     CHECK(str_cmp(STR(""), str_of(NULL)) == 0);
 }
 
-TEST(a_span_knows_its_ends)
+TEST(a_span_can_be_tested_for_its_ends)
 {
     CHECK(str_starts(STR("model.pth"), STR("model")));
     CHECK(!str_starts(STR("mod"), STR("model")));

@@ -22,7 +22,7 @@ TEST(every_character_survives_encoding_and_decoding)
     }
 }
 
-TEST(what_is_not_utf8_is_refused)
+TEST(invalid_utf8_is_refused)
 {
     static const char *const bad[] = {
         "\x80",             /* a lone continuation byte */

@@ -11,7 +11,7 @@
 
 struct whole_file {
     int fd;           /* write here */
-    const char *name; /* the file behind fd, for callers that open by name */
+    const char *name; /* the name of fd's file, for callers that open by name */
     char *path;       /* the final path, links resolved */
     bool direct;      /* name is path */
 };

@@ -74,7 +74,7 @@ TEST(a_file_gets_its_name_when_it_is_kept)
     CHECK(place_empty(&place) == 1);
 }
 
-TEST(what_is_dropped_leaves_the_old_file_and_nothing_else)
+TEST(a_dropped_file_leaves_only_the_old_one)
 {
     struct whole_file file;
     struct place place;

@@ -11,7 +11,7 @@ static void count_call(struct work *work)
     ++*(int *)work->user;
 }
 
-TEST(work_that_nobody_watches_goes_on)
+TEST(work_without_a_callback_continues)
 {
     CHECK(work_step(NULL, 5));
     CHECK(!work_cancelled(NULL));
@@ -29,7 +29,26 @@ TEST(steps_add_up_until_somebody_cancels)
     CHECK_INT(work.done, 13);
 }
 
-TEST(progress_is_told_every_fifty_milliseconds_at_most)
+TEST(a_thread_that_waits_is_stopped_by_the_work_it_entered)
+{
+    struct work outer, inner, *before;
+
+    work_init(&outer);
+    work_init(&inner);
+    CHECK(work_wait());
+    before = work_enter(&outer);
+    CHECK(!before && work_wait());
+    inner.cancel = 1;
+    before = work_enter(&inner);
+    CHECK(before == &outer && !work_wait());
+    work_leave(before);
+    CHECK(work_wait());
+    work_leave(NULL);
+    outer.cancel = 1;
+    CHECK(work_wait());
+}
+
+TEST(progress_is_reported_every_fifty_milliseconds_at_most)
 {
     struct work work;
     int calls = 0;

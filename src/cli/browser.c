@@ -44,7 +44,7 @@ static bool is_set(const char *variable)
     return value && *value;
 }
 
-/* $BROWSER may list several, separated by colons: the first counts. */
+/* $BROWSER may list several, separated by colons: use the first. */
 static const char *find_browser(struct buf *word)
 {
     const char *list = getenv("BROWSER");
@@ -59,7 +59,8 @@ static const char *find_browser(struct buf *word)
     return NULL;
 }
 
-/* In a grandchild, so that nobody has to wait for it. False: it could not be started. */
+/* In a grandchild, so that no process has to wait for it. False: it could not be
+ * started. */
 static bool start(const char *program, const char *path)
 {
     pid_t child = fork();

@@ -1,4 +1,4 @@
-/* browser.h - shows a page that was written for one look in the user's browser. */
+/* browser.h - shows a temporary page in the user's browser. */
 #ifndef CLI_BROWSER_H
 #define CLI_BROWSER_H
 
@@ -6,13 +6,13 @@
 #include "base/err.h"
 #include "base/str.h"
 
-/* The path of a new file NAME.SUFFIX in a new temporary folder of the user's own.
- * Nothing removes it: the browser may read it at any time. Characters of `name` that do
- * not belong into a file name become _. */
+/* The path of a new file NAME.SUFFIX in a new private temporary folder. Nothing removes
+ * it: the browser may read it at any time. Characters of `name` that are not allowed in
+ * file names become _. */
 int browser_file(struct buf *ret_path, struct str name, const char *suffix,
                  struct err *err);
-/* Opens it with $BROWSER, else with the desktop's program. Says on stderr where the file
- * is, and what to do if there is no desktop. Does not wait. */
+/* Opens it with $BROWSER, else with the desktop's program. Prints the path to stderr,
+ * and what to do if there is no desktop. Does not wait. */
 void browser_show(const char *path);
 /* The same with an address, which needs no file. */
 void browser_open(const char *address);

@@ -151,7 +151,7 @@ static int check_target(struct check_run *run, const struct check_target *target
             return err_set(err, ERR_CANCELLED, "%s", why.text);
         return target->may_set ? 0 : refuse(run, target, &why, err);
     }
-    /* A folder may contain several models, and opening it chose one. */
+    /* A folder may contain several models, and opening it picks one. */
     if (!target->may_set || check_is_sharded(session->model)) {
         status = check_session(run, session, err);
         if (status == 0)

@@ -1,8 +1,8 @@
-/* torchoscope check: which files of a folder to check.
- * An index, or a folder of shards without one, is checked before its files, which
- * are then not checked again; so is a folder with the files of a training run's ranks.
- * Links to files are followed, because download caches
- * consist of them; links to folders are not, so that the walk ends. */
+/* torchoscope check: which files of a folder to check. An index, or a folder of shards
+ * without one, is checked before its files, which are then not checked again; the same
+ * holds for a folder with the files of a training run's ranks. Links to files are
+ * followed, because download caches consist of them; links to folders are not, so that
+ * the walk ends. */
 #include <errno.h>
 
 #include "base/base.h"

@@ -2,9 +2,9 @@
  *
  * Files:
  *   program.c   finds the command and runs it; main.c only calls it
- *   commands.c  THE TABLE of commands; command.h says what one is
+ *   commands.c  THE TABLE of commands; command.h describes a command
  *   options.h   parses --options by each command's table, and prints their help
- *   cli.h       what all commands share: common options, output style, exit status
+ *   cli.h       shared by all commands: common options, output style, exit status
  *   speak.h     texts that several of them print
  *   progress.h  progress of a long job, on stderr
  *   tree.c info*.c complete.c show.c stats.c diff.c check*.c convert.c export.c ops*.c
@@ -12,7 +12,7 @@
  *   explore.c   explore, and torchoscope FILE: the explorer on a terminal
  *   training.c  run, replay: likewise
  *   live.c      summary, record: like explore, commands that Python runs
- *   python.h    which arguments are for Python, and how it is started
+ *   python.h    recognises arguments for Python, and starts it
  *
  * A command looks like this:
  *
@@ -26,8 +26,7 @@
  *         ... argv[0] .. argv[argc - 1] are the other arguments ...
  *         ... out_text(&cli.out, ...) is standard output ...
  *         return cli_end(&cli, STATUS_FINE);
- *     }
- */
+ *     } */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 

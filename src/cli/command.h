@@ -22,7 +22,7 @@ struct command {
     int (*run)(int argc, char **argv); /* argv[0] is the argument after the command's
                                         * name */
     bool hidden;                       /* for shells, not listed by --help */
-    bool live;   /* also takes live models: model.py::make (cli/python.h) */
+    bool live;   /* also accepts live models: model.py::make (cli/python.h) */
     bool script; /* always for Python: its options end at the first other word, which is
                     a script, or at -m; the rest is for the script */
 };
@@ -40,7 +40,8 @@ extern const size_t n_commands;
 /* The command with this name, or NULL. */
 const struct command *command_find(const char *name);
 
-/* How many words after the command's name are its own; all, unless it runs a script. */
+/* The number of words after the command's name that belong to the command; all, unless
+ * it runs a script. */
 int command_own_words(const struct command *command, int argc, char **argv);
 
 /* All options of a command: its own and view settings, which fill `options`, then

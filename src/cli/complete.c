@@ -49,7 +49,7 @@ static void list_values(struct out *out, const struct option *option)
             out_printf(out, "%s\t%s\n", label_kinds[i].id, label_kinds[i].title);
 }
 
-/* Names with characters that a shell would split are omitted. */
+/* Names that a shell would split are omitted. */
 static bool is_plain(struct str name)
 {
     for (size_t i = 0; i < name.len; i++)

@@ -1,4 +1,4 @@
-/* torchoscope convert: a model file as safetensors. */
+/* torchoscope convert: converts a model file to safetensors. */
 #include "export/convert.h"
 #include "base/base.h"
 #include "base/json_write.h"
@@ -10,7 +10,7 @@
 #include "text/escape.h"
 #include "text/number.h"
 
-#define MOST_SHOWN 5 /* ties, and names of what is left out */
+#define MOST_SHOWN 5 /* ties, and names of omitted parts */
 
 struct convert_options {
     const char *to, *at;
@@ -27,8 +27,8 @@ static const struct option options_table[] = {
 };
 
 /* "  LABEL a, b and 3 more" */
-static void tell_names(struct cli *cli, const char *label, const struct buf *names,
-                       uint32_t n)
+static void print_names(struct cli *cli, const char *label, const struct buf *names,
+                        uint32_t n)
 {
     struct buf line = BUF_INIT;
 
@@ -43,7 +43,7 @@ static void tell_names(struct cli *cli, const char *label, const struct buf *nam
     buf_release(&line);
 }
 
-static void tell_ties(struct cli *cli, const struct safetensors_file *file)
+static void print_ties(struct cli *cli, const struct safetensors_file *file)
 {
     struct buf names = BUF_INIT;
 
@@ -53,11 +53,11 @@ static void tell_ties(struct cli *cli, const struct safetensors_file *file)
         buf_text(&names, " = ");
         escape_terminal(&names, file->notes[i].text);
     }
-    tell_names(cli, "stored once  ", &names, file->n_notes);
+    print_names(cli, "stored once  ", &names, file->n_notes);
     buf_release(&names);
 }
 
-static void tell_left(struct cli *cli, const struct conversion *conversion)
+static void print_left(struct cli *cli, const struct conversion *conversion)
 {
     struct buf names = BUF_INIT;
 
@@ -65,12 +65,13 @@ static void tell_left(struct cli *cli, const struct conversion *conversion)
         buf_text(&names, i ? ", " : "");
         escape_terminal(&names, conversion->left[i]);
     }
-    tell_names(cli, "left out     ", &names, conversion->n_left);
+    print_names(cli, "left out     ", &names, conversion->n_left);
     buf_release(&names);
 }
 
 /* "model.safetensors: 122 tensors, 44.7MB, equal to resnet18.pth bit by bit" */
-static void tell(struct cli *cli, const struct conversion *conversion, const char *to)
+static void print_conversion(struct cli *cli, const struct conversion *conversion,
+                             const char *to)
 {
     const struct safetensors_file *file = &conversion->file;
     struct buf line = BUF_INIT;
@@ -93,12 +94,12 @@ static void tell(struct cli *cli, const struct conversion *conversion, const cha
     buf_text(&line, " bit by bit\n");
     speak_text(cli, &line, COLOUR_NONE);
     buf_release(&line);
-    tell_ties(cli, file);
-    tell_left(cli, conversion);
+    print_ties(cli, file);
+    print_left(cli, conversion);
 }
 
-static void tell_json(struct cli *cli, const struct conversion *conversion,
-                      const char *to)
+static void print_json(struct cli *cli, const struct conversion *conversion,
+                       const char *to)
 {
     struct json json;
 
@@ -124,9 +125,9 @@ static int convert_one(struct cli *cli, const char *path,
     if (status < 0)
         status = cli_fail(&err);
     else if (cli->json)
-        tell_json(cli, &conversion, options->to);
+        print_json(cli, &conversion, options->to);
     else
-        tell(cli, &conversion, options->to);
+        print_conversion(cli, &conversion, options->to);
     conversion_release(&conversion);
     session_close(session);
     return status;

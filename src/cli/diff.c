@@ -1,4 +1,4 @@
-/* torchoscope diff: how two models differ. */
+/* torchoscope diff: the differences of two models. */
 #include <stdint.h>
 
 #include "base/base.h"
@@ -24,7 +24,7 @@ static const struct option options_table[] = {
     {"tolerance", 0, OPTION_REAL, "X", offsetof(struct diff_options, tolerance),
      "recordings: agree to X of the RMS; else by dtype"},
     {"all", 'a', OPTION_FLAG, NULL, offsetof(struct diff_options, all),
-     "print full lists; in JSON also what is equal"},
+     "print full lists; in JSON also equal items"},
     {"md", 0, OPTION_FLAG, NULL, offsetof(struct diff_options, md),
      "print Markdown, for a pull request"},
     {"quiet", 'q', OPTION_FLAG, NULL, offsetof(struct diff_options, quiet),
@@ -132,14 +132,15 @@ const struct command diff_command = {
     .details =
         "Finds renamed, fused and split tensors by content and prints them as rules, "
         "with\nPython code that loads LEFT where RIGHT is expected.\n"
-        "Of two recordings (.scope), names the first operation or module whose result\n"
+        "For two recordings (.scope), names the first operation or module whose "
+        "result\n"
         "differs, and whether its inputs still agree; the models are compared below.\n"
-        "Of two training runs, names the first step and tensor, in the order of\n"
+        "For two training runs, names the first step and tensor, in the order of\n"
         "execution, whose statistics differ, and the first scalar: bit for bit, or\n"
         "with --tolerance.\n"
         "LEFT and RIGHT may be live models: FILE.py::FUNCTION, as in explore.\n"
         "exit status: 0 identical, ignoring a prefix; 1 different; 2 error.\n"
-        "Of two recordings: 0 if all results agree, whatever the models; of two\n"
+        "For two recordings: 0 if all results agree, whatever the models; of two\n"
         "training runs: 0 if all steps that both have are equal.\n"
         "Ctrl-C stops and prints the results so far (2).\n",
     .options = options_table,

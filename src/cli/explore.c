@@ -41,7 +41,7 @@ static const struct option options_table[] = {
 
 /* --- Explorer or text? */
 
-/* Options that only a printed tree has. */
+/* Does it have options of printed trees only? */
 static bool asks_for_text(const struct cli *cli, const struct explore_options *options)
 {
     const struct printed_wanted *tree = &options->settings.tree;

@@ -1,4 +1,4 @@
-/* torchoscope export: a file or a recording, written in another form. */
+/* torchoscope export: writes a file or a recording in another format. */
 #include <string.h>
 
 #include "base/base.h"
@@ -62,7 +62,7 @@ static bool to_standard_output(const struct export_options *options)
     return strcmp(options->to, "-") == 0;
 }
 
-/* What is in a page, so that one knows what one shares. */
+/* Print the contents of a page, so that users know what they share. */
 static void say_contents(struct cli *cli, const char *path, struct str contents)
 {
     struct str line;
@@ -142,7 +142,7 @@ const struct command export_command = {
     .usage = "FILE|TARGET -o OUTPUT [OPTION]...",
     .details =
         "Formats: .txt .md .json .csv .html, and .safetensors, which has all readable\n"
-        "tensors but no code. Of a recording also .ops.json, its operations, and\n"
+        "tensors but no code. For a recording also .ops.json, its operations, and\n"
         ".trace.json, which Perfetto and chrome://tracing open.\n"
         "TARGET is FILE.py::FUNCTION, as for explore.\n",
     .options = options_table,

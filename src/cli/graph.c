@@ -84,7 +84,7 @@ static int open_and_draw(struct graph_job *job, const char *path, struct err *er
     return draw(job, err);
 }
 
-/* Arguments that do not fit together; prints an error. */
+/* Are there conflicting arguments? Prints an error. */
 static bool is_misused(const struct picture_question *question, const struct cli *cli,
                        const char *path)
 {
@@ -138,7 +138,7 @@ const struct command graph_command = {
         "one; the exit status is 0 whether they differ or not. A recording has all\n"
         "lines if it was made with trace() or record(model, "
         "ops=True).\n"
-        "FILE is a TorchScript archive: its code is drawn, nothing is "
+        "FILE has a program (TorchScript, .pt2, ONNX, TFLite, Keras): nothing is "
         "run.\n" ABOUT_LIVE_TARGET,
     .options = picture_options,
     .n_options = PICTURE_OPTIONS + PICTURE_COMMAND_OPTIONS,

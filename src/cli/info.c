@@ -24,7 +24,7 @@ static const struct option options_table[] = {
      "one line per file"},
 };
 
-static int tell_file(struct info *info, struct err *err)
+static int print_file(struct info *info, struct err *err)
 {
     struct facts list = {0};
     struct file_facts facts = {.show = &info->show, .to = &list, .all = "--json"};
@@ -44,7 +44,7 @@ static int tell_file(struct info *info, struct err *err)
 }
 
 /* "resnet50.pth: 320 tensors, 25,557,032 parameters, torch zip file, ✓ SAFE" */
-static void tell_short(struct info *info)
+static void print_short(struct info *info)
 {
     escape_terminal(&info->line, str_of(info->model->path));
     buf_text(&info->line, ": ");
@@ -60,8 +60,8 @@ static void tell_short(struct info *info)
     out_char(&info->cli->out, '\n');
 }
 
-static int tell_path(struct cli *cli, const struct info_options *options,
-                     const char *path)
+static int print_path(struct cli *cli, const struct info_options *options,
+                      const char *path)
 {
     struct info info = {.cli = cli};
     struct err err = {0};
@@ -85,8 +85,8 @@ static int tell_path(struct cli *cli, const struct info_options *options,
         json_init_text(&json, &cli->out);
         export_info_json(&json, session);
     } else if (options->short_form) {
-        tell_short(&info);
-    } else if (tell_file(&info, &err) < 0) {
+        print_short(&info);
+    } else if (print_file(&info, &err) < 0) {
         status = cli_fail(&err);
     }
     buf_release(&info.line);
@@ -112,7 +112,7 @@ static int info_run(int argc, char **argv)
     if (argc == 0)
         info_program(&cli);
     for (int i = 0; i < argc; i++) {
-        int one = tell_path(&cli, &options, argv[i]);
+        int one = print_path(&cli, &options, argv[i]);
 
         if (one > status)
             status = one;

@@ -15,7 +15,7 @@ struct info {
     struct buf line; /* scratch for the next line */
 };
 
-/* This program: its version, formats and libraries. */
+/* Prints the program's version, formats and libraries. */
 void info_program(struct cli *cli);
 
 #endif

@@ -6,7 +6,7 @@
 #include "rows/search.h"
 #include "text/escape.h"
 
-static void tell_program(struct cli *cli, const struct export_program *program)
+static void print_program(struct cli *cli, const struct export_program *program)
 {
     out_printf(&cli->out, "torchoscope %s\nkernels   %s\nformats  ", program->version,
                program->kernels);
@@ -39,7 +39,7 @@ void info_program(struct cli *cli)
         json_init_text(&json, &cli->out);
         export_program_json(&json, &program);
     } else {
-        tell_program(cli, &program);
+        print_program(cli, &program);
     }
     buf_release(&pcre2);
 }

@@ -109,7 +109,7 @@ static int record_run(int argc, char **argv)
     if (argc != 1)
         cli_say("usage: torchoscope record %s", record_command.usage);
     else
-        cli_say("record: \"%s\" does not say what makes the model; write "
+        cli_say("record: \"%s\" does not name a function that makes the model; write "
                 "FILE.py::FUNCTION or PACKAGE.MODULE::FUNCTION",
                 argv[0]);
     return cli_end(&cli, STATUS_TROUBLE);
@@ -125,8 +125,7 @@ static int memory_run(int argc, char **argv)
     if (argc != 1)
         cli_say("usage: torchoscope memory %s", memory_command.usage);
     else if (!live_is_code(argv[0]))
-        cli_say("%s: a file does not say how a model runs; use FILE.py::FUNCTION",
-                argv[0]);
+        cli_say("%s: a model file cannot be run; use FILE.py::FUNCTION", argv[0]);
     return cli_end(&cli, STATUS_TROUBLE);
 }
 

@@ -1,7 +1,6 @@
-/* torchoscope ops: the operations that a recorded run used, or that the code of a file
- * has. A live model is run and
- * recorded by Python (cli/python.h, python/torchoscope/shell.py), which then calls this
- * command for the recording. */
+/* torchoscope ops: the operations that a recorded run used, or those in the code of a
+ * file. A live model is run and recorded by Python (cli/python.h,
+ * python/torchoscope/shell.py), which then calls this command for the recording. */
 #include <stdint.h>
 #include <string.h>
 
@@ -70,7 +69,7 @@ static enum op_use_order order_of(const char *name)
     return OP_USE_TIME;
 }
 
-/* Leaves only the operations that are not in the list. The sum stays that of all. */
+/* Keeps only the operations that are not in the list. The sum stays that of all. */
 static void refuse(struct ops_job *job)
 {
     struct op_use_list *uses = &job->uses;
@@ -199,7 +198,7 @@ static int ops_file(struct ops_job *job, const char *path, struct err *err)
 
 /* ---- the command ---- */
 
-/* Arguments that only make sense for a live model; prints an error. */
+/* Are there arguments that need a live model? Prints an error. */
 static bool is_misused(const struct ops_options *options, const char *path)
 {
     if (live_is_code(path))
@@ -248,7 +247,7 @@ const struct command ops_command = {
     .usage = "RECORDING|FILE|TARGET [OPTION]...",
     .details =
         "A recording has operations if it was made with record(model, ops=True).\n"
-        "Of a TorchScript file, those in its code are counted: nothing is run.\n"
+        "Of a file with a program, those in it are counted: nothing is run.\n"
         "The list of --allow-ops has one name per line: add, aten::add or add.Tensor;\n"
         "# begins a comment.\n" ABOUT_LIVE_TARGET,
     .options = options_table,

@@ -8,8 +8,8 @@
 #define LIST_LIMIT (16 * MIB)
 #define NAME_MOST  512 /* longer names are not in any list */
 
-/* Writes a name as we compare it: with its namespace, and "aten::add.default" for the
- * default overload. Returns its length; 0: too long. */
+/* Writes a name in the form used for comparison: with its namespace, and
+ * "aten::add.default" for the default overload. Returns its length; 0: too long. */
 static size_t spell(char to[NAME_MOST], struct str name)
 {
     ptrdiff_t colons = str_find(name, STR("::"));

@@ -31,7 +31,7 @@ static void tell(struct work *work)
     struct buf line = BUF_INIT;
 
     if (now - progress->begin_ns < PATIENCE ||
-        (!progress->terminal && now - progress->told_ns < SECOND))
+        (!progress->terminal && now - progress->reported_ns < SECOND))
         return;
     write_line(&line, progress, now);
     if (progress->terminal)
@@ -39,7 +39,7 @@ static void tell(struct work *work)
     else
         fprintf(stderr, "%s\n", buf_cstr(&line));
     fflush(stderr);
-    progress->told_ns = now;
+    progress->reported_ns = now;
     progress->shown = true;
     buf_release(&line);
 }
@@ -49,7 +49,7 @@ void progress_begin(struct progress *progress, struct work *work, const char *wh
 {
     *progress = (struct progress){.work = work, .what = what, .ascii = ascii};
     progress->terminal = isatty(STDERR_FILENO);
-    progress->begin_ns = progress->told_ns = clock_ns();
+    progress->begin_ns = progress->reported_ns = clock_ns();
     if (!progress->terminal && !always)
         return;
     work->user = progress;

@@ -16,7 +16,7 @@ struct progress {
     struct work *work;
     const char *what; /* "stats" */
     const char *unit; /* what `work` counts: "files"; NULL: bytes */
-    uint64_t begin_ns, told_ns;
+    uint64_t begin_ns, reported_ns;
     bool terminal, ascii, shown;
 };
 

@@ -31,7 +31,7 @@ static bool has_model(int argc, char **argv)
     return found && !cli_asks_for_help(argc, argv);
 }
 
-/* Is there a script behind the options of the command? */
+/* Does a script follow the options of the command? */
 static bool has_script(const struct command *command, int argc, char **argv)
 {
     int own = command_own_words(command, argc, argv);
@@ -137,7 +137,7 @@ static void become(const char *python, const char *script, int argc, char **argv
     char **words = calloc((size_t)argc + 2, sizeof *words);
 
     if (!words) {
-        cli_say("there is not enough memory");
+        cli_say("out of memory");
         return;
     }
     words[0] = strdup(python);

@@ -1,6 +1,7 @@
 /* python.h - live models: an argument like model.py::make names a model that Python
- * makes. The program starts the user's own Python with our package
- * (python/torchoscope/shell.py); python -m torchoscope handles them itself. */
+ * creates. The program starts the user's Python with our package
+ * (python/torchoscope/shell.py); python -m torchoscope handles such arguments
+ * itself. */
 #ifndef CLI_PYTHON_H
 #define CLI_PYTHON_H
 

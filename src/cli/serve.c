@@ -46,8 +46,8 @@ static void on_signal(int number)
     (void)!write(wake_fd, "!", 1);
 }
 
-/* From now on Ctrl-C and SIGTERM end the wait; a second one ends the program at once.
- * *ret_fd is readable then. */
+/* From now on Ctrl-C and SIGTERM end the wait and make *ret_fd readable; a second one
+ * ends the program at once. */
 static int catch_end(int *ret_fd, struct err *err)
 {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
@@ -138,7 +138,7 @@ static int serve(struct cli *cli, const struct serve_options *options, int argc,
     return status;
 }
 
-/* Arguments that do not fit together; prints an error. */
+/* Are there conflicting arguments? Prints an error. */
 static bool is_misused(const struct cli *cli, const struct serve_options *options,
                        int argc, char **argv)
 {
@@ -180,10 +180,11 @@ const struct command serve_command = {
     .summary = "show files, recordings and training runs in the browser",
     .usage = "FILE|FOLDER|TARGET... [OPTION]...",
     .details = "Prints the address of a page, until Ctrl-C. The address has a secret "
-               "token: only\n"
-               "who knows it can ask. A folder lists the models, recordings and "
-               "training runs\n"
-               "below it. A training run that is being written is followed.\n"
+               "token:\n"
+               "only someone who has it can ask for data. A folder lists the models, "
+               "recordings\n"
+               "and training runs below it. A training run that is being written is "
+               "followed.\n"
                "Behind a proxy (JupyterHub, Colab, VS Code), name its host with "
                "--allow-host.\n"
                "A live model is run once, with its operations, if there are inputs for "

@@ -17,7 +17,7 @@
 #include "text/text.h"
 
 #define MOST_QUANTILES 64
-#define MOST_CALLS     5 /* --json has them all */
+#define MOST_CALLS     5 /* --json prints all */
 #define MOST_OPS       16
 #define MOST_BINS      10000u
 #define JSON_CELLS     1000000u

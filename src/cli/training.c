@@ -1,6 +1,6 @@
-/* torchoscope run, replay: Python runs them (cli/python.h, python/torchoscope/script.py,
- * shell.py) and parses the arguments with these tables. This code only reports arguments
- * that are not enough to start it. */
+/* torchoscope run, replay: Python runs them (cli/python.h,
+ * python/torchoscope/script.py, shell.py) and parses the arguments with these tables.
+ * This code only reports arguments that do not suffice to start it. */
 #include "base/base.h"
 #include "cli/cli.h"
 #include "cli/live.h"
@@ -22,7 +22,7 @@ static const struct option run_table[] = {
     {"log", 0, OPTION_LIST, "io|io_grad|params|params_grad", AT(log),
      "what to log; repeatable; default all"},
     {"log-freq", 0, OPTION_COUNT, "N", AT(log_freq),
-     "log every N-th step; default what the budget allows"},
+     "log every N-th step; default: as the budget allows"},
     {"budget", 0, OPTION_REAL, "SHARE", AT(budget),
      "of the time that logging may take; default 0.03"},
     {"limit", 0, OPTION_TEXT, "SIZE", AT(limit),

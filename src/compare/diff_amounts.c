@@ -45,6 +45,7 @@ static void add_of(struct buf *to, uint64_t n, uint64_t all)
 struct retyped {
     uint8_t left, right;
     uint32_t n, rounding;
+    bool quantised; /* one of them has blocks with scales */
     struct compared by;
 };
 
@@ -64,6 +65,8 @@ static void add_retyped(struct diff_rows_maker *maker, const struct retyped *ret
     else if (retyped->rounding == retyped->n)
         buf_text(rest, retyped->by.different ? "rounding only, rel "
                                              : "rounding only, all values equal");
+    else if (retyped->quantised)
+        buf_text(rest, "quantised, rel ");
     else
         buf_text(rest, "more than rounding, rel ");
     if (retyped->by.different)
@@ -91,6 +94,7 @@ void diff_dtype_rows(struct diff_rows_maker *maker)
         one = &table[left * DTYPE_COUNT + right];
         one->left = left;
         one->right = right;
+        one->quantised = diff_quantised(diff, pair) != DTYPE_UNKNOWN;
         one->n++;
         one->rounding += pair->by.rounding;
         compared_merge(&one->by, &pair->by);

@@ -73,6 +73,7 @@ int diff_markdown(struct buf *to, const struct diff *diff, bool all, struct err 
         add_row(to, &report.rows.at[i]);
     if (report.python.len > 0)
         add_fenced(to, buf_span(&report.python));
+    add_paragraph(to, &report.errors);
     diff_report_release(&report);
     return 0;
 }

@@ -77,6 +77,8 @@ static int make_room(struct diff_moves *moves)
 
     moves->names = arena_array(arena, n, sizeof *moves->names);
     moves->transpose = arena_array(arena, n, sizeof *moves->transpose);
+    moves->edits = arena_array(arena, n, sizeof *moves->edits);
+    moves->edited = arena_array(arena, n, sizeof *moves->edited);
     moves->drop = arena_array(arena, n, sizeof *moves->drop);
     moves->copy = arena_array(arena, n, sizeof *moves->copy);
     moves->missing = arena_array(arena, n, sizeof *moves->missing);
@@ -116,6 +118,13 @@ static void add_move(struct diff_moves *moves, uint32_t index, struct str left,
                   (struct str){NULL, 0});
     else if (pair->state == DIFF_RESHAPED)
         moves->reshaped[moves->n_reshaped++] = index;
+    if (pair->edit.kind == EDIT_PERMUTED || pair->edit.kind == EDIT_PLUS_ONE) {
+        moves->edited[moves->n_edits] = index;
+        add_tuple(moves, moves->edits, &moves->n_edits, right, (struct str){NULL, 0});
+        if (!moves->arena->spent)
+            moves->edits[moves->n_edits - 1].tag =
+                (uint64_t)pair->edit.kind << 32 | pair->edit.n;
+    }
 }
 
 static void add_pair(struct diff_moves *moves, uint32_t index,
@@ -149,6 +158,7 @@ static void add_join(struct diff_moves *moves, const struct diff_join *join)
 
     *tuple = (struct name_tuple){names, names ? join->n + 1 : 0, join->dim};
     tuple->tag = hash_mix(tuple->tag, join->fused);
+    tuple->tag = hash_mix(tuple->tag, join->stacked);
     if (!names)
         return;
     names[0] = state_name(moves, join->fused, join->one);

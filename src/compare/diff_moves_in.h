@@ -18,8 +18,11 @@ struct diff_moves {
     uint32_t n_names;
     struct name_tuple *joins;     /* (one, many ...), in the order of diff->joins */
     struct name_tuple *transpose; /* right names */
-    struct name_tuple *drop;      /* left names that the right side lacks */
-    struct name_tuple *copy;      /* (right name, another right name of the tensor) */
+    struct name_tuple *edits;     /* right names of tensors whose values change */
+    uint32_t *edited;             /* their pairs, in the same order */
+    uint32_t n_edits;
+    struct name_tuple *drop; /* left names that the right side lacks */
+    struct name_tuple *copy; /* (right name, another right name of the tensor) */
     uint32_t n_joins, n_transpose, n_drop, n_copy;
     struct str *missing; /* right names without a source */
     uint32_t n_missing;

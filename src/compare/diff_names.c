@@ -195,6 +195,26 @@ static size_t common_tail(const struct str *names, uint32_t n, size_t head)
     return dot;
 }
 
+/* "blk.*.ffn_up_exps.weight": the stacks of all layers are one row. */
+static struct str without_layer(struct diff_rows_maker *maker, struct str name)
+{
+    struct buf text = BUF_INIT;
+    struct str part, kept;
+    bool starred = false;
+    uint64_t number;
+
+    while (str_split(&name, '.', &part)) {
+        bool star = !starred && str_to_u64(part, &number);
+
+        buf_text(&text, text.len > 0 ? "." : "");
+        buf_str(&text, star ? STR("*") : part);
+        starred = starred || star;
+    }
+    kept = arena_str(maker->rows->arena, buf_span(&text));
+    buf_release(&text);
+    return kept;
+}
+
 static struct str *join_names(struct diff_rows_maker *maker,
                               const struct diff_join *join)
 {
@@ -205,7 +225,8 @@ static struct str *join_names(struct diff_rows_maker *maker,
         buf_clear(&maker->name);
         diff_name(maker->diff, i == 0 ? join->fused : !join->fused,
                   i == 0 ? join->one : join->many[i - 1], &maker->name);
-        names[i] = arena_str(arena, buf_span(&maker->name));
+        names[i] = join->stacked ? without_layer(maker, buf_span(&maker->name))
+                                 : arena_str(arena, buf_span(&maker->name));
     }
     return names;
 }
@@ -221,7 +242,7 @@ static void add_join(struct diff_rows_maker *maker, const struct diff_join *join
     if (!names)
         return;
     head = common_head(names, join->n + 1);
-    tail = common_tail(names + 1, join->n, head);
+    tail = join->stacked ? 0 : common_tail(names + 1, join->n, head);
     *ret_head = str_head(names[0], head);
     if (!join->fused) {
         escape_terminal(to, str_from(names[0], head));
@@ -230,7 +251,9 @@ static void add_join(struct diff_rows_maker *maker, const struct diff_join *join
     for (uint32_t i = 1; i <= join->n; i++) {
         struct str part = str_from(names[i], head);
 
-        buf_text(to, i > 1 ? " + " : "");
+        if (join->stacked && i > 1 && i < join->n)
+            continue;
+        buf_text(to, i == 1 ? "" : join->stacked ? " … " : " + ");
         part.len -= part.len > tail ? tail : 0;
         escape_terminal(to, part);
     }

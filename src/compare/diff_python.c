@@ -111,6 +111,43 @@ static void write_transpose(struct diff_python_writer *writer,
     write_assignment(writer, run, 0, ".t()");
 }
 
+/* What llama.cpp's converter does, or its inverse. */
+static void write_edit(struct diff_python_writer *writer, const struct name_run *run)
+{
+    const struct diff_moves *moves = writer->moves;
+    struct compare_edit edit = moves->diff->pairs[moves->edited[run->tuple]].edit;
+    const struct name_tuple *tuple = &writer->tuples[run->tuple];
+    struct buf *to = writer->to;
+
+    if (edit.kind == EDIT_PLUS_ONE) {
+        write_assignment(writer, run, 0, edit.right ? " - 1" : " + 1");
+        return;
+    }
+    buf_printf(to, "%sstate[", writer->indent);
+    add_name(to, run, tuple, 0);
+    buf_text(to, "] = permute(state[");
+    add_name(to, run, tuple, 0);
+    buf_printf(to, "], %u)\n", (unsigned)edit.n);
+}
+
+/* The function for it: the halves of each head are interleaved, or taken apart. */
+static void write_permute(struct buf *to, const struct diff_moves *moves)
+{
+    for (uint32_t i = 0; i < moves->n_edits; i++) {
+        struct compare_edit edit = moves->diff->pairs[moves->edited[i]].edit;
+
+        if (edit.kind != EDIT_PERMUTED)
+            continue;
+        buf_printf(to,
+                   "def permute(x, heads):\n"
+                   "    parts = x.reshape(heads, %s, *x.shape[1:])\n"
+                   "    return parts.transpose(1, 2).reshape(x.shape)\n",
+                   edit.right ? "x.shape[0] // heads // 2, 2"
+                              : "2, x.shape[0] // heads // 2");
+        return;
+    }
+}
+
 static void write_copy(struct diff_python_writer *writer, const struct name_run *run)
 {
     write_assignment(writer, run, 1, "");
@@ -125,7 +162,7 @@ static void write_fused(struct diff_python_writer *writer, const struct name_run
 
     buf_printf(to, "%smade[", writer->indent);
     add_name(to, run, tuple, 0);
-    buf_text(to, "] = torch.cat([\n");
+    buf_printf(to, "] = torch.%s([\n", join->stacked ? "stack" : "cat");
     for (uint32_t i = 1; i < tuple->n; i++) {
         buf_printf(to, "%s    state.pop(", writer->indent);
         add_name(to, run, tuple, i);
@@ -149,6 +186,10 @@ static void write_split(struct diff_python_writer *writer, const struct name_run
     }
     buf_printf(to, "%s) = state.pop(", writer->indent);
     add_name(to, run, tuple, 0);
+    if (join->stacked) {
+        buf_text(to, ").unbind(0)\n");
+        return;
+    }
     buf_text(to, ").split([");
     for (uint32_t i = 0; i < join->n; i++) {
         const struct tensor *part = place_tensor(right, join->many[i]);
@@ -274,7 +315,9 @@ static int write_all(struct diff_python_writer *writer)
         diff_python_rename(to, moves);
     if (moves->n_joins > 0)
         buf_text(to, "state.update(made)\n");
-    if (write_loops(writer, moves->transpose, moves->n_transpose, write_transpose) <
+    write_permute(to, moves);
+    if (write_loops(writer, moves->edits, moves->n_edits, write_edit) < 0 ||
+        write_loops(writer, moves->transpose, moves->n_transpose, write_transpose) <
             0 ||
         write_loops(writer, moves->copy, moves->n_copy, write_copy) < 0)
         return -1;
@@ -311,8 +354,8 @@ int diff_python(struct buf *to, const struct diff *diff, struct err *err)
     arena_init(&arena, 4 * GIB);
     if (diff_moves_find(&moves, diff, &arena) < 0)
         status = arena_err(&arena, "the Python", err);
-    else if (diff->load.packed == 0 &&
-             (moves.renames || moves.n_joins > 0 || moves.n_transpose > 0))
+    else if (diff->load.packed == 0 && (moves.renames || moves.n_joins > 0 ||
+                                        moves.n_transpose > 0 || moves.n_edits > 0))
         status = write_all(&writer) < 0 ? arena_err(&arena, "the Python", err) : 0;
     if (status == 0)
         to_ascii(to, buf_span(&lines));

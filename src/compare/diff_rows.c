@@ -269,6 +269,27 @@ static void add_size(struct diff_rows_maker *maker, const struct lone *lone,
     text_count(&maker->rest, elements);
 }
 
+/* Does the conversion to GGUF add (or leave out) everything at and below this node? */
+static bool is_beside(const struct diff *diff, uint32_t node)
+{
+    for (uint32_t below = node; below < diff->nodes[node].end; below++)
+        if (diff->nodes[below].pair != DIFF_NONE &&
+            !(diff->pairs[diff->nodes[below].pair].flags & DIFF_BESIDE))
+            return false;
+    return true;
+}
+
+static uint32_t count_alike(const struct diff *diff, const struct lone *lone,
+                            uint32_t first)
+{
+    uint32_t n = names_count_up(lone->names + first, lone->n - first), i;
+    bool beside = is_beside(diff, lone->nodes[first]);
+
+    for (i = 1; i < n && is_beside(diff, lone->nodes[first + i]) == beside; i++)
+        ;
+    return i;
+}
+
 static void add_lone(struct diff_rows_maker *maker, enum diff_state state,
                      const char *sign, enum colour colour)
 {
@@ -278,11 +299,15 @@ static void add_lone(struct diff_rows_maker *maker, enum diff_state state,
     if (find_lone(maker, state, &lone) < 0)
         return;
     for (uint32_t i = 0, n; i < lone.n; i += n) {
-        n = names_count_up(lone.names + i, lone.n - i);
+        n = count_alike(maker->diff, &lone, i);
         if (lone.nodes[i] == 0)
             buf_text(&maker->what, "(all)");
         names_write(&maker->what, lone.names + i, n, &names_in_column);
         add_size(maker, &lone, i, n);
+        if (is_beside(maker->diff, lone.nodes[i]))
+            buf_text(&maker->rest, (state == DIFF_LEFT) == maker->diff->gguf_left
+                                       ? ", which llama.cpp's converter adds"
+                                       : ", which llama.cpp's converter leaves out");
         diff_row_add(maker, sign, colour);
     }
     diff_list_end(maker);
@@ -296,7 +321,9 @@ int diff_rows_make(struct diff_rows *rows, const struct diff *diff, struct err *
     add_lone(&maker, DIFF_RIGHT, "+", COLOUR_GOOD);
     add_lone(&maker, DIFF_LEFT, "-", COLOUR_ALARM);
     diff_name_rows(&maker);
+    diff_edit_rows(&maker);
     diff_dtype_rows(&maker);
+    diff_quantised_rows(&maker);
     diff_value_rows(&maker);
     diff_other_rows(&maker);
     diff_tie_rows(&maker);

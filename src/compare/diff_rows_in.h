@@ -20,10 +20,12 @@ void diff_list_end(struct diff_rows_maker *maker);
 /* Make a row of the current texts and clear them. */
 void diff_row_add(struct diff_rows_maker *maker, const char *sign, enum colour colour);
 
-void diff_name_rows(struct diff_rows_maker *maker);  /* rules, joins */
-void diff_tie_rows(struct diff_rows_maker *maker);   /* tied, untied */
-void diff_dtype_rows(struct diff_rows_maker *maker); /* other dtypes */
-void diff_value_rows(struct diff_rows_maker *maker); /* changed tensors, by part */
+void diff_name_rows(struct diff_rows_maker *maker);      /* rules, joins */
+void diff_edit_rows(struct diff_rows_maker *maker);      /* what a converter changed */
+void diff_quantised_rows(struct diff_rows_maker *maker); /* errors, by tensor */
+void diff_tie_rows(struct diff_rows_maker *maker);       /* tied, untied */
+void diff_dtype_rows(struct diff_rows_maker *maker);     /* other dtypes */
+void diff_value_rows(struct diff_rows_maker *maker);     /* changed tensors, by part */
 void diff_other_rows(
     struct diff_rows_maker *maker); /* plain values, arguments, classes */
 void diff_unread_rows(struct diff_rows_maker *maker);

@@ -133,6 +133,7 @@ int diff_report_make(struct diff_report *report, const struct diff *diff, bool a
     }
     diff_counts(&report->counts, diff);
     diff_sentence(&report->sentence, diff);
+    diff_error_line(&report->errors, diff);
     if (report->python.len == 0)
         add_load(&report->load, diff);
     return 0;
@@ -143,6 +144,7 @@ void diff_report_release(struct diff_report *report)
     buf_release(&report->sentence);
     buf_release(&report->load);
     buf_release(&report->counts);
+    buf_release(&report->errors);
     buf_release(&report->python);
     arena_release(&report->arena);
 }
@@ -284,6 +286,7 @@ int diff_text_write(const struct pen *pen, const struct diff *diff, bool all,
     write_wrapped(&lines, buf_span(&report.load), "");
     if (!report.equal)
         write_wrapped(&lines, buf_span(&report.counts), "");
+    write_wrapped(&lines, buf_span(&report.errors), "");
     buf_release(&lines.line);
     diff_report_release(&report);
     return 0;

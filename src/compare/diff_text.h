@@ -2,6 +2,7 @@
  *
  * The tour of these files:
  *   diff_rows.c      rows: sign, what, how many, how much;
+ *   diff_quantised.c a model and its GGUF: conversions, errors
  *   diff_names.c     names, joins and ties; diff_amounts.c  values and dtypes
  *   diff_text.c      the whole comparison as text
  *   diff_sentence.c  what happened, in one or two sentences
@@ -54,6 +55,18 @@ void diff_counts(struct buf *to, const struct diff *diff);
 /* "a.pth and b.pth are the same: 320 tensors, all values equal"; for equal models. */
 void diff_same(struct buf *to, const struct diff *diff);
 
+/* The error of all tensors that have one type in blocks (q4_K) on one side only. */
+struct diff_error {
+    enum dtype dtype;
+    uint32_t tensors;
+    struct compared by;
+};
+uint32_t diff_errors(const struct diff *diff,
+                     struct diff_error ret_errors[DTYPE_COUNT]);
+/* "Error of the quantisation: q4_K rel 6.1%  rms 0.0012  max 0.01 (24 tensors); q6_K
+ * ..."; nothing if nothing is quantised. */
+void diff_error_line(struct buf *to, const struct diff *diff);
+
 /* The name of the left or right model: its file name, or its path if both files have
  * the same name. */
 struct str diff_file(const struct diff *diff, bool right);
@@ -70,6 +83,7 @@ struct diff_report {
     struct buf sentence; /* diff_sentence() */
     struct buf load;   /* why the left model does not load; empty if `python` is not */
     struct buf counts; /* diff_counts(), or diff_same() */
+    struct buf errors; /* diff_error_line() */
     struct buf python;
     struct arena arena;
 };

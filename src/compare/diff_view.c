@@ -95,8 +95,10 @@ static const struct compared *compared_at(const struct diff *diff, uint32_t node
     if (at->pair != DIFF_NONE) {
         const struct diff_pair *pair = &diff->pairs[at->pair];
 
-        return pair->state == DIFF_CHANGED || pair->state == DIFF_RETYPED ? &pair->by
-                                                                          : NULL;
+        return pair->state == DIFF_CHANGED || pair->state == DIFF_RETYPED ||
+                       (pair->state == DIFF_JOINED && pair->by.different > 0)
+                   ? &pair->by
+                   : NULL;
     }
     return diff_apart(&at->sums);
 }
@@ -124,6 +126,12 @@ static void add_tensor_state(struct buf *to, const struct diff_pair *pair)
         buf_text(to, ", unrelated");
     if (pair->flags & DIFF_TRANSPOSED)
         buf_text(to, ", transposed");
+    if (pair->edit.kind == EDIT_PERMUTED)
+        buf_text(to, ", permuted");
+    if (pair->edit.kind == EDIT_PLUS_ONE)
+        buf_text(to, ", 1 added");
+    if (pair->flags & DIFF_BESIDE)
+        buf_text(to, ", of the converter");
     if (pair->state == DIFF_RETYPED && pair->by.rounding)
         buf_text(to, ", rounded");
     if (pair->flags & DIFF_RENAMED)
@@ -484,17 +492,26 @@ static void add_where(struct buf *to, const struct diff *diff, uint32_t node,
     const struct diff_node *at = &diff->nodes[node];
 
     if (at->pair != DIFF_NONE) {
-        uint32_t place = diff->pairs[at->pair].left;
-        const struct tensor *tensor = place_tensor(diff->left, place);
+        const struct model *model;
+        const struct tensor *tensor =
+            diff_indexed(diff, &diff->pairs[at->pair], &model);
 
         if (tensor->rank == 0)
             return;
         buf_text(to, " at ");
-        text_index(to, tensor_shape(diff->left, tensor), tensor->rank, by->max_at);
+        text_index(to, tensor_shape(model, tensor), tensor->rank, by->max_at);
     } else {
         buf_text(to, " in ");
         diff_write_pair(to, diff, diff_largest(diff, node, by));
     }
+}
+
+static bool is_quantised(const struct diff *diff, uint32_t node)
+{
+    uint32_t pair = diff->nodes[node].pair;
+
+    return pair != DIFF_NONE &&
+           diff_quantised(diff, &diff->pairs[pair]) != DTYPE_UNKNOWN;
 }
 
 void diff_facts(struct buf *to, const struct show *show, uint32_t node)
@@ -507,6 +524,10 @@ void diff_facts(struct buf *to, const struct show *show, uint32_t node)
     if (by && by->different > 0) {
         buf_text(to, "   rel Δ ");
         diff_relative(to, by);
+    }
+    if (is_quantised(diff, node) && by) {
+        buf_text(to, "   rms Δ ");
+        text_real(to, diff_rms(by));
     }
     if (by && by->max_abs > 0) {
         buf_text(to, "   max |Δ| ");

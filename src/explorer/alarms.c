@@ -206,7 +206,7 @@ static int add_no_gradients(struct explorer *explorer)
     return 0;
 }
 
-/* Those of a training run, with their places by number or name. */
+/* Alarms of a training run, with their places by number or name. */
 static int add_training(struct explorer *explorer)
 {
     const struct model *model = explorer->show.model;
@@ -217,7 +217,7 @@ static int add_training(struct explorer *explorer)
     if (!explorer_follows(explorer) ||
         history_read_alarms(explorer->session->history, 0, MOST_ALARMS,
                             &explorer->alarm_arena, &found, &n, NULL) < 0)
-        return 0; /* what is known of the file is shown without them */
+        return 0; /* the file is shown without them */
     alarms->of_history = found;
     alarms->training = n;
     for (uint32_t i = 0; i < n; i++) {

@@ -284,7 +284,7 @@ bool browse_depth(struct browse *browse, uint32_t depth)
     buf_clear(&browse->message);
     clear_all(browse);
     for (uint32_t p = 0; p < outline->n; p++) {
-        /* Walk from p - 1 up to the parent of p, one level a step. */
+        /* Walk from p - 1 up to the parent of p, one level per step. */
         if (p > 0) {
             uint32_t above = p - 1;
 

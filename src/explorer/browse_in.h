@@ -43,7 +43,7 @@ struct browse {
     uint32_t jumps[JUMPS];
     uint32_t n_jumps;
 
-    uint32_t version;         /* how often rows were rebuilt */
+    uint32_t version;         /* number of times the rows were rebuilt */
     struct browse_memo *memo; /* cached answers about the cursor */
 };
 

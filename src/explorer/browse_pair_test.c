@@ -83,7 +83,7 @@ TEST(two_models_are_one_tree_and_n_goes_to_differences)
     end_sides(&sides);
 }
 
-TEST(what_is_equal_has_nothing_to_open)
+TEST(equal_rows_have_nothing_to_open)
 {
     struct sides sides;
 

@@ -40,7 +40,7 @@ static const char *names(struct recorded *r)
     return buf_cstr(&r->text);
 }
 
-TEST(what_a_recording_tells_is_sorted_by_and_what_it_does_not_comes_last)
+TEST(rows_sort_by_recorded_numbers_with_unknown_ones_last)
 {
     struct recorded r;
     uint64_t first, second;
@@ -69,8 +69,8 @@ TEST(what_a_recording_tells_is_sorted_by_and_what_it_does_not_comes_last)
     end_recorded(&r);
 }
 
-/* The second convolution has no known FLOPs: it is behind the one that has, like those
- * that have none, also if the order is reversed. */
+/* The second convolution has no known FLOPs: it sorts after the one with FLOPs, like
+ * rows without any, even in reverse order. */
 TEST(rows_are_sorted_by_flops_if_operations_were_recorded)
 {
     struct recorded r;

@@ -369,7 +369,7 @@ TEST(a_level_with_a_single_child_opens_on)
 
 /* --- Search */
 
-TEST(a_filter_opens_what_leads_to_matches_for_as_long_as_it_lasts)
+TEST(a_filter_temporarily_opens_ancestors_of_matches)
 {
     struct walk w;
 
@@ -564,7 +564,7 @@ TEST(a_flat_list_is_searched_as_well)
     end_walk(&w);
 }
 
-TEST(a_flat_list_that_nobody_moved_in_leaves_the_tree_as_it_was)
+TEST(a_flat_list_without_movement_leaves_the_tree_unchanged)
 {
     struct walk w;
 
@@ -614,7 +614,7 @@ TEST(the_cursor_stays_in_sight_and_on_its_line)
     end_walk(&w);
 }
 
-TEST(what_is_unfolded_on_the_last_row_scrolls_into_sight)
+TEST(rows_unfolded_on_the_last_row_scroll_into_sight)
 {
     struct walk w;
 
@@ -633,7 +633,7 @@ TEST(what_is_unfolded_on_the_last_row_scrolls_into_sight)
     end_walk(&w);
 }
 
-TEST(backspace_leads_back_from_the_last_row_and_from_a_search)
+TEST(backspace_goes_back_from_the_last_row_and_from_a_search)
 {
     struct walk w;
 
@@ -732,7 +732,7 @@ TEST(attributes_of_live_modules_have_no_rows)
     end_walk(&w);
 }
 
-TEST(a_list_without_rows_harms_nobody)
+TEST(an_empty_list_is_harmless)
 {
     struct walk w;
 

@@ -48,7 +48,7 @@ TEST(names_are_copied_as_other_programs_want_them)
     buf_release(&text);
 }
 
-TEST(what_is_copied_of_a_hostile_name_is_one_line)
+TEST(copies_of_a_hostile_name_are_one_line)
 {
     struct session *session = sample_session();
     struct arena arena;

@@ -6,7 +6,7 @@
 
 /* How many values were measured, and how to measure the rest. Enter goes to the first
  * non-finite one. */
-static void tell_values(struct details *d)
+static void add_values(struct details *d)
 {
     struct measured measured;
 
@@ -62,7 +62,7 @@ void details_file(struct details *d)
     facts_trained(&facts);
     explorer_refresh_training(d->explorer);
     facts_history(&facts);
-    tell_values(d);
+    add_values(d);
     if (d->roomy)
         facts_memory(&facts);
     if (d->show->activity) {

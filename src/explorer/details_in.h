@@ -12,7 +12,7 @@ struct details {
     const struct show *show;
     unsigned width;
     unsigned indent; /* width of the label column */
-    bool roomy;      /* also show facts that are as expected */
+    bool roomy;      /* show expected facts too */
 };
 
 #define DETAILS_INDENT 11 /* for the file as a whole */
@@ -21,9 +21,10 @@ struct details {
 void details_file(struct details *d);
 /* Code that loading the file would run: every global and its uses. */
 void details_safety(struct details *d);
-/* What is known about the values below: one fact, or none without tensors. */
+/* The measurements of the values below: one fact, or none without tensors. */
 void details_measured(struct details *d, const struct measured *measured);
-/* The extremes of one tensor, whether all values are finite, or why that is unknown. */
+/* The extremes of one tensor, and whether all values are finite; if unknown, the
+ * reason. */
 void details_tensor_values(struct details *d, uint32_t tensor);
 
 #endif

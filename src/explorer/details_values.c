@@ -1,4 +1,4 @@
-/* Details: what is known about the values of tensors. */
+/* Details: measurements of the values of tensors. */
 #include "explorer/details_in.h"
 #include "facts/statistics.h"
 #include "rows/run_words.h"

@@ -19,8 +19,8 @@
 
 /* ---- setup and cleanup ---- */
 
-/* A live model is probably being written, so show its code; of a training run how it
- * went. */
+/* A live model is probably under development, so show its code; for a training run,
+ * show how it went. */
 static void open_first(struct explorer *explorer)
 {
     bool live = explorer->session->model->live && !explorer->pair;
@@ -213,7 +213,7 @@ uint32_t explorer_call(const struct explorer *explorer, uint32_t place)
     while (call != RUN_NONE && (run->calls[call].number != explorer->call ||
                                 run->calls[call].place != place))
         call = run_next_call(run, call);
-    /* The chosen call may be of another module, or merged with others. */
+    /* The chosen call may belong to another module, or be merged with others. */
     return call == RUN_NONE ? explorer->show.activity->at[place].newest : call;
 }
 

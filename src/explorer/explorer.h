@@ -5,7 +5,7 @@
  * The tour of the room:
  *   browse.h      the tree: folds, search, cursor    label_set.h   which labels are on
  *   tree_lines.h  the tree on the screen             panels.h      THE TABLE of panels
- *   measured.h    what is known of the values        statistics_lines.h   panel 4
+ *   measured.h    which values were measured         statistics_lines.h   panel 4
  *   files_text.h  the files of a folder, as lines
  *   settings.h    THE TABLE of view settings         link.h        a view as a command,
  *   copy.h        names for the clipboard                          and back */
@@ -41,7 +41,7 @@ struct alarm {
     } kind;
     uint32_t subject;
     enum severity severity;
-    uint32_t order; /* in which it was found */
+    uint32_t order; /* index in the order of discovery */
     uint64_t time;  /* of a run; 0: of the file */
     uint32_t place;
 };
@@ -54,8 +54,8 @@ struct alarms {
     } * places; /* may exceed `n`: a tied tensor has several places */
     uint32_t n_places, places_room;
     uint32_t next;                          /* the alarm that `!` goes to next */
-    const struct history_alarm *of_history; /* when they were collected */
-    uint32_t training;                      /* how many */
+    const struct history_alarm *of_history; /* as of the last collection */
+    uint32_t training;                      /* their number */
     struct measured measured; /* the whole model's, when the alarms were collected */
 };
 
@@ -82,19 +82,20 @@ struct explorer {
     uint64_t history_stamp;   /* private: of the file that is followed */
     uint32_t history_version; /* counts changes of that file */
     uint64_t step;           /* of the training run: the selected one, or STEP_NEWEST */
-    uint32_t went_to;        /* alarm of the training run whose line panel 7 selects
-                                 when it is drawn; HISTORY_NONE: none */
+    uint32_t went_to;        /* alarm of the training run whose line panel 7 selects on
+                                the next draw; HISTORY_NONE: none */
     struct at_step at_step;  /* private: the numbers of show.step */
     struct arena step_arena; /* private: owns them */
-    uint64_t step_version;   /* private: of the file that they are from */
-    struct asked_version { /* private: what is asked for in the background; a file that
-                              changes faster than it is read does not cancel that */
+    uint64_t step_version;   /* private: of the file version they are from */
+    struct asked_version {   /* private: the version requested in the background; a file
+                                that changes faster than it is read does not cancel the
+                                request */
         uint64_t version;
         bool waiting;
     } asked_sum, asked_step;
     struct buf in_short; /* pair: the summary; empty until needed */
 
-    /* Private: tensors requested whatever their size; without `jobs`, the results: an
+    /* Private: tensors requested regardless of size; without `jobs`, the results: an
      * index in `numbers` by tensor. */
     struct map asked, measured;
     struct buf too_large; /* the message of explorer_may_read() */
@@ -131,16 +132,17 @@ void explorer_fds(const struct explorer *explorer, int ret_fds[2]);
 /* The cursor moved: drop requests that have not started. */
 void explorer_drop(struct explorer *explorer);
 
-/* Is there the history of a training run, which another process may be writing? Then ask
- * explorer_follow() about once a second. It looks at sizes and times of the file only;
- * true: there is something new to show. */
+/* Does it have the history of a training run, which another process may be writing?
+ * Then call explorer_follow() about once a second. It checks only sizes and times of
+ * the file; true: there is something new to show. */
 bool explorer_follows(const struct explorer *explorer);
 bool explorer_follow(struct explorer *explorer);
-/* The summary of the history is read again in the background after a change, and its
+/* Reads the summary of the history again after a change, in the background, and its
  * alarms. */
 void explorer_refresh_training(struct explorer *explorer);
-/* Before a frame: if the tree or a panel shows numbers of the selected step, have them in
- * show.step. They are read in the background; older ones stay until then. */
+/* Before a frame: if the tree or a panel shows numbers of the selected step, makes them
+ * available in show.step. They are read in the background; older ones stay until
+ * then. */
 void explorer_refresh_step(struct explorer *explorer);
 /* Open panel 7 at an alarm of the training run, and its step. */
 void explorer_show_alarm(struct explorer *explorer, uint32_t alarm, uint64_t step);
@@ -157,7 +159,7 @@ bool explorer_step(struct explorer *explorer, int by);
  * is set likewise. Valid until the next call. */
 const struct numbers *explorer_numbers(struct explorer *explorer, uint32_t tensor,
                                        const char **ret_why);
-/* Is the tensor small enough to read, or requested? If not, *ret_why says what to
+/* Is the tensor small enough to read, or requested? If not, *ret_why names the key to
  * press; valid until the next call. */
 bool explorer_may_read(struct explorer *explorer, uint32_t tensor,
                        const char **ret_why);

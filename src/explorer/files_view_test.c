@@ -131,7 +131,7 @@ static const char *line(unsigned width, uint32_t at)
     return text;
 }
 
-TEST(training_runs_say_their_steps_loss_and_worst_alarm)
+TEST(training_runs_show_steps_loss_and_worst_alarm)
 {
     struct history_writer *writer;
     bool named = false;
@@ -162,7 +162,7 @@ TEST(training_runs_say_their_steps_loss_and_worst_alarm)
     end();
 }
 
-TEST(files_are_sorted_newest_first_or_as_asked)
+TEST(files_are_sorted_newest_first_or_as_requested)
 {
     enum files_sort sort;
     struct err err = {0};
@@ -284,7 +284,7 @@ TEST(a_name_is_whole_where_it_has_room)
     end();
 }
 
-TEST(a_damaged_file_says_so_whatever_its_verdict)
+TEST(a_damaged_file_is_marked_whatever_its_verdict)
 {
     begin();
     put("part.safetensors", "\x40\0\0\0\0\0\0\0{\"w\"", 12, 7);

@@ -3,7 +3,7 @@
 #include "explorer/flow_in.h"
 
 #define WAIT_MS   4     /* for a diagram: most are ready by then */
-#define MANY_OPS  40000 /* in a larger recording none is */
+#define MANY_OPS  40000 /* in a larger recording, none is */
 #define PER_BOX   100   /* cells of the panel for each box */
 #define FEW_BOXES 12    /* in the smallest panel */
 
@@ -85,7 +85,7 @@ static enum graph_level level_of(const struct run *run, uint32_t call)
     return calls || !run->ops ? GRAPH_MODULES : GRAPH_OPS;
 }
 
-/* What to draw; false: nothing, and `why` says why. */
+/* Chooses what to draw; false: nothing, and `why` has the reason. */
 static bool find_question(struct explorer *explorer, struct boxes_question *q,
                           uint32_t *ret_inner, struct buf *why)
 {
@@ -125,7 +125,7 @@ static uint32_t choose(const struct flow_boxes *own, bool same, uint32_t inner)
 
     if (own->wanted != RUN_NONE)
         node = boxes_find(drawing, own->wanted, NO_PLACE);
-    if (same && node == BOXES_NONE) { /* as before, or what is drawn instead */
+    if (same && node == BOXES_NONE) { /* as before, or the node drawn instead */
         node = own->selected;
         while (node > 0 && node < drawing->graph->n_nodes &&
                drawing->box_of[node] == BOXES_NONE)
@@ -165,8 +165,8 @@ static int draw(struct flow_boxes *own, const struct boxes_graph *graph,
 
 /* ---- what is visible ---- */
 
-/* The first of `room` rows or columns so that from..to is visible, with one more on
- * either side if there is space; `at` stays in any case. */
+/* The first of `room` rows or columns so that from..to is visible, with a margin of one
+ * on either side if there is space; `at` is always visible. */
 static uint32_t in_sight(uint32_t first, uint32_t from, uint32_t to, uint32_t at,
                          uint32_t room)
 {

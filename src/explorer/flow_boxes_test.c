@@ -73,7 +73,7 @@ static bool act(struct box_scene *s, enum panel_act act)
     return done;
 }
 
-/* Is the node with this name selected? The last lines tell. */
+/* Is the node with this name selected? Checks the last lines. */
 static bool is_at(struct box_scene *s, const char *name)
 {
     const struct flow_boxes *boxes = &((struct panel_flow_own *)s->state->own)->boxes;
@@ -144,7 +144,7 @@ TEST(a_transformer_block_is_drawn_as_boxes)
     scene_end(&s);
 }
 
-TEST(a_wide_panel_shows_what_is_inside_groups)
+TEST(a_wide_panel_shows_the_content_of_groups)
 {
     struct box_scene s;
 
@@ -249,7 +249,7 @@ TEST(the_same_in_ascii)
     scene_end(&s);
 }
 
-TEST(keys_lead_along_lines_across_into_modules_and_out)
+TEST(keys_follow_lines_across_into_modules_and_out)
 {
     struct box_scene s;
 
@@ -273,7 +273,7 @@ TEST(keys_lead_along_lines_across_into_modules_and_out)
     CHECK(act(&s, ACT_FIRST) && is_at(&s, "conv1"));
     CHECK(act(&s, ACT_OUT));
     CHECK_INT(browse_place(s.explorer.browse), 0);
-    CHECK(says(&s, "─ block ─") && is_at(&s, "conv1")); /* what was left */
+    CHECK(says(&s, "─ block ─") && is_at(&s, "conv1")); /* the block that was left */
     CHECK(!act(&s, ACT_OUT));
     CHECK(act(&s, ACT_ENTER));
     CHECK_INT(browse_place(s.explorer.browse),
@@ -281,7 +281,7 @@ TEST(keys_lead_along_lines_across_into_modules_and_out)
     scene_end(&s);
 }
 
-TEST(left_and_right_lead_to_the_boxes_beside)
+TEST(left_and_right_go_to_adjacent_boxes)
 {
     struct box_scene s;
 
@@ -384,7 +384,7 @@ TEST(a_leaf_is_shown_with_its_operations_or_in_its_block)
     scene_end(&s);
 }
 
-/* Of two passes, the boxes are those of the chosen call. */
+/* With two passes, the boxes are those of the chosen call. */
 TEST(boxes_show_the_call_that_was_chosen)
 {
     struct box_scene s;
@@ -403,11 +403,11 @@ TEST(boxes_show_the_call_that_was_chosen)
     scene_end(&s);
 }
 
-TEST(boxes_say_what_is_missing)
+TEST(boxes_report_what_is_missing)
 {
     struct box_scene s;
 
-    scene_of_run(&s, sample_run(1)); /* calls alone */
+    scene_of_run(&s, sample_run(1)); /* only calls */
     go(&s, "");
     CHECK(says(&s, " Lines show only which call took what another returned"));
     CHECK(says(&s, "╔"));
@@ -422,7 +422,7 @@ TEST(boxes_say_what_is_missing)
     scene_end(&s);
 }
 
-/* What was built for one width or module is not shown for another. */
+/* A drawing for one width or module must not be shown for another. */
 TEST(boxes_fit_into_any_panel)
 {
     struct box_scene s;

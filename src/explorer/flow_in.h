@@ -16,14 +16,14 @@ struct flow_boxes {
     const struct boxes_graph *graph; /* what is drawn; NULL: nothing */
     struct arena arena;              /* of the drawing */
     struct boxes_drawing drawing;
-    uint32_t width, most; /* for which it was made */
+    uint32_t width, most; /* the size it was made for */
     uint32_t call, place; /* the block: a call, or without a recording a place */
-    uint32_t asked_call, asked_place; /* the block that was asked for last */
+    uint32_t asked_call, asked_place; /* the block requested last */
     uint32_t selected;                /* a node */
     uint32_t wanted; /* a call to select in the next block; or RUN_NONE */
     uint32_t inner;  /* the selected module, in the block of its caller */
     uint32_t column; /* the first visible one */
-    bool follow;     /* bring the selected node into sight */
+    bool follow;     /* scroll to the selected node */
 };
 
 /* The cached flow; the cursor is a row of it. */
@@ -33,18 +33,18 @@ struct panel_flow_own {
     bool made;
     const struct run *run; /* the flow's key */
     uint32_t call, inner;
-    uint32_t left; /* the call left with -, until its row gets the cursor */
+    uint32_t left; /* the call left with -; its row gets the cursor */
     struct flow_boxes boxes;
 };
 
 /* panel_flow.c */
 
-/* The state, made on first use; NULL: out of memory. */
+/* The state, created on first use; NULL: out of memory. */
 struct panel_flow_own *flow_own(struct panel_state *state);
 /* The module at or around a place, or NO_PLACE. */
 uint32_t flow_module(const struct model *model, uint32_t place);
 /* The call whose flow is shown, and the selected call in it; RUN_NONE: none, and `why`
- * says why in one line. */
+ * has the reason in one line. */
 uint32_t flow_shown_call(struct explorer *explorer, uint32_t *ret_inner,
                          struct buf *why);
 /* Go to a call and its module. */

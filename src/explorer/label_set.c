@@ -10,7 +10,7 @@
 
 #define ALIGNED 0 /* first in the table: has no text; aligns all others in columns */
 
-/* How the training goes matters more than the size of modules and their times in its
+/* The progress of training matters more than the size of modules and their times in its
  * first step. */
 static const char *const on_in_training[] = {"grad", "update"};
 static const char *const off_in_training[] = {"percent", "memory", "time"};

@@ -37,7 +37,7 @@ TEST(a_group_goes_off_as_a_whole_and_comes_back_as_it_was)
     CHECK_STR(ids(&set, &text), "memory,time,name,type,args");
     label_set_group(&set, 'p');
     CHECK_STR(ids(&set, &text), "params,percent,memory,time,name,type,args");
-    label_set_group(&set, 'f'); /* was never on: all of it */
+    label_set_group(&set, 'f'); /* never on before: switches all on */
     CHECK_STR(ids(&set, &text),
               "params,percent,memory,in,out,calls,time,name,type,args");
     label_set_group(&set, 'm'); /* b and m are one */
@@ -52,7 +52,7 @@ TEST(a_group_goes_off_as_a_whole_and_comes_back_as_it_was)
     buf_release(&text);
 }
 
-TEST(a_key_that_can_do_nothing_says_why)
+TEST(a_key_without_effect_gives_a_reason)
 {
     struct sample s;
 
@@ -131,7 +131,7 @@ TEST(labels_that_do_not_fit_are_named_in_a_line)
     sample_release(&s);
 }
 
-TEST(every_label_says_something_or_nothing_of_every_row)
+TEST(every_label_works_for_every_row)
 {
     struct sample s;
     struct label_set set;
@@ -200,8 +200,7 @@ TEST(every_label_says_something_or_nothing_of_every_row)
     sample_release(&s);
 }
 
-/* What all labels say of a place in the flowing form, those that say nothing left out.
- */
+/* The text of all labels for a place in the flowing form, without empty ones. */
 static const char *all_of(const struct show *show, const char *name, struct buf *text)
 {
     struct row row = {.place = place_find(show->model, str_of(name)), .count = 1};
@@ -218,7 +217,7 @@ static const char *all_of(const struct show *show, const char *name, struct buf 
     return buf_cstr(text);
 }
 
-TEST(of_a_recording_labels_have_rps_texts)
+TEST(labels_of_a_recording_have_rps_texts)
 {
     struct session *session = session_of_run(sample_run(2), NULL);
     struct arena arena;

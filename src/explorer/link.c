@@ -22,12 +22,11 @@ int sort_by_word(struct str word, enum rows_sort *ret_sort, struct err *err)
     snprintf(text, sizeof text, "%.*s", STR_ARG(word));
     nearest =
         text_nearest(text, &rows_orders[0].word, SORT_COUNT, sizeof rows_orders[0]);
-    return err_set(
-        err, ERR_USAGE,
-        "there is no order \"%s\"%s%s%s there are name, params, memory, time, "
-        "self, calls, grad, zeros, nan, model",
-        text, nearest ? "; did you mean " : "", nearest ? nearest : "",
-        nearest ? "?" : ";");
+    return err_set(err, ERR_USAGE,
+                   "unknown order \"%s\"%s%s%s use name, params, memory, time, "
+                   "self, calls, grad, zeros, nan or model",
+                   text, nearest ? "; did you mean " : "", nearest ? nearest : "",
+                   nearest ? "?" : ";");
 }
 
 /* ---- names ---- */
@@ -199,7 +198,7 @@ static int apply_panels(const char *list, struct explorer *explorer,
         } else if (str_is(str_trim(word), "0")) {
             screen->focus = PANEL_NONE;
         } else {
-            return err_set(err, ERR_USAGE, "there is no panel \"%.*s\"; use 1 to 6",
+            return err_set(err, ERR_USAGE, "there is no panel \"%.*s\"; use 1 to 7",
                            STR_ARG(str_head(word, 40)));
         }
     }
@@ -262,7 +261,7 @@ int link_go_to_step(struct explorer *explorer, struct str step, struct err *err)
     return at_step_parse(step, &explorer->step, err);
 }
 
-/* The first view is that of an alarm; a chosen row has the newest step. */
+/* The first view may be that of an alarm; a chosen row has the newest step. */
 static int apply_step(const struct settings *settings, struct explorer *explorer,
                       struct err *err)
 {

@@ -1,6 +1,6 @@
-/* link.h - a view as settings, and back. Every view can be written as a command, and
- * every command gives a view: link_apply() makes the view that settings describe,
- * link_write() writes the shortest command that gives the view again. */
+/* link.h - converts a view to settings and back. Every view can be written as a
+ * command, and every command gives a view: link_apply() makes the view that settings
+ * describe, link_write() writes the shortest command that restores the view. */
 #ifndef EXPLORER_LINK_H
 #define EXPLORER_LINK_H
 
@@ -13,7 +13,7 @@
 struct link_screen {
     unsigned focus;         /* a panel; PANEL_NONE: the tree; PANEL_COUNT: Labels */
     bool zoom, labels;      /* labels: Labels are open */
-    bool below;             /* panels are below the tree, however wide it is */
+    bool below;             /* panels are below the tree at any width */
     unsigned share, height; /* size of panels: percent beside the tree, rows below it */
 };
 #define LINK_SHARE_LEAST 20
@@ -34,7 +34,7 @@ bool link_is_live(const struct explorer *explorer);
 void link_options(struct buf *to, struct explorer *explorer,
                   const struct link_screen *screen);
 
-/* Selects a step of a training run: a number, or "newest". */
+/* Select a step of a training run: a number, or "newest". */
 int link_go_to_step(struct explorer *explorer, struct str step, struct err *err);
 /* The place (in a pair: the node) with this name. */
 int link_find(const struct explorer *explorer, struct str name, uint32_t *ret_place,

@@ -193,7 +193,7 @@ TEST(names_of_any_kind_come_through_a_shell)
     end();
 }
 
-TEST(what_makes_no_sense_in_a_link_is_one_sentence)
+TEST(invalid_links_give_one_sentence)
 {
     static const char *const wrong[] = {
         "--at nowhere", "--sort parms", "--open layer1,x", "--panel 9",     "--flat=x",

@@ -199,7 +199,7 @@ static void find_labels(struct writing *w)
     buf_release(&usual);
 }
 
-/* The view of Flow has a setting of its own. */
+/* The view of Flow has a separate setting. */
 static uint32_t view_of(const struct panel_state *states, int panel)
 {
     return panel == PANEL_FLOW ? 0 : states[panel].view;

@@ -103,7 +103,7 @@ TEST(a_small_file_is_measured_in_the_background_and_all_views_agree)
     buf_release(&text);
 }
 
-TEST(what_is_not_measured_is_not_called_none)
+TEST(values_not_measured_are_not_shown_as_none)
 {
     struct session *session = sample_session();
     struct explorer explorer;

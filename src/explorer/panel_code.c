@@ -202,7 +202,7 @@ static void sentence(struct lines *to, struct str text, unsigned width)
     lines_wrap(to, COLOUR_DIM, text, width, 1);
 }
 
-/* There is no source: show what else is known. */
+/* There is no source: show the other facts. */
 static void no_code(struct lines *to, struct explorer *explorer,
                     const struct panel_code_own *own, unsigned width)
 {

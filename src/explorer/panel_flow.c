@@ -1,6 +1,6 @@
 /* Panel 6: the calls and operations inside the selected module, and the values between
- * them: as rows, here, or as boxes. A module of which neither is known is shown in the
- * flow of its caller. */
+ * them: as rows (here) or as boxes. A module without known calls and operations is
+ * shown in the flow of its caller. */
 #include <stdlib.h>
 
 #include "explorer/flow_in.h"
@@ -16,7 +16,7 @@ uint32_t flow_module(const struct model *model, uint32_t place)
     return place;
 }
 
-/* The call to show of the module at `place`; RUN_NONE: none was kept. */
+/* The call to show for the module at `place`; RUN_NONE: none was kept. */
 static uint32_t chosen_call(const struct explorer *explorer, uint32_t place)
 {
     const struct run *run = explorer->session->run;
@@ -49,7 +49,7 @@ uint32_t flow_shown_call(struct explorer *explorer, uint32_t *ret_inner,
     }
     if (show->activity->at[place].calls == 0) {
         if (!calls_none(why, show, place))
-            buf_text(why, "not called by itself: it only holds other modules");
+            buf_text(why, "never called itself: it only contains other modules");
         return RUN_NONE;
     }
     call = chosen_call(explorer, place);

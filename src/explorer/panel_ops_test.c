@@ -107,7 +107,7 @@ TEST(performance_lists_the_slowest_operations_of_the_selected_module)
     scene_end(&s);
 }
 
-TEST(details_say_what_the_operations_of_a_module_come_to)
+TEST(details_have_the_sums_of_a_modules_operations)
 {
     struct scene s;
 
@@ -118,14 +118,14 @@ TEST(details_say_what_the_operations_of_a_module_come_to)
     CHECK(says(&s, PANEL_DETAILS, "16.0KB forward, 2.2KB backward\n"));
     go(&s, "");
     CHECK(says(&s, PANEL_DETAILS, "FLOPs"));
-    go(&s, "block.relu"); /* each of several calls says its own */
+    go(&s, "block.relu"); /* each of several calls shows its own */
     CHECK(says(&s, PANEL_DETAILS, " call 1 (net.py:4)  22.00μs  1 operation  eval\n"));
     go(&s, "block.conv1");
     CHECK(says(&s, PANEL_DETAILS, " call 1 (net.py:4)  302.00μs  eval\n"));
     scene_end(&s);
 }
 
-/* Narrower bars of panel 5 are cut when they are drawn. */
+/* Narrower bars of panel 5 are cut when drawn. */
 TEST(panels_with_operations_fit_into_any_width)
 {
     struct scene s;
@@ -146,7 +146,7 @@ TEST(panels_with_operations_fit_into_any_width)
     scene_end(&s);
 }
 
-TEST(flow_leads_along_values_through_operations)
+TEST(flow_follows_values_through_operations)
 {
     struct panel_state *state;
     struct scene s;
@@ -174,7 +174,7 @@ TEST(flow_leads_along_values_through_operations)
     scene_end(&s);
 }
 
-TEST(the_title_says_the_flops_if_there_is_room)
+TEST(the_title_has_the_flops_if_there_is_room)
 {
     struct scene s;
 

@@ -124,7 +124,7 @@ TEST(statistics_of_both_stand_one_below_the_other_where_it_is_narrow)
     scene_end(&s);
 }
 
-TEST(what_is_chosen_for_statistics_of_a_pair_holds_for_both)
+TEST(choices_for_statistics_of_a_pair_apply_to_both)
 {
     struct scene s;
     struct panel_state *state;
@@ -145,7 +145,7 @@ TEST(what_is_chosen_for_statistics_of_a_pair_holds_for_both)
     scene_end(&s);
 }
 
-TEST(details_of_a_row_of_both_say_what_it_is_in_each)
+TEST(details_of_a_common_row_describe_both_sides)
 {
     struct scene s;
 
@@ -161,7 +161,7 @@ TEST(details_of_a_row_of_both_say_what_it_is_in_each)
     scene_end(&s);
 }
 
-TEST(code_tells_of_one_side_and_v_shows_the_other)
+TEST(code_shows_one_side_and_v_the_other)
 {
     struct scene s;
     struct panel_state *state;
@@ -175,7 +175,7 @@ TEST(code_tells_of_one_side_and_v_shows_the_other)
     CHECK(says(&s, PANEL_CODE, 100, "left: Net\n"));
     CHECK(says(&s, PANEL_CODE, 100, " class models.Net\n"));
     CHECK(says(&s, PANEL_ATTRIBUTES, 100, "right: model\n ▾ Other\n"));
-    /* A row that only one side has is shown, whichever side was chosen. */
+    /* A row that only one side has is shown whichever side is selected. */
     go(&s, "net.fresh");
     CHECK(says(&s, PANEL_CODE, 100, "right: "));
     scene_end(&s);

@@ -68,7 +68,8 @@ static void module_lines(struct lines *to, struct explorer *explorer,
         fact_end_as(&facts, "not_called", "", COLOUR_NONE);
     } else if (show->activity->at[place].calls == 0) {
         if (!calls_none(&facts.text, show, place))
-            buf_text(&facts.text, "not called by itself: it only holds other modules");
+            buf_text(&facts.text,
+                     "never called itself: it only contains other modules");
         fact_end_as(&facts, "not_called", "", COLOUR_NONE);
     } else {
         performance_place(&facts, show, place);
@@ -79,8 +80,8 @@ static void module_lines(struct lines *to, struct explorer *explorer,
 
 #define MORE "   F all, in order"
 
-/* The slowest modules and classes; after the first, if there is space, the key that lists
- * them all. It gets no line of its own because the hints name F, too. */
+/* The slowest modules and classes; after the first, if there is space, the key that
+ * lists all of them. It gets no separate line because the hints name F, too. */
 static void slowest_lines(struct lines *to, const struct facts *facts, unsigned width)
 {
     for (uint32_t i = 0; i < facts->n; i++) {

@@ -1,4 +1,4 @@
-/* Panels 5 and 6: of a recording. */
+/* Panels 5 and 6 of a recording. */
 #include "base/test.h"
 #include "explorer/alarms_in.h"
 #include "explorer/panels_in.h"
@@ -64,7 +64,7 @@ static uint32_t at(const struct scene *s, const char *name)
     return place_find(s->session->model, str_of(name));
 }
 
-TEST(panel_5_tells_of_the_module_and_of_the_run)
+TEST(panel_5_shows_the_module_and_the_run)
 {
     struct scene s;
 
@@ -110,7 +110,7 @@ TEST(panel_6_shows_a_module_without_calls_inside_in_the_flow_around_it)
     scene_end(&s);
 }
 
-TEST(in_panel_6_keys_lead_along_values_into_modules_and_out_again)
+TEST(keys_in_panel_6_follow_values_into_modules_and_out)
 {
     struct panel_state *state;
     struct scene s;
@@ -120,7 +120,7 @@ TEST(in_panel_6_keys_lead_along_values_into_modules_and_out_again)
     go(&s, "");
     CHECK(says(&s, PANEL_FLOW, "[0]"));
     CHECK(state->foot > 0 && state->foot < s.lines.n);
-    CHECK(act(&s, ACT_NEXT)); /* [0] goes into a; nothing else is known */
+    CHECK(act(&s, ACT_NEXT)); /* [0] goes into a; the rest is unknown */
     CHECK_INT(state->cursor, 1);
     CHECK(!act(&s, ACT_NEXT));
     CHECK(str_find(buf_span(&s.explorer.message), STR("no module call")) >= 0);
@@ -163,7 +163,7 @@ TEST(panel_6_shows_the_call_that_was_chosen)
     scene_end(&s);
 }
 
-TEST(without_a_recording_panels_5_and_6_say_so_in_one_line)
+TEST(without_a_recording_panels_5_and_6_have_one_line)
 {
     struct scene s;
 
@@ -199,7 +199,7 @@ TEST(parameters_that_were_cut_off_are_alarms)
     struct scene s;
 
     scene_begin(&s, session_of_run(sample_ops(), NULL));
-    CHECK(!explorer_next_alarm(&s.explorer)); /* the one that it has is only a note */
+    CHECK(!explorer_next_alarm(&s.explorer)); /* its only alarm is just a note */
     s.explorer.show.no_gradients = &all;
     CHECK(alarms_find(&s.explorer, NULL) == 0);
     CHECK_INT(s.explorer.alarms.n, 1);

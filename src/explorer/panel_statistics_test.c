@@ -116,7 +116,7 @@ TEST(other_steps_of_a_large_histogram_are_counted_by_a_thread_in_an_empty_frame)
     scene_end(&s);
 }
 
-TEST(what_was_stopped_is_not_begun_again_by_itself)
+TEST(stopped_reading_is_not_restarted_automatically)
 {
     struct scene s;
 
@@ -177,7 +177,7 @@ TEST(a_large_kept_value_is_measured_and_pictured_by_a_thread)
     scene_end(&s);
 }
 
-TEST(what_is_large_is_not_read_unasked_also_if_it_was_kept)
+TEST(large_tensors_and_kept_values_are_read_only_on_request)
 {
     struct scene s;
     const char *why = NULL;

@@ -1,4 +1,4 @@
-/* Panel 7: how training went at the selected row, by steps. */
+/* Panel 7: the progress of training at the selected row, by steps. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ struct training_question {
 };
 
 struct training_own {
-    struct curves shown; /* stays until newer ones are read */
+    struct curves shown; /* kept until newer ones are read */
     struct training_question of;
     bool has;
     struct training_question asked; /* in the background */
@@ -81,8 +81,8 @@ static bool same_view(const struct training_question *a,
     return a->path == b->path && memcmp(&a->wanted, &b->wanted, sizeof a->wanted) == 0;
 }
 
-/* Is the room the same, but for the column of a scroll bar? If the curves vanished for
- * that, the bar would vanish with them, and come back with them. */
+/* Is the room the same, ignoring the column of a scroll bar? If the curves were dropped
+ * for that, the bar would disappear with them, and return with them. */
 static bool is_near(const struct training_question *a,
                     const struct training_question *b)
 {
@@ -91,7 +91,7 @@ static bool is_near(const struct training_question *a,
     return more > less ? more - less <= 1 : less - more <= 1;
 }
 
-/* Curves of the same row stay in view while newer ones are read. A file that changes
+/* Curves of the same row stay visible while newer ones are read. A file that changes
  * faster than it is read does not cancel the reading. */
 static const struct curves *curves_of(struct explorer *explorer,
                                       struct training_own *own,
@@ -245,8 +245,8 @@ static bool scrub(struct explorer *explorer, struct training_own *own, int by)
     return true;
 }
 
-/* Enter on an alarm: its step, and its place if it has one. The alarm stays selected,
- * however long the curves of that place take to read. */
+/* Enter on an alarm: selects its step, and its place if it has one. The alarm stays
+ * selected however long it takes to read the curves of that place. */
 static bool go_to_alarm(struct explorer *explorer, struct training_own *own,
                         uint32_t line)
 {

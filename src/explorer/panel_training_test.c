@@ -21,7 +21,7 @@ struct training_scene {
     struct buf text;
 };
 
-/* Steps from..to: the loss is their number; a.weight has a point in each. */
+/* Steps from..to: the loss equals the step number; a.weight has a point in each. */
 static void log_steps(struct history_writer *writer, uint32_t place, uint64_t from,
                       uint64_t to)
 {
@@ -214,7 +214,7 @@ static void log_alarms(const char *path, const struct model *model, bool again)
     CHECK_INT(history_writer_close(writer, NULL), 0);
 }
 
-/* A scene that begins when these alarms are there. */
+/* A scene whose file already has these alarms. */
 static void alarmed_begin(struct training_scene *s)
 {
     scene_begin(s, 10, false);
@@ -231,7 +231,8 @@ static bool is_at(const struct training_scene *s, const char *name, uint64_t ste
            explorer_place(&s->explorer) == place_find(s->session->model, str_of(name));
 }
 
-/* `!` until it is at an alarm of the training: the recording has some, too. */
+/* Press `!` until it reaches an alarm of the training: the recording has alarms,
+ * too. */
 static bool next_is_at(struct training_scene *s, const char *name, uint64_t step)
 {
     const struct alarms *alarms = &s->explorer.alarms;
@@ -337,7 +338,7 @@ TEST(rows_are_sorted_by_the_numbers_of_a_step)
     scene_end(&s);
 }
 
-/* The options of the view; they give the same view again. */
+/* Check the options of the view; they must restore the same view. */
 static bool is_view(struct training_scene *s, const char *options)
 {
     struct settings settings = SETTINGS_INIT;
@@ -378,7 +379,7 @@ TEST(the_selected_step_is_part_of_a_view)
     scene_end(&s);
 }
 
-TEST(panel_7_without_a_history_says_what_makes_one)
+TEST(panel_7_without_a_history_explains_how_to_record_one)
 {
     struct training_scene s = {.session = session_of_run(sample_run(1), NULL)};
 
@@ -389,7 +390,7 @@ TEST(panel_7_without_a_history_says_what_makes_one)
     scene_end(&s);
 }
 
-/* Waits until the background has answered. */
+/* Wait until the background job finishes. */
 static bool says_soon(struct training_scene *s, const char *part)
 {
     for (int i = 0; i < 2000 && !says(s, 60, part); i++) {

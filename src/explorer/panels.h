@@ -50,8 +50,8 @@ struct panel_state {
     uint32_t view;   /* the current view */
     bool log;
     bool left; /* pair: show the left model, else the right one */
-    /* Set by lines(): this many last lines stay at the bottom while the others scroll;
-     * the cursor is never there. */
+    /* Set by lines(): this many trailing lines stay at the bottom while the others
+     * scroll; the cursor never enters them. */
     uint32_t foot;
     char slice[64]; /* as typed; "": none */
     void *own;      /* more state; freed by panel->release */
@@ -80,16 +80,16 @@ struct panel {
     const struct panel_hint *(*hints_now)(const struct panel_state *state);
     /* After its name in the title rule: "layer1.0.conv2", escaped. */
     void (*subject)(struct buf *to, struct explorer *explorer);
-    /* All its lines. Unknown facts get a line that says so; pending ones a line with
+    /* All its lines. Unknown facts get a line with the reason; pending ones a line with
      * "…". */
     void (*lines)(struct lines *to, struct explorer *explorer,
                   struct panel_state *state, const struct panel_room *room);
     /* For two parts side by side: the title of the second, called after lines().
      * Returns its first column; 0: there is one part. May be NULL. */
     unsigned (*aside)(struct buf *to, const struct panel_state *state);
-    /* Is it a drawing now? Then no line is selected, act() moves the selection, click()
-     * selects what is at a cell of a line, and lines() sets state->top to keep it in
-     * sight. May be NULL: never. */
+    /* Is it currently a drawing? Then no line is selected, act() moves the selection,
+     * click() selects the item at a cell of a line, and lines() sets state->top to keep
+     * it visible. May be NULL: never. */
     bool (*drawn)(const struct panel_state *state);
     bool (*click)(struct explorer *explorer, struct panel_state *state, uint32_t line,
                   uint32_t cell);

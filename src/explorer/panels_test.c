@@ -236,7 +236,7 @@ TEST(in_a_small_panel_the_parts_of_statistics_come_one_at_a_time)
     scene_end(&s);
 }
 
-TEST(statistics_of_a_module_are_those_of_its_own_tensors_and_what_has_none_says_why)
+TEST(statistics_of_a_module_cover_its_own_tensors_or_give_a_reason)
 {
     struct scene s;
 
@@ -335,7 +335,7 @@ TEST(details_of_an_unsafe_file_begin_with_what_a_load_would_run)
     scene_end(&s);
 }
 
-TEST(what_a_load_would_run_is_told_before_ten_thousand_unknown_classes)
+TEST(dangerous_globals_come_before_ten_thousand_unknown_classes)
 {
     struct buf pickle = BUF_INIT;
     struct scene s;
@@ -363,7 +363,7 @@ TEST(what_a_load_would_run_is_told_before_ten_thousand_unknown_classes)
     buf_release(&pickle);
 }
 
-TEST(of_many_places_of_one_tensor_a_hundred_are_told_and_the_rest_is_counted)
+TEST(a_hundred_places_of_a_tensor_are_listed_and_the_rest_counted)
 {
     struct scene s;
     struct sample sample;
@@ -392,7 +392,7 @@ TEST(of_many_places_of_one_tensor_a_hundred_are_told_and_the_rest_is_counted)
     sample_release(&sample);
 }
 
-TEST(details_of_a_module_and_its_tensors_say_where_enter_leads)
+TEST(details_of_a_module_and_its_tensors_show_the_target_of_enter)
 {
     struct panel_state *state;
     struct scene s;
@@ -571,7 +571,7 @@ TEST(words_texts_and_comments_have_colours_and_long_lines_are_cut)
     lines_release(&lines);
 }
 
-TEST(a_class_without_source_says_what_is_known)
+TEST(a_class_without_source_shows_the_known_facts)
 {
     struct scene s;
 
@@ -635,7 +635,7 @@ TEST(long_lists_among_attributes_unfold_and_show_some_of_their_items_at_once)
     buf_release(&pickle);
 }
 
-TEST(what_is_found_while_values_are_measured_is_an_alarm_too)
+TEST(non_finite_values_found_later_become_alarms)
 {
     struct scene s;
 
@@ -698,7 +698,7 @@ static void no_close(struct source *source)
 static const struct source_ops no_ops = {.bytes = no_bytes, .close = no_close};
 static struct source no_source = {.ops = &no_ops, .any_thread = true};
 
-TEST(what_is_larger_than_64_megabytes_is_read_only_when_asked_for)
+TEST(tensors_above_64_megabytes_are_read_only_on_request)
 {
     static const int64_t shape[] = {17, 1 << 20};
     struct storage storage = {.bytes = 17 * 4 << 20};

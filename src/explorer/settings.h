@@ -40,7 +40,7 @@ struct settings {
     bool log;           /* its logarithmic scale */
     bool left;          /* pair: the panel shows the left model */
     const char *slice;  /* which values: "[83, 220:230]" */
-    uint32_t call;      /* which call of the module, from 1 */
+    uint32_t call;      /* index of the call of the module, from 1 */
     uint32_t hist;      /* bins of histograms */
     bool zoom;          /* the focused panel fills the screen */
     const char *layout; /* "right" or "below": where panels are */

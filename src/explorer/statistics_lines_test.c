@@ -1,5 +1,5 @@
-/* The parts of the Statistics panel, held against the numbers that are printed in its
- * design, of a file that not everybody has. */
+/* The parts of the Statistics panel, compared with the numbers in its design, for a
+ * file that may be missing. */
 #include "explorer/statistics_lines.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@
 
 static const double at[] = {0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99};
 
-/* All lines, ends of blanks cut; good until the next call. */
+/* All lines without trailing blanks; valid until the next call. */
 static const char *plain(struct lines *lines)
 {
     static struct buf text;
@@ -115,7 +115,7 @@ TEST(the_values_of_a_weight_stand_as_the_design_draws_them)
     session_close(session);
 }
 
-TEST(the_heat_map_of_a_weight_stands_as_the_design_draws_it)
+TEST(the_heat_map_of_a_weight_matches_the_design)
 {
     struct session *session = cifarnet();
     uint32_t tensor = session->model->object[sample_place(session, "fc1.weight")];
@@ -150,7 +150,7 @@ TEST(the_heat_map_of_a_weight_stands_as_the_design_draws_it)
     session_close(session);
 }
 
-TEST(what_is_not_finite_is_marked_and_small_panels_have_a_histogram_of_one_line)
+TEST(non_finite_values_are_marked_and_small_histograms_are_one_line)
 {
     struct session *session = sample_session();
     const struct model *model = session->model;
@@ -237,7 +237,7 @@ TEST(the_panel_has_every_fact_of_the_list)
     session_close(session);
 }
 
-TEST(heat_marks_nan_and_infinity_and_tells_signs_by_colour)
+TEST(heat_marks_nan_and_infinity_and_shows_signs_by_colour)
 {
     double values[] = {1, NAN, -4, INFINITY, 0, 4};
     struct blocks blocks = {.rows = 1,
@@ -264,7 +264,7 @@ TEST(heat_marks_nan_and_infinity_and_tells_signs_by_colour)
     CHECK_NEAR(scale.step, 1, 0);
 }
 
-TEST(halves_have_two_rows_on_a_line_and_mark_what_is_not_finite)
+TEST(half_blocks_show_two_rows_per_line_and_mark_non_finite_values)
 {
     double values[] = {1, 2, 3, 4, NAN, 1, 4, 2, 3};
     struct blocks blocks = {
@@ -305,7 +305,7 @@ TEST(a_histogram_that_just_does_not_fit_has_a_narrower_margin)
                              "    1                           2\n");
 }
 
-TEST(a_logarithmic_histogram_shows_what_is_rare)
+TEST(a_logarithmic_histogram_shows_rare_values)
 {
     static const uint64_t bins[] = {1, 10, 1000, 0, 10};
     struct stats stats = {.count = 1021, .min = 0, .max = 1};

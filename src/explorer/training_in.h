@@ -1,4 +1,4 @@
-/* training_in.h - the parts of panel 7: panel_training.c asks for curves and keeps the
+/* training_in.h - the parts of panel 7: panel_training.c requests curves and holds the
  * selected step, training_lines.c draws. */
 #ifndef EXPLORER_TRAINING_IN_H
 #define EXPLORER_TRAINING_IN_H
@@ -9,7 +9,7 @@
 
 #define TRAINING_NOW UINT32_MAX /* a column: the newest step */
 
-/* Where things are in a panel of some width. */
+/* The layout of a panel of some width. */
 struct training_room {
     unsigned width;
     unsigned columns; /* of curves and of the heat map; 0: too narrow, values only */
@@ -23,14 +23,14 @@ struct training_look {
     const struct training_room *room;
     uint32_t column;          /* the selected one, or TRAINING_NOW */
     uint64_t step;            /* the selected step */
-    const struct at_step *at; /* its numbers; NULL: they are being read */
+    const struct at_step *at; /* its numbers; NULL: still being read */
     uint32_t place;
     bool log;   /* every curve is logarithmic */
     bool plain; /* for screen readers: words only */
 };
 
 void training_curves(struct lines *to, const struct training_look *look);
-/* "gradient of conv1.weight over steps (rows: magnitude)", or less of it */
+/* "gradient of conv1.weight over steps (rows: magnitude)", or a shorter form */
 void training_heat_title(struct buf *to, const struct curves_heat *heat,
                          unsigned cells);
 void training_heat(struct lines *to, const struct training_look *look);

@@ -1,5 +1,5 @@
-/* What panel 7 shows: curves as one line of columns each, a histogram over steps as a
- * heat map, alarms. */
+/* The content of panel 7: curves as one line of columns each, a histogram over steps as
+ * a heat map, alarms. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #define VALUE_CELLS  12
 #define AXIS_CELLS   10 /* "   2^-16… │" */
 #define BESIDE       96 /* from this width on, the heat map is at the right */
-#define LEAST        8  /* columns worth drawing */
+#define LEAST        8  /* minimum number of columns */
 #define WIDE_SCALE   20 /* a curve that spans more than this factor is logarithmic */
 #define ALARM_INDENT 15
 
@@ -44,7 +44,7 @@ struct training_room training_room_of(const struct panel_room *room, bool plain)
 
 /* ---- curves ---- */
 
-/* The number of a role among those of a place; STEP_NUMBERS: a scalar. */
+/* The step number for a role; STEP_NUMBERS: a scalar. */
 static enum step_number number_of(enum curve_role role)
 {
     static const uint8_t numbers[] = {
@@ -85,7 +85,7 @@ static struct curve_scale scale_of(const struct curve *curve, uint32_t columns,
         if (curve->state[i] != CURVE_FINITE)
             continue;
         scale.any = true;
-        /* Zeros are below every logarithm. */
+        /* Zero has no logarithm. */
         if (log && curve->at[i] <= 0)
             continue;
         scale.low = fmin(scale.low, curve->at[i]);
@@ -105,7 +105,7 @@ static int height_of(const struct curve_scale *scale, double value)
     double at = scale->log ? (value > 0 ? log10(value) : scale->low) : value;
     double span = scale->high - scale->low;
     double most = fmax(fabs(scale->high), fabs(scale->low));
-    /* The means of equal values differ in their last digits. */
+    /* Means of equal values differ in their last digits. */
     int height = span > 1e-9 * most ? 1 + (int)((at - scale->low) / span * 8) : 1;
 
     return height < 1 ? 1 : height > 8 ? 8 : height;

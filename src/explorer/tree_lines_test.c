@@ -14,7 +14,7 @@
 struct scene {
     struct sample s;
     struct explorer e;
-    struct activities activity; /* made up, where a test wants times */
+    struct activities activity; /* invented, for tests that need times */
     struct run run;
     struct tree_room room;
     bool beside; /* the tree is beside panels: the screen is larger */
@@ -75,8 +75,8 @@ static void make_lines(struct scene *w, unsigned columns, unsigned rows)
     CHECK_INT(w->lines.n, rows);
 }
 
-/* The screen as text, blanks at the ends of lines cut, empty lines left out; every line
- * is as wide as there is room. */
+/* The screen as text, without trailing blanks and empty lines; checks that every line
+ * has the full width. */
 static const char *screen(struct scene *w, unsigned columns, unsigned rows)
 {
     make_lines(w, columns, rows);
@@ -95,8 +95,8 @@ static const char *screen(struct scene *w, unsigned columns, unsigned rows)
     return buf_cstr(&w->text);
 }
 
-/* The screen is as src/explorer/screens/NAME.txt has it. With REWRITE in the environment
- * that is written anew: read the difference. */
+/* The screen must equal src/explorer/screens/NAME.txt. With REWRITE in the environment,
+ * rewrites the file: read the difference. */
 static void check_screen(struct scene *w, const char *name, unsigned columns,
                          unsigned rows)
 {
@@ -132,7 +132,7 @@ static const char *line(struct scene *w, unsigned columns, unsigned number)
     return w->text.at;
 }
 
-/* The spans of a line that have this role, with | between them. */
+/* The spans of a line with this role, separated by |. */
 static const char *in_role(struct scene *w, unsigned number, enum colour colour,
                            unsigned flags)
 {
@@ -150,8 +150,8 @@ static const char *in_role(struct scene *w, unsigned number, enum colour colour,
     return buf_cstr(&w->text);
 }
 
-/* Times that nobody took: a leaf took a microsecond for every parameter and one more,
- * what calls others a microsecond itself. */
+/* Invented times: a leaf took a microsecond for every parameter plus one; other modules
+ * took one microsecond themselves. */
 static void make_up_times(struct scene *w)
 {
     const struct model *model = w->s.model;
@@ -333,7 +333,7 @@ TEST(where_there_is_little_room_columns_go_in_this_order)
     end_scene(&w);
 }
 
-TEST(what_a_person_switched_on_has_room_before_what_is_on_at_first)
+TEST(labels_switched_on_by_the_user_are_kept_longest)
 {
     struct scene w;
 
@@ -348,7 +348,7 @@ TEST(what_a_person_switched_on_has_room_before_what_is_on_at_first)
     end_scene(&w);
 }
 
-TEST(the_header_says_what_rows_are_ordered_by)
+TEST(the_header_marks_the_sort_column)
 {
     struct scene w;
 
@@ -419,7 +419,7 @@ TEST(types_frozen_rows_and_zeros_have_their_roles)
     end_scene(&w);
 }
 
-TEST(rows_of_the_same_class_are_told_by_colour_or_by_a_sign)
+TEST(rows_of_the_same_class_are_marked_by_colour_or_a_sign)
 {
     struct scene w;
 
@@ -434,7 +434,7 @@ TEST(rows_of_the_same_class_are_told_by_colour_or_by_a_sign)
     end_scene(&w);
 }
 
-/* What stands out in the row of the cursor when this is searched for. */
+/* The highlighted text in the cursor's row after a search for this. */
 static const char *found(struct scene *w, const char *text)
 {
     unsigned i = 1;
@@ -461,7 +461,7 @@ TEST(letters_that_were_searched_for_stand_out)
     end_scene(&w);
 }
 
-TEST(alarms_are_told_by_the_gutter)
+TEST(alarms_are_shown_in_the_gutter)
 {
     struct scene w;
     uint32_t relu;
@@ -584,7 +584,7 @@ TEST(the_mouse_finds_columns_and_arrows)
     end_scene(&w);
 }
 
-TEST(an_index_says_what_a_walk_through_the_places_says)
+TEST(an_index_agrees_with_a_walk_through_the_places)
 {
     struct sample s;
     struct below walked, asked;
@@ -621,7 +621,7 @@ TEST(a_tensor_of_a_recording_keeps_its_numbers_though_its_values_are_not_there)
     end_scene(&w);
 }
 
-TEST(in_a_narrow_title_parameters_are_told_in_fewer_words_before_they_go)
+TEST(a_narrow_title_shortens_parameters_before_dropping_them)
 {
     static const struct {
         unsigned width;

@@ -312,8 +312,8 @@ static void shorten_time(struct tree_title_facts *right)
     }
 }
 
-/* "8.2G FLOPs by 54 of 175 ops, all matrix work" behind the time; only the number, or
- * nothing, if there is no space. */
+/* "8.2G FLOPs by 54 of 175 ops, all matrix work" after the time; only the number, or
+ * nothing, if space is short. */
 static void add_flops(struct tree_title_facts *left, struct tree_title_facts *right,
                       const struct show *show, unsigned width)
 {

@@ -45,7 +45,7 @@ static void sentence(const struct sample *s, enum check_topic topic, uint32_t nt
     facts_release(&facts);
 }
 
-TEST(a_check_is_said_in_sentences)
+TEST(a_check_is_written_in_sentences)
 {
     struct buf text = BUF_INIT;
     struct sample s;

@@ -101,7 +101,7 @@ TEST(nan_beside_a_line_is_an_alarm)
     scene_end(&s);
 }
 
-TEST(a_class_without_source_says_why_and_a_tensor_has_that_of_its_module)
+TEST(a_class_without_source_has_a_reason_and_tensors_use_their_module)
 {
     struct scene s;
 
@@ -118,7 +118,7 @@ TEST(a_class_without_source_says_why_and_a_tensor_has_that_of_its_module)
     scene_end(&s);
 }
 
-/* Characters that reorder text would show other code than what runs. */
+/* Characters that reorder text would show different code than what runs. */
 TEST(hostile_source_is_escaped)
 {
     struct sample sample;
@@ -169,7 +169,7 @@ TEST(attributes_are_those_of_the_panel)
     scene_end(&s);
 }
 
-/* A live object: a list that folds, and a property, which counts how often it is read. */
+/* A live object: a list that folds, and a property that counts its reads. */
 static unsigned properties_read;
 
 static int live_attributes(struct source *source, const struct attribute_of *what,

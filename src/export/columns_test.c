@@ -1,4 +1,4 @@
-/* Each column of a tree must be in the contracts of JSON and CSV, too. */
+/* Each column of a tree must also be in JSON and CSV. */
 #include "rows/columns.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "run/sample_run.h"
 #include "session/sample_session.h"
 
-/* Where programs find what a column shows. NULL: computed from other columns. */
+/* The JSON path of a column's data. NULL: computed from other columns. */
 static const struct {
     const char *column, *member;
 } homes[] = {
@@ -79,8 +79,7 @@ static void set_step(struct session *session, struct at_step *step,
     session->step = step;
 }
 
-/* The documents about a file, about a recording and about one with operations, and both
- * tables. */
+/* The documents about a file, a recording and one with operations, and both tables. */
 static void write_all(struct buf *text)
 {
     struct run *run = sample_run(1);

@@ -7,19 +7,19 @@
 #include "base/whole_file.h"
 #include "export/convert_in.h"
 
-#define MOST_TOLD  5       /* names in an error */
-#define MOST_NAMES 1000000 /* of shared modules, each of which repeats all below it */
+#define MOST_LISTED 5       /* names in an error */
+#define MOST_NAMES  1000000 /* of shared modules, which repeat everything below them */
 
 /* Names of places, and why they cannot be converted. */
 struct refused {
-    struct buf told;
+    struct buf list;
     uint32_t n;
 };
 
 static void refuse(struct refused *refused, struct str name, const char *why)
 {
-    if (refused->n++ < MOST_TOLD)
-        buf_printf(&refused->told, "%s%.*s (%s)", refused->told.len ? ", " : "",
+    if (refused->n++ < MOST_LISTED)
+        buf_printf(&refused->list, "%s%.*s (%s)", refused->list.len ? ", " : "",
                    STR_ARG(name), why);
 }
 
@@ -48,7 +48,7 @@ static int find_only_state(const struct model *model, uint32_t *ret_base,
         if (model->flags[p] & PLACE_OPTIMIZER) {
             p = model->end[p] - 1;
         } else if (is_state(model, p) && !(model->flags[p] & PLACE_AGAIN)) {
-            if (n++ < MOST_TOLD) {
+            if (n++ < MOST_LISTED) {
                 buf_text(&names, n > 1 ? ", " : "");
                 place_path(model, p, &names);
             }
@@ -59,7 +59,7 @@ static int find_only_state(const struct model *model, uint32_t *ret_base,
     if (n > 1)
         err_set(err, ERR_USAGE, "%s: holds %u models; name one with --at: %s%s",
                 model->path, (unsigned)n, buf_cstr(&names),
-                n > MOST_TOLD ? ", and so on" : "");
+                n > MOST_LISTED ? ", and so on" : "");
     buf_release(&names);
     return n > 1 ? -1 : 0;
 }
@@ -72,8 +72,7 @@ static int find_base(const struct model *model, const char *at, uint32_t *ret_ba
     *ret_base = place_find(model, str_of(at));
     if (*ret_base == NO_PLACE)
         return err_set(err, ERR_USAGE,
-                       "%s: there is no %s in it; torchoscope tree shows "
-                       "what is",
+                       "%s: it has no %s; torchoscope tree lists its names",
                        model->path, at);
     if (model->kind[*ret_base] != PLACE_TENSOR && model->kind[*ret_base] != PLACE_VALUE)
         return 0;
@@ -132,8 +131,8 @@ static int note_outside(struct conversion *c)
 
 /* ---- names and tensors ---- */
 
-/* What is being walked: the part itself, or a further place of a shared module, whose
- * tensors are below its first place only. */
+/* A stretch of the walk: the part itself, or another place of a shared module, whose
+ * tensors are only below its first place. */
 struct stretch {
     struct str prefix;   /* of its names, with a dot at the end */
     uint32_t skip;       /* bytes of full names that the prefix replaces */
@@ -191,7 +190,7 @@ static bool is_inside(const struct walk *w, uint32_t place)
     return false;
 }
 
-/* A further place of a shared module: its names are those below the first place. */
+/* Another place of a shared module: its names are those below the first place. */
 static int enter_shared(struct walk *w, const struct stretch *stretch, uint32_t place)
 {
     const struct model *model = w->c->file.model;
@@ -254,7 +253,7 @@ static int take_place(struct walk *w, const struct stretch *stretch, uint32_t pl
     if (model->kind[place] == PLACE_TENSOR) {
         *skip = true; /* the parts of a sparse or wrapped tensor */
         if (place_tensor(model, place)->flags & TENSOR_DERIVED)
-            return 0; /* what it is made of is converted */
+            return 0; /* its parts are converted */
         return add_tensor(w, stretch, place);
     }
     return flags & PLACE_AGAIN ? enter_shared(w, stretch, place) : 0;
@@ -321,13 +320,13 @@ static int check_whole(const struct conversion *c, const struct refused *refused
             "export -o x.safetensors writes what it can, and quantised blocks as "
             "float32",
             model->path, (unsigned)refused->n, (unsigned)(refused->n + c->file.n),
-            buf_cstr(&refused->told), refused->n > MOST_TOLD ? ", and so on" : "");
+            buf_cstr(&refused->list), refused->n > MOST_LISTED ? ", and so on" : "");
     if (c->file.n == 0)
         return err_set(err, ERR_UNSUPPORTED, "%s: no tensor to convert", model->path);
     return 0;
 }
 
-/* The result may not replace a file that it is made of. */
+/* The result must not replace a file that it is made from. */
 static int check_place(const struct model *model, const char *path, struct err *err)
 {
     struct stat from, to;
@@ -362,7 +361,7 @@ static int write_and_compare(struct conversion *c, const char *path, struct work
 int convert_file(struct conversion *conversion, struct session *session, const char *at,
                  const char *path, struct work *work, struct err *err)
 {
-    struct refused refused = {.told = BUF_INIT};
+    struct refused refused = {.list = BUF_INIT};
     int status;
 
     *conversion = (struct conversion){0};
@@ -376,7 +375,7 @@ int convert_file(struct conversion *conversion, struct session *session, const c
         status = check_place(session->model, path, err);
     if (status == 0)
         status = write_and_compare(conversion, path, work, err);
-    buf_release(&refused.told);
+    buf_release(&refused.list);
     return status;
 }
 

@@ -21,7 +21,7 @@ static int stream_open(struct byte_stream *stream, const struct model *model,
     return stream->elements ? 0 : -1;
 }
 
-/* Makes sure that there are bytes. 1: there are, 0: it has ended, -1: failed. */
+/* Ensures that bytes are available. 1: they are, 0: end of stream, -1: failed. */
 static int stream_fill(struct byte_stream *stream, struct work *work, struct err *err)
 {
     const void *at;
@@ -149,7 +149,7 @@ int convert_compare(const struct safetensors_file *file, const char *path,
     for (uint32_t i = 0; i < file->n_notes && status == 0; i++)
         status = compare_tie(file, model, &file->notes[i], err);
     if (status == 0 && (count_stored(model) != file->n || model->n_findings > 0))
-        status = err_set(err, ERR_CHANGED, "%s: was not written as it should be", path);
+        status = err_set(err, ERR_CHANGED, "%s: was not written correctly", path);
     session_close(session);
     return status;
 }

@@ -4,8 +4,8 @@
 
 #include "export/safetensors_file.h"
 
-/* Reads the file at `path` and compares it with what it was made of: every name, dtype,
- * shape, tie and byte. -1: it differs, and `err` says where. */
+/* Reads the file at `path` and compares it with its source: every name, dtype, shape,
+ * tie and byte. -1: they differ; `err` says where. */
 int convert_compare(const struct safetensors_file *file, const char *path,
                     struct work *work, struct err *err);
 

@@ -389,7 +389,7 @@ static void add_use(struct csv_table *table, const struct op_use *use,
     out_text(table->out, "\r\n");
 }
 
-/* Of a file: what only a run has stays empty. */
+/* For a file: fields that only a run has stay empty. */
 static void add_program_use(struct csv_table *table, const struct op_use *use)
 {
     const struct program_op *op = &table->model->program->ops[use->first];

@@ -1,7 +1,6 @@
-/* export.h - sessions written as JSON, CSV, SARIF, pages and other files.
- * docs/json.md describes the JSON. Only this directory writes it; the page, the tests
- * and the Python package read it. Documents are written through struct json, to any
- * sink.
+/* export.h - writes sessions as JSON, CSV, SARIF, pages and other files. docs/json.md
+ * describes the JSON. Only this directory writes it; the page, the tests and the Python
+ * package read it. Documents are written through struct json, to any sink.
  *
  * Files:
  *   json/         one file for each document: tree, info, show, stats, run, ops, graph,
@@ -11,12 +10,12 @@
  *                 places, calls, operations and values of a run, facts, plain values
  *     json_row.c  `show --json` as text, for copying
  *   exporters.h   THE TABLE of export formats
- *   convert.h     a checkpoint as safetensors, with nothing lost
+ *   convert.h     converts a checkpoint to safetensors without loss
  *   csv.c, markdown.c, sarif.c, safetensors*.c, chrome_trace.c, diff_file.c   other
  *                 formats
- *   look/         colours and parts of all pages and pictures (look.h)
- *   page/         the HTML report (report_in.h), the notebook (notebook_in.h), what
- *                 they share (page_in.h)
+ *   look/         colours and parts shared by pages and pictures (look.h)
+ *   page/         the HTML report (report_in.h), the notebook (notebook_in.h), shared
+ *                 parts (page_in.h)
  *   picture/      networks as pictures (picture.h) */
 #ifndef EXPORT_EXPORT_H
 #define EXPORT_EXPORT_H
@@ -36,7 +35,7 @@ struct conversion;
 void export_conversion_json(struct json *json, const struct conversion *conversion,
                             const char *to);
 
-/* Which places a document lists: those with keep[place] set; NULL: all. */
+/* The places that a document lists: those with keep[place] set; NULL: all. */
 struct export_choice {
     const bool *keep;
 };
@@ -54,8 +53,8 @@ void export_facts(struct json *json, const struct run *run);
 /* The memory of a run with operations: "memory" of docs/json.md, with "modules" and
  * "live_bytes". */
 int export_memory(struct json *json, const struct run *run, struct err *err);
-/* An operation without its tensors; its tensors only, each with its producers; a value by
- * its number. */
+/* An operation without its tensors; only its tensors, each with its producers; a value
+ * by its number. */
 void export_op(struct json *json, const struct run *run, uint32_t op);
 void export_op_values(struct json *json, const struct run *run, uint32_t op);
 void export_op_value(struct json *json, const struct run *run, uint32_t value);
@@ -65,39 +64,44 @@ void export_graph(struct json *json, const struct run *run,
 /* The graph of a program, made by program_graph_make(). */
 void export_program_graph(struct json *json, const struct model *model,
                           const struct op_graph *graph);
-/* The operations of a run: `uses` as the list of those used, then all of them with
+/* The operations of a run: `uses` as the list of operations used, then all of them with
  * their data flow. Only for a session whose run has operations. */
 int export_ops_json(struct json *json, const struct session *session,
                     const struct op_use_list *uses, struct err *err);
-/* 0 if the session has operations; otherwise the error says how to record them. */
+/* 0 if the session has operations; otherwise sets an error that explains how to record
+ * them. */
 int export_has_ops(const struct session *session, struct err *err);
-/* Statistics as an object, of a tensor of this dtype and shape. */
+/* The statistics of a tensor with this dtype and shape, as an object. */
 void export_numbers(struct json *json, const struct stats *stats, enum dtype dtype,
                     const int64_t *shape, int rank);
 void export_info_json(struct json *json, const struct session *session);
 
 /* Every place of the model in columns, for a tree on a page: "rows" of docs/json.md.
- * Errors about what is wanted come before anything is written. */
+ * Errors in the request are reported before anything is written. */
 struct export_rows_wanted {
-    const char *columns; /* ids, separated by commas: only the cells of these, without
-                            the places; NULL: the places and the usual columns */
+    const char *columns; /* ids, separated by commas: only their cells, without the
+                            places; NULL: the places and the usual columns */
     const char *step; /* of a training run: a number or "newest"; NULL: the session's,
                             or the newest */
 };
+struct column;
+/* Can its cells be asked for? */
+bool export_rows_has(const struct column *column);
 int export_rows_json(struct json *json, const struct session *session,
                      const struct export_rows_wanted *wanted, struct work *work,
                      struct err *err);
 
-/* One pass of a recording as boxes in time, memory, and where the time goes: "timeline"
- * of docs/json.md. UINT32_MAX: the newest complete pass. */
+/* One pass of a recording as boxes in time, its memory, and where the time goes:
+ * "timeline" of docs/json.md. UINT32_MAX: the newest complete pass. */
 int export_timeline_json(struct json *json, const struct session *session,
                          uint32_t pass, struct work *work, struct err *err);
 
-/* The history of a training run in few columns: "history" of docs/json.md. */
+/* The history of a training run, condensed to few columns: "history" of
+ * docs/json.md. */
 struct export_history_wanted {
-    uint32_t columns; /* most of them */
-    uint64_t bytes;   /* about so many for series: they get fewer columns, or are left
-                         out */
+    uint32_t columns; /* limit of their number */
+    uint64_t bytes;   /* approximate limit for series: they get fewer columns, or are
+                         omitted */
     bool shown;       /* names are escaped for display */
 };
 #define EXPORT_HISTORY_WANTED                                                          \
@@ -107,8 +111,8 @@ struct export_history_wanted {
 int export_history_json(struct json *json, const struct session *session,
                         const struct export_history_wanted *wanted, struct err *err);
 
-/* The parts of it that the page asks for, one by one (docs/json.md). Their columns keep
- * their boundaries while a run goes on; `since`: only those from the one that holds this
+/* Parts of the history, requested one by one by the page (docs/json.md). Columns keep
+ * their boundaries while a run continues; `since`: only columns from the one with this
  * step on; 0: all. Training, or evaluation if there is nothing else. */
 enum export_live { EXPORT_LIVE_UNKNOWN, EXPORT_ENDED, EXPORT_LIVE };
 struct export_training_wanted {
@@ -123,10 +127,11 @@ struct export_modules_wanted {
     uint32_t columns;
     uint64_t from, to, since; /* step numbers; to 0: up to the newest */
     uint64_t rank;            /* one of a folder, or OVERVIEW_ALL_RANKS */
-    bool least;               /* of several ranks: also the least */
-    bool quick;               /* may leave rows of steps out, to be asked for again */
+    bool least;               /* of several ranks: also the minimum */
+    bool quick;               /* may omit rows of steps, to be requested again */
     bool has_around;
-    uint64_t around; /* a step for the close-up; else the first that is not finite */
+    uint64_t around; /* the step for the close-up; default: the first that is not
+                        finite */
 };
 #define EXPORT_MODULES_WANTED                                                          \
     {                                                                                  \
@@ -141,11 +146,11 @@ int export_step_json(struct json *json, struct session *session, uint64_t step,
 
 struct export_series_wanted {
     uint32_t place, columns, rows; /* 0 rows: no histograms */
-    bool below;                    /* also of all modules below the place */
-    bool eval;                     /* of evaluation */
+    bool below;                    /* also for all modules below the place */
+    bool eval;                     /* from evaluation */
     bool has_at;
     uint64_t from, to, since;
-    uint64_t at; /* a step whose own numbers are wanted */
+    uint64_t at; /* a step to report individually */
     struct history_shading shading;
 };
 #define EXPORT_SERIES_WANTED                                                           \
@@ -155,22 +160,22 @@ struct export_series_wanted {
 int export_series_json(struct json *json, struct session *session,
                        const struct export_series_wanted *wanted, struct err *err);
 
-/* What a server shows: the document `shelf`, or `news` with what changed. */
+/* The files of a server: the document `shelf`, or `news` with changes only. */
 struct export_shelf_file {
-    struct str file, name; /* how requests call it; for people */
+    struct str file, name; /* the id in requests; the display name */
     const char *path;      /* NULL: a model in memory */
     const char *format;    /* NULL or "": unknown */
     const char *kind;      /* "file", "recording", "run" */
-    const char *why;       /* it cannot be opened; or NULL */
-    const char *capsule;   /* a step to replay: what was found; NULL: it is none */
+    const char *why;       /* why it cannot be opened; or NULL */
+    const char *capsule;   /* a step to replay: its contents; NULL: not a capsule */
     const char *labels;    /* "numbers": inputs are numbered; NULL: they have names */
-    bool opened;           /* it is known what it has; else pending */
+    bool opened;           /* its content is known; else pending */
     bool judged;           /* has a verdict */
     bool live, ended, died;
     bool has_steps, has_loss;
     uint8_t verdict; /* enum verdict */
     unsigned has;    /* enum session_has */
-    uint32_t alarms; /* worse than notes */
+    uint32_t alarms; /* number of alarms above notes */
     uint64_t bytes, params;
     uint64_t steps, newest; /* logged steps; the number of the newest */
     double loss;
@@ -180,7 +185,7 @@ void export_shelf_begin(struct json *json, const char *kind, uint64_t news,
                         bool complete);
 void export_shelf_file(struct json *json, const struct export_shelf_file *file);
 void export_shelf_end(struct json *json);
-/* A question that has no answer. */
+/* The error document for an invalid request. */
 void export_error_json(struct json *json, const char *sentence);
 
 /* About the program itself; the caller knows its libraries and formats. */
@@ -195,8 +200,8 @@ struct export_program {
 };
 void export_program_json(struct json *json, const struct export_program *program);
 
-/* One place in full. For a tensor: its numbers (NULL: none asked for, or unreadable and
- * the session knows why) and values. */
+/* One place in full. For a tensor: its numbers (NULL: not requested, or unreadable for
+ * the reason in the session) and values. */
 struct export_values {
     struct str index; /* the slice as the user wrote it */
     const struct slice *slice;
@@ -206,17 +211,17 @@ void export_show_json(struct json *json, const struct session *session, uint32_t
                       const struct numbers *numbers,
                       const struct export_values *values);
 
-/* What a page asks about the values of a tensor or, if it wants `all`, a slice or a sheet,
- * of the result of a module's call that the recording kept. */
+/* A page's request about the values of a tensor or, with `all`, a slice or a sheet, of
+ * the kept result of a module call. */
 struct export_show_wanted {
     struct numbers_wanted numbers;
-    bool all;          /* NaN, infinities and zeros also if there are none, and all
-                            facts: "statistics" */
+    bool all;          /* list NaN, infinities and zeros even if their count is 0, and
+                          all facts: "statistics" */
     const char *slice; /* of the values; "": all; NULL: none */
     uint64_t row,
         rows; /* a window of the slice's last two dimensions; rows is 0: all */
     uint64_t column, columns;
-    uint32_t picture; /* cells of a side of a picture of these, at most; 0: none */
+    uint32_t picture; /* maximum cells per side of a picture of these; 0: none */
     const char *cell; /* "18,38": exact, with its bits; NULL: none */
     bool sheet;       /* the channels of a tensor N×C×H×W as small pictures ... */
     uint64_t item;    /* ... of this item of the batch, ... */
@@ -224,21 +229,21 @@ struct export_show_wanted {
     uint64_t call;    /* number of the call at this place; EXPORT_NEWEST */
 };
 #define EXPORT_NEWEST UINT64_MAX
-#define EXPORT_VALUES 1000000u /* at most in one document */
-/* The document of export_show_json() with them. Errors come before anything is written.
- * `work` counts bytes. */
+#define EXPORT_VALUES 1000000u /* limit in one document */
+/* The document of export_show_json() for such a request. Errors are reported before
+ * anything is written. `work` counts bytes. */
 int export_show_page(struct json *json, struct session *session, uint32_t place,
                      const struct export_show_wanted *wanted, struct work *work,
                      struct err *err);
 
 /* The source of the class of a place's module, with the shapes of a call beside its
- * lines: "code" of docs/json.md. `number`: of the call at this place, or EXPORT_NEWEST.
- */
+ * lines: "code" of docs/json.md. `number`: index of the call at this place, or
+ * EXPORT_NEWEST. */
 int export_code_json(struct json *json, const struct session *session, uint32_t place,
                      uint64_t number, struct err *err);
-/* The attributes of an object, one level: of the place, or of the attribute that the
- * positions in `path` ("3.0"; "": none) lead to: "attributes" of docs/json.md. Runs no
- * code of the user's. */
+/* The attributes of an object, one level: of the place, or of the attribute at the
+ * positions in `path` ("3.0"; "": the place itself): "attributes" of docs/json.md. Runs
+ * no user code. */
 int export_attributes_json(struct json *json, const struct session *session,
                            uint32_t place, struct str path, struct err *err);
 
@@ -252,7 +257,7 @@ int export_row_json(struct buf *to, struct session *session, uint32_t place,
 void export_stats_json(struct json *json, const struct session *session,
                        struct export_choice choice, bool complete);
 
-/* How two models differ; `all`: equal tensors are listed too. */
+/* The differences of two models; `all`: list equal tensors too. */
 int export_diff_json(struct json *json, const struct pair *pair,
                      const struct tolerance *tolerance, bool all, struct err *err);
 

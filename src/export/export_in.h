@@ -32,7 +32,7 @@ void document_end(struct document *doc);
 /* The usual reason for a null: "this file does not say". */
 const char *document_unsaid(const struct document *doc);
 
-/* "verdict"; null and why if there is none. */
+/* "verdict"; null and a reason if there is none. */
 void export_verdict(struct json *json, const struct session *session);
 /* "findings": the list, with `verdict` in front unless it is safe. */
 void document_findings(struct document *doc, const struct finding *findings, uint32_t n,
@@ -61,21 +61,22 @@ void document_value(struct document *doc, const char *key, uint32_t value);
 void document_value_of(struct document *doc, const char *key,
                        const struct values *values, uint32_t value);
 
-/* The statistics of a tensor, or why there are none; nothing if it was not measured. */
+/* The statistics of a tensor, or why they are missing; nothing if it was not
+ * measured. */
 void document_stats(struct document *doc, uint32_t tensor);
 
 /* The members of any statistics; with a NULL `shape`, those that need no tensor. */
 void export_stats_members(struct json *json, const struct stats *stats,
                           enum dtype dtype, const int64_t *shape, int rank);
 
-/* "KEY": facts. "details": null and why, if they could not be made. */
+/* "KEY": facts. "details": null and a reason, if they could not be made. */
 void document_facts(struct document *doc, const char *key, const struct facts *facts);
 void document_no_details(struct document *doc, const struct err *err);
 
 /* The kind of a value of facts and columns: "count", "bytes", "ns", ... */
 const char *export_kind_name(enum figure_kind kind);
 
-/* A real with few digits: enough for a picture, and short. */
+/* A real with few digits: short, and precise enough for a picture. */
 void export_short(struct json *json, const char *key, double value, int digits);
 
 /* "KEY": true; nothing if it is false. */
@@ -84,7 +85,7 @@ void export_flag(struct json *json, const char *key, bool flag);
 void export_nonzero(struct json *json, const char *key, uint64_t n);
 /* "KEY": [1, 2] */
 void export_list(struct json *json, const char *key, const int64_t *items, int n);
-/* The index of value number `at`, in C order, as a list. Where an element packs several
+/* The index of value number `at`, in C order, as a list. If an element packs several
  * values, it is the index of the element. */
 void export_index(struct json *json, const char *key, uint64_t at, enum dtype dtype,
                   const int64_t *shape, int rank);
@@ -96,9 +97,9 @@ void document_set_run(struct document *doc, const struct run *run);
 void document_run(struct document *doc);                        /* "run": {...} */
 void document_run_facts(struct document *doc, const char *key); /* "KEY": {...} */
 void document_activity(struct document *doc, uint32_t place); /* members of a module */
-/* "step": which step these numbers are of; nothing for NULL. */
+/* "step": the step of these numbers; nothing for NULL. */
 void export_step(struct json *json, const struct at_step *at);
-/* The numbers of a place at the step that session_take_step() took, if it did. */
+/* The numbers of a place at the step taken by session_take_step(), if any. */
 void document_at_step(struct document *doc, uint32_t place);
 void document_calls(struct document *doc, uint32_t place); /* "calls", "merged", ... */
 void document_slowest(struct document *doc);               /* "slowest", "classes" */
@@ -122,17 +123,18 @@ void document_param(struct document *doc, uint32_t param, enum run_values how);
 
 /* ---- operations, by index: json_op.c ---- */
 
-/* An operation: all of it; all but its tensors; these, with their producers. */
+/* An operation: all of it; without its tensors; only its tensors, with their
+ * producers. */
 void document_op(struct document *doc, uint32_t op);
 void document_op_facts(struct document *doc, uint32_t op);
 void document_op_values(struct document *doc, uint32_t op);
-/* A value with what it consists of. */
+/* A value and its sources. */
 void document_op_value(struct document *doc, uint32_t value);
 /* "name", "overload" and "family"; "line"; "module" and "place". */
 void document_op_kind(struct document *doc, uint32_t kind);
 void document_line(struct document *doc, uint32_t line);
 void document_op_module(struct document *doc, uint32_t place);
-/* The name of an argument; `at` is NULL if the schema does not have it. */
+/* The name of an argument; `at` is NULL if the schema lacks it. */
 struct str document_op_arg(const struct run *run, const struct run_op *op,
                            uint16_t arg);
 /* A number, or null for RUN_NONE. */
@@ -145,7 +147,7 @@ int export_script_json(struct json *json, const struct session *session,
 /* ---- two recordings: json_divergence.c ---- */
 
 struct divergence;
-/* "results": {...}; `all`: each of them. */
+/* "results": {...}; `all`: list every result. */
 void export_divergence(struct json *json, const struct divergence *divergence,
                        bool all);
 
@@ -161,13 +163,14 @@ static inline bool export_keeps(struct export_choice choice, uint32_t place)
     return !choice.keep || choice.keep[place];
 }
 
-/* What all documents "graph" begin and end with; `why` it is not exact, or NULL. */
+/* The shared begin and end of all "graph" documents; `why`: why it is not exact, or
+ * NULL. */
 struct op_graph;
 void export_graph_begin(struct json *json, const struct op_graph *graph,
                         const char *why);
 void export_graph_end(struct json *json, const struct op_graph *graph);
 
-/* Members of what is in a program: "line"; "shape" and "dtype". */
+/* Members of parts of a program: "line"; "shape" and "dtype". */
 struct program_value;
 void document_program_line(struct document *doc, uint32_t file, uint32_t line);
 void document_program_shape(struct document *doc, const struct program_value *value);

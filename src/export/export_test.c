@@ -117,7 +117,7 @@ TEST(a_table_is_quoted_and_holds_no_formulas)
     session_close(session);
 }
 
-TEST(one_place_is_shown_as_what_it_is)
+TEST(one_place_is_shown_by_its_kind)
 {
     struct session *session = sample_session();
     struct buf text = BUF_INIT;
@@ -144,7 +144,7 @@ static const char *one_format(size_t i)
     return i == 0 ? "safetensors" : NULL;
 }
 
-TEST(the_program_tells_about_itself)
+TEST(the_program_describes_itself)
 {
     static const struct export_library zlib = {"zlib", "1.2.13"};
     const struct export_program program = {"0.1.0", "avx2", one_format, &zlib, 1};

@@ -74,7 +74,7 @@ static int export_history(struct out *out, struct session *session,
     return export_history_json(&json, session, &history, err);
 }
 
-/* The page of a training run; of others a report. */
+/* The page of a training run; for other sessions a report. */
 static int export_html(struct out *out, struct session *session,
                        const struct export_wanted *wanted, struct err *err)
 {
@@ -121,8 +121,8 @@ const struct exporter *exporter_find(struct str suffix)
     return str_is(suffix, notebook.suffix) ? &notebook : NULL;
 }
 
-/* The format whose suffix the path ends in. "x.ops.json" ends in two: a name has a part
- * before its first dot, so the first dot that fits is that of the longest. */
+/* The format whose suffix ends the path. "x.ops.json" ends in two; the name before must
+ * not be empty, so the first dot that matches gives the longest suffix. */
 static const struct exporter *by_path(const char *path)
 {
     const char *slash = strrchr(path, '/');

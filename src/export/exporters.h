@@ -18,8 +18,8 @@ struct export_wanted {
                                  * system */
     uint32_t place;    /* notebook: show only this tensor; 0: the whole model */
     struct work *work; /* may be NULL */
-    /* Of a training run as a page: web_page_file(), which leaves these out, and appends
-     * to `contents`, if that is not NULL, a line for each thing that is in the file. */
+    /* For a training run as a page: web_page_file(), which omits these parts, and
+     * appends a line for each part of the file to `contents`, unless that is NULL. */
     int (*page_file)(struct out *out, struct session *session,
                      const struct export_wanted *wanted, struct err *err);
     bool no_source, no_paths, no_values;
@@ -43,7 +43,7 @@ const struct exporter *exporter_find(struct str suffix);
 /* By the end of a path, the longest suffix; ERR_USAGE lists the known ones. */
 const struct exporter *exporter_of(const char *path, struct err *err);
 
-/* ERR_USAGE if the format would have to ignore a part of `wanted`. */
+/* ERR_USAGE if the format cannot honour a part of `wanted`. */
 int exporter_can(const struct exporter *exporter, const struct export_wanted *wanted,
                  struct err *err);
 

@@ -1,4 +1,4 @@
-/* The history of a training run as JSON and in the report. */
+/* The history of a training run in JSON and in the report. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +56,7 @@ static void add_point(struct history_writer *writer, uint32_t series, double val
     spread_counter_free(counter);
 }
 
-/* A gradient, a scalar that is NaN in the end, one with a hostile name, an alarm. */
+/* A gradient, a scalar that ends as NaN, one with a hostile name, an alarm. */
 static void write_steps(struct history_writer *writer, const struct model *model)
 {
     uint32_t weight = place_of(model, "a.weight");
@@ -134,7 +134,7 @@ TEST(a_history_is_a_document)
                      "\"newest\": \"NaN\", \"value\": [1.0, 0.5, "));
     CHECK(has(&text, "\"step\": 7, \"severity\": \"alarm\", \"kind\": \"nan\", "
                      "\"name\": \"a\""));
-    /* The root of 1 + 1 + 4; update / weight. */
+    /* The square root of 1 + 1 + 4; update / weight. */
     CHECK(has(&text, "\"norm\": [2.4495, 4.899, "));
     CHECK(has(&text, "\"module\": \"a\", \"kind\": \"grad_param\""));
     CHECK(has(&text, "\"gradient\": [2.4495, 4.899, "));
@@ -176,8 +176,8 @@ TEST(rows_of_a_training_have_the_numbers_of_a_step)
                              0));
     json_of = json_tree_of(&text, &arena);
     CHECK_INT(json_int(json_get(json_get(json_of, "step"), "last")), 2);
-    CHECK(has_cell(json_of, "grad", "7.348")); /* 3 times the root of 6 */
-    CHECK(!session->step);                     /* other questions are not changed */
+    CHECK(has_cell(json_of, "grad", "7.348")); /* 3 times the square root of 6 */
+    CHECK(!session->step);                     /* other requests are unaffected */
     buf_clear(&text);
     DOCUMENT(text, CHECK_INT(export_rows_json(&json, session,
                                               &(struct export_rows_wanted){NULL, NULL},
@@ -223,7 +223,7 @@ TEST(a_notebook_shows_the_curves)
     buf_release(&text);
 }
 
-TEST(a_recording_without_a_history_says_how_to_get_one)
+TEST(a_recording_without_a_history_explains_how_to_get_one)
 {
     struct session *session = session_of_run(sample_run(1), NULL);
     struct export_wanted wanted = {.view = PRINTED_WANTED_INIT};
@@ -254,7 +254,7 @@ TEST(a_recording_without_a_history_says_how_to_get_one)
         DOCUMENT(text, CHECK_INT(call, 0));                                            \
     } while (0)
 
-TEST(a_training_says_how_it_went_and_when)
+TEST(a_training_has_its_verdict_and_step)
 {
     struct export_training_wanted wanted = {.columns = 400, .live = EXPORT_ENDED};
     char path[64];

@@ -87,7 +87,7 @@ TEST(edges_follow_the_data_from_producer_to_reader)
     for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
         CHECK(has(&s.text, edges[i]));
     CHECK(has(&s.text, "\"arg\": \"mat2\"}"));
-    CHECK(!has(&s.text, "{\"source\": 8, ")); /* nobody reads what the last one made */
+    CHECK(!has(&s.text, "{\"source\": 8, ")); /* nothing reads the last result */
     end(&s);
 }
 
@@ -143,7 +143,7 @@ TEST(the_operations_used_are_a_table)
     end(&s);
 }
 
-TEST(what_has_no_operations_says_how_to_record_them)
+TEST(without_operations_the_error_explains_how_to_record_them)
 {
     struct session *session = session_of_run(sample_run(1), NULL);
     struct err err = {0};

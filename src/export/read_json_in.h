@@ -50,7 +50,7 @@ static inline const struct json_tree *json_tree_of(const struct buf *text,
     return json_tree_read(&json, json_next(&json), (struct str){NULL, 0});
 }
 
-/* A member; NULL: there is none. */
+/* A member, or NULL. */
 static inline const struct json_tree *json_find(const struct json_tree *tree,
                                                 const char *key)
 {

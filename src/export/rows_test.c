@@ -47,7 +47,7 @@ static void scene_end(struct scene *s)
     session_close(s->session);
 }
 
-/* What a list of texts says of a place. */
+/* The text of a place in a list of texts. */
 static struct str text_at(const struct scene *s, const struct json_tree *list,
                           uint32_t i)
 {
@@ -124,7 +124,7 @@ static const char *all_columns(struct buf *to)
     return buf_cstr(to);
 }
 
-/* Every place and cell of the document is that of the tree. */
+/* Every place and cell of the document must equal the tree's. */
 static void check_session(struct session *session)
 {
     struct buf ids = BUF_INIT;
@@ -186,7 +186,7 @@ TEST(columns_are_those_that_have_anything_and_only_usual_ones_have_cells)
     scene_end(&s);
 }
 
-TEST(what_is_counted_elsewhere_is_marked_and_has_no_number)
+TEST(numbers_counted_elsewhere_are_marked_and_omitted)
 {
     const struct json_tree *params;
     struct scene s;
@@ -290,7 +290,7 @@ TEST(hostile_names_are_escaped_and_found_by_their_place)
     CHECK(is_text(&s, "name", 0, "x\\x1b.pt"));
     CHECK(is_text(&s, "name", 1, "a\\x1b[2J\\u202e\\xff"));
     CHECK(memchr(s.text.at, 0x1b, s.text.len) == NULL);
-    place_path(sample.model, 1, &path); /* the place is enough to ask for it */
+    place_path(sample.model, 1, &path); /* the place suffices */
     CHECK_STR(buf_cstr(&path), name);
     buf_release(&path);
     arena_release(&s.arena);

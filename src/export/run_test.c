@@ -16,7 +16,7 @@ static struct session *session_with(struct run *run)
     return session;
 }
 
-/* The line that holds `part`, from there on. */
+/* The line that contains `part`, from `part` on. */
 static struct str line(const struct buf *text, const char *part)
 {
     ptrdiff_t at = str_find(buf_span(text), str_of(part)), end;
@@ -48,7 +48,7 @@ TEST(the_modules_of_a_recording_have_what_they_did)
     session_close(session);
 }
 
-TEST(what_raised_is_named_with_its_error)
+TEST(calls_that_raised_have_their_error)
 {
     struct session *session = session_with(sample_run(1));
     struct buf text = BUF_INIT;
@@ -237,7 +237,7 @@ static uint32_t odd_value(struct trace *trace, enum dtype dtype, double mean,
     return trace_value(trace, &value, shape, NULL, why ? NULL : &stats);
 }
 
-TEST(values_without_numbers_say_so)
+TEST(values_without_numbers_have_a_reason)
 {
     struct trace *trace = odd_trace();
     struct buf text = BUF_INIT;

@@ -5,15 +5,15 @@
 #include "export/exporters.h"
 #include "export/safetensors_file.h"
 
-#define MOST_TOLD 20 /* names of skipped tensors */
+#define MOST_LISTED 20 /* names of skipped tensors */
 
 struct rescue {
     struct safetensors_file file;
     uint32_t base; /* the only state_dict: keys are names within it; or 0 */
     bool decoded;  /* some tensor is in quantised blocks: written as float32 */
     uint32_t left_out;
-    struct buf told; /* names of skipped tensors, with reasons */
-    size_t first;    /* length of the first entry in `told` */
+    struct buf list; /* names of skipped tensors, with reasons */
+    size_t first;    /* length of the first entry in `list` */
 };
 
 /* The only state_dict of the file, or the root. */
@@ -52,10 +52,10 @@ static void add_key(struct buf *to, const struct rescue *r, uint32_t place)
 
 static void leave_out(struct rescue *r, struct str key, const char *why)
 {
-    if (r->left_out++ < MOST_TOLD)
-        buf_printf(&r->told, "%s%.*s: %s", r->told.len ? "; " : "", STR_ARG(key), why);
+    if (r->left_out++ < MOST_LISTED)
+        buf_printf(&r->list, "%s%.*s: %s", r->list.len ? "; " : "", STR_ARG(key), why);
     if (r->left_out == 1)
-        r->first = r->told.len;
+        r->first = r->list.len;
 }
 
 static int add_tensor(struct rescue *r, uint32_t place, struct buf *key)
@@ -88,10 +88,10 @@ static int collect(struct rescue *r, struct err *err)
             !(place_tensor(model, p)->flags & TENSOR_DERIVED))
             status = add_tensor(r, p, &key);
     buf_release(&key);
-    if (r->left_out > MOST_TOLD)
-        buf_printf(&r->told, "; %u more", (unsigned)(r->left_out - MOST_TOLD));
+    if (r->left_out > MOST_LISTED)
+        buf_printf(&r->list, "; %u more", (unsigned)(r->left_out - MOST_LISTED));
     if (status == 0 && r->left_out > 0)
-        status = safetensors_file_note(&r->file, STR("left_out"), buf_span(&r->told));
+        status = safetensors_file_note(&r->file, STR("left_out"), buf_span(&r->list));
     if (status == 0 && r->decoded)
         status =
             safetensors_file_note(&r->file, STR("dequantised"),
@@ -100,8 +100,8 @@ static int collect(struct rescue *r, struct err *err)
         return arena_err(&r->file.arena, "the list of tensors", err);
     if (r->file.n == 0)
         return err_set(err, ERR_UNSUPPORTED, "%s: no tensor can be copied%s%.*s%s",
-                       model->path, r->told.len ? ": " : "", (int)r->first,
-                       buf_cstr(&r->told), r->left_out > 1 ? ", and so on" : "");
+                       model->path, r->list.len ? ": " : "", (int)r->first,
+                       buf_cstr(&r->list), r->left_out > 1 ? ", and so on" : "");
     return 0;
 }
 
@@ -116,6 +116,6 @@ int export_safetensors(struct out *out, struct session *session,
     if (status == 0)
         status = safetensors_file_write(out, &r.file, wanted->work, err);
     safetensors_file_release(&r.file);
-    buf_release(&r.told);
+    buf_release(&r.list);
     return status;
 }

@@ -28,16 +28,16 @@ struct safetensors_file {
     uint32_t n, room;
     struct safetensors_note *notes; /* members of __metadata__, after "format" */
     uint32_t n_notes, notes_room;
-    struct name_map keys; /* of the entries; a caller may add more that are taken */
+    struct name_map keys; /* of the entries; a caller may reserve more */
 };
 
 void safetensors_file_init(struct safetensors_file *file, const struct model *model);
 void safetensors_file_release(struct safetensors_file *file);
 
-/* Can the tensor be written as it is? If not, *ret_why is the reason. */
+/* Can the tensor be written unchanged? If not, *ret_why is the reason. */
 bool safetensors_can_hold(const struct model *model, const struct tensor *tensor,
                           const char **ret_why);
-/* The same if its type need not be kept: ggml's quantised blocks become float32. */
+/* The same if its type may change: ggml's quantised blocks become float32. */
 bool safetensors_can_decode(const struct model *model, const struct tensor *tensor,
                             const char **ret_why);
 
@@ -51,7 +51,7 @@ int safetensors_file_note(struct safetensors_file *file, struct str key,
 /* The bytes of all tensors. */
 uint64_t safetensors_file_bytes(const struct safetensors_file *file);
 
-/* Entries are put in an order in which all elements are aligned: wide ones first. */
+/* Sorts entries by element size, widest first, so that all elements are aligned. */
 int safetensors_file_write(struct out *out, struct safetensors_file *file,
                            struct work *work, struct err *err);
 

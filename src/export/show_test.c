@@ -198,7 +198,7 @@ TEST(one_cell_is_exact_with_its_bits)
     scene_end(&s);
 }
 
-TEST(a_tensor_without_values_says_why)
+TEST(a_tensor_without_values_has_a_reason)
 {
     struct export_show_wanted wanted = everything();
     const struct json_tree *tensor;
@@ -296,7 +296,7 @@ TEST(channels_of_a_kept_result_are_small_pictures)
     scene_end(&s);
 }
 
-TEST(a_kept_result_of_a_cut_file_says_so)
+TEST(a_kept_result_of_a_cut_file_has_a_reason)
 {
     struct export_show_wanted wanted = everything();
     struct run *run = kept_run();

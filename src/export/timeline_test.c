@@ -155,7 +155,7 @@ TEST(phases_are_summed_up_and_memory_is_a_curve)
     scene_end(&s);
 }
 
-TEST(a_recording_without_operations_says_what_is_missing)
+TEST(a_recording_without_operations_lists_what_is_missing)
 {
     struct scene s;
 
@@ -172,7 +172,7 @@ TEST(a_recording_without_operations_says_what_is_missing)
 }
 
 /* As after opening a file whose section of operations is cut. */
-TEST(damaged_operations_are_said_to_be_damaged)
+TEST(damaged_operations_are_reported)
 {
     struct run *run = sample_block((struct sample_block_wanted){.backward = true});
     struct scene s;
@@ -185,7 +185,7 @@ TEST(damaged_operations_are_said_to_be_damaged)
     scene_end(&s);
 }
 
-TEST(operations_without_times_say_so)
+TEST(operations_without_times_are_marked)
 {
     struct run *run = sample_block((struct sample_block_wanted){0});
     struct scene s;

@@ -212,8 +212,9 @@ static void add_ops(struct facts *to, const struct run *run, uint32_t c)
     buf_text(&to->text, " FLOPs");
 }
 
-/* "call 2 (net.py:12)  1.52ms  self 1.52ms  backward 3.48ms", then its values. `ops`:
- * also its operations; the only call of a module has the same as the module. */
+/* "call 2 (net.py:12) 1.52ms self 1.52ms backward 3.48ms", then its values. `ops`: also
+ * its operations; omitted for the only call of a module, which has the module's
+ * operations. */
 static void call_facts(struct facts *to, const struct run *run, uint32_t c, bool ops)
 {
     const struct run_call *call = &run->calls[c];
@@ -256,7 +257,7 @@ static void call_facts(struct facts *to, const struct run *run, uint32_t c, bool
 
 /* ---- merged calls ---- */
 
-/* "  in  x  4×2, 8×2  min 0  max 3  mean 1  std 1", of all of them together */
+/* " in x 4×2, 8×2 min 0 max 3 mean 1 std 1", of all of them together */
 static void merged_fact(struct facts *to, const struct run *run,
                         const struct run_merged_io *io, size_t cells)
 {

@@ -17,8 +17,8 @@ void check_facts(struct facts *to, const struct model *model, const struct check
 void check_arguments(struct buf *to, const struct model *model, uint32_t args,
                      size_t most);
 
-/* Adds the alarms in the history of a training run to the findings of `ask`, and that it
- * cannot be read. Nothing for other files. In training.c. */
+/* Adds the alarms in the history of a training run to the findings of `ask`; if the
+ * history is unreadable, adds that. Nothing for other files. In training.c. */
 int check_training(const struct session *session, struct arena *arena,
                    struct check_ask *ask, struct err *err);
 
@@ -26,8 +26,8 @@ int check_training(const struct session *session, struct arena *arena,
 void check_subject(struct buf *to, const struct model *model,
                    const struct check *check);
 
-/* Number of uses of a global: calls, constructions, states set; if none, how often it
- * is named. */
+/* Number of uses of a global: calls, constructions, states set; if none, the number of
+ * times it is named. */
 uint64_t check_uses(const struct pickle_global *global);
 
 #endif

@@ -15,10 +15,9 @@
 void details_tensor(struct facts *to, const struct show *show, uint32_t place,
                     bool all);
 
-/* How the facts of a module begin: not at all, with its kind and counts, or with its
- * name as well. */
+/* The start of a module's facts: nothing, its kind and counts, or its name as well. */
 enum details_title { DETAILS_UNTITLED, DETAILS_KIND, DETAILS_NAME };
-/* A module or group: class, arguments, hooks and what it holds. */
+/* A module or group: class, arguments, hooks and content. */
 void details_module(struct facts *to, const struct show *show, uint32_t place,
                     enum details_title title);
 /* List at most `most` children, one per line with a link to it, indented by `indent`

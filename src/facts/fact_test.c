@@ -21,7 +21,7 @@ static void sample(struct facts *facts)
     fact_end(facts, NULL, COLOUR_NONE);
 }
 
-TEST(facts_are_written_behind_their_labels_and_empty_ones_are_not)
+TEST(facts_follow_their_labels_and_empty_ones_are_omitted)
 {
     struct facts facts = {0};
     struct buf text = BUF_INIT;
@@ -37,7 +37,7 @@ TEST(facts_are_written_behind_their_labels_and_empty_ones_are_not)
     facts_release(&facts);
 }
 
-TEST(in_a_narrow_panel_lines_break_between_parts_and_lead_to_the_target)
+TEST(narrow_panels_break_lines_between_parts_and_keep_targets)
 {
     struct facts facts = {0};
     struct facts_look look = {.width = 26, .indent = 8, .panel = true};

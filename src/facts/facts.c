@@ -48,7 +48,7 @@ static bool is_minor(const struct model *model, const struct model_fact *fact)
     return str_is(key, "root") || str_is(key, "version");
 }
 
-/* Inputs, outputs and the like have lines of their own: a list, or a sentence. */
+/* Inputs, outputs and the like have separate lines: a list, or a sentence. */
 static bool is_own_line(const struct model *model, const struct model_fact *fact)
 {
     static const char *const keys[] = {"inputs", "outputs", "sizes", "changes",
@@ -220,7 +220,7 @@ void facts_metadata(struct file_facts *facts)
 
 /* --- Inputs and outputs */
 
-/* "batch×3×224×224"; a size that is not fixed has a name, or is "?". */
+/* "batch×3×224×224"; a dynamic size has a name, or is "?". */
 static void add_sizes(struct buf *to, const struct values *values, uint32_t list)
 {
     const struct value *sizes = value_at(values, list);

@@ -11,13 +11,13 @@
  *   notes.h       findings, alarms and gaps        check_text.h  results of a check
  *   run_text.h    passes and cost of a run         performance.h where its time went
  *   memory_text.h where its memory went            op_words.h    one operation
- *   ops_text.h    what its operations come to
+ *   ops_text.h    sums of its operations
  *   statistics.h  statistics of one tensor         stats_table.h the same of many
  *   flow.h        how values flow between calls    printed.h     a whole tree as text
  *   histogram_lines.h, objects/value_grid.h, heatmap.h, sheet.h   values in pictures
  *   objects/code.h  source with shapes beside its lines; objects/attribute_tree.h  the
- *   attributes of an object; objects/kept_text.h  a result that was kept
- *   training.h    what a training run came to
+ *   attributes of an object; objects/kept_text.h  a kept result
+ *   training.h    the verdict on a training run
  *   totals.h      the closing lines of a tree      ops_table.h   operations used */
 #ifndef FACTS_FACTS_H
 #define FACTS_FACTS_H
@@ -41,8 +41,8 @@ int facts_file(struct file_facts *facts, struct err *err);
 void facts_format(struct file_facts *facts);
 void facts_holds(struct file_facts *facts);
 void facts_gguf(struct file_facts *facts);   /* architecture, quantisation, tokenizer */
-void facts_beside(struct file_facts *facts); /* the same of files beside the model */
-/* Inputs and outputs that the file declares, and other sentences about it. */
+void facts_beside(struct file_facts *facts); /* the same for files beside the model */
+/* Inputs and outputs declared by the file, and other sentences about it. */
 void facts_ends(struct file_facts *facts);
 void facts_params(struct file_facts *facts);
 void facts_memory(struct file_facts *facts);
@@ -59,8 +59,8 @@ void facts_metadata(struct file_facts *facts);
 /* When and by which software a recording was made, how long it took, where its time
  * went. */
 int facts_run(struct file_facts *facts, struct err *err);
-/* The history of a training run: steps, newest loss, alarms, what is missing. Nothing
- * if the file has none. */
+/* The history of a training run: steps, newest loss, alarms, missing parts. Nothing if
+ * the file has none. */
 void facts_history(struct file_facts *facts);
 
 #endif

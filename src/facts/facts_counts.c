@@ -11,7 +11,7 @@ void facts_params(struct file_facts *facts)
     bool tied = total->stored != total->params,
          packed = total->logical != total->params;
     const struct model *model = facts->show->model;
-    bool blocks = false; /* quantised, with scales of their own or packed */
+    bool blocks = false; /* quantised, with block scales or packed */
 
     for (uint32_t i = 0; i < model->n_tensors && !blocks; i++)
         blocks = dtype_info(model->tensors[i].dtype)->scaled ||

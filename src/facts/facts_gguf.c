@@ -1,6 +1,6 @@
-/* What the metadata of a GGUF file says about its model, and how its tensors are
- * quantised; and, in the same words, what the files beside a model say: config.json,
- * adapter_config.json and those of the tokenizer. */
+/* The metadata of a GGUF file about its model, and the quantisation of its tensors;
+ * and, in the same words, the files beside a model: config.json, adapter_config.json
+ * and those of the tokenizer. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -27,15 +27,24 @@ static const char *const file_types[] = {
 
 /* Sizes of the model: the key after "ARCHITECTURE.", and its words. */
 static const struct {
-    const char *key, *before, *after;
+    const char *key, *before, *one, *many;
 } sizes[] = {
-    {"block_count", "", " blocks"},
-    {"context_length", "context ", ""},
-    {"embedding_length", "embedding ", ""},
-    {"attention.head_count", "", " heads"},
-    {"attention.head_count_kv", "", " of keys and values"},
-    {"expert_count", "", " experts"},
+    {"block_count", "", "block", "blocks"},
+    {"context_length", "context ", NULL, NULL},
+    {"embedding_length", "embedding ", NULL, NULL},
+    {"attention.head_count", "", "head", "heads"},
+    {"attention.head_count_kv", "", "of keys and values", "of keys and values"},
+    {"expert_count", "", "expert", "experts"},
 };
+
+static void add_size(struct facts *to, size_t i, uint64_t n)
+{
+    buf_text(&to->text, sizes[i].before);
+    if (sizes[i].one)
+        fact_plural(to, sizes[i].key, n, sizes[i].one, sizes[i].many);
+    else
+        fact_count(to, sizes[i].key, n);
+}
 
 static bool find_entry(const struct model *model, const char *key, uint32_t *ret_value)
 {
@@ -72,7 +81,7 @@ static bool find_count(const struct model *model, const char *key, uint64_t *ret
     return true;
 }
 
-/* How many items an array has, also one that was summarised. */
+/* The length of an array, even if only a summary was stored. */
 static bool find_length(const struct model *model, const char *key, uint64_t *ret_n)
 {
     const struct value *at;
@@ -126,9 +135,8 @@ static void add_model(struct facts *to, const struct model *model)
                  sizes[i].key);
         if (!find_count(model, key, &n))
             continue;
-        buf_printf(&to->text, ", %s", sizes[i].before);
-        fact_count(to, sizes[i].key, n);
-        buf_text(&to->text, sizes[i].after);
+        buf_text(&to->text, ", ");
+        add_size(to, i, n);
     }
     fact_end(to, "model", COLOUR_NONE);
 }
@@ -157,7 +165,7 @@ static void add_mix(struct facts *to, const struct model *model)
     if (!scaled || all.elements == 0)
         return;
     for (int n = 0;; n++) {
-        int most = -1; /* the one with most bytes that is left */
+        int most = -1; /* the remaining one with most bytes */
 
         for (int d = 0; d < DTYPE_COUNT; d++)
             if (shares[d].tensors && (most < 0 || shares[d].bytes > shares[most].bytes))
@@ -228,7 +236,7 @@ void facts_gguf(struct file_facts *facts)
 
 /* ---- the files beside a model ---- */
 
-/* A dict of facts, and where it goes. */
+/* A dict of facts, and the facts to append to. */
 struct beside_facts {
     struct facts *to;
     const struct model *model;
@@ -265,7 +273,7 @@ static bool said_text(const struct beside_facts *f, const char *key,
     return true;
 }
 
-/* "BEFORE TEXT AFTER"; false: the file does not say it. */
+/* "BEFORE TEXT AFTER"; false: the file does not have it. */
 static bool add_text(struct beside_facts *f, const char *key, const char *before,
                      const char *after)
 {
@@ -318,12 +326,18 @@ static void add_plural(struct beside_facts *f, const char *key, const char *one,
 /* "LlamaForCausalLM (llama), 32 blocks, context 8,192, …, bfloat16" */
 static void add_config(struct beside_facts *f)
 {
+    uint64_t n;
+
     if (add_text(f, "class", "", ""))
         add_text(f, "architecture", " (", ")");
     else
         add_text(f, "architecture", "", "");
-    for (size_t i = 0; i < COUNT_OF(sizes); i++)
-        add_count(f, sizes[i].key, sizes[i].before, sizes[i].after);
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        if (!said_count(f, sizes[i].key, &n))
+            continue;
+        add_comma(f);
+        add_size(f->to, i, n);
+    }
     add_count(f, "vocab_size", "vocabulary ", "");
     add_text(f, "dtype", ", ", "");
     if (add_text(f, "quantised", ", quantised by ", ""))

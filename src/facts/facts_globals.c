@@ -33,7 +33,7 @@ static struct str name_of(const struct file_facts *facts, uint32_t index)
 /* Column widths of the list: names, counts, purpose of each global. */
 struct global_columns {
     size_t name, count;
-    bool about; /* there is room for it */
+    bool about; /* is there room for it? */
 };
 
 #define COUNT_CELLS 8  /* of a count, with the gap before it; at least half of them */

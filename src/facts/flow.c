@@ -1,6 +1,6 @@
 #include "facts/flow_in.h"
 
-/* The operations of such calls were not seen, or not kept apart from others. */
+/* The operations of such calls were not recorded, or not separately. */
 #define UNSEEN (RUN_LIGHT | RUN_COMPILED | RUN_FUSED | RUN_SCRIPTED)
 
 /* The row that produced the values of a storage, if that is certain. */
@@ -410,8 +410,8 @@ static uint64_t missing_ns(const struct flow *flow)
     return all > sum ? all - sum : 0;
 }
 
-/* Does one of the operations that were recorded belong to this call or to one of the
- * `inside` calls that follow it? */
+/* Does one of the recorded operations belong to this call or to one of the `inside`
+ * calls that follow it? */
 static bool has_ops(const struct run *run, uint32_t call, uint32_t inside)
 {
     for (uint32_t i = 0; run->ops && i < run->ops->n_ops; i++)
@@ -421,7 +421,7 @@ static bool has_ops(const struct run *run, uint32_t call, uint32_t inside)
     return false;
 }
 
-/* Is it known that nothing was computed in this call? Operations of merged calls and
+/* Is it certain that nothing was computed in this call? Operations of merged calls and
  * those beyond the limit belong to no call. */
 static bool has_none(const struct run *run, uint32_t call)
 {

@@ -8,17 +8,17 @@
  *     ├─╯       +  net.py:59       1×64×56×56     10.79μs
  *
  * With operations recorded, the edges are exact: each operation names the values that
- * it read, and each value the operations that made it. What an operation inside a
- * called module did counts for that module's row. Consecutive views are one row, a
- * detach that nothing reads (autograd saves what it returns) has none, and of a very
- * long sequence of operations only the beginning and the end have rows.
+ * it read, and each value the operations that made it. Operations inside a called
+ * module count for that module's row. Consecutive views are one row; a detach with an
+ * unread result (autograd's saved tensors) has none; of a very long sequence of
+ * operations only the beginning and the end have rows.
  *
  * Without operations, only module calls are known. They prove that one call returned a
- * value and another took the same value. They do not show whether anything else uses a
- * value, nor what happens between modules. If a value shares its storage with a result,
- * an operation viewed it or changed it in place (`out += identity`) and may have used
- * other values too: such an edge ends in `?`, as does a row with an input whose producer
- * was not recorded. Shapes are never used to infer an edge. */
+ * value and another received the same value. They do not show whether anything else
+ * uses a value, nor what happens between modules. If a value shares its storage with a
+ * result, an operation viewed it or changed it in place (`out += identity`) and may
+ * have used other values too: such an edge ends in `?`, as does a row with an input
+ * whose producer was not recorded. Shapes are never used to infer an edge. */
 #ifndef FACTS_FLOW_H
 #define FACTS_FLOW_H
 
@@ -41,7 +41,7 @@ enum flow_kind {
     FLOW_INPUT,
     FLOW_CALL,
     FLOW_OP,   /* an operation, or a chain of views */
-    FLOW_MORE, /* operations that have no row of their own */
+    FLOW_MORE, /* operations without a row of their own */
     FLOW_RESULT,
 };
 

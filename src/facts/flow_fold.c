@@ -1,17 +1,17 @@
-/* Fewer rows for many operations. Autograd detaches what it saves: such a row is left out
- * if nothing reads it. A chain of views becomes one row, where its last view
- * is: views compute nothing, so nothing is moved past work. Of a long sequence of
- * operations the middle becomes one row. */
+/* Reduces the number of rows for many operations. Autograd detaches the tensors that it
+ * saves: such a row is dropped if nothing reads it. A chain of views becomes one row,
+ * at the position of its last view: views compute nothing, so this moves nothing past
+ * work. The middle of a long sequence of operations becomes one row. */
 #include "facts/flow_in.h"
 
 struct flow_folding {
     struct flow *flow;
     struct arena *arena;
-    uint32_t *maker;  /* by row: the only row that it reads from; NO_FLOW: none, several
-                         or something else, too */
-    uint32_t *users;  /* by row: how many rows use it */
+    uint32_t *maker;  /* by row: the only row that it reads from; NO_FLOW: none,
+                         several, or other inputs too */
+    uint32_t *users;  /* by row: number of rows that use it */
     uint32_t *before; /* by row: the view of its chain before it, or NO_FLOW */
-    bool *joined;     /* by row: it is part of the chain of a row below, or left out */
+    bool *joined;     /* by row: it is part of the chain of a row below, or dropped */
     uint32_t *new_row;
     struct flow_row *rows;
     struct flow_edge *from;
@@ -147,8 +147,8 @@ static void begin_row(struct flow_folding *f, uint32_t row, enum flow_kind kind)
     to->n_from = to->n_ops = 0;
 }
 
-/* The end of the sequence of operations that begins at `row`, and how many rows it
- * has. */
+/* The end of the sequence of operations that begins at `row`, and its number of
+ * rows. */
 static uint32_t sequence(const struct flow_folding *f, uint32_t row, uint32_t *ret_n)
 {
     *ret_n = 0;

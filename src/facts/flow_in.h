@@ -35,10 +35,10 @@ int flow_add_inputs(struct flow_walk *walk);
 /* The row of a call inside the module, which begins a new one if it is directly inside;
  * NO_FLOW: not inside. *ret_failed is set if out of memory. */
 uint32_t flow_call_row(struct flow_walk *walk, uint32_t call, bool *ret_failed);
-/* An edge from what returned the value of this io, as far as calls tell. */
+/* Adds an edge from the call that returned the value of this io, if known. */
 int flow_take_io(struct flow_walk *walk, uint32_t io, uint32_t user);
-/* The results of a call come from its row. With `direct` also those that it only passed
- * on. */
+/* Records the results of a call as produced by its row. With `direct`, including those
+ * that it only passed on. */
 int flow_give_results(struct flow_walk *walk, uint32_t call, uint32_t row, bool direct);
 
 /* Does an operation belong to the flow of this call, or of a call inside it? */

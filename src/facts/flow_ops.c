@@ -1,5 +1,5 @@
-/* The flow of a call whose operations were recorded. An operation directly in the call
- * has a row; one in a call inside belongs to the row of that call. Each value names the
+/* The flow of a call with recorded operations. An operation directly in the call has a
+ * row; one in a nested call belongs to the row of that call. Each value names the
  * operations that made it, so every edge is known. */
 #include "facts/flow_in.h"
 
@@ -13,8 +13,8 @@ struct flow_ops_walk {
     struct map given;   /* value of operations -> the argument of the module, or the
                            row of the call that returned it last */
     struct map again;   /* value of operations -> the row of the last operation that
-                           returned it although an earlier one had made it: a view of
-                           the same weight in each pass */
+                           returned it after an earlier one had made it: a view of the
+                           same weight in each pass */
     struct map aliases; /* storage and write -> the argument of the module in it */
     uint32_t *row_of;   /* by operation; NO_FLOW: not inside */
     uint32_t *inside;   /* the operations of calls inside, by row */
@@ -245,7 +245,7 @@ static const struct flow_edge no_edge = {.io = RUN_NONE,
                                          .call = RUN_NONE,
                                          .op = RUN_NONE};
 
-/* What an operation reads, then what it returns. */
+/* The inputs of an operation, then its results. */
 static int take_op(struct flow_ops_walk *w, uint32_t op, uint32_t user, bool once)
 {
     const struct run_op *o = &w->ops->ops[op];
@@ -282,7 +282,7 @@ static int take_ios(struct flow_ops_walk *w, uint32_t user, enum run_io_kind kin
 }
 
 /* Rows in order: the results of a call count for the rows below it. Operations inside a
- * call add what it read besides its arguments. */
+ * call add inputs other than its arguments. */
 static int add_edges(struct flow_ops_walk *w)
 {
     struct flow *flow = w->flow;

@@ -31,7 +31,7 @@ static void scene_end(struct scene *s)
     session_close(s->session);
 }
 
-/* All lines that were made, each with its end. */
+/* All lines as text, each with its newline. */
 static const char *said(struct scene *s)
 {
     buf_clear(&s->said);
@@ -145,7 +145,7 @@ TEST(a_narrow_flow_keeps_the_numbers_of_lines)
     scene_end(&s);
 }
 
-/* It passes its argument on: there is no operation, so its caller shows more. */
+/* It passes its argument on without an operation, so its caller is shown. */
 TEST(a_call_that_computes_nothing_is_shown_in_its_caller)
 {
     struct scene s;

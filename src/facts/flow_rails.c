@@ -13,7 +13,7 @@ struct rails {
     struct flow *flow;
     uint32_t owner[FLOW_RAILS]; /* the row whose rail it is, or NO_RAIL */
     uint32_t ended[FLOW_RAILS]; /* the row at which the column was last freed */
-    uint32_t others;            /* rails that have no column */
+    uint32_t others;            /* number of rails without a column */
 };
 
 /* The effect of one row on the rails. */
@@ -21,7 +21,7 @@ struct crossing {
     unsigned ends, stays;   /* bits: rails of its producers that end here, that
                                continue */
     uint32_t other_makers;  /* producers among the rails not drawn */
-    uint32_t other_endings; /* of those, how many end here */
+    uint32_t other_endings; /* of those, the number that end here */
 };
 
 /* The last user of a row's result; NO_FLOW: none. Users are in order. */

@@ -52,7 +52,7 @@ static void io(struct scene *s, uint32_t call, enum run_io_kind kind, uint32_t v
     trace_io(s->trace, call, kind, trace_string(s->trace, "", 0), v, flags);
 }
 
-/* Module `m` (from 1) takes in some values and gives one out; RUN_NONE ends a list. */
+/* Module `m` (from 1) reads some values and returns one; RUN_NONE ends a list. */
 static void call(struct scene *s, uint32_t m, const uint32_t *in, uint32_t out,
                  uint8_t flags)
 {
@@ -135,7 +135,7 @@ TEST(a_value_that_is_used_twice_has_a_rail_until_its_last_use)
                          "●\n"
                          "●\n");
     CHECK_INT(s.flow.rows[0].n_to, 2);
-    /* what passes its input on is the one that gave it last */
+    /* the row that passes its input on was the last to return it */
     CHECK_INT(s.flow.from[s.flow.rows[5].from].row, 4);
     end(&s);
 }
@@ -194,7 +194,7 @@ TEST(a_residual_added_in_place_is_not_drawn_as_a_chain)
     end(&s);
 }
 
-TEST(what_came_from_an_operation_is_joined_to_nothing)
+TEST(values_from_an_operation_are_joined_to_nothing)
 {
     struct scene s;
     uint32_t x, a, sum, b;
@@ -206,10 +206,10 @@ TEST(what_came_from_an_operation_is_joined_to_nothing)
     b = value(&s, 3, 16);
     io(&s, s.root, RUN_IN, x, 0);
     CALL(&s, 1, a, x);
-    CALL(&s, 2, b, sum); /* x + a, of the same shape: nobody saw it */
+    CALL(&s, 2, b, sum); /* x + a, of the same shape: not recorded */
     io(&s, s.root, RUN_OUT, b, 0);
     finish(&s);
-    /* not below the rail that ended: it would seem to go on */
+    /* not below the rail that ended: it would look like its continuation */
     CHECK_STR(drawn(&s), "●\n"
                          "●\n"
                          "  ?\n"
@@ -220,7 +220,7 @@ TEST(what_came_from_an_operation_is_joined_to_nothing)
     end(&s);
 }
 
-TEST(what_lies_in_the_same_storage_is_joined_where_that_is_certain)
+TEST(values_in_the_same_storage_are_joined_if_that_is_certain)
 {
     struct scene s;
     uint32_t x, a, added, relu, view;
@@ -234,7 +234,7 @@ TEST(what_lies_in_the_same_storage_is_joined_where_that_is_certain)
     io(&s, s.root, RUN_IN, x, 0);
     CALL(&s, 1, a, x);
     call(&s, 2, (const uint32_t[]){added, RUN_NONE}, relu, RUN_IO_REPLACED);
-    CALL(&s, 3, view, view); /* relu overwrote it: a view is of what relu made */
+    CALL(&s, 3, view, view); /* relu overwrote it: a view shows relu's result */
     io(&s, s.root, RUN_OUT, relu, 0);
     finish(&s);
     CHECK_INT(s.flow.from[s.flow.rows[2].from].row, 1);
@@ -287,7 +287,7 @@ TEST(a_result_that_is_the_argument_itself_comes_from_the_call)
     end(&s);
 }
 
-TEST(what_a_call_around_gives_out_later_was_not_made_before)
+TEST(results_of_an_enclosing_call_are_not_made_before_its_end)
 {
     struct scene s;
     uint32_t block, x, y, z;
@@ -332,7 +332,7 @@ TEST(more_rails_than_eight_are_one_sign)
     end(&s);
 }
 
-TEST(what_is_made_further_inside_comes_from_the_call_around_it)
+TEST(values_made_further_inside_come_from_the_enclosing_call)
 {
     struct scene s;
     uint32_t block, act, x, y, z;
@@ -350,7 +350,7 @@ TEST(what_is_made_further_inside_comes_from_the_call_around_it)
     io(&s, act, RUN_IN, x, 0);
     io(&s, act, RUN_OUT, y, 0);
     trace_end(s.trace, 0, act, 0, s.clock += 10);
-    io(&s, block, RUN_OUT, RUN_NONE, 0); /* it keeps y to itself */
+    io(&s, block, RUN_OUT, RUN_NONE, 0); /* it does not return y */
     trace_end(s.trace, 0, block, 0, s.clock += 10);
     CALL(&s, SAMPLE_A, z, y);
     io(&s, s.root, RUN_OUT, z, 0);
@@ -361,7 +361,7 @@ TEST(what_is_made_further_inside_comes_from_the_call_around_it)
     CHECK_INT(act, 2);
     CHECK_INT(flow_block(s.run, 1, &act), 1);
     CHECK_INT(act, RUN_NONE);
-    /* Of the block: nobody uses its result, y is seen to come from outside it in a. */
+    /* Of the block: nothing uses its result; in a, y comes from outside. */
     CHECK(flow_make(&s.flow, s.run, 1, &s.arena, NULL) == 0);
     CHECK_INT(s.flow.next_kind, NEXT_UNKNOWN);
     CHECK(flow_make(&s.flow, s.run, 3, &s.arena, NULL) == 0);
@@ -382,7 +382,8 @@ TEST(ten_thousand_calls_are_laid_out_at_once)
     for (uint32_t i = 1; i <= n; i++) {
         uint32_t out = value(&s, i, 16);
 
-        /* all of them use the input, every third the one before too; all go out */
+        /* all of them use the input, every third also the previous one; all are
+         * returned */
         CALL(&s, i, out, x, i % 3 ? x : before ? before : x);
         io(&s, s.root, RUN_OUT, out, 0);
         before = out;

@@ -19,7 +19,7 @@ struct flow_cells {
     uint8_t time_cells;
     bool alarm; /* it raised, or produced NaN or Inf */
     bool dim;   /* nothing was computed: views */
-    bool line;  /* the note is a line of code: its end says most */
+    bool line;  /* the note is a line of code: its end matters most */
 };
 
 struct flow_text {

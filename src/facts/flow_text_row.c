@@ -35,7 +35,7 @@ static void add_op_value(struct buf *to, const struct run *run, uint32_t value)
     buf_printf(to, " %s", dtype_name(dtype));
 }
 
-/* Forward's name of an argument, or that in the schema of an operation. */
+/* Forward's name of an argument, or the one in the schema of an operation. */
 static struct str argument_name(const struct flow *flow, const struct flow_row *row,
                                 const struct flow_edge *edge)
 {
@@ -159,7 +159,7 @@ static void in_lines(struct lines *to, const struct show *show, const struct flo
 static void add_users(struct buf *to, const struct show *show, const struct flow *flow,
                       const struct flow_row *row)
 {
-    bool several = false; /* a row that stands for many operations uses it */
+    bool several = false; /* a row that represents many operations uses it */
 
     if (row->n_to == 0 && flow->has_ops)
         buf_text(to, "not used in this call");

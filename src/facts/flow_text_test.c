@@ -31,7 +31,7 @@ static void scene_end(struct scene *s)
     session_close(s->session);
 }
 
-/* All lines that were made, each with its end. */
+/* All lines as text, each with its newline. */
 static const char *said(struct scene *s)
 {
     buf_clear(&s->said);
@@ -46,7 +46,7 @@ static const char *said(struct scene *s)
 }
 
 /* The sample's values all lie in one storage, so a pass of Net has an edge only where
- * the same value is met again. */
+ * the same value occurs again. */
 TEST(a_flow_has_a_line_for_each_call_with_its_shape)
 {
     struct scene s;
@@ -62,7 +62,7 @@ TEST(a_flow_has_a_line_for_each_call_with_its_shape)
     scene_end(&s);
 }
 
-TEST(one_row_says_what_goes_in_and_who_uses_what_comes_out)
+TEST(one_row_shows_inputs_and_users_of_its_result)
 {
     struct scene s;
 

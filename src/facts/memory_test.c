@@ -48,7 +48,7 @@ static const char *cell(struct memory_scene *s, const char *name)
     return s->text.len ? buf_cstr(&s->text) : "";
 }
 
-TEST(the_memory_of_a_run_has_its_peak_and_what_is_saved)
+TEST(the_memory_of_a_run_has_its_peak_and_saved_tensors)
 {
     struct memory_scene s;
 
@@ -98,8 +98,8 @@ TEST(a_run_without_operations_has_no_facts_about_memory)
     end(&s);
 }
 
-/* In the sample step the weight of `a` gets a gradient and its bias does not, though the
- * operation that read it took part in backward. */
+/* In the sample step the weight of `a` gets a gradient and its bias does not, although
+ * the operation that read it took part in backward. */
 TEST(a_parameter_without_gradient_has_a_note)
 {
     static const char *const note =

@@ -1,5 +1,5 @@
-/* memory_text.h - the tensor memory of a run with operations: its peak, what it consists
- * of, and what modules save for backward. Nothing is appended for other runs. */
+/* memory_text.h - the tensor memory of a run with operations: its peak and its parts,
+ * and what modules save for backward. Appends nothing for other runs. */
 #ifndef FACTS_MEMORY_TEXT_H
 #define FACTS_MEMORY_TEXT_H
 
@@ -12,8 +12,8 @@
  *     saved   310.0MB for backward   layer1.0 80.2MB, 26%   layer1.1 44.0MB, 14% */
 void memory_run(struct facts *to, const struct show *show, uint32_t most);
 
-/* One module: "12.3MB   4% of all that is saved for backward   by itself 2.0MB". The
- * share of the fact is that of all. */
+/* One module: "12.3MB 4% of all that is saved for backward by itself 2.0MB". The fact's
+ * share is relative to all modules. */
 void memory_place(struct facts *to, const struct show *show, uint32_t place);
 
 #endif

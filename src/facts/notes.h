@@ -50,7 +50,7 @@ void note_module(struct facts *to, const struct show *show, uint32_t place);
 void notes_no_gradient(struct facts *to, const struct show *show);
 /* Those of one parameter, or of a module's own parameters. */
 void notes_no_gradient_at(struct facts *to, const struct show *show, uint32_t place);
-/* One of show->no_gradients; `to` may be NULL. Returns how bad it is. */
+/* One of show->no_gradients; `to` may be NULL. Returns its severity. */
 enum severity note_no_gradient(struct facts *to, const struct show *show,
                                uint32_t index);
 /* The alarms of one module, in detail, or of modules below it. */

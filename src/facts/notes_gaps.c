@@ -94,7 +94,7 @@ static void absent_facts(struct gaps *g)
 /* --- Other gaps */
 
 struct gap_group {
-    uint32_t first, n; /* the first gap with this text, and how many there are */
+    uint32_t first, n; /* the first gap with this text, and their number */
 };
 
 static uint32_t gap_place(const struct gaps *g, const struct run_gap *gap)

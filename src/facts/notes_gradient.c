@@ -20,8 +20,8 @@ static enum severity severity_of(const struct no_gradient *one)
     }
 }
 
-/* Do two parameters have the same reason? A region without autograd, and what was not
- * called, is one reason. */
+/* Do two parameters have the same reason? A region without autograd counts as one
+ * reason, and so do all modules that were not called. */
 static bool is_same(const struct no_gradient *a, const struct no_gradient *b)
 {
     if (a->why != b->why)

@@ -249,7 +249,7 @@ void note_module(struct facts *to, const struct show *show, uint32_t place)
     fact_end_as(to, "module", "✗ alarm", COLOUR_ALARM);
 }
 
-/* The first alarm inside it. */
+/* The first alarm below it. */
 static void below_fact(struct facts *to, const struct show *show, uint32_t place)
 {
     const struct activity *at = show->activity->at;

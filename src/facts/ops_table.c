@@ -35,7 +35,7 @@ void ops_table_name(struct buf *to, const struct op_use *use)
     }
 }
 
-/* Where an operation of a file is first. */
+/* The first position of an operation in a file. */
 static void program_first(struct buf *to, const struct model *model,
                           const struct op_use *use)
 {
@@ -69,7 +69,7 @@ void ops_table_first(struct buf *to, const struct run *run, const struct op_use 
     buf_release(&path);
 }
 
-/* A sum in which nothing is known is unknown, not zero. */
+/* A sum without any known value is unknown, not zero. */
 static void add_flops(struct buf *to, const struct op_sum *sum)
 {
     if (sum->unknown < sum->count)

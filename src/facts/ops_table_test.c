@@ -100,7 +100,7 @@ TEST(sums_name_phases_and_what_the_flops_cover)
     end(&s);
 }
 
-TEST(matrix_operations_without_flops_are_said)
+TEST(matrix_operations_without_flops_are_reported)
 {
     const struct op_sum sum = {
         .count = 2000, .unknown = 1001, .matrix = 1000, .matrix_unknown = 1};
@@ -147,7 +147,7 @@ static const struct model *program_model(void)
     return model;
 }
 
-TEST(operations_of_a_file_have_no_times_and_say_what_they_depend_on)
+TEST(operations_of_a_file_have_no_times_and_list_conditions)
 {
     const struct model *model = program_model();
     struct scene s = {.text = BUF_INIT};

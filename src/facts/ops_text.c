@@ -65,7 +65,7 @@ static void phases_fact(struct facts *to, const struct op_sum sums[OP_PHASES],
     fact_end(to, label, COLOUR_NONE);
 }
 
-/* Forward, backward and recomputation apart. */
+/* Forward, backward and recomputation separately. */
 static void flops_facts(struct facts *to, const struct op_sum sums[OP_PHASES])
 {
     static const char *const labels[] = {"FLOPs", ""};
@@ -293,7 +293,7 @@ static int write_slowest(struct lines *to, const struct show *show, uint32_t pla
 
     if (!rows)
         return -1;
-    /* A summary measures times in a pass without operations: none is known. */
+    /* A summary measures times in a pass without operations: they have none. */
     if (n == 0 || ns == 0)
         return 0;
     most = most < MOST_ROWS ? most : MOST_ROWS;

@@ -1,6 +1,6 @@
-/* ops_text.h - what the operations of a module and all below it come to: how many, their
- * FLOPs with coverage, their memory, the slowest ones. For runs with operations; each
- * sum is one of study/op_use.h. */
+/* ops_text.h - sums over the operations of a module and all below it: count, FLOPs with
+ * coverage, memory, the slowest ones. For runs with operations; each sum is one of
+ * study/op_use.h. */
 #ifndef FACTS_OPS_TEXT_H
 #define FACTS_OPS_TEXT_H
 

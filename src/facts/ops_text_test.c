@@ -56,7 +56,7 @@ static const char *slowest(struct scene *s, const char *name, uint32_t most,
     return buf_cstr(&s->said);
 }
 
-TEST(a_module_says_what_its_operations_come_to)
+TEST(a_module_has_the_sums_of_its_operations)
 {
     struct scene s;
 

@@ -103,7 +103,7 @@ static void backward_fact(struct facts *to, const struct show *show, uint32_t pl
         buf_text(&to->text, "Gradient: computed");
     fact_part(to, COLOUR_NONE);
     if (ns > 0 && least)
-        buf_text(&to->text, "at least: of the parts of which it is known");
+        buf_text(&to->text, "at least: not known for all parts");
     fact_end_as(to, "backward", "backward()", COLOUR_NONE)->share =
         share_of(ns, both_ns);
 }

@@ -1,5 +1,5 @@
-/* performance.h - where the time of a run went: shown in panel 5 of the terminal,
- * `show` and `info`. For sessions with a run. */
+/* performance.h - where the time of a run went, for panel 5 of the terminal, `show` and
+ * `info`. For sessions with a run. */
 #ifndef FACTS_PERFORMANCE_H
 #define FACTS_PERFORMANCE_H
 

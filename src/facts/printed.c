@@ -141,8 +141,8 @@ static int choose_columns(struct printed *printed, const struct printed_wanted *
     return 0;
 }
 
-/* Columns and orders of a training run have the numbers of its newest step, unless the
- * session has those of another. */
+/* Columns and orders of a training run use the numbers of its newest step, unless the
+ * session has selected another. */
 static int take_newest_step(struct printed *printed, struct err *err)
 {
     const struct session *session = printed->session;

@@ -1,4 +1,4 @@
-/* The operations of a file in words: lines of its code, and what counts do not say. */
+/* The operations of a file in words: what its counts omit. */
 #include "facts/ops_table.h"
 #include "study/program_use.h"
 #include "text/text.h"
@@ -45,15 +45,15 @@ void ops_program_sums(struct buf *to, const struct model *model,
                       const struct op_use_list *uses)
 {
     struct program_sum sum = program_sums(model->program);
+    struct buf origin = BUF_INIT;
 
     text_plural(to, uses->sum.count, "operation", "operations");
     buf_text(to, " of ");
     text_plural(to, uses->n, "kind", "kinds");
-    buf_text(to, " in the code");
-    if (model->program->method) {
-        buf_text(to, " of ");
-        escape_terminal(to, model_string(model, model->program->method));
-    }
+    buf_text(to, " in ");
+    program_origin(&origin, model);
+    escape_terminal(to, buf_span(&origin));
+    buf_release(&origin);
     buf_text(to, "; it was not run: no times, memory or FLOPs\n");
     if (sum.in_loops > 0)
         add_loops(to, &sum);

@@ -63,7 +63,7 @@ TEST(a_recording_has_cells_for_what_its_modules_did)
     scene_end(&s);
 }
 
-TEST(a_module_without_calls_says_why_in_one_column)
+TEST(a_module_without_calls_has_a_reason_in_one_column)
 {
     struct scene s;
 
@@ -72,13 +72,13 @@ TEST(a_module_without_calls_says_why_in_one_column)
     CHECK_STR(cell(&s, "out", "tail"), "");
     s.show.gaps_in_out = true;
     CHECK_STR(cell(&s, "out", "tail"), "not reached");
-    CHECK_STR(cell(&s, "time", "list"), ""); /* a container misses nothing */
+    CHECK_STR(cell(&s, "time", "list"), ""); /* nothing is missing for a container */
     CHECK_STR(cell(&s, "time", "a.weight"), "");
     CHECK_STR(cell(&s, "calls", "tail"), "");
     scene_end(&s);
 }
 
-TEST(what_raised_and_what_was_not_seen_is_said_in_a_line_each)
+TEST(exceptions_and_gaps_get_a_line_each)
 {
     struct facts notes = {0};
     struct scene s;
@@ -101,7 +101,7 @@ TEST(what_raised_and_what_was_not_seen_is_said_in_a_line_each)
     scene_end(&s);
 }
 
-TEST(a_capsule_says_what_was_found_and_shows_no_times)
+TEST(a_capsule_shows_its_reason_and_no_times)
 {
     struct trace *trace = trace_new(sample_model(), &(struct trace_wanted){0});
     struct facts ran = {0};
@@ -126,7 +126,7 @@ TEST(a_row_of_several_modules_has_their_sums)
     struct scene s;
 
     scene_begin(&s, sample_run(3));
-    /* a, with a call more that raised, and the list, which has none */
+    /* a, with one more call that raised, and the list, which has none */
     CHECK_INT(row_run(&s.show, &row, RUN_CALLS), 4);
     row.flags = ROW_MORE;
     CHECK_INT(row_run(&s.show, &row, RUN_CALLS), 0);
@@ -170,7 +170,7 @@ TEST(the_calls_of_a_module_are_listed_up_to_a_number)
     scene_end(&s);
 }
 
-TEST(a_summary_ends_with_what_it_all_comes_to)
+TEST(a_summary_ends_with_the_totals)
 {
     struct scene s;
     struct out out;
@@ -189,7 +189,7 @@ TEST(a_summary_ends_with_what_it_all_comes_to)
     scene_end(&s);
 }
 
-TEST(what_recording_added_may_be_more_than_all_of_the_passes)
+TEST(the_cost_of_recording_may_exceed_all_passes)
 {
     struct facts facts = {0};
     struct scene s;

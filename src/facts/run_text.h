@@ -9,7 +9,7 @@
 /* A fact: "ResNet: 1 pass, forward 87.29ms, backward 160.10ms; recording added 2.10ms,
  * 0% of 250.00ms". */
 void run_ran(struct facts *to, const struct show *show);
-/* Append what a capsule was saved for; false: it is none. */
+/* Append the reason why a capsule was saved; false: it is not a capsule. */
 bool run_capsule(struct facts *to, const struct run *run);
 /* Append its parts to the current fact. */
 void run_passes(struct facts *to, const struct show *show);

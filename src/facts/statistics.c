@@ -63,7 +63,7 @@ static void count_fact(struct facts *to, const char *id, const char *label, uint
     fact_end_as(to, id, label, n > 0 ? role : COLOUR_NONE);
 }
 
-/* What was counted; nothing for 0 unless `which` asks for it. */
+/* Counts of non-finite values and zeros; 0 is omitted unless `which` includes it. */
 static void odd_facts(struct facts *to, const struct stats *stats,
                       enum statistics_counts which)
 {
@@ -122,7 +122,7 @@ static void quantile_facts(struct facts *to, const struct numbers *numbers)
     }
 }
 
-/* What the numbers refer to, if that is not obvious. */
+/* The basis of the numbers, if it is not obvious. */
 static const char *remark(const struct tensor *tensor)
 {
     switch (tensor->dtype) {
@@ -179,7 +179,7 @@ const struct fact *statistics_quantile(const struct facts *facts, uint32_t i)
 {
     const struct fact *first = facts_find(facts, "quantile");
 
-    /* They follow one another. */
+    /* Quantiles are consecutive. */
     return first && first + i < facts->at + facts->n ? first + i : NULL;
 }
 
@@ -355,7 +355,7 @@ static void numbers_lines(struct buf *to, const struct facts *facts)
 
 #define QUANTILE_COLUMNS 3u
 
-/* Cell 0 is the title; the others have the quantiles, with the next fact of them. */
+/* Cell 0 is the title; the others are the quantiles, each taken from the next fact. */
 static void quantile_cell(struct buf *to, const struct facts *facts,
                           const struct numbers *numbers, uint32_t i)
 {

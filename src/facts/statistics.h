@@ -11,13 +11,13 @@
 /* One fact of three groups: "120×400 float32", "48,000 values", "187.5KB". */
 void statistics_subject(struct facts *to, const struct session *session,
                         uint32_t place);
-/* The one list of what is known about the values of a tensor; text, panel, notebook and
- * JSON render it. A fact for each number, with these ids: nan, pos_inf, neg_inf, mean,
- * std, min, quantile (one for each), max, mean_abs, l2, zeros. Then what the numbers refer to, if
- * that is not obvious: sampled, values. */
+/* The one list of numbers about the values of a tensor; text, panel, notebook and JSON
+ * render it. A fact for each number, with these ids: nan, pos_inf, neg_inf, mean, std,
+ * min, quantile (one for each), max, mean_abs, l2, zeros. Then the basis of the
+ * numbers, if it is not obvious: sampled, values. */
 enum statistics_counts {
-    STATISTICS_ODD_COUNTS, /* NaN, infinities and zeros if there are any */
-    STATISTICS_ALL_COUNTS, /* also if there are none, and the count of all values */
+    STATISTICS_ODD_COUNTS, /* NaN, infinities and zeros only if not 0 */
+    STATISTICS_ALL_COUNTS, /* also if 0, and the count of all values */
 };
 void statistics_facts(struct facts *to, const struct model *model,
                       const struct tensor *tensor, const struct numbers *numbers,

@@ -41,7 +41,7 @@ TEST(statistics_stand_in_two_columns_with_signs_below_each_other)
                "-6 ▄      ▄▄▄█ 5\n");
 }
 
-TEST(what_does_not_apply_is_left_out)
+TEST(facts_that_do_not_apply_are_omitted)
 {
     check_show("a.bias", 0,
                "a.bias  2 float32  2 values  8B\n"
@@ -103,7 +103,7 @@ TEST(the_text_has_every_fact_of_the_list)
     buf_release(&text);
 }
 
-TEST(numbers_say_what_they_are_of_if_it_is_not_obvious)
+TEST(numbers_state_their_basis_if_it_is_not_obvious)
 {
     static const struct {
         enum dtype dtype;
@@ -165,7 +165,7 @@ static void table(struct session *session, struct str key, unsigned width,
     arena_release(&arena);
 }
 
-TEST(the_table_has_a_row_for_each_tensor_and_says_what_cannot_be_read)
+TEST(the_table_has_a_row_for_each_tensor_even_if_unreadable)
 {
     struct session *session = sample_session();
     struct buf got = BUF_INIT;
@@ -184,7 +184,7 @@ TEST(the_table_has_a_row_for_each_tensor_and_says_what_cannot_be_read)
     session_close(session);
 }
 
-TEST(a_narrow_table_leaves_out_what_is_missed_least)
+TEST(a_narrow_table_drops_the_least_important_columns)
 {
     struct session *session = sample_session();
     struct buf got = BUF_INIT;
@@ -249,14 +249,14 @@ static void details(const char *name, bool module, const char *expected)
     session_close(session);
 }
 
-TEST(details_say_where_else_a_tensor_stands)
+TEST(details_list_other_places_of_a_tensor)
 {
     details("a.weight", false, "tied       also b.weight\n");
     details("b.weight", false, "tied       to a.weight\n");
     details("a.bias", false, "");
 }
 
-TEST(details_of_a_module_list_what_stands_below_it)
+TEST(details_of_a_module_list_its_children)
 {
     details("a", true,
             "a  Linear  8 params  32B\n"
@@ -267,7 +267,7 @@ TEST(details_of_a_module_list_what_stands_below_it)
             "  ▪ bias  2 float32                                 2         8B\n");
 }
 
-TEST(what_is_counted_elsewhere_stands_in_brackets)
+TEST(numbers_counted_elsewhere_are_in_brackets)
 {
     details("b", true,
             "b  (6 params)  8B\n"

@@ -47,7 +47,7 @@ static const struct column stats_columns[COLUMNS] = {
     [BYTES] = {.id = "bytes"},
 };
 
-/* The number of a column; NaN: it has none. `stats` may be NULL. */
+/* The number of a column; NaN: none. `stats` may be NULL. */
 static double number_of(enum stats_column column, const struct tensor *tensor,
                         const struct stats *stats)
 {

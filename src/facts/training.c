@@ -11,8 +11,8 @@
 
 #define MOST_TRAINING_ALARMS 1000u
 
-/* As `check` says it: "healthy in 1,000 steps" of training, or "no step was logged, only 2
- * of evaluation". */
+/* In the words of `check`: "healthy in 1,000 steps" of training, or "no step was
+ * logged, only 2 of evaluation". */
 static void healthy_text(struct buf *to, uint64_t steps, uint64_t evals)
 {
     if (steps > 0) {
@@ -54,7 +54,8 @@ static const struct history_alarm *worst_of(const struct history_alarm *alarms,
     return worst;
 }
 
-/* The step before the first alarm of this severity or worse; false: it began so. */
+/* The step before the first alarm of this severity or worse; false: the first step has
+ * it. */
 static bool well_until(const struct history_alarm *alarms, uint32_t n,
                        enum severity severity, uint64_t *ret_step)
 {
@@ -178,7 +179,7 @@ static const char *loss_sentence(const struct history_summary *training,
     return kept;
 }
 
-/* Copies what was found so far, and adds the alarms behind it. */
+/* Copies the findings so far, and appends the alarms. */
 static int append(const struct session *session, const struct history_alarm *alarms,
                   uint32_t n, struct arena *arena, struct check_ask *ask,
                   struct err *err)
@@ -207,7 +208,7 @@ static int append(const struct session *session, const struct history_alarm *ala
     return 0;
 }
 
-/* A history that cannot be read is a finding: it is not known to be healthy. */
+/* An unreadable history is a finding: the run is not known to be healthy. */
 static int append_unreadable(const struct session *session, struct arena *arena,
                              struct check_ask *ask, struct err *err)
 {

@@ -38,7 +38,8 @@ static int enter(struct parts *parts, const struct arrangement *a)
             parts_value(parts, (struct part_value){.shape = STR("")}) == PART_NONE)
             return -1;
     }
-    for (uint32_t i = 0; i < a->n_edges; i++) /* one value a box: edges share a trunk */
+    for (uint32_t i = 0; i < a->n_edges; i++) /* one value per box: edges share a
+                                                 trunk */
         if (parts_link(parts, a->edges[i].source + 1, a->edges[i].target + 1,
                        a->edges[i].source) < 0)
             return -1;
@@ -75,7 +76,7 @@ static uint64_t key_of(uint32_t source, uint32_t target)
     return (uint64_t)source << 32 | target;
 }
 
-/* The line of every edge; edges between the same boxes have the same. */
+/* Find the line of every edge; edges between the same boxes share one. */
 static int find_lines(struct arrangement *a, const struct parts *parts,
                       const struct plan *plan, struct arena *arena, struct err *err)
 {

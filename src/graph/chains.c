@@ -5,13 +5,13 @@
 
 struct chains {
     struct parts *parts;
-    uint32_t n_before; /* parts, without the new groups */
+    uint32_t n_before; /* number of parts before groups were added */
     uint32_t *n_in, *n_out;
-    uint32_t *reader; /* by part: the last one that reads it */
-    uint32_t *value;  /* by part: what it makes; PART_NONE: nothing is read */
+    uint32_t *reader; /* by part: the last part that reads it */
+    uint32_t *value;  /* by part: the value it makes; PART_NONE: none is read */
     bool *several;    /* by part: it makes several values */
-    uint32_t *behind; /* by part: the next view of its chain; PART_NONE */
-    bool *follows;    /* by part: it is not the first of its chain */
+    uint32_t *behind; /* by part: the next view in its chain; PART_NONE */
+    bool *follows;    /* by part: not the first in its chain */
     uint32_t *list;   /* private: the parts inside one group */
 };
 
@@ -77,8 +77,8 @@ static void add_box(struct diagram_box *to, const struct diagram_box *box)
     to->flags |= box->flags & (DIAGRAM_MADE | DIAGRAM_CARRIES);
 }
 
-/* "views:57" of a chain that begins with the operation "op:57"; "old:views:57" if it was
- * removed: its number is that of the old recording. */
+/* "views:57" for a chain that begins with the operation "op:57"; "old:views:57" if it
+ * was removed, because its number is from the old recording. */
 static struct str chain_id(struct parts *parts, const struct diagram_box *first)
 {
     ptrdiff_t colon = str_find_last_char(first->id, ':');
@@ -89,7 +89,7 @@ static struct str chain_id(struct parts *parts, const struct diagram_box *first)
     return parts_printf(parts, "views:%.*s", STR_ARG(number));
 }
 
-/* A group for the chain that begins with `first`; PART_NONE: out of memory. */
+/* Make a group for the chain that begins with `first`; PART_NONE: out of memory. */
 static uint32_t make_group(struct chains *chains, uint32_t first)
 {
     struct parts *parts = chains->parts;
@@ -122,13 +122,13 @@ static uint32_t make_group(struct chains *chains, uint32_t first)
     return group;
 }
 
-/* Lists the parts inside a group anew, with chains as groups of their own. */
+/* Rebuild the list of parts inside a group, with chains as groups of their own. */
 static int fold_inside(struct chains *chains, uint32_t group)
 {
     struct parts *parts = chains->parts;
     uint32_t n = 0;
 
-    /* Making a group links its members anew, so the old list is copied first. */
+    /* Making a group relinks its members, so copy the old list first. */
     for (uint32_t i = parts->at[group].first; i != PART_NONE; i = parts->at[i].next)
         chains->list[n++] = i;
     tree_empty(parts, group);

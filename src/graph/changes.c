@@ -1,4 +1,4 @@
-/* What differs in a diagram of two networks: marks on groups, counts, the title. */
+/* Marks on groups, counts and the title of a diff. */
 #include "base/buf.h"
 #include "graph/parts_in.h"
 #include "text/number.h"
@@ -40,7 +40,8 @@ static int count_lines(struct parts *parts, struct diagram *diagram)
     return 0;
 }
 
-/* Says it right after the class, where it is dropped last: "Sequential, 3 changes". */
+/* Insert it right after the class, where it is dropped last: "Sequential, 3
+ * changes". */
 static int say_changes(struct parts *parts, uint32_t part)
 {
     struct diagram_box *box = &parts->at[part].box;
@@ -84,7 +85,7 @@ int changes_apply(struct parts *parts, struct diagram *diagram)
 
 /* ---- the title ---- */
 
-/* The end of a path without ".scope", with the folder before it if `parent`. */
+/* The last component of a path without ".scope", preceded by its folder if `parent`. */
 static struct str path_end(struct str path, bool parent)
 {
     ptrdiff_t slash = str_find_last_char(path, '/');

@@ -108,7 +108,7 @@ static int by_wire(const void *a, const void *b)
     return x->target < y->target ? -1 : x->target > y->target;
 }
 
-/* The box without boxes inside that a net comes from. */
+/* The leaf box that a net comes from. */
 static uint32_t origin(const struct plan *plan, uint32_t net)
 {
     for (;;) {
@@ -146,7 +146,7 @@ struct check_wire *check_wires(const struct diagram *diagram, struct arena *aren
 /* ---- against the graph of operations ---- */
 
 struct check_boxes_of {
-    struct map ops, calls; /* op, call -> the box without boxes inside */
+    struct map ops, calls; /* op, call -> its leaf box */
 };
 
 static bool is_work(const struct diagram *diagram, uint32_t box)
@@ -206,7 +206,7 @@ static struct check_wire *wires_of(const struct diagram *diagram,
     return wires;
 }
 
-/* Forward operations inside the call that is drawn. */
+/* Forward operations inside the drawn call. */
 static uint32_t count_ops(const struct run *run, uint32_t call)
 {
     uint32_t n = 0;

@@ -149,8 +149,9 @@ int diagram_boxes(struct diagram *diagram, const struct parts *parts)
     return 0;
 }
 
-/* The main column follows the data through the layers: a box with parameters weighs what
- * it makes. Masks, positions and time steps are small, or are made without parameters. */
+/* The main column follows the data through the layers: a box with parameters weighs as
+ * much as its output. Masks, positions and time steps are small, or are made without
+ * parameters. */
 static void set_weights(struct diagram *diagram)
 {
     for (uint32_t n = 0; n < diagram->plan.n_nets; n++) {
@@ -224,8 +225,8 @@ static void set_about(struct diagram *diagram, const struct parts_about *about)
     memcpy(diagram->total, about->total, sizeof diagram->total);
 }
 
-/* Says that only a part of the network is drawn: frames then lack most of what the
- * module contains. */
+/* Note that only a part of the network is drawn: frames then lack most of their
+ * module's content. */
 static void note_focus(struct diagram *diagram, struct parts *parts)
 {
     const struct graph_wanted *wanted = &diagram->wanted;
@@ -238,7 +239,8 @@ static void note_focus(struct diagram *diagram, struct parts *parts)
     if (wanted->to == NO_PLACE) {
         uint32_t n = wanted->neighbours > 0 ? wanted->neighbours : 1;
 
-        buf_printf(&text, " and what is at most %u line%s away", n, n == 1 ? "" : "s");
+        buf_printf(&text, " and everything at most %u line%s away", n,
+                   n == 1 ? "" : "s");
     } else {
         buf_text(&text, " to ");
         place_path(diagram->session->model, wanted->to, &text);
@@ -249,7 +251,7 @@ static void note_focus(struct diagram *diagram, struct parts *parts)
     buf_release(&text);
 }
 
-/* The parts of a session, by the front end for what it holds. */
+/* Enter the parts of a session, with the front end that fits it. */
 static int enter(struct parts *parts, struct parts_about *about,
                  const struct session *session, const struct graph_wanted *wanted,
                  struct err *err)
@@ -263,7 +265,7 @@ static int enter(struct parts *parts, struct parts_about *about,
     return parts_from_nothing(session, err);
 }
 
-/* The parts of both networks of a diff, in `parts`. */
+/* Enter the parts of both networks of a diff into `parts`. */
 static int enter_both(struct parts *parts, struct parts_about about[2],
                       const struct diagram *diagram,
                       const struct graph_wanted *old_wanted, struct err *err)

@@ -42,7 +42,7 @@ static uint32_t marks(const struct diagram *diagram)
     return n;
 }
 
-TEST(the_diff_of_equal_networks_has_no_mark_and_says_so)
+TEST(the_diff_of_equal_networks_has_no_marks)
 {
     struct drawn_graph drawn = drawn_diff(sample_block((struct sample_block_wanted){0}),
                                           sample_block((struct sample_block_wanted){0}),
@@ -96,7 +96,7 @@ TEST(an_operation_in_the_place_of_another_changes_the_groups_around_it)
     CHECK_INT(drawn.diagram.boxes[drawn_box(&drawn, "layers.2")].n_changes, 1);
     CHECK(strstr(drawn_words(&drawn, "layers.2"), ": Block, 1 change"));
     CHECK(is_open(&drawn, "layers.2"));
-    /* Equal blocks fold on both sides of it, and stay closed. */
+    /* Equal blocks on both sides of it fold and stay closed. */
     CHECK_INT(change_of(&drawn, "layers.0…1"), DIAGRAM_SAME);
     CHECK_INT(change_of(&drawn, "layers.3…5"), DIAGRAM_SAME);
     CHECK(!is_open(&drawn, "layers.0…1"));

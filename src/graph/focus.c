@@ -1,5 +1,5 @@
-/* Only a neighbourhood of a place, or only what lies between two places. The parts that
- * stay keep the groups around them. */
+/* Keeps a neighbourhood of a place, or the paths between two places. The groups around
+ * the kept parts are kept too. */
 #include "graph/parts_in.h"
 
 enum { FORWARD = 1, BACKWARD = 2 };
@@ -62,7 +62,7 @@ static void spread_from(struct focus *focus, uint32_t part, uint8_t *reached, in
     }
 }
 
-/* Adds to `reached` what is at most `steps` links away from what it has. */
+/* Add to `reached` everything at most `steps` links away. */
 static void spread(struct focus *focus, uint8_t *reached, int ways, uint32_t steps)
 {
     uint32_t n = 0, at = 0;
@@ -109,7 +109,7 @@ static int prepare(struct focus *focus)
     return 0;
 }
 
-/* Drops what is not marked, and groups of which nothing is left. */
+/* Drop unmarked parts, and groups that become empty. */
 static void keep_marked(struct parts *parts, uint8_t *mark)
 {
     for (uint32_t i = parts->n; i-- > 1;)
@@ -131,7 +131,7 @@ static int not_drawn(const struct focus *focus, uint32_t place, struct err *err)
     return -1;
 }
 
-/* What lies on a way from one place to the other, with both. */
+/* Keep the paths from one place to the other, including both. */
 static int keep_path(struct focus *focus, uint8_t *from, uint32_t place,
                      struct err *err)
 {

@@ -1,5 +1,5 @@
-/* Parts of a graph of operations: inputs, groups and operations in the order in which
- * they ran or appear in the code, outputs; and a link for each edge. */
+/* Turns a graph of operations into parts: inputs, groups and operations in the order in
+ * which they ran or appear in the code, outputs; and a link for each edge. */
 #include "graph/from_in.h"
 
 #include "base/base.h"
@@ -15,7 +15,7 @@ static bool is_view_op(const struct from *from, const struct op_graph_node *node
     return node->kind == OP_GRAPH_OP && from->as->op_flags(from, node->op) & OP_VIEW;
 }
 
-/* Does a node only look at parameters in another way? Its edges are edges[at..]. */
+/* Is a node only a view of parameters? Its edges are edges[at..]. */
 static bool views_weights(const struct from *from, const uint8_t *state, uint32_t node,
                           uint32_t at)
 {
@@ -32,8 +32,8 @@ static bool views_weights(const struct from *from, const uint8_t *state, uint32_
     return some;
 }
 
-/* Finds views of parameters, and for each the node that reads it first: it belongs to
- * that one. Others, such as outputs, keep it. */
+/* Find views of parameters. A view belongs to the first node that reads it, unless that
+ * is an output or the like. */
 static int find_weight_views(struct from *from, uint32_t *owner)
 {
     const struct op_graph *graph = &from->graph;
@@ -70,9 +70,9 @@ static int find_weight_views(struct from *from, uint32_t *owner)
 
 /* ---- what nothing reads ---- */
 
-/* Can it be left out if no other node reads it? Tensors without content can, and views:
- * a view that changes nothing is the same value as its argument, so its readers read
- * that. */
+/* Can it be dropped if no other node reads it? Tensors without content can, and views:
+ * a view that changes nothing has its argument's value, so its readers are linked to
+ * the argument. */
 static bool is_idle(const struct from *from, const struct op_graph_node *node)
 {
     unsigned flags;
@@ -87,7 +87,7 @@ static bool is_idle(const struct from *from, const struct op_graph_node *node)
 
 struct read_marks {
     const struct op_graph *graph;
-    bool *read; /* by node: something that is drawn reads it, or it needs none */
+    bool *read;         /* by node: a drawn node reads it, or it needs no reader */
     uint32_t *edges_at; /* by node: its first edge; one more at the end */
     uint32_t *stack, n;
 };
@@ -100,7 +100,7 @@ static void mark_read(struct read_marks *r, uint32_t node)
     r->stack[r->n++] = node;
 }
 
-/* Backwards from what needs no reader. In a program, edges may lead back. */
+/* Walk backwards from nodes that need no reader. In a program, edges may lead back. */
 static bool *find_read(const struct from *from)
 {
     struct arena *scratch = from->parts->scratch;
@@ -130,7 +130,7 @@ static bool *find_read(const struct from *from)
 
 /* ---- parts ---- */
 
-#define IOS_MOST 3 /* tensors of one argument or result that have boxes of their own */
+#define IOS_MOST 3 /* tensors of one argument or result that get a box each */
 
 /* The argument or result that a tensor is part of: "past" of "past[3][0]". */
 static struct str io_head(struct from *from, const struct op_graph_node *node)
@@ -143,7 +143,7 @@ static struct str io_head(struct from *from, const struct op_graph_node *node)
     return str_from(str_head(path, n), begin);
 }
 
-/* How many nodes of this kind from `at` on belong to one argument or result. */
+/* Count the nodes of this kind from `at` on that belong to one argument or result. */
 static uint32_t count_alike(struct from *from, const bool *read, uint32_t at)
 {
     const struct op_graph *graph = &from->graph;
@@ -175,8 +175,8 @@ static int add_io_part(struct from *from, uint32_t node, uint32_t n, uint32_t nu
     return from_io_box(from, part, node, number);
 }
 
-/* A cache that every layer adds to (past_key_values): its lines would cross the whole
- * picture. The note names it. */
+/* A cache that every layer appends to (past_key_values) is not drawn: its lines would
+ * cross the whole picture. The note names it. */
 static void leave_out(struct from *from, const struct op_graph_node *node, uint32_t n)
 {
     if (from->n_left_out == 0)
@@ -232,7 +232,7 @@ static uint32_t enter_group(struct from *from, uint32_t group)
     return from->as->group_box(from, part, group) < 0 ? PART_NONE : part;
 }
 
-/* The part of a group, entered with those around it. */
+/* The part of a group; enters it and the groups around it if needed. */
 static uint32_t part_of_group(struct from *from, uint32_t group)
 {
     uint32_t n = 0;
@@ -276,7 +276,7 @@ static int add_ran(struct from *from, uint32_t node)
     return from->as->node_box(from, part, of);
 }
 
-/* Gives views of parameters to the operation that reads them. */
+/* Assign views of parameters to the operation that reads them. */
 static void give_views(struct from *from, const uint32_t *owner)
 {
     for (uint32_t i = from->graph.n_nodes; i-- > 0;) {
@@ -284,7 +284,7 @@ static void give_views(struct from *from, const uint32_t *owner)
 
         if (owner[i] == PART_NONE)
             continue;
-        /* Readers ran later, so theirs is known. */
+        /* Readers ran later, so their parts are known. */
         part = from->graph.nodes[owner[i]].kind == OP_GRAPH_OP
                    ? from->op_part[from->graph.nodes[owner[i]].op]
                    : from->node_part[owner[i]];
@@ -321,7 +321,7 @@ static int add_parts(struct from *from)
 
 /* ---- links ---- */
 
-/* The sign of an addition or a product only stands for two lines that meet. */
+/* The sign of an addition or product is used only where two lines meet. */
 static int count_lines(struct from *from)
 {
     struct parts *parts = from->parts;
@@ -333,11 +333,13 @@ static int count_lines(struct from *from)
         lines[parts->links[i].target]++;
     for (uint32_t i = 0; i < parts->n; i++) {
         struct diagram_box *box = &parts->at[i].box;
+        bool module = box->kind == DIAGRAM_MODULE && box->n_words > 0;
+        struct str op = module ? parts->words[box->words] : box->name;
 
         if (lines[i] < 2)
             box->flags &= (uint16_t)~DIAGRAM_SIGN;
         else if (box->flags & DIAGRAM_SIGN)
-            box->name = str_starts_word(box->name, STR("add")) ? STR("+") : STR("×");
+            box->name = str_starts_word(op, STR("add")) ? STR("+") : STR("×");
     }
     return 0;
 }
@@ -383,7 +385,7 @@ static int allocate(struct from *from)
     return 0;
 }
 
-/* Python could not nest calls like this; a file may say so. */
+/* Python could not nest calls this deeply, but a file may claim it. */
 static int check_depth(const struct from *from, struct err *err)
 {
     const struct parts *parts = from->parts;

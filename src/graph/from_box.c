@@ -1,4 +1,4 @@
-/* What the boxes of calls, inputs and outputs say, for all front ends. */
+/* The texts of the boxes of calls, inputs and outputs, for all front ends. */
 #include "graph/from_in.h"
 
 #include <math.h>
@@ -70,7 +70,7 @@ int from_ios_box(struct from *from, uint32_t part, struct str name, uint32_t n,
 
 /* ---- calls ---- */
 
-/* Its name for the module that calls it: "conv1", "h.0". */
+/* Its name relative to the calling module: "conv1", "h.0". */
 static struct str name_below(struct from *from, uint32_t place, uint32_t above)
 {
     const struct model *model = from->model;
@@ -109,7 +109,7 @@ static struct str call_id(struct from *from, uint32_t place, uint32_t number)
     return id;
 }
 
-/* Class and arguments as a number. */
+/* A hash of class and arguments. */
 static uint64_t look_of(const struct from *from, uint32_t place)
 {
     const struct object *object = place_object(from->model, place);
@@ -194,7 +194,7 @@ static void add_to(double *metric, double amount)
         *metric = isnan(*metric) ? amount : *metric + amount;
 }
 
-/* Parts are entered after those around them. */
+/* Parts come after the parts around them. */
 void from_add_up(struct from *from)
 {
     struct parts *parts = from->parts;

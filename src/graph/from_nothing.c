@@ -1,4 +1,4 @@
-/* Why a file has no graph, and how to get one. */
+/* Explains why a file has no graph, and how to get one. */
 #include "graph/parts_in.h"
 
 static bool has_fact(const struct model *model, const char *name)
@@ -9,7 +9,7 @@ static bool has_fact(const struct model *model, const char *name)
     return false;
 }
 
-/* Is it a module with its class, not only tensors? */
+/* Is it a module with its class, not just tensors? */
 static bool is_module(const struct model *model)
 {
     return model->n_places > 0 && model->kind[0] == PLACE_MODULE &&
@@ -36,6 +36,14 @@ static const char *why(const struct model *model)
     if (str_is(format, "TorchScript"))
         return "this TorchScript archive has no code of a method that can be "
                "followed." INSTEAD;
+    if (str_starts(format, STR("Keras")) && is_module(model))
+        return "the class of this Keras model is code that is not in the file: only "
+               "Sequential and Functional models have their graph in the "
+               "configuration.";
+    if (str_starts(format, STR("Keras")))
+        return "this file has only the weights of a Keras model. Save the model "
+               "itself: "
+               "model.save('model.keras')";
     if (is_module(model))
         return "a pickled module has no graph: its code is not in the file, only the "
                "names of its classes." INSTEAD;

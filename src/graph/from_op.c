@@ -1,4 +1,4 @@
-/* What the boxes of operations say. */
+/* The texts of the boxes of operations. */
 #include "graph/from_in.h"
 
 #include <math.h>
@@ -10,13 +10,13 @@
 #define WORD_MOST 40 /* bytes of one argument */
 
 /* THE TABLE of main arguments, by name without "aten::" and the underscore of in-place
- * operations. "=" is the shape of the result, "->" how many features become how many,
- * "n" how many results of which shape, "kernel" the window and channels of a
- * convolution; anything else is an attribute, written as it is
- * ("dim") or with its name ("dim:"). Operations that are not listed show "other" or
- * "exponent" if these are numbers. */
+ * operations. "=" is the shape of the result, "->" the change in the number of
+ * features, "n" the count and shape of the results, "kernel" the window and channels of
+ * a convolution; anything else is an attribute, written as its value ("dim") or with
+ * its name ("dim:"). Operations that are not listed show "other" or "exponent" if these
+ * are numbers. */
 static const struct {
-    const char *names; /* each followed by a blank */
+    const char *names; /* each followed by a space */
     const char *words;
 } arguments[] = {
     {"view reshape _reshape_alias expand unflatten flatten unfold "
@@ -66,6 +66,16 @@ static const struct {
      "kernel strides: dilations: group:"},
     {"MaxPool AveragePool LpPool ", "kernel_shape strides:"},
     {"LSTM GRU RNN ", "hidden_size direction"},
+    /* TFLite */
+    {"CONV_2D DEPTHWISE_CONV_2D ", "kernel stride_w: activation"},
+    {"FULLY_CONNECTED ", "-> activation"},
+    {"MAX_POOL_2D AVERAGE_POOL_2D ", "filter_w: stride_w:"},
+    {"CONCATENATION ", "axis:"},
+    {"RESHAPE SQUEEZE EXPAND_DIMS TRANSPOSE PAD PADV2 SLICE STRIDED_SLICE "
+     "RESIZE_BILINEAR RESIZE_NEAREST_NEIGHBOR BROADCAST_TO TILE ",
+     "="},
+    {"ADD SUB MUL DIV ", "activation"},
+    {"LEAKY_RELU ", "alpha"},
     {"LeakyRelu Elu ThresholdedRelu ", "alpha"},
 };
 
@@ -88,7 +98,7 @@ static uint32_t find_words(struct str name)
     return COUNT_OF(arguments);
 }
 
-/* Few names, many operations: each name is looked up once. */
+/* There are few distinct names and many operations: cache the lookup by name. */
 static const char *words_of(struct from *from, struct str name)
 {
     uint64_t key = str_hash(name);
@@ -97,12 +107,12 @@ static const char *words_of(struct from *from, struct str name)
     if (!map_find(&from->words, key, &i)) {
         i = find_words(name);
         if (map_put(&from->words, key, i) < 0)
-            return NULL; /* spent: from_enter() sees it */
+            return NULL; /* spent: from_enter() checks */
     }
     return i < COUNT_OF(arguments) ? arguments[i].words : NULL;
 }
 
-/* "768→2304": what a matrix product makes of the last dimension. */
+/* "768→2304": the last dimension before and after a matrix product. */
 static void features_word(struct buf *to, const struct op_look *look)
 {
     if (look->features_in >= 0 && look->features_out >= 0)
@@ -110,7 +120,7 @@ static void features_word(struct buf *to, const struct op_look *look)
                    (long long)look->features_out);
 }
 
-/* "3×3, 64→128" of the weight of a convolution. */
+/* "3×3, 64→128" from the weight of a convolution. */
 static void kernel_word(struct buf *to, const struct op_look *look)
 {
     if (!look->kernel || look->features_in < 0 || look->features_out < 0)
@@ -130,7 +140,7 @@ static void write_number(struct buf *to, double value)
         buf_printf(to, "%.4g", value);
 }
 
-/* A list of equal numbers is one number if it has a name: "stride 2". */
+/* A list of equal numbers is written as one number if it has a name: "stride 2". */
 static bool is_one_number(const struct values *plain, uint32_t id)
 {
     const struct value *value = value_at(plain, id);
@@ -169,7 +179,7 @@ static void write_plain(struct buf *to, const struct from *from,
     }
 }
 
-/* An attribute as a word: "0.125", "dim −1". Sizes and strides of 1 say nothing. */
+/* An attribute as a word: "0.125", "dim −1". Sizes and strides of 1 are omitted. */
 static void attribute_word(struct buf *to, const struct from *from,
                            const struct op_look *look, struct str item)
 {
@@ -189,6 +199,8 @@ static void attribute_word(struct buf *to, const struct from *from,
     if (text.len > 0 && named && !str_is(key, "dim") && !str_is(key, "p") &&
         !str_starts(key, STR("ax")) && str_is(str_trim(buf_span(&text)), "1"))
         buf_clear(&text);
+    if (str_is(buf_span(&text), "none")) /* an activation of TFLite */
+        buf_clear(&text);
     if (text.len > 0 && named)
         buf_printf(to, "%s ", name);
     buf_str(to, buf_span(&text));
@@ -205,7 +217,8 @@ static int add_word(struct from *from, uint32_t part, struct buf *word)
     return status;
 }
 
-/* Its parameter is not drawn, and nothing else says what it is: "mul weight". */
+/* Should the box name its parameter, which is not drawn, for lack of other words: "mul
+ * weight"? */
 static bool names_tensor(const struct diagram_box *box)
 {
     return box->family == FAMILY_ELEMENTWISE || box->family == FAMILY_EMBEDDING ||
@@ -236,14 +249,24 @@ int from_op_words(struct from *from, uint32_t part, const struct op_look *look)
     return status;
 }
 
-/* Adds or multiplies two tensors: drawn as a sign. */
-static bool is_sign(const struct op_look *look)
+static bool has_activation(const struct op_look *look)
+{
+    uint32_t id;
+
+    return value_get(look->plain, look->attributes, "activation", &id) &&
+           value_at(look->plain, id)->kind == VALUE_STR &&
+           !str_is(value_text(look->plain, id), "none");
+}
+
+bool from_op_is_sign(const struct op_look *look)
 {
     struct str name = bare_name(look->name);
 
-    /* In ONNX a bias is added by an operation of its own: that is a box. */
-    if (str_is(name, "Add") || str_is(name, "Mul"))
-        return look->n_in >= 2 && look->tensor == NO_PLACE;
+    /* In ONNX, a bias is added by a separate operation, which gets a box. So does an
+     * operation of TFLite with an activation. */
+    if (str_is(name, "Add") || str_is(name, "Mul") || str_is(name, "Multiply") ||
+        str_is(name, "ADD") || str_is(name, "MUL"))
+        return look->n_in >= 2 && look->tensor == NO_PLACE && !has_activation(look);
     return look->n_in >= 2 && (str_is(name, "add") || str_is(name, "add_") ||
                                str_is(name, "mul") || str_is(name, "mul_"));
 }
@@ -259,7 +282,7 @@ int from_op_box(struct from *from, uint32_t part, const struct op_look *look)
     }
     if (look->flags & OP_REGION)
         box->flags |= DIAGRAM_REGION;
-    if (is_sign(look))
+    if (from_op_is_sign(look))
         box->flags |= DIAGRAM_SIGN;
     box->id = parts_printf(from->parts, "op:%u", box->op);
     box->name = parts_text(from->parts, bare_name(look->name));

@@ -1,4 +1,4 @@
-/* The parts of a program: the code in a file that was not run. */
+/* The parts of a program: code in a file that was not run. */
 #include "graph/from_in.h"
 
 #include <math.h>
@@ -46,7 +46,7 @@ static bool matters(const struct from *from, const struct op_graph_node *node)
     return true;
 }
 
-/* Only what the file says. */
+/* Only what the file states. */
 static struct part_value look(struct from *from, uint32_t value)
 {
     struct part_value known = {.recorded = RUN_NONE};
@@ -102,7 +102,7 @@ static void count_ops(struct from *from)
     from_add_up(from);
 }
 
-/* The place of the module at a place, where its tensors are counted. */
+/* The place where the tensors of this place's module are counted. */
 static uint32_t first_place(const struct from *from, uint32_t place)
 {
     const struct object *object = place_object(from->model, place);
@@ -150,12 +150,11 @@ static uint32_t count_unclear(const struct from *from)
 
 static void set_note(struct from *from)
 {
-    struct str method = model_string(from->model, from->program->method);
     uint32_t unclear = count_unclear(from);
     struct buf text = BUF_INIT;
 
-    buf_text(&text, "From the code of ");
-    buf_str(&text, method.len > 0 ? method : STR("the file"));
+    buf_text(&text, "From ");
+    program_origin(&text, from->model);
     buf_text(&text, " in the file, which was not run: there are no times, memory or ");
     buf_text(&text, has_shapes(from) ? "FLOPs." : "FLOPs, and the file has no shapes.");
     if (from->program->cut)
@@ -211,7 +210,7 @@ int parts_from_program(struct parts *parts, struct parts_about *about,
                         .program = program,
                         .model = session->model};
 
-    if (program->n_calls == 1) /* no modules: a single box would say nothing */
+    if (program->n_calls == 1) /* no modules: a single box would be useless */
         own.level = GRAPH_OPS;
     if (show_init(&from.show, session, parts->scratch, err) < 0 ||
         from_program_choose(&from, err) < 0 || make_graph(&from, err) < 0 ||

@@ -1,4 +1,4 @@
-/* What the boxes of a program say. */
+/* The texts of the boxes of a program. */
 #include "graph/from_in.h"
 
 #include "base/base.h"
@@ -19,7 +19,7 @@ struct str from_program_line(struct from *from, uint32_t file, uint32_t line)
 
 /* ---- operations ---- */
 
-/* Operations that only hand on what is in a list or dict. */
+/* Operations that only pass on the content of a list or dict. */
 static bool hands_on(struct str name)
 {
     static const char *const names[] = {
@@ -36,7 +36,7 @@ static bool hands_on(struct str name)
     return false;
 }
 
-/* The tensor that an operation takes as `arg`; NULL: none of the file. */
+/* The tensor that an operation takes as `arg`; NULL: it is not in the file. */
 static const struct tensor *tensor_arg(const struct from *from,
                                        const struct program_op *op, const char *arg)
 {
@@ -64,7 +64,7 @@ static int64_t number_of(const struct op_look *look, const char *name, int64_t p
                                                                  : preset;
 }
 
-/* The weight of an operation of ONNX, whose inputs have numbers. */
+/* The weight of an ONNX operation, whose inputs are numbered. */
 static const struct tensor *onnx_weight(const struct from *from,
                                         const struct program_op *op, struct str name)
 {
@@ -74,7 +74,7 @@ static const struct tensor *onnx_weight(const struct from *from,
     return tensor_arg(from, op, linear ? "3" : "1");
 }
 
-/* Are the first two sizes of the weight inputs and outputs, in this order? */
+/* Are the first two dimensions of the weight inputs and outputs, in this order? */
 static bool is_turned(const struct op_look *look)
 {
     struct str name = look->name;
@@ -85,6 +85,26 @@ static bool is_turned(const struct op_look *look)
            str_is(name, "onnx::ConvTranspose") ||
            (str_starts(name, STR("onnx::")) && look->family == OP_FAMILY_MATMUL) ||
            number_of(look, "transposed", 0) != 0;
+}
+
+/* In TFLite the weight of a convolution is (out, height, width, in), of one by channel (1,
+ * height, width, out). */
+static void look_at_tflite(struct op_look *look, const struct from *from,
+                           const struct program_op *op)
+{
+    const struct tensor *weight = tensor_arg(from, op, "1");
+    const int64_t *dims;
+    bool by_channel = str_is(look->name, "tflite::DEPTHWISE_CONV_2D");
+
+    if (!weight || (weight->rank != 2 && weight->rank != 4))
+        return;
+    dims = from->model->dims + weight->shape;
+    look->features_in = dims[weight->rank - 1];
+    look->features_out = dims[by_channel ? weight->rank - 1 : 0];
+    if (weight->rank == 4) {
+        look->kernel = dims + 1;
+        look->kernel_rank = 2;
+    }
 }
 
 /* Features and window, from the shape of the weight. */
@@ -129,7 +149,9 @@ struct op_look from_program_op(const struct from *from, uint32_t i)
         if (program->values[program->ios[k].value].kind == PROGRAM_TENSOR &&
             !program->values[program->ios[k].value].number)
             look.tensor = program->values[program->ios[k].value].place;
-    if (look.family == OP_FAMILY_CONV || look.family == OP_FAMILY_MATMUL)
+    if (str_starts(look.name, STR("tflite::")))
+        look_at_tflite(&look, from, op);
+    else if (look.family == OP_FAMILY_CONV || look.family == OP_FAMILY_MATMUL)
         look_at_weight(&look, from, op);
     return look;
 }
@@ -196,8 +218,8 @@ static int control_box(struct from *from, uint32_t part, uint32_t i)
     return status;
 }
 
-/* Class and arguments as a number. Each traced module has a class of its own, of the same
- * name. */
+/* A hash of class and arguments. Each traced module has a class of its own, with the
+ * same name. */
 static uint64_t look_of(const struct from *from, uint32_t place)
 {
     const struct object *object = place_object(from->model, place);
@@ -206,7 +228,7 @@ static uint64_t look_of(const struct from *from, uint32_t place)
     return (object ? hash_mix(name, args_hash(from->model, object)) : name) | 1;
 }
 
-/* What a call does, as a number: names, constants and shapes of parameters. */
+/* A hash of what a call does: names, constants and shapes of parameters. */
 static uint64_t code_hash(const struct from *from, const struct program_call *call)
 {
     const struct program *program = from->program;
@@ -226,15 +248,21 @@ static uint64_t code_hash(const struct from *from, const struct program_call *ca
     return hash;
 }
 
-/* A traced module has no arguments: its operation tells them, if it has only one. */
+/* A traced module records no arguments. If it has only one operation, use that
+ * one's. */
 static int words_of_code(struct from *from, uint32_t part,
                          const struct op_graph_node *node)
 {
+    struct diagram_box *box = &from->parts->at[part].box;
     struct op_look look;
 
-    if (node->n_ops != 1 || from->parts->at[part].box.n_words > 1)
+    if (node->n_ops != 1)
         return 0;
     look = from_program_op(from, node->op);
+    if (str_starts(look.name, STR("keras::")) && from_op_is_sign(&look))
+        box->flags |= DIAGRAM_SIGN;
+    if (box->n_words > 1)
+        return 0;
     return from_op_words(from, part, &look);
 }
 

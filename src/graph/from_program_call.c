@@ -1,16 +1,16 @@
-/* Which call of a program is drawn, and which groups are inside it. */
+/* Chooses the call of a program to draw, and finds the groups inside it. */
 #include "graph/from_in.h"
 
 #include <inttypes.h>
 
-/* Is a region drawn as a frame? A branch that is always taken is not. */
+/* Is a region drawn as a frame? Not if it is a branch that is always taken. */
 static bool is_control(const struct program_region *region)
 {
     return region->kind == PROGRAM_LOOP ||
            (region->kind != PROGRAM_UNCLEAR && region->taken < 0);
 }
 
-/* The region around a region, if it is of the same call. */
+/* The surrounding region, if it belongs to the same call. */
 static uint32_t region_around(const struct program *program, uint32_t region)
 {
     uint32_t parent = program->regions[region].parent;
@@ -71,7 +71,7 @@ static void count_calls(struct from *from)
             from_count_call(from, i, from->model->object[program->calls[i].place]);
 }
 
-/* The first call at a place; of its module, if that is called elsewhere. */
+/* The first call at a place; or of its module, if that is called under another name. */
 static uint32_t call_at(const struct from *from, uint32_t place)
 {
     const struct program *program = from->program;

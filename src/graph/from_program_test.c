@@ -59,12 +59,12 @@ TEST(loops_and_branches_of_a_program_are_frames)
     CHECK(drawn_wire(&drawn, "op:1", "op:2"));
     CHECK(drawn_wire(&drawn, "op:3", "out:0"));
     CHECK(!drawn_wire(&drawn, "op:2", "op:3"));
-    /* Numbers are not data. */
+    /* Numbers are not drawn as data. */
     CHECK_INT(drawn_box(&drawn, "in:n"), PLAN_NONE);
     drawn_drop(&drawn);
 }
 
-TEST(the_note_of_a_program_says_that_nothing_was_run)
+TEST(the_note_of_a_program_states_that_nothing_was_run)
 {
     struct drawn_graph drawn = drawn_model(loop_and_branch(), at_level(GRAPH_OPS));
 
@@ -89,7 +89,7 @@ TEST(a_module_of_a_program_can_be_drawn_alone)
     drawn_drop(&drawn);
 }
 
-TEST(focus_and_paths_work_with_lines_that_lead_back)
+TEST(focus_and_paths_work_with_backward_lines)
 {
     struct graph_wanted wanted = at_level(GRAPH_MODULES);
     struct drawn_graph drawn;
@@ -102,7 +102,7 @@ TEST(focus_and_paths_work_with_lines_that_lead_back)
     drawn_drop(&drawn);
 }
 
-TEST(what_was_not_understood_is_a_box)
+TEST(code_that_was_not_understood_is_a_box)
 {
     struct sample_program s;
     struct drawn_graph drawn;
@@ -124,7 +124,7 @@ TEST(what_was_not_understood_is_a_box)
 
 enum { MODULE = 1, BYTECODE = 2 };
 
-/* The sentence for a model of this format that has no program. */
+/* Check the error for a model of this format without a program. */
 static void check_refused(const char *format, unsigned has, const char *wanted)
 {
     struct graph_wanted question = GRAPH_WANTED;
@@ -153,7 +153,7 @@ static void check_refused(const char *format, unsigned has, const char *wanted)
     session_close(session);
 }
 
-TEST(a_file_without_code_says_what_it_is)
+TEST(a_file_without_code_is_refused_by_its_kind)
 {
     check_refused("torch zip", 0, "a state_dict has no graph");
     check_refused("torch zip", MODULE, "a pickled module has no graph");

@@ -1,4 +1,4 @@
-/* Conditions of branches and loops, as people read them. */
+/* Conditions of branches and loops in readable form. */
 #include "graph/from_in.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #define TEXT_MOST  40 /* bytes of a constant */
 #define UNNAMED    "…"
-#define LEVEL_MOST 5 /* operations within one another */
+#define LEVEL_MOST 5 /* nesting depth of operations */
 
 static const struct {
     const char *name, *sign;
@@ -85,7 +85,7 @@ static void write_op(struct buf *to, const struct from *from,
     buf_char(to, ')');
 }
 
-/* Levels are limited. */
+/* The recursion depth is limited. */
 static void write_value(struct buf *to, const struct from *from, uint32_t value,
                         int level)
 {

@@ -1,4 +1,4 @@
-/* What the title of a recording's diagram says: FLOPs, and what is missing. */
+/* The title of a recording's diagram: FLOPs, and what is missing. */
 #include "graph/from_in.h"
 
 #include "study/op_use.h"
@@ -20,7 +20,7 @@ static void flops_fact(struct buf *to, const struct from *from)
         buf_text(to, ", all matrix work");
 }
 
-/* Modules below the drawn one that no pass called; those that have no forward do not
+/* Modules below the drawn one that no pass called; those without a forward do not
  * count. */
 static uint32_t count_not_called(const struct from *from)
 {
@@ -43,9 +43,10 @@ static void set_note(struct from *from)
     struct buf text = BUF_INIT;
 
     if (!from->graph.exact)
-        buf_text(&text, "Lines show only which call took what another returned: this "
-                        "recording has no operations. Record with record(model, "
-                        "ops=True) or trace(model, ...).");
+        buf_text(&text,
+                 "Lines show only which call took what another returned, so some "
+                 "may be missing: this recording has no operations. Record with "
+                 "record(model, ops=True) or trace(model, ...).");
     if (call->flags & RUN_RAISED) {
         from_sentence(&text);
         buf_text(&text, "This pass raised an exception: the picture ends there.");

@@ -1,4 +1,4 @@
-/* What a recording knows of values and calls. */
+/* The texts of the values and calls of a recording. */
 #include "graph/from_in.h"
 
 #include "text/number.h"
@@ -10,7 +10,7 @@ static bool is_exact(const struct from *from)
     return from->graph.exact;
 }
 
-/* The type of a value of an edge, and its number among all types. */
+/* The type of an edge's value, and its index among all types. */
 struct looks {
     uint64_t key;
     const int64_t *dims;
@@ -96,7 +96,8 @@ struct part_value from_run_look(struct from *from, uint32_t value)
     return of;
 }
 
-/* The name under which a module took a tensor from outside; empty: none did. */
+/* The argument name under which a module received a tensor from outside; may be
+ * empty. */
 struct str from_run_outside(struct from *from, const struct op_graph_node *node)
 {
     const struct run *run = from->run;

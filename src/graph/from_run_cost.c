@@ -1,4 +1,4 @@
-/* What each part of a recording cost, and what went wrong in it. */
+/* The cost of each part of a recording, and its NaN, Inf and exceptions. */
 #include "graph/from_in.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@ static void add_to(double *metric, double amount)
     *metric = isnan(*metric) ? amount : *metric + amount;
 }
 
-/* The part that an operation belongs to; PART_NONE: it is not drawn. */
+/* The part that contains an operation; PART_NONE: not drawn. */
 static uint32_t part_of_op(const struct from *from, uint32_t op)
 {
     uint32_t call = from->run->ops->ops[op].call;
@@ -46,7 +46,7 @@ static void add_op(struct from *from, uint32_t number)
 
 /* ---- places ---- */
 
-/* The place below which the tensors of a module are. */
+/* The place below which a module's tensors are found. */
 static uint32_t place_of(const struct from *from, const struct run_call *call)
 {
     uint32_t first = call->object < from->model->n_objects
@@ -59,7 +59,7 @@ static uint32_t place_of(const struct from *from, const struct run_call *call)
 /* ---- gradients ---- */
 
 /* By place: the squared norm of the newest gradients of the parameters at and below it;
- * negative: none is known. */
+ * negative: unknown. */
 static double *gradient_squares(const struct from *from)
 {
     const struct run *run = from->run;
@@ -153,7 +153,7 @@ static void mark_op(const struct from *from, struct diagram_box *box)
                                                  run->stats[stats].neg_inf >
                                              0;
     }
-    /* An infinity without NaN is what masks are made of. */
+    /* An infinity without NaN is normal: masks contain it. */
     if (!given && nan > 0)
         box->flags |= DIAGRAM_MADE;
     else if (given)

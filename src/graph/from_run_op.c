@@ -1,4 +1,4 @@
-/* What a recording knows of operations. */
+/* The texts of the operations of a recording. */
 #include "graph/from_in.h"
 
 #include "rows/op_words.h"
@@ -42,7 +42,7 @@ static void look_at_kernel(struct op_look *look, const struct run *run,
     look->features_out = dim_of(run, into, 1);
 }
 
-/* What a matrix product makes of the last dimension. */
+/* The last dimension before and after a matrix product. */
 static void look_at_features(struct op_look *look, const struct run *run,
                              const struct run_op *op)
 {
@@ -57,7 +57,7 @@ static void look_at_features(struct op_look *look, const struct run *run,
     look->features_out = dim_of(run, into, into->rank - 1u);
 }
 
-/* Counts what it reads, and finds the parameter or buffer among it. */
+/* Counts its inputs, and finds the parameter or buffer among them. */
 static void look_at_inputs(struct op_look *look, const struct from *from,
                            const struct run_op *op)
 {
@@ -72,7 +72,7 @@ static void look_at_inputs(struct op_look *look, const struct from *from,
     }
 }
 
-/* A tensor that attach() named: its name, shape and type. */
+/* The box of a tensor named by attach(): its name, shape and type. */
 static int attached_box(struct from *from, uint32_t part, uint32_t op)
 {
     const struct run *run = from->run;

@@ -1,4 +1,4 @@
-/* Which call of a recording is drawn. */
+/* Chooses the call of a recording to draw. */
 #include "graph/from_in.h"
 
 #include <inttypes.h>
@@ -8,8 +8,8 @@ static bool is_pass(const struct run_call *call)
     return call->parent == RUN_NONE && !(call->flags & RUN_RECOMPUTED);
 }
 
-/* How good a pass is for a picture: a whole one before one that raised, one of the whole
- * model before one of a part, one with operations before one that was merged. */
+/* Ranks passes for a picture: complete before raised, whole model before a part, with
+ * operations before merged. */
 static unsigned quality(const struct run *run, const uint32_t *n_ops, uint32_t pass)
 {
     const struct run_call *call = &run->calls[pass];
@@ -58,7 +58,8 @@ static uint32_t find_pass(const struct run *run, uint32_t number)
     return RUN_NONE;
 }
 
-/* The newest call at a place in the pass; of its module, if it was called elsewhere. */
+/* The newest call at a place in the pass; or of its module, if that was called under
+ * another name. */
 static uint32_t call_at(const struct from *from, uint32_t place)
 {
     const struct run *run = from->run;
@@ -84,7 +85,7 @@ static void mark_inside(struct from *from, uint32_t call)
                                         from->inside[calls[i].parent]);
 }
 
-/* The number of each call among those of its module, within the pass. */
+/* Number each call within its module and pass. */
 static int count_calls(struct from *from)
 {
     struct arena *scratch = from->parts->scratch;
@@ -137,7 +138,7 @@ static uint32_t pass_of(const struct run *run, uint32_t call)
     return call;
 }
 
-/* The pass to draw; RUN_NONE: there is none. */
+/* The pass to draw; RUN_NONE: none. */
 static uint32_t choose_pass(const struct from *from, const uint32_t *n_ops)
 {
     const struct graph_wanted *wanted = from->wanted;

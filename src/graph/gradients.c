@@ -1,5 +1,6 @@
-/* Which part of a gradient comes back along each line (study/grad_paths.h). Where a value
- * has several readers, its gradient is the sum of their parts: y = f(x) + x. */
+/* Splits gradients among the lines they flow back along (study/grad_paths.h). If a
+ * value has several readers, its gradient is the sum of their contributions: y = f(x) +
+ * x. */
 #include <math.h>
 
 #include "graph/parts_in.h"
@@ -9,13 +10,13 @@
 struct fork {
     const struct grad_paths *paths;
     struct diagram *diagram;
-    struct grad_reader *readers; /* room for all ends of a net */
-    uint32_t *ends;              /* whose they are */
+    struct grad_reader *readers; /* space for all ends of a net */
+    uint32_t *ends;              /* the end of each reader */
     double *shares;
 };
 
-/* The operation or call that reads the value at an end. False if there is no single one
- * that sends a gradient back: an output, or several equal blocks. */
+/* Find the operation or call that reads the value at an end. False if no single one
+ * sends a gradient back: an output, or several equal blocks. */
 static bool find_reader(const struct diagram *diagram, uint32_t end,
                         struct grad_reader *ret_reader)
 {
@@ -33,7 +34,7 @@ static bool find_reader(const struct diagram *diagram, uint32_t end,
     return reader.call != RUN_NONE || reader.op != RUN_NONE;
 }
 
-/* The ends first .. first + n of a net, which carry one value. */
+/* Fill in the ends first .. first + n of a net, which carry one value. */
 static void fill_ends(struct fork *fork, uint32_t first, uint32_t n)
 {
     struct diagram_end *ends = fork->diagram->ends;

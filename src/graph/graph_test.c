@@ -50,8 +50,8 @@ TEST(inputs_and_outputs_have_names_shapes_and_types)
     drawn_drop(&drawn);
 }
 
-/* Groups that stay, those that are asked for, and a plan that is still one. */
-TEST(what_is_inside_closed_groups_can_be_left_out)
+/* Kept groups, requested groups, and a plan that remains valid. */
+TEST(the_content_of_closed_groups_can_be_dropped)
 {
     struct drawn_graph drawn = drawn_of(sample_block((struct sample_block_wanted){0}));
     struct diagram *diagram = &drawn.diagram;
@@ -172,7 +172,7 @@ TEST(a_place_with_its_neighbours_and_a_path_leave_out_the_rest)
     CHECK(drawn_box(&drawn, "block.conv2") == PLAN_NONE);
     CHECK(drawn_box(&drawn, "head") == PLAN_NONE);
     CHECK(str_starts(drawn.diagram.note,
-                     STR("Only block.conv1 and what is at most 1 line away.")));
+                     STR("Only block.conv1 and everything at most 1 line away.")));
     drawn_drop(&drawn);
 
     run = sample_block((struct sample_block_wanted){0});
@@ -186,7 +186,7 @@ TEST(a_place_with_its_neighbours_and_a_path_leave_out_the_rest)
     drawn_drop(&drawn);
 }
 
-TEST(without_operations_a_note_says_what_is_missing)
+TEST(without_operations_a_note_lists_what_is_missing)
 {
     struct session *session = session_of_run(sample_run(1), NULL);
     struct graph_wanted wanted = GRAPH_WANTED;
@@ -244,7 +244,7 @@ TEST(values_are_written_for_people)
     drawn_drop(&drawn);
 }
 
-TEST(questions_about_what_is_not_there_fail_with_a_sentence)
+TEST(questions_about_missing_places_fail_with_a_sentence)
 {
     struct session *session =
         session_of_run(sample_block((struct sample_block_wanted){0}), NULL);

@@ -1,16 +1,16 @@
-/* The parts, links and values of two networks as those of one. */
+/* Merges the parts, links and values of two networks. */
 #include "graph/merge_in.h"
 
 struct merging {
     struct merge merge;
     struct parts *to;
-    struct merge_item *stack; /* what is still to be entered; the next one is last */
+    struct merge_item *stack; /* items still to be entered; the next one is last */
     uint32_t n_stack;
     struct merge_item *list; /* the parts inside one group */
     uint32_t n_list;
 };
 
-/* A pair, or a part of one side: the other is PART_NONE. */
+/* A pair, or a part of one side with PART_NONE for the other. */
 struct merge_item {
     uint32_t old, new, parent;
 };
@@ -22,7 +22,7 @@ static void list_item(struct merging *m, uint32_t old, uint32_t new, uint32_t pa
     m->list[m->n_list++] = (struct merge_item){old, new, parent};
 }
 
-/* What was removed, from `part` on up to the next one that stayed. */
+/* List the removed parts from `part` up to the next one that was kept. */
 static void list_removed(struct merging *m, uint32_t part, uint32_t parent)
 {
     const struct merge_side *old = &m->merge.side[MERGE_OLD];
@@ -32,7 +32,7 @@ static void list_removed(struct merging *m, uint32_t part, uint32_t parent)
         list_item(m, part, PART_NONE, parent);
 }
 
-/* In the order of the new one; what was removed follows what it followed. */
+/* In the order of the new network; a removed part comes after its old predecessor. */
 static void push_inside(struct merging *m, const struct merge_item *item, uint32_t part)
 {
     const struct graph_part *old = m->merge.side[MERGE_OLD].parts->at;
@@ -64,7 +64,7 @@ static int copy_words(struct parts *to, uint32_t part, const struct parts *from,
     return 0;
 }
 
-/* Places, calls and operations of the old network mean nothing in the new one. */
+/* Places, calls and operations of the old network are invalid in the new one. */
 static void mark_removed(struct parts *to, uint32_t part)
 {
     struct diagram_box *box = &to->at[part].box;
@@ -96,7 +96,7 @@ static int fill_part(struct merging *m, const struct merge_item *item, uint32_t 
         return -1;
     if (changed && part != PART_ROOT) {
         to->box.change = DIAGRAM_CHANGED;
-        to->same = 0; /* the words say it */
+        to->same = 0; /* the words suffice */
     }
     return 0;
 }
@@ -121,7 +121,7 @@ static int enter_parts(struct merging *m)
 
 /* ---- values ---- */
 
-/* The values of the new one keep their numbers. */
+/* The new network's values keep their numbers. */
 static int copy_values(struct merging *m)
 {
     const struct parts *new = m->merge.side[MERGE_NEW].parts;
@@ -137,7 +137,7 @@ static uint64_t pair_key(uint32_t a, uint32_t b)
     return (uint64_t)a << 32 | b;
 }
 
-/* The next link of a part, from *at on, whose value was not met yet. */
+/* The next link of a part, from *at on, with a value not seen before. */
 static bool next_value(const struct merge_side *side, uint32_t part, uint32_t *at,
                        struct map *met, uint32_t *ret_value)
 {
@@ -154,7 +154,7 @@ static bool next_value(const struct merge_side *side, uint32_t part, uint32_t *a
     return false;
 }
 
-/* A value that only the old one has: the new recording has no number for it. */
+/* A value that only the old network has: it has no number in the new recording. */
 static uint32_t old_value(struct merging *m, uint32_t value)
 {
     struct part_value of = m->merge.side[MERGE_OLD].parts->values[value];
@@ -163,8 +163,8 @@ static uint32_t old_value(struct merging *m, uint32_t value)
     return parts_value(m->to, of);
 }
 
-/* For each part of the old one, its values: those of its mate in their order, as they
- * are the same tensors; further ones are new values. */
+/* Map the values of each old part, in order, to those of its match: they are the same
+ * tensors. Remaining ones become new values. */
 static int match_values(struct merging *m, struct map *value_of)
 {
     const struct merge_side *old = &m->merge.side[MERGE_OLD];
@@ -190,7 +190,7 @@ static int match_values(struct merging *m, struct map *value_of)
 
 /* ---- links ---- */
 
-/* How many links there are between two merged parts. */
+/* Count the links between each pair of merged parts. */
 static int count_links(const struct merge_side *side, struct map *count)
 {
     for (uint32_t i = 0; i < side->parts->n_links; i++) {
@@ -205,8 +205,8 @@ static int count_links(const struct merge_side *side, struct map *count)
     return 0;
 }
 
-/* Of as many links between two parts as both sides have, those of the new one stay. Does
- * it exceed what `left` allows? */
+/* Links between two parts that exist on both sides are kept from the new side. Does
+ * this one exceed the count in `left`? */
 static int exceeds(struct map *left, uint64_t key, bool *ret_exceeds)
 {
     uint32_t n = 0;

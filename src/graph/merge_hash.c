@@ -1,8 +1,8 @@
-/* What a part is, as numbers that are equal in both networks: made of texts, as numbers
- * of classes and values belong to one session. */
+/* Hashes of parts that are equal in both networks. They are made from texts, because
+ * numbers of classes and values are valid in one session only. */
 #include "graph/merge_in.h"
 
-#define RESULTS_MOST 16 /* results that are compared */
+#define RESULTS_MOST 16 /* number of results compared */
 
 /* Links by source, in their order. */
 static int index_links(struct merge_side *side, struct arena *scratch)
@@ -27,7 +27,7 @@ static int index_links(struct merge_side *side, struct arena *scratch)
     return 0;
 }
 
-/* The value of the k-th link from a part; NULL: there are fewer. */
+/* The value of the k-th link from a part; NULL: it has fewer. */
 static const struct part_value *result_of(const struct merge_side *side, uint32_t part,
                                           uint32_t k)
 {
@@ -43,8 +43,8 @@ static bool same_value(const struct part_value *a, const struct part_value *b)
     return str_eq(a->shape, b->shape) && str_eq(a->dtype, b->dtype);
 }
 
-/* Which of several results are read is no property of the part, so one that is equal is
- * enough. */
+/* Which of several results are read is not a property of the part, so one equal result
+ * is enough. */
 bool merge_other_results(const struct merge *merge, uint32_t old, uint32_t new)
 {
     const struct part_value *a, *b;
@@ -63,7 +63,7 @@ bool merge_other_results(const struct merge *merge, uint32_t old, uint32_t new)
     return true;
 }
 
-/* Without its name, if it is a module, and without what is inside. */
+/* Without the name (of a module) and the content. */
 static uint64_t own_hash(const struct merge_side *side, uint32_t part)
 {
     const struct parts *parts = side->parts;
@@ -88,7 +88,7 @@ static int make_hashes(struct merge_side *side, struct arena *scratch)
     side->hash = arena_array(scratch, (size_t)parts->n + 1, sizeof *side->hash);
     if (!side->hash)
         return -1;
-    /* Parts come after those around them: what is inside is mixed in first. */
+    /* Parts come after those around them, so this mixes in the content first. */
     for (uint32_t i = parts->n; i-- > 0;) {
         const struct graph_part *part = &parts->at[i];
 

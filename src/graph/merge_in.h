@@ -1,24 +1,25 @@
-/* merge_in.h - two networks become one: which parts belong together, and what differs.
+/* merge_in.h - merges two networks: matches their parts and finds the differences.
  *
- *   merge_hash.c    what a part is, as numbers that both sides share
- *   merge_match.c   which parts of both sides belong together
- *   merge_words.c   what differs between two parts, in words: "64→128 (was 64→64)"
- *   merge.c         the parts, links and values of both
+ *   merge_hash.c    hashes that are equal for equal parts of both sides
+ *   merge_match.c   matches the parts of both sides
+ *   merge_words.c   the differences of two parts in words: "64→128 (was 64→64)"
+ *   merge.c         the merged parts, links and values
  *
  * Matching goes from the outside inwards: only parts inside matched parts can match. A
- * part with parts inside never matches one without. Within one pair of groups, in this
- * order, each step with what the steps before it left:
+ * group never matches a leaf. The steps for each pair of groups, in this order; each
+ * works on the parts that are still unmatched:
  *
- *   1. equal in name and in all that is inside; operations: name, arguments, result
- *   2. equal in name and class; operations: in name
- *   3. modules that have the same name, unless it is a number: their class changed
- *   4. modules that are equal but for their name, as many on both sides: renamed
- *   5. modules of the same number
+ *   1. equal names and equal content; operations: name, arguments, result
+ *   2. equal names and classes; operations: equal names
+ *   3. modules with the same name that is no number: their class changed
+ *   4. modules that differ only in name, equally many on both sides: renamed
+ *   5. modules with the same number
  *   6. one operation between matched neighbours
  *
- * Steps 1 and 2 go by order first (study/diverge/sequence.h, nearly linear), then modules
- * also match out of order. The two sides are always compared in the same order, whichever
- * is the old one, so the diff from B to A is the mirror image of that from A to B. */
+ * Steps 1 and 2 go by order first (study/diverge/sequence.h, nearly linear), then
+ * modules also match out of order. The two sides are always compared in the same order,
+ * whichever is the old one, so the diff from B to A is the mirror image of that from A
+ * to B. */
 #ifndef GRAPH_MERGE_IN_H
 #define GRAPH_MERGE_IN_H
 
@@ -28,8 +29,8 @@ enum { MERGE_OLD, MERGE_NEW, MERGE_SIDES };
 
 struct merge_side {
     const struct parts *parts;
-    uint64_t *hash; /* by part: what it is, with all that is inside, without its name */
-    uint32_t *match;     /* by part: the part of the other side, or PART_NONE */
+    uint64_t *hash;  /* by part: hash of the part and its content, without its name */
+    uint32_t *match; /* by part: the part of the other side, or PART_NONE */
     uint32_t *first_out; /* by part: its first link in `out`; one more at the end */
     uint32_t *out;       /* links by source */
     uint32_t *merged;    /* by part: the part in the merged parts */
@@ -49,9 +50,10 @@ static inline bool merge_is_leaf(const struct merge_side *side, uint32_t part)
 {
     return side->parts->at[part].first == PART_NONE;
 }
-/* Do two parts without parts inside make different tensors? */
+/* Do two leaf parts produce different tensors? */
 bool merge_other_results(const struct merge *merge, uint32_t old, uint32_t new);
-/* Appends the words of a matched pair to a part of `to`. *ret_changed: they differ. */
+/* Appends the words of a matched pair to a part of `to`. Sets *ret_changed if they
+ * differ. */
 int merge_words(struct parts *to, uint32_t part, const struct merge *merge,
                 uint32_t old, uint32_t new, bool *ret_changed);
 

@@ -1,12 +1,13 @@
-/* Which parts of two networks belong together: merge_in.h lists the steps. */
+/* Matches the parts of two networks: merge_in.h lists the steps. */
 #include "graph/merge_in.h"
 #include "study/diverge/sequence.h"
 
 enum match_step { STEP_EQUAL, STEP_CLASS, STEP_NAME, STEP_RENAMED, STEP_NUMBER, STEPS };
 
 struct part_matching {
-    struct merge_side *side[2]; /* in an order that does not depend on which is old */
-    uint32_t *queue;            /* parts of side 0 whose insides are to be matched */
+    struct merge_side *side[2]; /* in an order that is independent of which is old */
+    uint32_t *queue;            /* parts of side 0 whose content is still to be
+                                   matched */
     uint32_t n_queue;
     uint32_t *list[2]; /* the parts inside the current pair */
     uint32_t n[2];
@@ -25,13 +26,13 @@ static const struct diagram_box *box_of(const struct part_matching *m, int s,
     return &m->side[s]->parts->at[part].box;
 }
 
-/* Has it a name of its own? Operations have only their order. */
+/* Does it have a name of its own? Operations only have an order. */
 static bool is_named(const struct diagram_box *box)
 {
     return box->kind != DIAGRAM_OP && box->kind != DIAGRAM_VIEW;
 }
 
-/* "3", "layers.3": it may be another one if something was added before it. */
+/* "3", "layers.3": the number may have shifted if something was inserted before it. */
 static bool has_number(const struct diagram_box *box)
 {
     char last = box->name.len > 0 ? box->name.at[box->name.len - 1] : 'x';
@@ -70,7 +71,7 @@ static bool is_free(const struct part_matching *m, int s, uint32_t item)
     return m->side[s]->match[m->list[s][item]] == PART_NONE;
 }
 
-/* Returns whether both sides have some. */
+/* Returns true if both sides have some. */
 static bool sign(struct part_matching *m, enum match_step step)
 {
     bool some[2] = {false, false};
@@ -84,7 +85,7 @@ static bool sign(struct part_matching *m, enum match_step step)
     return some[0] && some[1];
 }
 
-/* Leaves only signatures that are as frequent on both sides: a renaming must not be a
+/* Keep only signatures with equal counts on both sides: a renaming must not be a
  * guess. */
 static int keep_balanced(struct part_matching *m)
 {
@@ -124,7 +125,7 @@ static void match(struct part_matching *m, uint32_t x, uint32_t y)
         m->queue[m->n_queue++] = x;
 }
 
-/* In the order of both lists; what matched before separates the rest. */
+/* In the order of both lists; earlier matches separate the rest. */
 static int match_in_order(struct part_matching *m)
 {
     struct sequence_side sides[2];
@@ -150,7 +151,7 @@ static int match_in_order(struct part_matching *m)
     return 0;
 }
 
-/* Parts with a name, in any order; those of one signature in theirs. */
+/* Match named parts out of order; those with equal signatures in their order. */
 static int match_anywhere(struct part_matching *m)
 {
     struct map first;
@@ -176,7 +177,7 @@ static int match_anywhere(struct part_matching *m)
     return 0;
 }
 
-/* One operation that stands where another stood, between the same neighbours. */
+/* One operation that replaced another between the same neighbours. */
 static void match_replaced(struct part_matching *m)
 {
     const struct graph_part *a = m->side[0]->parts->at, *b = m->side[1]->parts->at;
@@ -280,7 +281,7 @@ static int compare_words(const struct merge_side *a, const struct merge_side *b,
     return order;
 }
 
-/* By content: hashes differ from run to run. */
+/* Compare by content, because hashes differ between runs. */
 static bool comes_after(const struct merge_side *a, const struct merge_side *b)
 {
     if (a->parts->n != b->parts->n)

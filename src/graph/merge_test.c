@@ -1,4 +1,4 @@
-/* Two networks become one: small ones written by hand, and random ones. */
+/* Merging two networks: small ones written by hand, and random ones. */
 #include "base/test.h"
 #include "graph/parts_in.h"
 
@@ -61,7 +61,7 @@ static uint32_t line(struct parts *parts, uint32_t source, uint32_t target,
     return value;
 }
 
-/* "+ name: word, word", a line for each part; lines between parts behind. */
+/* "+ name: word, word", one line per part, followed by the links between parts. */
 static const char *merged(struct net_pair *pair)
 {
     static const char signs[] = " +-~";
@@ -90,7 +90,7 @@ static const char *merged(struct net_pair *pair)
     return copy.at;
 }
 
-TEST(what_differs_is_said_in_words)
+TEST(differences_are_described_in_words)
 {
     struct net_pair pair;
 
@@ -138,7 +138,7 @@ TEST(hidden_parameters_are_a_change)
     release(&pair);
 }
 
-TEST(a_renamed_module_says_its_old_name)
+TEST(a_renamed_module_shows_its_old_name)
 {
     struct net_pair pair;
     uint32_t old, new;
@@ -270,7 +270,8 @@ static uint64_t next(uint64_t *state)
     return *state >> 33;
 }
 
-/* A tree of modules and operations with few names, so that much is alike. */
+/* A random tree of modules and operations with few names, so that many parts are
+ * alike. */
 static void grow(struct parts *parts, uint64_t seed, uint32_t n)
 {
     static const char *const names[] = {"a", "b", "0", "1", "2", "relu"};

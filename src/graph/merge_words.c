@@ -1,10 +1,10 @@
-/* What differs between two matched parts, in words. The class comes first, then what
- * differs, so that it is not the first to be dropped from a box that is too narrow. */
+/* Describes the differences of two matched parts in words. The class comes first, then
+ * the differences, because a narrow box drops the last words first. */
 #include "base/buf.h"
 #include "graph/merge_in.h"
 #include "text/number.h"
 
-#define WORDS_MOST 32 /* that are compared; further ones are only copied */
+#define WORDS_MOST 32 /* number of words compared; further ones are only copied */
 
 struct merge_pair {
     struct parts *to;
@@ -21,8 +21,7 @@ static struct str word_at(const struct merge_pair *pair, int side, uint32_t i)
     return pair->side[side]->words[pair->box[side]->words + i];
 }
 
-/* What a word is about: "stride" of "stride 2", "→" of "64→128"; "" of other words
- * without a key. */
+/* The key of a word: "stride" of "stride 2", "→" of "64→128"; "" if it has none. */
 static struct str key_of(struct str word)
 {
     ptrdiff_t blank = str_find_last_char(word, ' ');
@@ -73,7 +72,7 @@ static bool is_same(const struct merge_pair *pair, uint32_t i)
     uint32_t mate = i < pair->n[MERGE_NEW] ? pair->mate[MERGE_NEW][i] : PART_NONE;
 
     if (i >= pair->n[MERGE_NEW])
-        return true; /* beyond what is compared */
+        return true; /* beyond the compared words */
     return mate != PART_NONE &&
            str_eq(word_at(pair, MERGE_NEW, i), word_at(pair, MERGE_OLD, mate));
 }
@@ -165,7 +164,7 @@ static int add_result(struct merge_pair *pair, const struct merge *merge, uint32
                                   STR_ARG(was)));
 }
 
-/* A module may hold parameters that its arguments do not show. */
+/* A module may have parameters that its arguments do not show. */
 static int add_params(struct merge_pair *pair)
 {
     double old = pair->box[MERGE_OLD]->metric[DIAGRAM_PARAMS];

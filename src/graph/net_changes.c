@@ -1,8 +1,8 @@
-/* Which lines of two networks are added or removed. An end at a group stands for the
- * lines that go on inside it or outside of it: it is added if all of them are. */
+/* Finds the added and removed lines of a diff. An end at a group represents the lines
+ * that continue inside or outside of it: it is added if all of them are. */
 #include "graph/nets_in.h"
 
-/* What all ends of a net have in common. */
+/* The change that all ends of a net share. */
 static uint8_t joined(struct nets *nets, const struct new_net *net)
 {
     uint8_t change = DIAGRAM_SAME;
@@ -24,14 +24,14 @@ static uint8_t joined(struct nets *nets, const struct new_net *net)
 
 void nets_changes(struct nets *nets, const uint32_t *new_of)
 {
-    /* Nets that enter a group go on in groups inside it, which come later. */
+    /* Nets that enter a group continue in nested groups, which come later. */
     for (uint32_t i = nets->n_nets; i-- > 0;) {
         struct new_net *net = &nets->nets[new_of[i]];
 
         if (net->source == net->group)
             net->change = joined(nets, net);
     }
-    /* Those of boxes inside may leave it, to groups around it, which come earlier. */
+    /* Nets of inner boxes may continue in surrounding groups, which come earlier. */
     for (uint32_t i = 0; i < nets->n_nets; i++) {
         struct new_net *net = &nets->nets[new_of[i]];
 

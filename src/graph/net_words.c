@@ -1,10 +1,10 @@
-/* What nets and ends say: the shapes of what they carry. */
+/* Labels of nets and ends: the shapes they carry. */
 #include <math.h>
 
 #include "base/buf.h"
 #include "graph/nets_in.h"
 
-#define MORE_MOST 12 /* shapes that are listed */
+#define MORE_MOST 12 /* number of shapes listed */
 
 /* The shapes of several values: "1×8, 3 × 1×64". */
 static struct str list_shapes(struct nets *nets, const uint32_t *values, uint32_t n)
@@ -44,8 +44,8 @@ static struct str signal_label(struct nets *nets, const struct signal *signal)
     return str_of(text ? text : "");
 }
 
-/* The values of a net: those of its signal, or of all signals of its source, which
- * follow one another. */
+/* The values of a net: those of its signal, or of all signals of its source, which are
+ * consecutive. */
 static const uint32_t *net_values(const struct nets *nets, const struct new_net *net,
                                   uint32_t *ret_n)
 {
@@ -65,8 +65,8 @@ static uint8_t kind_of(const struct nets *nets, uint32_t box)
     return nets->parts->at[nets->parts->part_of[box]].box.kind;
 }
 
-/* Nothing is written beside inputs and outputs, nor inside a group that the value only
- * enters or leaves: there it is written outside. */
+/* Inputs and outputs have no labels, and neither do lines inside a group that the value
+ * only enters or leaves: they are labelled outside. */
 static bool is_silent(const struct nets *nets, const struct new_net *net)
 {
     if (net->source == net->group || kind_of(nets, net->source) == DIAGRAM_INPUT)
@@ -104,7 +104,7 @@ static void say_net(struct nets *nets, const struct new_net *net,
         to->label = signal_label(nets, &nets->signals[net->signal]);
 }
 
-/* One of several results says which shape it has, unless it leaves the group. */
+/* One of several results shows its shape, unless it leaves the group. */
 static void say_end(struct nets *nets, const struct new_end *end,
                     struct diagram_end *to)
 {

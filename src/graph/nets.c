@@ -1,12 +1,12 @@
 /* Links become nets. A value is followed from its source up to the group that it shares
- * with a reader, and from the reader up to the same group; each group on the way gets one
- * net for it. Groups that the value already reached are found by stamps, so the work is
- * linear in links and nets. */
+ * with a reader, and from the reader up to the same group; each group on the way gets
+ * one net for it. Stamps mark the groups that the value has already reached, so the
+ * work is linear in links and nets. */
 #include <stdlib.h>
 
 #include "graph/nets_in.h"
 
-#define NETS_MOST (1u << 24) /* a hostile nesting could multiply them */
+#define NETS_MOST (1u << 24) /* malicious nesting could multiply them */
 
 /* ---- signals ---- */
 
@@ -53,8 +53,8 @@ static int add_signal(struct nets *nets, uint32_t links, uint32_t n)
     return 0;
 }
 
-/* Values of one source with the same readers are one signal. `run_signal` says for each
- * link at which a value begins which signal it belongs to. */
+/* Values of one source with the same readers are one signal. `run_signal` maps the
+ * first link of each value to its signal. */
 static int find_signals(struct nets *nets, uint32_t *run_signal)
 {
     struct map seen;
@@ -110,7 +110,7 @@ static int list_values(struct nets *nets, const uint32_t *run_signal)
     return 0;
 }
 
-/* Drops links that say the same twice, after sorting. */
+/* Drop duplicate links, after sorting. */
 static void drop_doubles(struct nets *nets)
 {
     uint32_t n = 0;
@@ -180,8 +180,8 @@ static uint32_t add_end(struct nets *nets, uint32_t net, uint32_t target,
     return nets->n_ends++;
 }
 
-/* The end of a net at a box without boxes inside. Several signals of one source that
- * reach the same box share it. */
+/* The end of a net at a leaf box. Several signals of one source that reach the same box
+ * share it. */
 static int end_at_leaf(struct nets *nets, uint32_t net, uint32_t box, uint32_t signal,
                        uint8_t change)
 {
@@ -202,7 +202,7 @@ static int end_at_leaf(struct nets *nets, uint32_t net, uint32_t box, uint32_t s
     return 0;
 }
 
-/* An end at a box, which the net `inside` continues if the box is a group. */
+/* An end at a box; if the box is a group, the net `inside` continues it. */
 static int end_at(struct nets *nets, uint32_t net, uint32_t box, uint32_t inside,
                   uint32_t signal, uint8_t change)
 {
@@ -218,7 +218,7 @@ static int end_at(struct nets *nets, uint32_t net, uint32_t box, uint32_t inside
     return 0;
 }
 
-/* The net that carries the signal inside `group`, which is around its source. */
+/* The net that carries the signal inside `group`, which surrounds its source. */
 static uint32_t net_up(struct nets *nets, uint32_t leaf_net, uint32_t group,
                        uint32_t signal)
 {
@@ -244,7 +244,7 @@ static uint32_t net_up(struct nets *nets, uint32_t leaf_net, uint32_t group,
     return net;
 }
 
-/* From the reader outwards, until the signal is met. */
+/* Walk outwards from the reader until the signal is found. */
 static int reach(struct nets *nets, uint32_t leaf_net, const struct box_link *link,
                  uint32_t signal)
 {
@@ -418,7 +418,8 @@ int nets_make(struct diagram *diagram, const struct parts *parts)
     nets.links = parts_box_links(parts, &nets.n_links);
     if (!nets.links || allocate(&nets) < 0)
         return -1;
-    /* What a box reads first is known as long as links are in the order of reading. */
+    /* The first value that a box reads is known only while links are in the order of
+     * reading. */
     for (uint32_t i = 0; i < nets.n_links; i++)
         if (nets.first_value[nets.links[i].target] == PART_NONE)
             nets.first_value[nets.links[i].target] = nets.links[i].value;

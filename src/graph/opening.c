@@ -1,8 +1,8 @@
-/* Which groups are open at first. From the outside inwards, small groups first, as long
- * as not too many boxes show. What is built like a group that is open, or of a class
- * that is open elsewhere, is not opened again: one Bottleneck explains the others. The
- * class of a container (Sequential) explains nothing, so that does not count. Chains of
- * views stay closed. Repeats open last, and only their first block. */
+/* Chooses the groups that are open at first: from the outside inwards, small groups
+ * first, as long as not too many boxes show. A group with the structure of an open
+ * group, or of a class that is open elsewhere, stays closed: one Bottleneck explains
+ * the others. The class of a container (Sequential) explains nothing, so it does not
+ * count. Chains of views stay closed. Repeats open last, and only their first block. */
 #include <stdlib.h>
 
 #include "base/base.h"
@@ -13,13 +13,14 @@ struct candidate {
 };
 
 struct openings {
-    uint32_t *inside;       /* by box: how many boxes are directly inside */
-    uint32_t shown;         /* boxes now */
-    uint32_t most;          /* boxes that may show */
+    uint32_t *inside;       /* by box: number of direct children */
+    uint32_t shown;         /* number of boxes shown now */
+    uint32_t most;          /* limit of boxes shown */
     struct candidate *list; /* private */
-    struct map seen;        /* class -> the group in which it was opened */
+    struct map seen;        /* class -> the group where it was opened */
     struct map built;       /* structures of open groups */
-    uint64_t *structure;    /* by box: its classes, with those inside; see below */
+    uint64_t *structure;    /* by box: hash of its classes and those inside; see
+                               below */
 };
 
 static int by_cost(const void *a, const void *b)
@@ -36,7 +37,7 @@ static bool is_group(const struct plan *plan, uint32_t box)
     return plan->boxes[box].end > box + 1;
 }
 
-/* May it open by itself? */
+/* May it open without a request? */
 static bool may_open(const struct diagram *diagram, uint32_t box)
 {
     return is_group(&diagram->plan, box) &&
@@ -58,7 +59,7 @@ static uint32_t *count_inside(const struct plan *plan, struct arena *scratch)
     return n;
 }
 
-/* The root, and the frame of the call that is drawn. */
+/* Open the root, and the frame of the drawn call. */
 static void open_outside(struct plan *plan, uint32_t frame)
 {
     plan->boxes[0].flags |= PLAN_OPEN;
@@ -79,7 +80,7 @@ static uint32_t count_shown(const struct plan *plan)
     return n;
 }
 
-/* The class of a box, as a number for maps. */
+/* A map key for the class of a box. */
 static uint64_t class_key(const struct diagram *diagram, uint32_t box)
 {
     const struct diagram_box *of = &diagram->boxes[box];
@@ -87,7 +88,7 @@ static uint64_t class_key(const struct diagram *diagram, uint32_t box)
     return of->n_words > 0 ? str_hash(diagram->words[of->words]) : hash_u64(box);
 }
 
-/* A class that says nothing about what is inside. */
+/* Is it a class that says nothing about its content? */
 static bool is_container(const struct diagram *diagram, uint32_t box)
 {
     static const char *const names[] = {"Sequential", "ModuleList", "ModuleDict"};
@@ -99,7 +100,7 @@ static bool is_container(const struct diagram *diagram, uint32_t box)
     return false;
 }
 
-/* Is one like it open? */
+/* Is a similar one open? */
 static bool is_known(const struct diagram *diagram, const struct openings *o,
                      uint32_t box)
 {
@@ -120,8 +121,9 @@ static int open_box(struct diagram *diagram, struct openings *o, uint32_t box)
     return map_put(&o->seen, class_key(diagram, box), diagram->plan.boxes[box].parent);
 }
 
-/* The structure of each box: classes and operations, without arguments and shapes; equal
- * neighbours count once. A repeat is built like its first block; views do not count. */
+/* Hash the structure of each box: classes and operations, without arguments and shapes;
+ * equal neighbours count once. A repeat has the structure of its first block; views do
+ * not count. */
 static uint64_t *find_structures(const struct diagram *diagram, struct arena *scratch)
 {
     const struct plan *plan = &diagram->plan;
@@ -148,7 +150,8 @@ static uint64_t *find_structures(const struct diagram *diagram, struct arena *sc
     return newest ? structure : NULL;
 }
 
-/* Opens the closed groups inside open ones, as far as they fit; *ret_some: any did. */
+/* Open the closed groups inside open ones while they fit. Sets *ret_some if any
+ * opened. */
 static int open_depth(struct diagram *diagram, struct openings *o, bool *ret_some)
 {
     struct plan *plan = &diagram->plan;
@@ -176,7 +179,7 @@ static int open_depth(struct diagram *diagram, struct openings *o, bool *ret_som
     return 0;
 }
 
-/* Opens a repeat and its first block, if they fit and the class is not known. */
+/* Open a repeat and its first block, if they fit and the class is not known. */
 static int open_repeat(struct diagram *diagram, struct openings *o, bool *ret_some)
 {
     struct plan *plan = &diagram->plan;
@@ -226,7 +229,8 @@ static int open_some(struct diagram *diagram, struct arena *scratch)
     return 0;
 }
 
-/* Down to a depth. Of a repeat the first block counts, as if it stood alone. */
+/* Open groups down to a depth. The first block of a repeat counts as if it were
+ * alone. */
 static int open_to(struct diagram *diagram, uint32_t most, struct arena *scratch)
 {
     struct plan *plan = &diagram->plan;

@@ -1,7 +1,7 @@
-/* Which groups of a diff are open at first: those with changes inside, from the outside
- * inwards, small ones first, as long as not too many boxes show; then groups that were
- * added, then those that were removed. What is equal stays folded. Of a repeat, only
- * the first block opens: the others have the same changes, and say how many. */
+/* Chooses the groups of a diff that are open at first: those with changes inside, from
+ * the outside inwards, small ones first, as long as not too many boxes show; then added
+ * groups, then removed ones. Unchanged groups stay closed. Only the first block of a
+ * repeat opens: the others have the same changes, and show how many. */
 #include <stdlib.h>
 
 #include "graph/parts_in.h"
@@ -12,7 +12,7 @@ struct changed_group {
 
 struct changed_groups {
     struct diagram *diagram;
-    uint32_t *inside; /* by box: how many boxes are directly inside */
+    uint32_t *inside; /* by box: number of direct children */
     uint32_t shown;
     struct changed_group *list;
 };
@@ -40,7 +40,7 @@ static bool wants_open(const struct diagram *diagram, uint32_t box, uint8_t chan
     return of->change == change && of->kind != DIAGRAM_VIEW;
 }
 
-/* Closed groups inside open ones that want to open. */
+/* List closed groups inside open ones that should open. */
 static uint32_t list_groups(struct changed_groups *g, uint8_t change)
 {
     const struct plan *plan = &g->diagram->plan;

@@ -5,7 +5,7 @@
 #include "graph/parts_in.h"
 #include "text/escape.h"
 
-#define TEXT_MOST 1000 /* bytes: names in a file may be of any length */
+#define TEXT_MOST 1000 /* bytes: names in a file may have any length */
 
 void parts_init(struct parts *parts, struct arena *arena, struct arena *scratch)
 {
@@ -63,7 +63,7 @@ struct str parts_text(struct parts *parts, struct str text)
 
     if (text.len > n) {
         while (n > 0 && (text.at[n] & 0xC0) == 0x80)
-            n--; /* not within a character */
+            n--; /* do not split a character */
         text = str_head(text, n);
     }
     escape_terminal(&buf, text);

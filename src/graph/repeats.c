@@ -1,10 +1,10 @@
 /* Equal siblings in sequence fold into one group. Equal means: the same classes,
  * arguments, shapes, changes and lines inside, by a hash made from the inside out; and
- * the same lines from outside: each reads the one before it, or what all of them read.
- * Values, names at the top and call numbers may differ.
+ * the same lines from outside: each reads the sibling before it, or a value that all of
+ * them read. Values, top-level names and call numbers may differ.
  *
- * A repeat of blocks holds its first block and, as a repeat of its own, the others: so
- * one block can be looked into without showing all. */
+ * A repeat of blocks holds its first block and a nested repeat with the others: so one
+ * block can be opened without showing all. */
 #include <math.h>
 
 #include "graph/parts_in.h"
@@ -17,7 +17,7 @@ struct repeats_of {
     struct box_link *links; /* by target */
     uint32_t n_links;
     uint32_t *links_at; /* by box: its first link; one more at the end */
-    uint64_t *hash;     /* by box: what it is, without its name */
+    uint64_t *hash;     /* by box: hash of the box, without its name */
     uint64_t *lines;    /* by box: the lines between boxes inside it */
     struct map met;     /* private: for comparing the first two of a sequence */
 };
@@ -46,7 +46,7 @@ static void add_lines(struct repeats_of *of)
 
         while (!contains(parts, group, link->source))
             group = parts->up[group];
-        /* A sum, as the order of links in a group does not matter. */
+        /* A sum, because the order of links in a group does not matter. */
         of->lines[group] +=
             hash_mix(hash_mix(hash_u64(link->source - group), link->target - group),
                      hash_mix(value_hash(parts, link->value), link->change));
@@ -84,7 +84,7 @@ static void make_hashes(struct repeats_of *of)
 
 /* ---- lines from outside ---- */
 
-/* The next link into a box from outside, from *at on; false: there is none. */
+/* The next link into a box from outside, from *at on; false: no more. */
 static bool next_link(const struct repeats_of *of, uint32_t box, uint32_t *at)
 {
     uint32_t end = of->links_at[of->parts->end[box]];
@@ -94,8 +94,8 @@ static bool next_link(const struct repeats_of *of, uint32_t box, uint32_t *at)
     return *at < end;
 }
 
-/* Is `a`, read by the first of a sequence, always what the second one reads from the
- * same part of the first? */
+/* `a` is a source outside the sequence that the first sibling reads, `inner` the part
+ * of the first that the second reads instead. Is this pairing consistent? */
 static bool stands_for(struct repeats_of *of, uint32_t inner, uint32_t a)
 {
     uint32_t before;
@@ -105,8 +105,8 @@ static bool stands_for(struct repeats_of *of, uint32_t inner, uint32_t a)
     return map_put(&of->met, inner, a) == 0;
 }
 
-/* Do two links, into the same part of siblings a and b, come from the same? `before` is
- * the one before a; PART_NONE: a is the first. */
+/* Do two links into the same part of siblings a and b have the same source? `before` is
+ * the sibling before a; PART_NONE: a is the first. */
 static bool same_source(struct repeats_of *of, uint32_t before, uint32_t a,
                         const struct box_link *x, const struct box_link *y)
 {
@@ -152,7 +152,7 @@ static bool may_repeat(const struct parts *parts, uint32_t box)
     return part->box.kind == DIAGRAM_MODULE && !part->frame;
 }
 
-/* The number of equal siblings from `box` on; `last` is the end of their parent. */
+/* Count the equal siblings from `box` on; `last` is the end of their parent. */
 static uint32_t count_equal(struct repeats_of *of, uint32_t box, uint32_t last)
 {
     const struct parts *parts = of->parts;
@@ -213,14 +213,13 @@ static int repeat_words(struct parts *parts, uint32_t group, uint32_t first, uin
     return 0;
 }
 
-/* What is added or removed as a whole; other changes are inside. */
+/* Added or removed if the member is; other changes are inside. */
 static uint8_t change_of_group(const struct diagram_box *member)
 {
     return member->change == DIAGRAM_CHANGED ? DIAGRAM_SAME : member->change;
 }
 
-/* A repeat that stands for n siblings; what is inside it is not set. PART_NONE: out of
- * memory. */
+/* Make a repeat for n siblings, without its content. PART_NONE: out of memory. */
 static uint32_t make_repeat(struct parts *parts, const uint32_t *members, uint32_t n)
 {
     const uint32_t first = members[0], last = members[n - 1];
@@ -250,7 +249,7 @@ static void put_inside(struct parts *parts, uint32_t group, uint32_t part)
     tree_append(parts, group, part);
 }
 
-/* The group that stands for the members, with them inside; PART_NONE: out of memory. */
+/* Make a group that contains the members; PART_NONE: out of memory. */
 static uint32_t fold_members(struct parts *parts, const uint32_t *members, uint32_t n)
 {
     bool blocks = parts->at[members[0]].first != PART_NONE && n > 2;
@@ -268,8 +267,8 @@ static uint32_t fold_members(struct parts *parts, const uint32_t *members, uint3
     return group;
 }
 
-/* A container that holds nothing but one repeat stands for it: "layer1", "Sequential",
- * "2 × BasicBlock". */
+/* A container with nothing but one repeat absorbs it: "layer1", "Sequential", "2 ×
+ * BasicBlock". */
 static void take_repeat(struct parts *parts, uint32_t group)
 {
     struct graph_part *container = &parts->at[group], *repeat;
@@ -291,7 +290,7 @@ static void take_repeat(struct parts *parts, uint32_t group)
     repeat->dropped = true;
 }
 
-/* Lists the parts inside a group anew, with repeats as groups. */
+/* Rebuild the list of parts inside a group, with repeats as groups. */
 static int fold_inside(struct repeats_of *of, uint32_t box, uint32_t *members)
 {
     struct parts *parts = of->parts;

@@ -54,7 +54,7 @@ TEST(a_block_that_reads_something_else_stays_apart)
     drawn_drop(&drawn);
 }
 
-TEST(everything_can_be_asked_for)
+TEST(every_request_works)
 {
     struct drawn_graph drawn = draw_stack((struct stack_wanted){.n = 12}, true);
 

@@ -1,5 +1,5 @@
-/* A diagram without the inside of some closed groups. These become boxes that say how many
- * boxes are missing; nets and ends that led into them end there. */
+/* Drops the content of some closed groups. These become boxes with a count of the
+ * missing boxes; nets and ends that led into them end there. */
 #include "base/base.h"
 #include "graph/graph.h"
 
@@ -7,11 +7,11 @@ struct shorter {
     struct diagram *diagram;
     struct plan *plan;
     struct arena scratch;
-    bool *whole;     /* by box: what is directly inside stays */
+    bool *whole;     /* by box: its direct children are kept */
     uint32_t *depth; /* by box */
-    uint32_t *box;   /* by old box, net, end: the new one, or PLAN_NONE */
+    uint32_t *box;   /* by old box, net, end: the new index, or PLAN_NONE */
     uint32_t *net, *end;
-    uint32_t n; /* boxes that stay */
+    uint32_t n; /* number of boxes kept */
 };
 
 static bool is_asked(const struct diagram_box *box, const struct str *open, uint32_t n)
@@ -22,7 +22,7 @@ static bool is_asked(const struct diagram_box *box, const struct str *open, uint
     return false;
 }
 
-/* Which groups must stay whole, and what is around them. */
+/* Find the groups that must be kept whole, and the groups around them. */
 static void keep_open(struct shorter *s, const struct str *open, uint32_t n_open)
 {
     const struct plan_box *boxes = s->plan->boxes;
@@ -49,7 +49,7 @@ static uint32_t count_inside(const struct plan *plan, uint32_t group)
     return n;
 }
 
-/* Further groups, level by level, as far as they fit. */
+/* Keep further groups, level by level, while they fit. */
 static void keep_more(struct shorter *s, uint32_t most)
 {
     const struct plan *plan = s->plan;
@@ -87,7 +87,7 @@ static void number_boxes(struct shorter *s)
     }
 }
 
-/* The heaviest box inside stands for the group. */
+/* The group takes the weight of its heaviest box. */
 static uint64_t heaviest(const struct plan *plan, uint32_t group)
 {
     uint64_t most = 0;
@@ -127,7 +127,8 @@ static void move_boxes(struct shorter *s)
     }
 }
 
-/* Nets inside groups that are whole stay. Old boxes still have their old numbers. */
+/* Number the nets that are kept: those in whole groups. Old boxes still have their old
+ * numbers. */
 static void number_nets(struct shorter *s)
 {
     const struct plan *plan = s->plan;

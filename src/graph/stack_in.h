@@ -13,7 +13,7 @@ struct stack_wanted {
     uint32_t n;
     uint32_t other;  /* 1 + the block whose `a` runs another operation; 0: none */
     uint32_t skip;   /* 1 + the block that adds the model's input; 0: none */
-    uint32_t nested; /* further modules around `a`, each around the next */
+    uint32_t nested; /* additional modules around `a`, nested */
 };
 struct run *stack_run(struct stack_wanted wanted);
 

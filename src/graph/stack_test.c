@@ -56,7 +56,7 @@ static uint32_t new_storage(struct stack *s)
     return trace_op_storage(s->trace, 24, 0, RUN_NONE, OP_STORAGE_OTHER);
 }
 
-/* An operation of one or two tensors; returns where its result is. */
+/* Add an operation of one or two tensors; returns the index of its result. */
 static uint32_t op(struct stack *s, const char *name, uint32_t a, uint32_t b)
 {
     struct trace_op_tensor list[3];
@@ -123,7 +123,7 @@ static uint32_t block(struct stack *s, uint32_t number, uint32_t x, uint32_t inp
     inner = begin(s, x);
     y = op(s, name, x, RUN_NONE);
     end(s, inner, y);
-    /* Wrappers end from the inside out: their calls are numbered one after another. */
+    /* Wrappers end innermost first: their calls are numbered consecutively. */
     for (uint32_t i = s->wanted.nested; i-- > 0;)
         end(s, first + i, y);
     inner = begin(s, y);

@@ -1,5 +1,5 @@
-/* Parts become a tree: which are inside which, and which merge. No step recurses: a
- * model may be nested as deeply as its file says. */
+/* Parts become a tree: children are listed, single children merge. No step recurses: a
+ * file may nest modules to any depth. */
 #include <math.h>
 
 #include "graph/parts_in.h"
@@ -38,7 +38,7 @@ void tree_link(struct parts *parts)
 
 /* ---- merging ---- */
 
-/* The operation becomes its module's box: the module's name, then what it runs. */
+/* The operation becomes its module's box: the module's name, then the operation's. */
 static int take_op(struct parts *parts, uint32_t module, uint32_t op)
 {
     struct diagram_box *box = &parts->at[module].box;
@@ -51,7 +51,7 @@ static int take_op(struct parts *parts, uint32_t module, uint32_t op)
     parts->at[op].dropped = true;
     parts->at[op].into = module;
     if (box->change == DIAGRAM_CHANGED && from->change == DIAGRAM_SAME)
-        return 0; /* the module's words say what changed */
+        return 0; /* the module's words describe the change */
     if (box->change == DIAGRAM_SAME && from->change != DIAGRAM_SAME)
         box->change = DIAGRAM_CHANGED;
     parts->at[module].same = 0;
@@ -64,7 +64,7 @@ static int take_op(struct parts *parts, uint32_t module, uint32_t op)
     return 0;
 }
 
-/* The inner module takes the place of the outer one. */
+/* The inner module replaces the outer one. */
 static void take_place(struct parts *parts, uint32_t outer, uint32_t inner,
                        struct str name)
 {
@@ -113,7 +113,7 @@ int tree_merge(struct parts *parts)
             part->n_inside == 1 && merge_one(parts, i) < 0)
             return -1;
     }
-    /* A part is entered just before the first one inside it, so the order stays. */
+    /* A part is entered just before its first child, so the order is kept. */
     tree_link(parts);
     return 0;
 }
@@ -125,7 +125,7 @@ static bool is_module(const struct graph_part *part)
     return part->box.kind == DIAGRAM_MODULE;
 }
 
-/* Counts it? In a diff, containers hold what they hold now. */
+/* Does it count? In a diff, containers list their new content. */
 static bool is_held(const struct parts *parts, uint32_t group, uint32_t part)
 {
     return is_module(&parts->at[part]) &&
@@ -133,7 +133,7 @@ static bool is_held(const struct parts *parts, uint32_t group, uint32_t part)
             parts->at[group].box.change == DIAGRAM_REMOVED);
 }
 
-/* The class that most of the modules inside have, if any has a majority. */
+/* The class of most modules inside, if one has a majority. */
 static struct str main_class(const struct parts *parts, uint32_t group)
 {
     struct str name = STR("");

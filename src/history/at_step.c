@@ -38,7 +38,8 @@ static void learn_first(struct step_numbers *to, enum step_number which, double 
         learn(to, which, value);
 }
 
-/* The point of the update knows the ratio; without one, another of the parameter. */
+/* The ratio is in the point of the update; without one, in another point of the
+ * parameter. */
 static void take_ratio(struct step_numbers *to, const struct history_point *point,
                        bool certain)
 {
@@ -141,8 +142,8 @@ static void add_norm(struct step_numbers *to, const struct step_numbers *from,
                                : from->of[which]);
 }
 
-/* A parameter of zeros has no ratio, but its update counts among those of others. One
- * that is not finite has none in the file: it is NaN, not unknown. */
+/* A parameter of zeros has no ratio, but its update counts in the sum over parameters.
+ * A non-finite ratio is not stored: it is NaN, not unknown. */
 void step_numbers_close(struct step_numbers *param)
 {
     double ratio = param->of[STEP_RATIO];

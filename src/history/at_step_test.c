@@ -129,7 +129,7 @@ TEST(the_numbers_of_a_module_are_those_of_its_parameters_together)
     sample_end(&s);
 }
 
-TEST(a_step_that_was_not_logged_has_the_numbers_of_the_one_before_it)
+TEST(a_step_that_was_not_logged_shows_the_one_before_it)
 {
     struct at_step_sample s;
 
@@ -174,7 +174,7 @@ TEST(the_update_of_zeros_counts_in_the_ratio_of_a_module)
     sample_end(&s);
 }
 
-TEST(an_update_that_is_not_finite_has_a_ratio_that_is_not)
+TEST(a_non_finite_update_has_a_non_finite_ratio)
 {
     const float bad[2] = {NAN, 1}, good[1] = {4};
     struct at_step_sample s;
@@ -209,7 +209,7 @@ TEST(a_module_with_tied_parameters_has_their_numbers_and_the_root_counts_them_on
     sample_end(&s);
 }
 
-TEST(a_parameter_that_is_not_finite_makes_its_module_so)
+TEST(a_non_finite_parameter_makes_its_module_non_finite)
 {
     struct at_step_sample s;
 

@@ -1,5 +1,6 @@
-/* Copies the file of a history with SQLite's backup, so that the copy is consistent also
- * while another process writes the file, and this one opens no second descriptor. */
+/* Copies the file of a history with SQLite's backup API: the copy is consistent even
+ * while another process writes the file, and this process opens no second
+ * descriptor. */
 #include "base/whole_file.h"
 #include "history/reader_in.h"
 #include "run/run_file.h"
@@ -13,7 +14,7 @@ static int copy_pages(sqlite3 *from, sqlite3 *to)
         return sqlite3_errcode(to);
     status = sqlite3_backup_step(backup, -1);
     sqlite3_backup_finish(backup);
-    /* The copy of a file that is being written says that it has a -wal. */
+    /* The header of a copy of a live file says WAL mode; reset it. */
     if (status == SQLITE_DONE)
         status = sqlite3_exec(to, "PRAGMA journal_mode=DELETE", NULL, NULL, NULL);
     return status;

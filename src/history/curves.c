@@ -342,7 +342,7 @@ static int add_alarms(struct curves_making *self, const struct model *model)
 
 /* ---- all of it ---- */
 
-/* Several parameters share the reads of one. */
+/* The parameters share the read limit. */
 static void share_reads(struct curves *to, uint32_t n_params, uint32_t n_steps)
 {
     uint32_t reads = n_params > 1 ? CURVES_READS / n_params : CURVES_READS;

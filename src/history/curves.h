@@ -1,8 +1,9 @@
 /* curves.h - how training went at one place of the model: a few curves over steps, the
- * distribution of its gradients (or values) over steps, and the latest alarms, in at most
- * as many columns as a screen has. Each column stands for the same steps in all of them.
+ * distribution of its gradients (or values) over steps, and the latest alarms, limited
+ * to the columns of a screen. A column covers the same steps in every curve.
  *
- * Curves own nothing: they can be copied, and made by a thread with its own reader. */
+ * Curves own nothing: they can be copied, and computed by a thread with its own
+ * reader. */
 #ifndef HISTORY_CURVES_H
 #define HISTORY_CURVES_H
 
@@ -13,14 +14,14 @@
 #define CURVES_ROWS    12 /* of the heat map */
 #define CURVES_MOST    8
 #define CURVES_ALARMS  32
-#define CURVES_READS   1600 /* points of a series that are read, about */
+#define CURVES_READS   1600 /* approximate limit of points read per series */
 
 enum curve_role {
     CURVE_LOSS,
-    CURVE_GRADIENT, /* of all parameters at and below the place: the numbers of */
-    CURVE_WEIGHT,   /* at_step.h */
+    CURVE_GRADIENT,
+    /* of all parameters at and below the place, */ CURVE_WEIGHT, /* as in at_step.h */
     CURVE_RATIO,
-    CURVE_OUTPUT, /* of the result of a module */
+    CURVE_OUTPUT, /* norm of the result of a module */
     CURVE_GRAD_OUTPUT,
     CURVE_RATE,   /* learning rate */
     CURVE_SCALAR, /* any other scalar */
@@ -33,13 +34,13 @@ struct curve {
     char name[40];                 /* of the scalar or parameter, cut */
     uint8_t state[CURVES_COLUMNS]; /* enum curve_state; CURVE_BAD: NaN or infinite */
     double at[CURVES_COLUMNS];     /* mean of the column's steps */
-    uint8_t now_state;             /* of the newest step that has it, alone */
-    double now;
+    uint8_t now_state;             /* state of `now` */
+    double now;                    /* at the newest step that has this number */
 };
 
 /* Counts of magnitudes: row 0 holds the largest. */
 struct curves_heat {
-    uint8_t kind; /* enum history_kind of its series; HISTORY_KINDS: there is none */
+    uint8_t kind; /* enum history_kind of its series; HISTORY_KINDS: no series */
     char name[120];
     uint32_t rows;
     int top;       /* row r holds 2^(top - r * each) up to 2^(top - (r - 1) * each) */
@@ -62,10 +63,10 @@ struct curves {
     uint8_t phase;                                        /* enum history_phase */
     struct curve at[CURVES_MOST];
     uint32_t n;
-    uint32_t each; /* steps of a column whose points were read; 0: all */
+    uint32_t each; /* steps read per column; 0: all */
     struct curves_heat heat;
     struct curves_alarm alarms[CURVES_ALARMS];
-    uint32_t n_alarms, earlier_alarms; /* kept ones, and those before them */
+    uint32_t n_alarms, earlier_alarms; /* in `alarms`, and older ones */
 };
 
 enum curves_view { CURVES_GRADIENTS, CURVES_VALUES, CURVES_VIEWS };
@@ -77,8 +78,8 @@ struct curves_wanted {
     uint32_t view;    /* enum curves_view: of the heat map */
 };
 
-/* A place without series of its own has the curves of the run. If it fails, *ret_curves
- * holds anything. */
+/* A place without series of its own gets the curves of the run. On failure the content
+ * of *ret_curves is undefined. */
 int curves_read(struct history *history, const struct model *model,
                 const struct curves_wanted *wanted, struct curves *ret_curves,
                 struct err *err);

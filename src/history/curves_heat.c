@@ -12,10 +12,10 @@
 
 struct magnitudes {
     uint64_t zeros, all;
-    uint64_t at[EXPONENTS]; /* by exponent less LOWEST */
+    uint64_t at[EXPONENTS]; /* by exponent - LOWEST */
 };
 
-/* The exponent of a log bin that does not hold zeros, less LOWEST. */
+/* The exponent of a log bin that does not hold zeros, minus LOWEST. */
 static uint32_t bin_exponent(const struct spread_bin *bin)
 {
     double low, high, least;

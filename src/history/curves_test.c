@@ -157,7 +157,7 @@ TEST(many_steps_share_columns_and_keep_norms_of_one_tensor)
     sample_close(&s);
 }
 
-TEST(of_very_many_steps_some_points_of_each_column_are_read)
+TEST(with_very_many_steps_only_some_points_of_a_column_are_read)
 {
     struct history_sample *samples;
     struct curves_sample s;

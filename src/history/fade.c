@@ -1,7 +1,7 @@
 /* Merges old steps when the file reaches its limit, so that resolution fades with age:
- * of all neighbours, those that are short for their age are merged first. The rows of a
- * merged step get a new block at the end of the table; those of both parts are deleted,
- * and their pages are used again. */
+ * neighbours that are short for their age are merged first. The rows of a merged step
+ * get a new block at the end of the table; the old rows are deleted and their pages
+ * reused. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,7 +10,7 @@
 
 #define STEPS_LEAST  16u /* rows that always stay */
 #define CHUNK_SERIES 512u
-/* What a transaction may merge: its pages go to the -wal, which counts too. */
+/* Limits of the merges in a transaction: its pages go to the -wal, which counts too. */
 #define WAL_LEAST  ((uint64_t)256 << 10)
 #define SLICE_MOST ((uint64_t)16 << 20)
 #define ROW_BYTES  256u   /* of a point */
@@ -245,7 +245,7 @@ uint64_t history_wal_room(const struct history_writer *writer, uint64_t need)
     return wal < limit / 4 ? wal : limit / 4;
 }
 
-/* Bytes that are in use, and will be. */
+/* Bytes in use now, and after the write. */
 static uint64_t bytes_used(const struct history_writer *writer, uint64_t need)
 {
     uint64_t pages =
@@ -265,9 +265,9 @@ static double cell_size(uint64_t first, uint64_t last)
     return size;
 }
 
-/* How much too long a pair is for its age: small ones are merged first. Counting cells
- * instead of steps makes steps end at the same numbers in the files of all ranks, so that
- * they can be merged with one another later. */
+/* How long a pair is for its age: pairs with small scores are merged first. Counting
+ * cells instead of steps makes steps end at the same numbers in the files of all ranks,
+ * so that they can later be merged across ranks. */
 static double pair_score(const struct history_writer *writer,
                          const struct history_step *a, const struct history_step *b)
 {

@@ -128,7 +128,7 @@ TEST(rows_of_steps_have_a_limit_too)
     history_writer_state(writer, &state);
     CHECK(state.rows <= 100 && state.rows > 50);
     CHECK(history_writer_close(writer, NULL) == 0);
-    /* Merging goes on after a resume; steps of two segments stay apart. */
+    /* Merging continues after a resume; steps of two segments stay separate. */
     writer = history_writer_resume(folder.file, &options, NULL);
     CHECK(writer != NULL);
     sample_declare(writer, SERIES);

@@ -1,5 +1,5 @@
-/* What can go wrong while training: the training never fails and never waits, and what
- * was written stays. */
+/* Failures during a training: the training never fails and never waits, and written
+ * steps remain. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -31,7 +31,7 @@ static struct history_writer *create(const struct sample_folder *folder)
     return writer;
 }
 
-/* How many steps a file holds: 0, 1, ... each with all its points. */
+/* The number of steps in a file: 0, 1, ... each with all its points. */
 static uint32_t count_steps(const char *path)
 {
     const struct history_wanted wanted = {.series = SERIES - 1, .histograms = true};
@@ -54,7 +54,7 @@ static uint32_t count_steps(const char *path)
     return n;
 }
 
-/* Writes for ever; after each commit, a byte goes to the pipe. */
+/* Writes endlessly; after each commit, a byte goes to the pipe. */
 static void write_until_killed(const struct sample_folder *folder, int pipe_end)
 {
     const struct history_options options = {.codec = &sample_codec, .limit = 2 * MIB};
@@ -190,7 +190,7 @@ static void fill_the_disk(const struct sample_folder *folder)
     MUST(history_writer_close(writer, NULL) < 0);
 }
 
-TEST(a_full_disk_costs_only_what_comes_after)
+TEST(a_full_disk_loses_only_later_steps)
 {
     struct sample_folder folder;
 
@@ -216,7 +216,7 @@ static void fill_and_free_the_disk(const struct sample_folder *folder)
         history_writer_state(writer, &state);
     } while (!state.failed && i < 10000);
     MUST(setrlimit(RLIMIT_FSIZE, &all) == 0);
-    /* It tries again by itself, after a while. */
+    /* It retries automatically after a while. */
     do {
         sample_write(writer, i++, SERIES);
         history_writer_flush(writer);
@@ -226,7 +226,7 @@ static void fill_and_free_the_disk(const struct sample_folder *folder)
     MUST(history_writer_close(writer, NULL) == 0);
 }
 
-TEST(writing_goes_on_when_there_is_space_again)
+TEST(writing_resumes_when_there_is_space_again)
 {
     const struct history_range range = {0};
     struct sample_folder folder;
@@ -334,7 +334,7 @@ TEST(a_second_process_that_continues_takes_over)
     sample_folder_remove(&folder);
 }
 
-TEST(a_folder_that_cannot_be_written_is_an_error_at_once)
+TEST(a_read_only_folder_is_an_error_at_once)
 {
     struct err err = {0};
 
@@ -344,7 +344,7 @@ TEST(a_folder_that_cannot_be_written_is_an_error_at_once)
     CHECK_INT(err.code, ERR_USAGE);
 }
 
-/* As somebody without write permission, who may be root here. */
+/* Without write permission; the user may be root here. */
 static void read_without_permission(const struct sample_folder *folder)
 {
     struct history *history;
@@ -409,7 +409,7 @@ TEST(a_stale_journal_does_not_reach_a_new_file)
     CHECK(history_writer_close(writer, NULL) == 0);
     CHECK_INT(count_steps(folder.file), 1);
     CHECK_INT(sample_folder_count(&folder), 1);
-    /* Nor a recording that replaces it. */
+    /* Nor does a recording that replaces it. */
     sample_folder_remove(&folder);
     sample_folder_make(&folder);
     write_and_kill(&folder);

@@ -22,7 +22,7 @@ static int make_lists(struct history_grid *grid, struct arena *arena, struct err
     return 0;
 }
 
-/* Column i stands for steps from..end. */
+/* Column i covers steps from..end. */
 static void set_column(struct history_grid *grid, uint32_t i,
                        const struct history_step *steps, uint32_t from, uint32_t end)
 {
@@ -59,9 +59,9 @@ int history_grid_make(struct history_grid *grid, struct history *history,
     return 0;
 }
 
-/* ---- columns of a run that goes on ---- */
+/* ---- columns of a growing run ---- */
 
-/* Keeps the steps that are wanted, in place; returns how many. */
+/* Keeps the wanted steps, in place; returns their number. */
 static uint32_t keep_wanted(struct history_step *steps, uint32_t n,
                             const struct history_steady *wanted)
 {
@@ -73,8 +73,8 @@ static uint32_t keep_wanted(struct history_step *steps, uint32_t n,
     return kept;
 }
 
-/* Does a column begin with step i? Step numbers of columns increase, whatever a file
- * says. */
+/* Does a column begin with step i? Step numbers of columns increase, even if the file
+ * is damaged. */
 static bool begins(const struct history_step *steps, uint32_t i, int shift, bool apart,
                    uint64_t first)
 {
@@ -284,7 +284,7 @@ static void make_steady(struct spread_axis *axis)
     }
 }
 
-/* The axis that shows all of them. False: there is none. */
+/* The axis that shows all of them. False: none. */
 static bool find_axis(struct history_shades *shades,
                       const struct history_point *const *points, uint32_t columns,
                       const struct history_shading *how)

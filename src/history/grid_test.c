@@ -105,7 +105,7 @@ TEST(steady_columns_are_powers_of_two_of_logged_steps)
     sample_folder_remove(&folder);
 }
 
-TEST(kept_points_are_those_that_are_read_anew)
+TEST(cached_points_equal_newly_read_ones)
 {
     const struct history_point *const *kept;
     const struct history_point **points;
@@ -220,7 +220,7 @@ TEST(an_axis_can_be_cut_and_chosen)
     buf_release(&packed);
 }
 
-TEST(a_norm_is_that_of_one_tensor)
+TEST(a_norm_of_merged_steps_is_that_of_one_tensor)
 {
     struct buf packed = BUF_INIT;
     struct history_point point = point_of(1, &packed), other = point;

@@ -9,33 +9,31 @@
  *     fade.c           merges old steps when the file reaches its limit
  *     memory.c         a history without a file
  *     journal.c        which journal a file system supports
- *   sink.h           who else gets each step (sinks/: event files, CSV)
- *   parcel.h         points of a step as bytes, for rank 0
+ *   sink.h           other consumers of each step (sinks/: event files, CSV)
+ *   parcel.h         points of a step serialised, for rank 0
  *   run_points.h     the recording of one step becomes its points
- *   reader.h         for everyone else, also while it is written
- *     reader.c         one short transaction per question
+ *   reader.h         queries, also while the file is being written
+ *     reader.c         one short transaction per query
  *     reader_lists.c   series, names, steps, alarms, segments, notes
- *     copy.c           the file as another one
- *     reader_points.c  the points of a series, merged to as many as wanted
+ *     copy.c           copies the file
+ *     reader_points.c  the points of a series, merged to a maximum number
  *     reader_step.c    all points of one step
  *   summary.h        a history in a few numbers
  *   at_step.h        the numbers of all places at one step
- *   curves.h         the curves of one place, in as many columns as a screen has
+ *   curves.h         the curves of one place, in the columns of a screen
  *     curves_find.c    which series belong to a place
  *     curves_heat.c    its histograms over steps as rows of magnitudes
- *   grid.h           every series and scalar in the same few columns, which may stay
- *                    where they are while a run goes on
- *   modules.h        gradients and updates of each module, in these columns
- *   overview.h       the same, where a column shows the worst of its steps and ranks;
- *                    what was read is kept
- *   numbers_in.h     points of many steps without their distribution
- *   memo.h           series in columns, kept while a run goes on
- *   ranks.h          several files, one of each rank, as one; a reader opens them too
+ *   grid.h           every series and scalar in the same few columns
+ *   modules.h        gradients and updates of each module in those columns
+ *   overview.h       the same, but a column shows the worst of its steps and ranks
+ *   numbers_in.h     points of many steps, without distributions
+ *   memo.h           cached columns of series, while a run grows
+ *   ranks.h          a folder with one file per rank, read as one history
  *   tables_in.h      THE TABLE of tables; checked rows
  *   point.c          merges points (below);  codec.c  merges packed histograms
  *
  * A *step* is one logged step of training, or one pass of evaluation. Old steps are
- * merged with their neighbours: a row of steps then stands for several of them. A
+ * merged with their neighbours: one row of the table then covers several steps. A
  * *series* is one tensor, followed over steps; its *point* holds statistics, a packed
  * histogram and a few numbers. Merged points are exact: they equal the point of all
  * elements together, except for rounding of sums. */
@@ -52,7 +50,7 @@
 
 #define HISTORY_NONE UINT32_MAX
 
-enum history_kind { /* of a series; the numbers are in files */
+enum history_kind { /* of a series; files store these values */
                     HISTORY_INPUT,
                     HISTORY_OUTPUT,
                     HISTORY_GRAD_INPUT,
@@ -60,8 +58,8 @@ enum history_kind { /* of a series; the numbers are in files */
                     HISTORY_PARAM,
                     HISTORY_GRAD_PARAM,
                     HISTORY_UPDATE, /* what the optimizer added to the parameter */
-                    /* The L2 norm of each sample's part of the gradient: one number for
-                     * each index of its first dimension. */
+                    /* The L2 norm of each sample's part of the gradient: one number per
+                     * index of the first dimension. */
                     HISTORY_GRAD_INPUT_NORM,
                     HISTORY_GRAD_OUTPUT_NORM,
                     HISTORY_KINDS
@@ -77,7 +75,7 @@ const char *history_kind_name(uint8_t kind); /* "input", "grad_param", ... */
 
 enum history_phase { HISTORY_TRAIN, HISTORY_EVAL, HISTORY_PHASES };
 
-/* Flags of a step; merged steps have those of each. */
+/* Flags of a step; merged steps have the union. */
 #define HISTORY_SKIPPED 1u /* the gradient scaler skipped the optimizer's step */
 
 struct history_series {
@@ -89,10 +87,10 @@ struct history_series {
     struct str path; /* of the tensor in arguments or results; usually empty */
 };
 
-/* A number per step. */
+/* A number per step, summarised over merged steps. */
 struct history_number {
     uint32_t n;           /* finite values; 0: unknown */
-    uint32_t bad;         /* NaN and infinities, which are not in the others */
+    uint32_t bad;         /* NaN and infinities, excluded from the other members */
     double sum, min, max; /* NaN if n is 0 */
 };
 
@@ -102,58 +100,59 @@ double history_number_mean(const struct history_number *number); /* NaN if n is 
 
 enum history_extra {
     EXTRA_RATIO,     /* norm of the update / norm of the parameter */
-    EXTRA_NORM,      /* L2 norm of the whole tensor, if the statistics are a sample */
-    EXTRA_DEAD,      /* units that are 0 for all inputs of the step */
-    EXTRA_SATURATED, /* units at the flat ends of their activation */
+    EXTRA_NORM,      /* L2 norm of the whole tensor, if `stats` is a sample */
+    EXTRA_DEAD,      /* number of units that are 0 for all inputs of the step */
+    EXTRA_SATURATED, /* number of units at the flat ends of their activation */
     EXTRA_COUNT
 };
 
 struct history_point {
     uint32_t series;
-    uint32_t merged; /* measured tensors in it; 1 for a single one */
+    uint32_t merged; /* number of measurements in it; 1: not merged */
     struct stats stats;
     struct history_number extra[EXTRA_COUNT];
-    uint64_t units;       /* of which EXTRA_DEAD counts; the largest when merged */
-    struct str histogram; /* packed as the codec does; empty: none */
+    uint64_t units;       /* total units, for EXTRA_DEAD; the largest when merged */
+    struct str histogram; /* packed by the codec; empty: none */
 };
 
-/* Who knows what a packed histogram means. */
+/* Merges packed histograms, whose encoding the rest of this room does not know. */
 struct history_codec {
-    /* Appends the packed sum of two histograms to an empty buf; -1: one is damaged. */
+    /* Appends the packed sum of two histograms to an empty buf; -1 if one is
+     * damaged. */
     int (*merge)(struct str a, struct str b, struct buf *ret_packed);
-    /* The same of many, which is faster than one by one; damaged ones are left out. -1:
-     * all are. May be NULL. */
+    /* The same for many histograms, faster than one by one. Skips damaged ones; -1 if
+     * all are damaged. May be NULL. */
     int (*merge_all)(const struct str *parts, uint32_t n, struct buf *ret_packed);
 };
 
 /* The default: packed spreads (measure/spread.h). */
 extern const struct history_codec history_spreads;
 
-/* Adds b to a, which are of one series. The histogram of `a` is then in `scratch`
- * (cleared first) or the one of `b`; if one is damaged, it is empty.
+/* Adds b to a, a point of the same series. Afterwards the histogram of `a` is in
+ * `scratch` (cleared first) or is that of `b`; it is empty if one was damaged.
  * `scratch` must not hold the histogram of a or b. */
 void history_point_merge(struct history_point *a, const struct history_point *b,
                          const struct history_codec *codec, struct buf *scratch);
 
-/* The L2 norm of the tensor; of merged ones, of their mean square. NaN or infinite if an
- * element is. */
+/* The L2 norm of the tensor; for merged points, of their mean square. NaN or infinite
+ * if an element is. */
 double history_point_norm(const struct history_point *point);
-/* The update ratio, NaN if one was not finite. False: the point has none. */
+/* The update ratio; NaN if a ratio was not finite. False: the point has none. */
 bool history_point_ratio(const struct history_point *point, double *ret_ratio);
 
 /* One logged step, or neighbouring ones that were merged. */
 struct history_step {
     uint64_t id;          /* index of the first among all logged steps of the file */
-    uint64_t block;       /* what its points are filed under */
+    uint64_t block;       /* key of its points */
     uint64_t first, last; /* step numbers of the training loop */
-    uint64_t wall_ns;     /* begin of the first, in nanoseconds since 1970 */
-    uint64_t last_ns;     /* begin of the last */
+    uint64_t wall_ns;     /* start of the first, in nanoseconds since 1970 */
+    uint64_t last_ns;     /* start of the last */
     uint32_t merged;      /* logged steps in it */
     uint32_t segment;
     uint32_t flags;
-    uint32_t skipped; /* how many of them have HISTORY_SKIPPED */
-    uint32_t dropped; /* steps that were to be logged before it and were not: the queue
-                         was full, or the file could not be written */
+    uint32_t skipped; /* number of them with HISTORY_SKIPPED */
+    uint32_t dropped; /* steps lost just before this one: the queue was full, or the
+                         file could not be written */
     uint32_t points;  /* rows of points */
     uint8_t phase;    /* enum history_phase */
 };
@@ -171,7 +170,7 @@ struct history_alarm {
     uint64_t step; /* step number */
     uint64_t wall_ns;
     uint32_t place;
-    uint32_t rank;    /* of its file, if a folder is read; not stored */
+    uint32_t rank;    /* rank of its file, when reading a folder; not stored */
     uint8_t severity; /* enum severity */
     struct str kind;  /* "nan" */
     struct str name;  /* of the place */
@@ -180,13 +179,13 @@ struct history_alarm {
     struct stats stats;
 };
 
-/* A stretch of steps by one process: a resumed run has several. */
+/* The steps written by one process: a resumed run has several segments. */
 struct history_segment {
-    uint64_t first; /* step number that it began with; later segments replace earlier
-                       steps from this number on */
+    uint64_t first; /* its first step number; a later segment replaces earlier steps
+                       from this number on */
     uint64_t wall_ns;
     uint64_t gap_ns;   /* since the newest step of the segment before */
-    int64_t gap_steps; /* steps between both; below 0: steps are repeated */
+    int64_t gap_steps; /* steps between the two; negative: steps are repeated */
     uint32_t rank, ranks;
     struct str text; /* host and process, for people */
 };

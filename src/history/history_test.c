@@ -41,7 +41,7 @@ static void close_writer(struct history_writer *writer)
     CHECK_STR(history_writer_close(writer, &err) < 0 ? err.text : "", "");
 }
 
-TEST(a_history_is_read_as_it_was_written)
+TEST(a_history_reads_back_as_written)
 {
     const struct history_wanted wanted = {.series = 3, .histograms = true};
     struct sample_folder folder;
@@ -83,7 +83,7 @@ TEST(a_history_is_read_as_it_was_written)
     sample_folder_remove(&folder);
 }
 
-TEST(points_are_merged_to_as_many_as_wanted)
+TEST(points_are_merged_to_the_wanted_number)
 {
     struct history_wanted wanted = {.series = 2, .histograms = true};
     struct sample_folder folder;
@@ -123,7 +123,7 @@ TEST(points_are_merged_to_as_many_as_wanted)
     sample_folder_remove(&folder);
 }
 
-TEST(scalars_keep_their_extremes_and_what_is_not_finite)
+TEST(scalars_keep_their_extremes_and_non_finite_values)
 {
     const double losses[] = {0.5, NAN, 2.5, INFINITY, 1.0};
     struct history_wanted wanted = {.series = 1};
@@ -168,7 +168,7 @@ TEST(scalars_keep_their_extremes_and_what_is_not_finite)
     sample_folder_remove(&folder);
 }
 
-TEST(alarms_and_notes_are_kept_with_their_texts)
+TEST(alarms_and_notes_keep_their_texts)
 {
     struct sample_folder folder;
     struct history_writer *writer;
@@ -297,7 +297,7 @@ TEST(a_resumed_run_replaces_the_steps_that_it_repeats)
     sample_folder_remove(&folder);
 }
 
-TEST(evaluation_is_a_phase_of_its_own)
+TEST(evaluation_is_a_separate_phase)
 {
     struct history_range range = {.phase = HISTORY_EVAL};
     struct sample_folder folder;
@@ -360,7 +360,7 @@ TEST(one_file_holds_a_run_and_its_history)
     sample_folder_remove(&folder);
 }
 
-TEST(a_recording_without_a_history_says_so)
+TEST(a_recording_without_a_history_is_an_error)
 {
     struct run *run = sample_run(1);
     struct sample_folder folder;
@@ -392,7 +392,7 @@ static uint32_t ops_in(const char *path, uint32_t findings)
     return n;
 }
 
-TEST(another_recording_takes_the_place_of_the_first_one)
+TEST(another_recording_replaces_the_first_one)
 {
     struct run *plain = sample_run(1), *ops = sample_ops();
     struct history_range range = {0};
@@ -429,7 +429,7 @@ TEST(another_recording_takes_the_place_of_the_first_one)
     sample_folder_remove(&folder);
 }
 
-TEST(a_recording_is_not_replaced_in_a_file_that_is_gone)
+TEST(a_recording_is_not_replaced_in_a_removed_file)
 {
     struct run *plain = sample_run(1), *ops = sample_ops();
     struct history_writer *writer;

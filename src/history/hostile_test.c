@@ -138,7 +138,7 @@ TEST(additions_of_other_programs_are_ignored)
     sample_folder_remove(&folder);
 }
 
-TEST(rows_that_cannot_be_are_skipped_and_counted)
+TEST(invalid_rows_are_skipped_and_counted)
 {
     static const char *const cases[] = {
         "UPDATE history_step SET merged = 0 WHERE id = 3",
@@ -224,7 +224,7 @@ TEST(a_damaged_file_never_crashes)
     sample_folder_remove(&folder);
 }
 
-TEST(a_history_seed_for_the_fuzz_target_is_written_where_it_is_wanted)
+TEST(a_history_seed_for_the_fuzz_target_is_written_on_request)
 {
     const char *path = getenv("TORCHOSCOPE_SEED");
 

@@ -89,8 +89,7 @@ TEST(another_process_reads_while_it_is_written)
 }
 
 /* Keeps a connection to the file, with `fds` to the writer, until the writer has moved
- * the content of the -wal into the file, and a little longer: the writer then asks in
- * vain at first. */
+ * the -wal into the file, and a little longer, so that the writer fails at first. */
 static void read_until_the_wal_is_empty(const struct sample_folder *folder,
                                         const int fds[2])
 {
@@ -112,7 +111,7 @@ static void read_until_the_wal_is_empty(const struct sample_folder *folder,
     _exit(0);
 }
 
-TEST(a_reader_in_another_process_that_goes_leaves_one_file)
+TEST(a_reader_in_another_process_that_exits_leaves_one_file)
 {
     struct sample_folder folder;
     struct history_writer *writer;
@@ -238,7 +237,7 @@ static void *keep_writing(void *user)
     return NULL;
 }
 
-/* A child that inherited a lock of SQLite as taken would wait for it for ever. */
+/* A child that inherited a held SQLite lock would wait for it forever. */
 TEST(a_process_that_is_forked_during_a_transaction_can_use_sqlite)
 {
     struct sample_folder folder;

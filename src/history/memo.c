@@ -10,7 +10,7 @@
 
 struct memo_series {
     struct arena arena;
-    uint64_t used; /* counts questions: the least recently used one goes first */
+    uint64_t used; /* query counter: the least recently used entry is replaced first */
     uint64_t width;
     uint64_t *first; /* step numbers at which its columns begin */
     uint32_t series, columns;
@@ -59,7 +59,7 @@ static struct memo_series *find(struct history_memo *memo, uint32_t series,
     return oldest;
 }
 
-/* Do its columns begin as those of the grid do? */
+/* Do its columns begin at the same steps as the grid's? */
 static bool is_prefix(const struct memo_series *kept, const struct history_grid *grid,
                       uint32_t series)
 {
@@ -68,7 +68,7 @@ static bool is_prefix(const struct memo_series *kept, const struct history_grid 
            memcmp(kept->first, grid->first, kept->columns * sizeof *kept->first) == 0;
 }
 
-/* Reads columns from `at` on, behind those that are kept. */
+/* Reads columns from `at` on and appends them to the cached ones. */
 static int read_columns(struct history_memo *memo, struct memo_series *to,
                         const struct history_grid *grid, uint32_t at, struct err *err)
 {

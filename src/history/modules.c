@@ -60,7 +60,7 @@ int history_modules_add(struct history_modules *modules,
     return 0;
 }
 
-/* Adds what a place has to its parent: numbers of parameters, and where they are bad. */
+/* Adds the numbers of a place to its parent: of parameters, and where they are bad. */
 static void add_up(struct history_modules *modules, uint32_t place,
                    struct module_row *to)
 {

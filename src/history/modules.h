@@ -1,5 +1,6 @@
-/* modules.h - what each module did over the columns of a grid: the numbers of at_step.h,
- * and where something was not finite. Add the points of all series, then finish. */
+/* modules.h - the numbers of at_step.h for each module over the columns of a grid, and
+ * the columns with non-finite values. Add the points of all series, then call
+ * finish. */
 #ifndef HISTORY_MODULES_H
 #define HISTORY_MODULES_H
 
@@ -11,7 +12,7 @@ struct history_module {
     uint32_t place;
     unsigned known;                 /* in any column: bits 1 << enum step_number */
     const struct step_numbers *now; /* by column */
-    const uint8_t *bad;             /* by column: 1: something is NaN or infinite */
+    const uint8_t *bad;             /* by column; 1: something is NaN or infinite */
 };
 
 struct history_modules {

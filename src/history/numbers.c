@@ -18,11 +18,11 @@ static bool get_ratio(sqlite3_value **values, struct history_point *point);
 static bool get_units(sqlite3_value **values, struct history_point *point);
 static bool get_all(sqlite3_value **values, struct history_point *point);
 
-/* By enum numbers_of. How many columns there are tells the form. */
+/* By enum numbers_of. The number of columns identifies the list. */
 static const struct numbers_form {
     const char *columns;
     int n;
-    /* What follows the counts. False: it cannot be, or takes all columns. */
+    /* Reads the columns after the counts. False: invalid, or all columns are needed. */
     bool (*get)(sqlite3_value **values, struct history_point *point);
 } forms[] = {
     {NORM_COLUMNS ", sampled", 9, get_norm},
@@ -118,7 +118,7 @@ static const struct numbers_form *form_of(int n)
     return form;
 }
 
-/* Does the point take more columns than were read? */
+/* Does the point need more columns than were read? */
 static bool takes_all(const struct numbers_form *form, sqlite3_value **values,
                       const struct history_point *point)
 {
@@ -128,7 +128,8 @@ static bool takes_all(const struct numbers_form *form, sqlite3_value **values,
            (form == &forms[NUMBERS_NORM] && sqlite3_value_int64(values[8]) != 0);
 }
 
-/* Ids increase, or the tree is damaged and may lead back for ever: the statement ends. */
+/* Ids must increase: a damaged tree may contain a cycle. Then the statement is
+ * aborted. */
 static void take(sqlite3_context *context, int n, sqlite3_value **values)
 {
     struct numbers_reader *reader = sqlite3_user_data(context);

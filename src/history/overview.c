@@ -9,7 +9,7 @@
 #include "history/overview_in.h"
 
 #define MIDDLE_RATIO 1e-3f
-#define STEPS_LIMIT  (256 * MIB) /* of lists while a question is answered */
+#define STEPS_LIMIT  (256 * MIB) /* of lists during a query */
 #define MOST_ALARMS  200u
 
 struct overview *overview_new(struct history *history, const struct model *model)
@@ -37,7 +37,7 @@ void overview_free(struct overview *overview)
 
 /* ---- which is worse ---- */
 
-/* How many times above or below the middle. */
+/* The factor by which a ratio is above or below the middle. */
 static float distance(float ratio)
 {
     return fmaxf(ratio / MIDDLE_RATIO, MIDDLE_RATIO / ratio);

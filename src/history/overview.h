@@ -1,12 +1,12 @@
-/* overview.h - what every module of a training did, row of steps by row: the norm of its
- * gradients, how far the optimizer moved it, its dead units, what was not finite. And the
- * same in columns, where a cell shows the worst of its steps and ranks.
+/* overview.h - four numbers of every module for each row of steps: norm of its
+ * gradients, update ratio, dead units, non-finite share. They are shown in columns,
+ * where a cell holds the worst of its steps and ranks.
  *
- * A row never changes in the file, so it is read once and kept: a later question reads
- * what is new. The numbers of a row are those of at_step.h. Of steps that the file has
- * merged, the ratio and the share of dead units are the worst that merging kept (with
- * several parameters: as if all had theirs in one step); the norm is the root of the mean
- * square. Steps that the gradient scaler skipped have no gradient if it is not finite.
+ * Rows never change in the file, so each is read once and cached; later queries read
+ * only new rows. The numbers are those of at_step.h. For merged steps, the ratio and
+ * the share of dead units are the worst that merging kept (with several parameters: as
+ * if all worst values fell in one step); the norm is the root mean square. A non-finite
+ * gradient of a step that the gradient scaler skipped is ignored.
  *
  *   overview.c         columns, the worst
  *   overview_rows.c    the rows of one file
@@ -20,7 +20,8 @@
 
 struct overview;
 
-/* Both must outlive it. A folder of ranks has the rows of each. Opens nothing yet. */
+/* `history` and `model` must outlive it. A folder of ranks has the rows of each rank.
+ * Opens no file. */
 struct overview *overview_new(struct history *history, const struct model *model);
 void overview_free(struct overview *overview);
 
@@ -42,25 +43,28 @@ struct overview_cell {
 struct overview_wanted {
     const struct history_grid *grid;
     uint64_t rank; /* or OVERVIEW_ALL_RANKS */
-    uint64_t most; /* points to read, about: of a large history some rows are left out,
-                      evenly, and the next question reads more. 0: all */
+    uint64_t most; /* approximate limit of points to read: in a large history some rows
+                      are skipped, evenly spaced, and the next query reads more. 0: no
+                      limit */
 };
 
 struct overview_table {
-    uint32_t n; /* modules with parameters at or below them, also tied ones, or with
+    uint32_t n; /* modules with parameters at or below them (also tied ones) or with
                    units */
     const uint32_t *places; /* of the model */
-    /* By module: all its parameters are those of this one, where they count; NO_PLACE. */
+    /* By module: the module that owns all its (tied) parameters and counts them; or
+     * NO_PLACE. */
     const uint32_t *tied;
     uint32_t columns;
     struct overview_cell *cells; /* (n, columns): the worst; see overview_worse() */
-    /* Of several ranks: whose that is, and the best rank's worst. NULL: one file. */
+    /* For several ranks: the rank of that worst value, and the best rank's worst. NULL:
+     * one file. */
     struct overview_cell *least;
     uint16_t (*worst_rank)[OVERVIEW_NUMBERS]; /* (n, columns): index in `ranks` */
     uint16_t (*least_rank)[OVERVIEW_NUMBERS];
     uint64_t *ranks;
     uint32_t n_ranks;
-    uint64_t unread; /* rows of steps that were left out */
+    uint64_t unread; /* rows of steps that were skipped */
     bool has_bad;
     uint64_t first_bad; /* the first step in which something was not finite */
 };
@@ -69,8 +73,8 @@ int overview_read(struct overview *overview, const struct overview_wanted *wante
                   struct arena *arena, struct overview_table *ret_table,
                   struct err *err);
 
-/* Is b worse than a? Of ratios the one farther from 1e-3, of others the larger one. What
- * was logged is worse than what was not. */
+/* Is b worse than a? A ratio is worse the farther it is from 1e-3, other numbers the
+ * larger they are. A logged number is worse than NaN (not logged). */
 bool overview_worse(enum overview_number which, float a, float b);
 
 /* A few neighbouring steps, module by module. */
@@ -79,9 +83,9 @@ enum close_up_state { CLOSE_UP_NOTHING, CLOSE_UP_FINITE, CLOSE_UP_BAD };
 struct close_up {
     uint32_t n;
     uint64_t first[CLOSE_UP], last[CLOSE_UP]; /* step numbers */
-    uint8_t (*states)[CLOSE_UP]; /* (modules of the table): the worst rank */
+    uint8_t (*states)[CLOSE_UP]; /* (modules of the table); the worst of all ranks */
 };
-/* The steps around a step: ten before it, if there are so many. */
+/* The steps around a step: up to ten of them before it. */
 int overview_close_up(struct overview *overview, const struct overview_table *table,
                       uint8_t phase, uint64_t around, uint64_t rank,
                       struct arena *arena, struct close_up *ret_close_up,

@@ -1,4 +1,4 @@
-/* The close-up: a few neighbouring steps, everything that was logged in them. */
+/* The close-up: everything that was logged in a few neighbouring steps. */
 #include <string.h>
 
 #include "base/base.h"
@@ -12,7 +12,7 @@ struct close_making {
     const struct overview_table *table;
     uint8_t phase;
     struct arena scratch;
-    uint32_t *row_of; /* by place: of the table, or HISTORY_NONE */
+    uint32_t *row_of; /* by place: row of the table, or HISTORY_NONE */
     struct close_up to;
     struct err *err;
 };

@@ -1,4 +1,4 @@
-/* The rows of one file in columns: the worst of each. Parameters and units are read of
+/* The rows of one file in columns: the worst of each. Parameters and units are read in
  * every row, all series only where something is not finite. */
 #include <math.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static bool has_alarm(const struct overview_making *self,
     return false;
 }
 
-/* Reads a row again, whole: what is not finite besides parameters. */
+/* Reads a whole row again, to find non-finite values outside of parameters. */
 static int add_whole(struct overview_making *self, struct column_rows *rows,
                      const struct history_step *step, uint32_t column)
 {

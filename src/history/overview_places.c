@@ -1,4 +1,5 @@
-/* Which places of the model have series at or below them, and which series are read. */
+/* Finds the places of the model with series at or below them, and the series to
+ * read. */
 #include <stdlib.h>
 #include <string.h>
 

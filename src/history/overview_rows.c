@@ -6,12 +6,12 @@
 #include "base/base.h"
 #include "history/overview_in.h"
 
-#define ROWS_LIMIT (64 * MIB) /* of kept rows of a file; then they are forgotten */
+#define ROWS_LIMIT (64 * MIB) /* of cached rows of a file; then the cache is emptied */
 #define PROBES     3          /* rows that are read whole to find units */
 
 /* ---- the numbers of a row ---- */
 
-/* The point as its steps had it at worst, or at best: what merging kept. */
+/* The worst or best values of the point's steps, as far as merging kept them. */
 static struct history_point worst_of(const struct history_point *point,
                                      enum history_kind kind, bool high)
 {
@@ -50,7 +50,7 @@ static void take_point(void *user, const struct history_point *point)
     step_numbers_take(&file->low[at], kind, &worst);
 }
 
-/* Of a single step all three are the same. */
+/* For an unmerged step all three are equal. */
 static void take_single(void *user, const struct history_point *point)
 {
     struct overview_file *file = user;
@@ -171,7 +171,7 @@ static int read_single(struct overview_file *file, struct numbers_reader *reader
 
     clear(file, file->now);
     reader->take = take_single;
-    /* Without updates, another point of the parameter may know the ratio. */
+    /* Without updates, another point of the parameter may hold the ratio. */
     status = read_spans(reader, step, &phase->params,
                         phase->updates.n > 0 ? NUMBERS_NORM : NUMBERS_RATIO, err);
     if (status == 0)

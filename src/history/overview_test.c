@@ -169,7 +169,7 @@ TEST(every_column_of_one_step_has_the_numbers_of_that_step)
 }
 
 /* tail.weight is a.weight. */
-TEST(a_module_with_tied_parameters_has_a_row_that_says_so)
+TEST(the_row_of_a_module_with_tied_parameters_names_their_owner)
 {
     struct overview_sample s;
 
@@ -209,7 +209,7 @@ TEST(a_cell_shows_the_worst_of_its_steps)
     sample_end(&s);
 }
 
-TEST(which_is_worse)
+TEST(the_worse_of_two_numbers_depends_on_their_kind)
 {
     CHECK(overview_worse(OVERVIEW_GRADIENT, 1, 2));
     CHECK(!overview_worse(OVERVIEW_GRADIENT, 2, 2));
@@ -223,7 +223,7 @@ TEST(which_is_worse)
     CHECK(overview_worse(OVERVIEW_RATIO, 0, INFINITY));
 }
 
-TEST(what_is_not_finite_is_found_with_its_first_step_and_a_close_up)
+TEST(non_finite_values_have_a_first_step_and_a_close_up)
 {
     struct overview_sample s;
     struct close_up close;
@@ -283,7 +283,7 @@ TEST(steps_that_the_gradient_scaler_skipped_are_not_bad)
 
 /* ---- steps that were merged, steps that come ---- */
 
-TEST(merged_steps_show_the_worst_that_was_kept)
+TEST(merged_steps_show_the_worst_kept_value)
 {
     const struct history_options few = {.queue = 1000, .steps = 64};
     struct history_step *steps;
@@ -310,7 +310,7 @@ TEST(merged_steps_show_the_worst_that_was_kept)
     sample_end(&s);
 }
 
-TEST(boundaries_of_columns_stay_when_steps_are_added)
+TEST(column_boundaries_do_not_move_when_steps_are_added)
 {
     struct overview_sample s;
     uint64_t first[8];
@@ -344,7 +344,7 @@ TEST(boundaries_of_columns_stay_when_steps_are_added)
     sample_end(&s);
 }
 
-TEST(a_quick_answer_leaves_rows_out_and_the_next_one_reads_them)
+TEST(a_quick_answer_skips_rows_and_the_next_one_reads_them)
 {
     struct overview_sample s;
     uint64_t before;
@@ -368,7 +368,7 @@ TEST(a_quick_answer_leaves_rows_out_and_the_next_one_reads_them)
 
 /* ---- ranks ---- */
 
-TEST(of_ranks_the_worst_is_shown_and_named)
+TEST(the_worst_rank_is_shown_and_named)
 {
     struct history_options options = {.queue = 1000, .ranks = 2};
     struct overview_sample s;
@@ -421,7 +421,7 @@ TEST(an_empty_run_has_no_columns)
     sample_end(&s);
 }
 
-TEST(without_parameters_results_are_looked_at)
+TEST(without_parameters_results_are_used)
 {
     struct overview_sample s;
 
@@ -443,7 +443,7 @@ TEST(without_parameters_results_are_looked_at)
     sample_end(&s);
 }
 
-TEST(rows_that_cannot_be_are_left_out)
+TEST(invalid_rows_are_skipped)
 {
     static const char *const changes[] = {
         "UPDATE history_point SET merged = 0",

@@ -1,5 +1,5 @@
-/* A parcel is a row of records: a byte that says which, the fields in native order, and
- * texts with their length before them. */
+/* A parcel is a sequence of records: a byte for the type, the fields in native byte
+ * order, and length-prefixed texts. */
 #include "history/parcel.h"
 
 #include <inttypes.h>
@@ -54,7 +54,7 @@ void parcel_point(struct buf *parcel, const struct history_series *series,
 {
     struct parcel_fields fields;
 
-    memset(&fields, 0, sizeof fields); /* its gaps too: bytes are sent */
+    memset(&fields, 0, sizeof fields); /* padding too: the raw bytes are sent */
     fields.place = series->place;
     fields.call = series->call;
     fields.kind = series->kind;

@@ -1,4 +1,4 @@
-/* parcel.h - points, scalars and alarms of one step as bytes, for another process of
+/* parcel.h - serialises points, scalars and alarms of one step for another process of
  * the same program on the same kind of machine: rank 0 writes those of all ranks. */
 #ifndef HISTORY_PARCEL_H
 #define HISTORY_PARCEL_H
@@ -11,10 +11,10 @@ void parcel_scalar(struct buf *parcel, struct str name, double value);
 void parcel_alarm(struct buf *parcel, const struct history_alarm *alarm);
 void parcel_flags(struct buf *parcel, uint8_t flags); /* of the step */
 
-/* Adds what is in the parcel of a rank to the writer's current step `number`, where
- * points of one series are merged, and its flags to *flags. The text of an alarm says
- * which rank it is of, if it is not 0, and which step, if it is another. ERR_FORMAT: it
- * is damaged, and only what is before that was added. */
+/* Adds the parcel of a rank to the writer's current step `number` and its flags to
+ * *flags. Points of one series are merged. The text of an alarm names its rank if it is
+ * not 0, and its step if it differs. ERR_FORMAT: the parcel is damaged; the records
+ * before the damage were added. */
 int parcel_write(struct str parcel, uint32_t rank, uint64_t number,
                  struct history_writer *writer, unsigned *flags, struct err *err);
 

@@ -58,7 +58,7 @@ static int write_parcel(const struct sample_folder *folder, struct str parcel,
     return status;
 }
 
-TEST(the_parcels_of_two_ranks_are_one_step_of_both)
+TEST(the_parcels_of_two_ranks_become_one_step)
 {
     const struct history_wanted wanted = {.histograms = true};
     struct history_scalar_sample *scalars;
@@ -128,7 +128,7 @@ TEST(alarms_and_flags_survive_a_parcel)
     sample_folder_remove(&folder);
 }
 
-TEST(a_parcel_that_is_cut_is_refused_wherever_it_is_cut)
+TEST(a_truncated_parcel_is_refused)
 {
     struct buf whole = BUF_INIT, point = BUF_INIT;
     struct sample_folder folder;

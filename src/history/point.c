@@ -1,4 +1,4 @@
-/* Merges points. Counts, extremes and histograms are exact, whatever the order. */
+/* Merges points. Counts, extremes and histograms are exact in any order. */
 #include <math.h>
 
 #include "history/history.h"
@@ -51,7 +51,7 @@ static void merge_histogram(struct history_point *a, const struct history_point 
                !scratch->bad) {
         a->histogram = buf_span(scratch);
     } else {
-        buf_clear(scratch); /* a part of it may be there */
+        buf_clear(scratch); /* it may hold a partial result */
         a->histogram = STR("");
     }
 }
@@ -60,7 +60,7 @@ void history_point_merge(struct history_point *a, const struct history_point *b,
                          const struct history_codec *codec, struct buf *scratch)
 {
     merge_histogram(a, b, codec, scratch);
-    /* Another dtype since then: integers are also in min and max. */
+    /* The dtype changed: integers are also in min and max. */
     if (a->stats.kind != b->stats.kind)
         a->stats.kind = STATS_REAL;
     stats_merge(&a->stats, &b->stats, 0);

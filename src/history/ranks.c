@@ -1,5 +1,5 @@
-/* Several histories as one. Each file is asked for all its rows of a series; rows that
- * overlap are merged, then neighbours, to as many as wanted. */
+/* Reads several histories as one. Takes all rows of a series from each file, merges
+ * those that overlap, then neighbours until there are few enough. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 /* ---- series and names of all ---- */
 
-/* Begins a table of all files that there are now. */
+/* Begins a table of all current files. */
 static void begin_table(struct history_ranks *ranks, struct rank_table *table)
 {
     history_ranks_find(ranks, NULL);
@@ -95,7 +95,7 @@ int history_ranks_names(struct history_ranks *ranks, struct arena *arena,
     return 0;
 }
 
-/* Numbers the series (names), if that was not done since this one exists. */
+/* Numbers the series (names), unless this one has a number already. */
 static int know_series(struct history_ranks *ranks, uint32_t number, struct err *err)
 {
     struct history_series *series;

@@ -1,7 +1,7 @@
-/* Ranks whose parameters drift apart. Each rank logs a checksum of its parameters in each
- * step. Under data parallelism they are equal; if the parts of one model are on several
- * ranks they never are. So it is an alarm if they differ after they were equal. The
- * parameter is named by its statistics: the first whose points differ. */
+/* Ranks whose parameters drift apart. Each rank logs a checksum of its parameters in
+ * each step. Under data parallelism the checksums are equal; with model parallelism
+ * they never are. So it is an alarm if they differ after having been equal. The alarm
+ * names the first parameter whose points differ. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -31,7 +31,8 @@ static int read_sums(struct history *history, struct arena *arena, struct rank_s
     return 0;
 }
 
-/* Are both of the same steps? Rows that were merged differently cannot be compared. */
+/* Do both cover the same steps? Rows that were merged differently cannot be
+ * compared. */
 static bool of_same_steps(const struct history_step *a, const struct history_step *b)
 {
     return a->first == b->first && a->last == b->last && a->merged == b->merged;

@@ -9,7 +9,7 @@
 #define RANKS_MOST 4096u
 #define NONE_HERE  ": holds no history of a training run (rank0.scope, ...)"
 
-/* The number in "rank12.scope"; false: it is another file. */
+/* Parses the number in "rank12.scope"; false for other names. */
 static bool rank_in(struct str name, uint64_t *ret_rank)
 {
     uint64_t rank = 0;
@@ -102,11 +102,11 @@ static bool insert(struct history_ranks *ranks, struct history *history, uint64_
     ranks->files[at] = history;
     ranks->numbers[at] = rank;
     ranks->n++;
-    ranks->series.n = ranks->names.n = 0; /* their columns are of fewer files */
+    ranks->series.n = ranks->names.n = 0; /* their tables cover fewer files */
     return true;
 }
 
-/* A file that cannot be opened is left out: another rank may just be making it. */
+/* Skips a file that cannot be opened: another rank may be creating it. */
 static void open_all(struct history_ranks *ranks, const struct folder *folder,
                      struct arena *arena)
 {

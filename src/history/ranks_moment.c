@@ -13,7 +13,7 @@ struct ranks_moment {
     struct err *err;
 };
 
-/* What makes series of two ranks the same. */
+/* The key that equal series of two ranks share. */
 static struct str series_key(const struct history_series *series, struct arena *arena)
 {
     return str_of(arena_printf(arena, "%u %u %u %zu %.*s %.*s", series->kind,
@@ -110,7 +110,7 @@ static int add_scalars(struct ranks_moment *self, struct history *file,
     return 0;
 }
 
-/* Ranks that have not logged the newest step of all are left out. */
+/* Skips ranks that have not logged the newest step. */
 static int add_ranks(struct ranks_moment *self, struct history_ranks *ranks)
 {
     struct buf scratch = BUF_INIT;

@@ -39,7 +39,7 @@ static struct history_ranks *open_ranks(const struct sample_folder *folder)
     return ranks;
 }
 
-TEST(ranks_are_merged_exactly_though_their_steps_differ)
+TEST(ranks_are_merged_exactly_although_their_steps_differ)
 {
     struct history_wanted wanted = {.series = 1, .histograms = true};
     struct history_sample *samples;
@@ -92,7 +92,7 @@ TEST(ranks_are_merged_exactly_though_their_steps_differ)
     sample_folder_remove(&folder);
 }
 
-TEST(scalars_of_ranks_are_merged_and_a_rank_may_be_behind)
+TEST(scalars_of_ranks_are_merged_and_a_rank_may_lag)
 {
     const struct history_wanted wanted = {0};
     struct history_scalar_sample *samples;
@@ -118,7 +118,7 @@ TEST(scalars_of_ranks_are_merged_and_a_rank_may_be_behind)
     sample_folder_remove(&folder);
 }
 
-TEST(a_folder_without_histories_says_so)
+TEST(a_folder_without_histories_is_an_error)
 {
     struct sample_folder folder;
     struct err err = {0};
@@ -258,7 +258,7 @@ TEST(a_folder_opens_as_one_history_and_finds_files_that_appear_later)
     sample_folder_remove(&folder);
 }
 
-TEST(parameters_that_drift_apart_are_an_alarm_with_step_rank_and_name)
+TEST(parameters_that_drift_apart_raise_an_alarm_with_step_rank_and_name)
 {
     struct history_alarm alarms[8];
     struct sample_folder folder;
@@ -275,7 +275,7 @@ TEST(parameters_that_drift_apart_are_an_alarm_with_step_rank_and_name)
     sample_folder_remove(&folder);
 }
 
-TEST(parameters_that_never_were_equal_are_no_alarm)
+TEST(parameters_that_were_never_equal_raise_no_alarm)
 {
     struct history_alarm alarms[8];
     struct sample_folder folder;

@@ -57,7 +57,7 @@ static bool can_read(struct history *history)
            SQLITE_OK;
 }
 
-/* Is nothing in the -wal? Then the file alone is complete. */
+/* Is the -wal empty? Then the file alone is complete. */
 static bool has_no_wal(const struct history *history)
 {
     struct buf name = BUF_INIT;
@@ -80,8 +80,8 @@ static int open_file(struct history *history, struct err *err)
         return -1;
     if (can_read(history))
         return 0;
-    /* A file in WAL mode needs a folder that can be written to, but not if the writer is
-     * gone and its -wal is empty. */
+    /* A file in WAL mode needs a writable folder, unless the writer has exited and the
+     * -wal is empty. */
     if ((sqlite3_errcode(history->db) & 0xff) == SQLITE_CANTOPEN &&
         has_no_wal(history)) {
         close_database(history);
@@ -184,14 +184,14 @@ int history_end(struct history *history, int status)
     if (history->held)
         return status;
     sqlite3_exec(history->db, "COMMIT", NULL, NULL, NULL);
-    /* An idle connection in WAL mode would keep the writer from ending it. */
+    /* An idle connection would keep the writer from leaving WAL mode. */
     if (!history->memory && is_wal(history->db))
         close_database(history);
     live_file_leave();
     return status;
 }
 
-/* A folder has several files: each question is a transaction of its own. */
+/* A folder has several files: each query is a separate transaction. */
 int history_hold(struct history *history, struct err *err)
 {
     if (history->ranks)
@@ -228,7 +228,7 @@ int history_scan(struct history_scan *scan, sqlite3_stmt *stmt, take_history_row
         } else if (id > before) {
             go = take(scan, id, &row);
         }
-        /* A damaged tree may lead back to earlier rows, for ever. */
+        /* A damaged tree may contain a cycle. */
         if (id <= before) {
             history->damaged++;
             break;

@@ -1,10 +1,11 @@
-/* reader.h - questions about a history, also while another process or thread writes it.
+/* reader.h - queries a history, also while another process or thread writes it.
  *
- * Each question is one short transaction: a reader never keeps the writer's -wal from
- * being reset. While the file is written, the connection is closed between questions.
- * The file is not trusted: only tables with the expected columns are read, no SQL of the
- * file is run, every row is checked; bad rows are skipped and counted. A reader belongs
- * to one thread at a time. Answers are in the caller's arena. */
+ * Each query is one short transaction, so a reader never keeps the writer's -wal from
+ * being reset. While the file is being written, the connection is closed between
+ * queries. The file is not trusted: only tables with the expected columns are read, no
+ * SQL from the file is run, every row is checked; bad rows are skipped and counted. A
+ * reader belongs to one thread at a time. Results are allocated in the caller's
+ * arena. */
 #ifndef HISTORY_READER_H
 #define HISTORY_READER_H
 
@@ -15,36 +16,37 @@
 struct history;
 struct history_ranks;
 
-/* The history in a file, or those in a folder of ranks as one (ranks.h).
- * ERR_NOT_FOUND: there is none. `codec` merges histograms; NULL: history_spreads. */
+/* Opens the history in a file, or those in a folder of ranks as one (ranks.h).
+ * ERR_NOT_FOUND: it has none. `codec` merges histograms; NULL: history_spreads. */
 struct history *history_open(const char *path, const struct history_codec *codec,
                              struct err *err);
-/* The same from bytes in memory, which must outlive the reader. */
+/* The same for a file in memory, whose bytes must outlive the reader. */
 struct history *history_open_memory(const void *at, size_t size, const char *name,
                                     const struct history_codec *codec, struct err *err);
 void history_close(struct history *history);
 
-/* The files of a folder; NULL: it is a single file. */
+/* The files of a folder; NULL for a single file. */
 struct history_ranks *history_ranks_of(const struct history *history);
 
-/* Makes the questions until history_let_go() one transaction, for several that belong
- * together: they see the same steps, and the file is opened once. Keep it short: the
- * writer's -wal grows meanwhile. Calls nest. */
+/* Makes all queries until history_let_go() one transaction: they see the same steps,
+ * and the file is opened once. Keep it short, because the writer's -wal grows
+ * meanwhile. Calls nest. */
 int history_hold(struct history *history, struct err *err);
 void history_let_go(struct history *history);
 
-/* Does the file hold a model? If not, places of series and alarms mean nothing, only
- * their names do: this place is HISTORY_NONE then. */
+/* Does the file hold a model? If not, series and alarms are identified by name only,
+ * and history_place() returns HISTORY_NONE. */
 bool history_has_model(const struct history *history);
 uint32_t history_place(const struct history *history, uint32_t place);
-/* Copies the whole file, also while it is written; nothing happens if `path` is the same
- * file. It may replace a file, but none that is live or has a history. */
+/* Copies the whole file, also while it is being written. Does nothing if `path` is the
+ * same file. Replaces an existing file, but refuses one that is live or has a
+ * history. */
 int history_copy(struct history *history, const char *path, struct err *err);
 
-/* Rows that were skipped because they cannot be. */
+/* The number of invalid rows that were skipped. */
 uint64_t history_damaged(const struct history *history);
 
-/* All series (names of scalars, segments), by number. Segments are those of the first
+/* All series (names of scalars, segments), by index. Segments are those of the first
  * rank. */
 int history_read_series(struct history *history, struct arena *arena,
                         struct history_series **ret_series, uint32_t *ret_n,
@@ -55,7 +57,8 @@ int history_read_segments(struct history *history, struct arena *arena,
                           struct history_segment **ret_segments, uint32_t *ret_n,
                           struct err *err);
 
-/* Which steps. Steps that a later segment repeats are left out, unless `all` is set. */
+/* A range of steps. Steps that a later segment repeats are excluded unless `all` is
+ * set. */
 struct history_range {
     uint64_t from, to; /* step numbers, inclusive; to 0: up to the newest */
     uint8_t phase;     /* enum history_phase */
@@ -72,12 +75,12 @@ int history_newest(struct history *history, struct history_step *ret_step,
 struct history_wanted {
     uint32_t series; /* or the name of a scalar */
     struct history_range range;
-    uint32_t most; /* neighbouring steps are merged to at most so many; 0: all */
-    uint32_t each; /* of the steps that are merged to one, read at most so many, evenly
-                        spaced, for a view that must be quick; 0: all */
+    uint32_t most; /* most samples: neighbouring steps are merged; 0: all */
+    uint32_t each; /* most steps to read per sample, evenly spaced, for a view that must
+                      be quick; 0: all */
     bool histograms;       /* false: faster, points have none */
     const uint64_t *first; /* instead of `most`: (n_first) increasing step numbers at
-                              which the steps that are merged to one begin; or NULL */
+                              which samples begin; or NULL */
     uint32_t n_first;
 };
 struct history_sample {
@@ -96,8 +99,8 @@ int history_read_scalars(struct history *history, const struct history_wanted *w
                          struct history_scalar_sample **ret_samples, uint32_t *ret_n,
                          struct err *err);
 
-/* All points (scalars) of one step that history_read_steps() gave, by number of their
- * series (name). Of several ranks they are merged, and have no histograms. */
+/* All points (scalars) of one step from history_read_steps(), by index of their series
+ * (name). Those of several ranks are merged, and have no histograms. */
 int history_read_step_points(struct history *history, const struct history_step *step,
                              bool histograms, struct arena *arena,
                              struct history_point **ret_points, uint32_t *ret_n,
@@ -118,7 +121,7 @@ int history_read_moment(struct history *history, uint64_t number, uint8_t phase,
                         struct arena *arena, struct history_moment *ret_moment,
                         struct err *err);
 
-/* Alarms (notes) from number `from` on, at most `most`. Numbers count from 0. */
+/* Alarms (notes) from index `from` on, at most `most`. */
 int history_read_alarms(struct history *history, uint32_t from, uint32_t most,
                         struct arena *arena, struct history_alarm **ret_alarms,
                         uint32_t *ret_n, struct err *err);

@@ -1,4 +1,4 @@
-/* reader_in.h - the inside of a reader, for reader*.c. */
+/* reader_in.h - internals of a reader, for reader*.c. */
 #ifndef HISTORY_READER_IN_H
 #define HISTORY_READER_IN_H
 
@@ -8,15 +8,15 @@
 #include "history/tables_in.h"
 
 struct history {
-    struct history_ranks *ranks; /* a folder: they answer; or NULL */
+    struct history_ranks *ranks; /* for a folder: queries go to these; or NULL */
     char *path;
     const struct history_codec *codec;
     const void *memory; /* instead of a file; or NULL */
     size_t memory_size;
-    sqlite3 *db;         /* NULL: closed between questions */
+    sqlite3 *db;         /* NULL: closed between queries */
     struct file_key key; /* of the open file */
-    uint32_t held;       /* history_hold()s that history_let_go() has not ended */
-    struct held_steps {  /* meanwhile: the steps of two ranges */
+    uint32_t held;       /* history_hold() calls without history_let_go() yet */
+    struct held_steps {  /* while held: cached steps of two ranges */
         struct history_range range;
         struct history_step *steps;
         uint32_t n;
@@ -28,8 +28,8 @@ struct history {
     uint64_t size; /* of the file, in this transaction */
 };
 
-/* Begins and ends the transaction of a question. Ends it with `status` of the question,
- * which is returned. */
+/* Begin and end the transaction of a query. history_end() returns `status`, the result
+ * of the query. */
 int history_begin(struct history *history, struct err *err);
 int history_end(struct history *history, int status);
 

@@ -11,7 +11,7 @@ struct list {
     void *at;
     size_t item;
     uint32_t n, room;
-    bool dense; /* ids count from 0 without gaps: what follows a gap is left out */
+    bool dense; /* ids must count from 0 without gaps: rows after a gap are skipped */
 };
 
 static bool keep_text(struct arena *arena, struct str *text)
@@ -164,7 +164,7 @@ int history_read_notes(struct history *history, uint32_t from, uint32_t most,
 
 /* ---- steps ---- */
 
-/* From which step number on later segments replace the steps of each segment. */
+/* The step number from which later segments replace the steps of each segment. */
 struct replaced {
     uint64_t *from; /* by segment */
     uint32_t n;
@@ -180,7 +180,7 @@ static bool take_segment(struct history_scan *scan, int64_t id, void *row)
     return true;
 }
 
-/* What is replaced in segment i: from the least `first` of those after it on. */
+/* Segment i is replaced from the smallest `first` of the later segments on. */
 static int find_replaced(struct history *history, struct arena *arena,
                          struct replaced *replaced, struct err *err)
 {
@@ -256,7 +256,7 @@ static int scan_steps(struct history *history, const struct history_range *range
     return 0;
 }
 
-/* A history that is held answers the same question once. */
+/* While the history is held, repeated queries use the cached steps. */
 int history_scan_steps(struct history *history, const struct history_range *range,
                        struct arena *arena, struct history_step **ret_steps,
                        uint32_t *ret_n, struct err *err)

@@ -1,13 +1,13 @@
-/* The points of a series: one look-up per step, as points are clustered by step. That is
- * 3 to 4 pages, most of them cached; an index by series would cost the writer more than
- * it writes. */
+/* The points of a series: one look-up per step, because points are clustered by step. A
+ * look-up takes 3 to 4 pages, most of them cached; an index by series would more than
+ * double the writer's work. */
 #include <string.h>
 
 #include "history/reader_in.h"
 
 #define PARTS_MOST 256u
 
-/* What is wanted, and its steps. */
+/* The query and its steps. */
 struct series_question {
     struct history *history;
     const struct history_wanted *wanted;
@@ -17,7 +17,7 @@ struct series_question {
     uint32_t n_steps, n_groups;
     const uint32_t *begins; /* of groups that the caller chose (n_groups + 1) */
     struct buf scratch[2];  /* merged histograms, in turn */
-    struct buf parts;       /* histograms that are to be merged at once */
+    struct buf parts;       /* histograms to merge in one call */
     size_t lens[PARTS_MOST];
     uint32_t n_parts;
 };
@@ -77,8 +77,8 @@ static uint32_t group_begin(const struct series_question *question, uint32_t gro
     return (uint32_t)((uint64_t)group * question->n_steps / question->n_groups);
 }
 
-/* The row of a series in a step. 1: found, 0: not, -1: failed. The statement stays on
- * the row. */
+/* Finds the row of a series in a step. 1: found, 0: not found, -1: failed. The
+ * statement stays on the row. */
 static int look_up(struct series_question *question, const struct history_step *step,
                    enum history_table table, void *ret_row, struct err *err)
 {
@@ -102,7 +102,7 @@ static int look_up(struct series_question *question, const struct history_step *
 
 /* ---- points ---- */
 
-/* Merges the histograms that were set aside to one, in `parts`. */
+/* Merges the collected histograms into one, in `parts`. */
 static void merge_parts(struct series_question *question)
 {
     struct buf *merged = &question->scratch[0];
@@ -125,7 +125,7 @@ static void merge_parts(struct series_question *question)
     question->n_parts = merged->len > 0;
 }
 
-/* Sets a histogram aside. */
+/* Collects a histogram for merging. */
 static void add_part(struct series_question *question, struct str histogram)
 {
     if (histogram.len == 0)
@@ -155,7 +155,7 @@ static void add_point(struct series_question *question, struct history_sample *s
         sample->point.histogram = buf_span(to);
     } else {
         history_point_merge(&sample->point, point, question->history->codec, to);
-        /* The bytes of a single one belong to the statement. */
+        /* The bytes of a single histogram belong to the statement. */
         if (sample->point.histogram.at == point->histogram.at)
             buf_str(to, point->histogram);
         else if (to->len == 0)
@@ -165,7 +165,7 @@ static void add_point(struct series_question *question, struct history_sample *s
     *turn ^= 1;
 }
 
-/* How many steps of a group to read. */
+/* The number of steps to read in a group. */
 static uint32_t group_reads(const struct series_question *question, uint32_t group)
 {
     uint32_t n = group_begin(question, group + 1) - group_begin(question, group);

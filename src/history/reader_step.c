@@ -1,5 +1,5 @@
-/* All points and scalars of one row of steps: they are clustered, so this is one scan.
- * And of a moment: of the step that a number stands for. */
+/* All points and scalars of one row of steps, by one scan because they are clustered;
+ * and of a moment: the row that a step number falls into. */
 #include <string.h>
 
 #include "history/reader_in.h"
@@ -30,7 +30,8 @@ static bool take_row(struct history_scan *scan, int64_t id, void *row)
     return true;
 }
 
-/* Adds all rows of a table that belong to a row of steps; inside a transaction. */
+/* Adds all rows of a table that belong to a row of steps. Call it inside a
+ * transaction. */
 static int scan_rows(struct history *history, enum history_table table,
                      const struct history_step *step, struct arena *arena,
                      struct step_rows *rows, struct err *err)

@@ -5,7 +5,7 @@
 
 #include "history/parcel.h"
 
-/* What is needed to write the points of one phase. */
+/* State for writing the points of one phase. */
 struct run_filling {
     const struct run_points *points;
     struct history_writer *writer;
@@ -59,7 +59,7 @@ static void add_point(struct run_filling *f, uint32_t place, uint32_t call,
     history_writer_point(f->writer, point);
 }
 
-/* Are zeros of this class what its inputs led to? Those of dropout are chance. */
+/* Do zeros of this class depend on its inputs? Those of dropout are random. */
 static bool has_dead(struct str class_name)
 {
     return !str_glob(class_name, "*Dropout*");
@@ -71,8 +71,8 @@ static bool has_saturated(struct str class_name)
            str_ends(class_name, STR("tanh")) || str_ends(class_name, STR("sigmoid"));
 }
 
-/* Dead and saturated units of a result: dead ones if nothing is negative, as after a
- * ReLU; saturated ones only of classes that have bounds. */
+/* Dead and saturated units of a result. Dead ones only if nothing is negative, as after
+ * a ReLU; saturated ones only for classes with bounds. */
 static void add_units(const struct run *run, uint32_t place, const struct units *units,
                       struct history_point *point)
 {
@@ -138,8 +138,8 @@ static enum history_kind kind_of_io(uint8_t kind)
     return kinds[kind & 3];
 }
 
-/* Did a hook before forward (FSDP has one) put another tensor in the place of this
- * argument? Then forward got the other one, which is recorded behind it. */
+/* Did a forward pre-hook (FSDP has one) replace this argument? Then forward got the
+ * replacement, which is recorded after it. */
 static bool is_replaced(const struct run *run, const struct run_call *call, uint32_t k)
 {
     for (uint32_t i = k + 1; i < call->ios + call->n_ios; i++)
@@ -175,7 +175,7 @@ static void add_calls(struct run_filling *f)
     }
 }
 
-/* Calls that the recording merged share the index after the last that it kept. They
+/* Calls that the recording merged share one index after the last separate call. They
  * have no histogram. */
 static void add_merged(struct run_filling *f)
 {

@@ -11,17 +11,17 @@
 #define SAMPLE_BINS 8
 
 extern const struct history_codec sample_codec;
-/* The packed counts of a histogram. */
+/* Unpacks the counts of a histogram. */
 void sample_counts(struct str packed, uint32_t counts[SAMPLE_BINS]);
 
-/* A folder that sample_folder_remove() removes with its files. */
+/* A temporary folder; sample_folder_remove() removes it with its files. */
 struct sample_folder {
     char path[64];
     char file[96]; /* path/run.scope */
 };
 void sample_folder_make(struct sample_folder *folder);
 void sample_folder_remove(const struct sample_folder *folder);
-/* How many files are in it. */
+/* The number of files in it. */
 int sample_folder_count(const struct sample_folder *folder);
 
 /* Declares `n` series "layer.0", "layer.1", ... which get the numbers 0, 1, ... and the
@@ -32,7 +32,7 @@ void sample_write(struct history_writer *writer, uint64_t number, uint32_t n);
 /* The point that series k has after steps first..last were merged. */
 void sample_point(uint32_t k, uint64_t first, uint64_t last,
                   struct history_point *point, uint32_t counts[SAMPLE_BINS]);
-/* Checks a point against it; counts only. */
+/* Checks a sample against sample_point(); counts only. */
 void sample_check(const struct history_sample *sample, uint32_t k);
 
 #endif

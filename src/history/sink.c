@@ -114,8 +114,8 @@ void history_message_settle(struct history_message *message,
 
 /* ---- handing a step over ---- */
 
-/* Series and names may be declared meanwhile: each is copied under the lock, its text
- * stays where it is. */
+/* Series and names may be declared meanwhile, so each is copied under the lock. Its
+ * text does not move. */
 static void give_points(struct history_writer *writer,
                         const struct history_message *message,
                         struct history_sink *sink)

@@ -6,7 +6,7 @@
 #include "base/test.h"
 #include "history/sample_history_in.h"
 
-/* Writes down what it gets: "b3 p(param/w 2) s(loss 0.5) a(text) e". */
+/* Records what it gets: "b3 p(param/w 2) s(loss 0.5) a(text) e". */
 struct noting_sink {
     struct history_sink base;
     struct buf *notes;
@@ -86,7 +86,7 @@ static void begin_step(struct history_writer *writer, uint64_t number)
     history_writer_scalar(writer, loss, 0.25);
 }
 
-TEST(the_thread_hands_each_series_once_to_every_sink)
+TEST(the_thread_passes_each_series_once_to_every_sink)
 {
     struct buf notes = BUF_INIT, others = BUF_INIT;
     struct noting_sink sink = {{&noting, NULL}, &notes, false};
@@ -105,7 +105,8 @@ TEST(the_thread_hands_each_series_once_to_every_sink)
     history_writer_end(writer, 0);
     history_writer_flush(writer);
     history_writer_state(writer, &state);
-    CHECK_STR(state.problem, "no room for notes"); /* of one sink: the rest goes on */
+    CHECK_STR(state.problem, "no room for notes"); /* of one sink: the others
+                                                      continue */
     CHECK(!state.failed && state.written == 1);
     CHECK(history_writer_close(writer, &err) == 0);
     CHECK_STR(notes.at, "b3 p(output/layer.0 1) p(output/layer.1 2) s(loss 0.25) "
@@ -116,7 +117,7 @@ TEST(the_thread_hands_each_series_once_to_every_sink)
     sample_folder_remove(&folder);
 }
 
-TEST(a_step_is_shown_at_once_and_written_as_it_would_be)
+TEST(a_step_is_shown_at_once_and_still_written)
 {
     const struct history_wanted wanted = {.series = 1, .histograms = true};
     struct buf notes = BUF_INIT;

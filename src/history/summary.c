@@ -29,7 +29,7 @@ uint32_t history_find_name(const struct str *names, uint32_t n, const char *name
 
 /* ---- steps ---- */
 
-/* Scalars and alarms that came after their step are a row of their own. */
+/* Scalars and alarms that came after their step have a separate row. */
 static void add_step(struct history_summary *to, const struct history_step *step,
                      struct history_phase_sum *phase)
 {
@@ -69,7 +69,7 @@ static int sum_steps(struct history *history, struct history_summary *to,
 
 /* ---- scalars ---- */
 
-/* Lists names as long as there is room. */
+/* Lists names while they fit. */
 static void list_names(struct history_summary *to, const struct str *names, uint32_t n)
 {
     size_t used = 0;
@@ -96,8 +96,8 @@ static void copy_name(char *to, size_t room, struct str name)
     to[len] = '\0';
 }
 
-/* The newest loss of training, or of evaluation if nothing else was logged. Only the
- * newest steps are asked for: older ones may be thousands. */
+/* The newest loss of training, or of evaluation if nothing else was logged. Queries
+ * only the newest steps: there may be thousands of older ones. */
 static int newest_loss(struct history *history, struct history_summary *to,
                        struct arena *arena, struct err *err)
 {

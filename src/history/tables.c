@@ -159,7 +159,7 @@ sqlite3_stmt *history_prepare_select(sqlite3 *db, enum history_table table,
 
 /* ---- the schema ---- */
 
-/* The tables of the file itself, as run/ writes them. */
+/* The tables of the file itself, identical to those that run/ writes. */
 static const struct file_column section_columns[] = {{"name", 0, COLUMN_TEXT, 0},
                                                      {"version", 0, COLUMN_U32, 0}};
 static const struct file_column meta_columns[] = {{"key", 0, COLUMN_TEXT, 0},

@@ -39,14 +39,14 @@ static inline int64_t history_point_id(uint64_t block, uint32_t series)
     return (int64_t)(block << HISTORY_SERIES_BITS | series);
 }
 
-/* Makes an empty database a file without a model or a run. */
+/* Turns an empty database into a .scope file without a model or a run. */
 int history_file_create(sqlite3 *db, struct err *err);
-/* Is it the name of a history in memory (memory.c)? SQLite takes it as a URI. */
+/* Is it the name of a history in memory (memory.c)? SQLite opens it as a URI. */
 bool history_is_memory(const char *path);
 /* Creates all tables and the row in `section`. Inside a transaction. */
 int history_tables_create(sqlite3 *db, struct err *err);
-/* Are all tables of the section there, as specified? ERR_NOT_FOUND: there is no section;
- * ERR_UNSUPPORTED: a newer one; ERR_FORMAT: damaged. */
+/* Checks that all tables of the section exist as specified. ERR_NOT_FOUND: no such
+ * section; ERR_UNSUPPORTED: a newer version; ERR_FORMAT: damaged. */
 int history_tables_check(sqlite3 *db, const char *path, struct err *err);
 
 /* Statements; NULL with `err` set on failure. `where` follows "SELECT ... FROM table". */
@@ -55,8 +55,8 @@ sqlite3_stmt *history_prepare_insert(sqlite3 *db, enum history_table table,
 sqlite3_stmt *history_prepare_select(sqlite3 *db, enum history_table table,
                                      const char *where, struct err *err);
 
-/* Inserts a row; returns SQLite's status. Points and scalars are written with
- * history_put_point() and history_put_scalar(), which leave out what is redundant. */
+/* Inserts a row; returns SQLite's status. For points and scalars use
+ * history_put_point() and history_put_scalar(), which omit redundant columns. */
 int history_put(sqlite3_stmt *stmt, enum history_table table, int64_t id,
                 const void *row);
 int history_put_point(sqlite3_stmt *stmt, uint64_t block,
@@ -64,19 +64,20 @@ int history_put_point(sqlite3_stmt *stmt, uint64_t block,
 int history_put_scalar(sqlite3_stmt *stmt, uint64_t block,
                        const struct history_scalar *scalar);
 
-/* Reads the current row of a select; false: it cannot be. Texts are valid until the next
- * step of the statement. Points and scalars get their series or name from the id. */
+/* Reads the current row of a select; false if it is invalid. Texts stay valid until the
+ * next step of the statement. Points and scalars get their series or name from the
+ * id. */
 bool history_get(sqlite3_stmt *stmt, enum history_table table, int64_t *ret_id,
                  void *ret_row);
 
-/* Completes a point as it was read: its series, the numbers that are left out. False: it
- * cannot be. */
+/* Completes a point after reading: its series and the omitted numbers. False if it is
+ * invalid. */
 bool history_point_check(int64_t id, struct history_point *point);
 
-/* An error of SQLite as a sentence; returns -1. */
+/* Sets `err` to SQLite's error; returns -1. */
 int history_sql_err(sqlite3 *db, const char *path, struct err *err);
 int history_exec(sqlite3 *db, const char *path, const char *sql, struct err *err);
-/* The number that a statement without parameters returns, or -1. */
+/* Runs a statement without parameters and returns its number, or -1. */
 int64_t history_ask(sqlite3 *db, const char *sql);
 
 #endif

@@ -1,4 +1,4 @@
-/* The side of a writer that the training calls: a step in the making, and the queue.
+/* The side of a writer that the training loop calls: the current step and the queue.
  * Everything here works in memory; the lock is never held while the thread writes. */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,8 @@
 #define TEXT_MOST      4096u  /* bytes of a text */
 #define HISTOGRAM_MOST ((size_t)1 << 20)
 
-/* A forked process has a copy of the writer, but neither its thread nor its locks. */
+/* A forked process has a copy of the writer without its thread and with unusable
+ * locks. */
 bool history_writer_mine(const struct history_writer *writer)
 {
     return writer && writer->forks == live_file_forks();
@@ -146,7 +147,7 @@ static void clear(struct history_message *message, bool keep)
     buf_clear(&message->note_texts);
 }
 
-/* Drops the current step; under the lock. */
+/* Drops the current step. Call it with the lock held. */
 static void drop_step(struct history_writer *writer)
 {
     struct history_message *message = writer->building;
@@ -190,7 +191,7 @@ void history_writer_begin(struct history_writer *writer, uint64_t number,
     pthread_mutex_unlock(&writer->lock);
 }
 
-/* The step to add to, with the lock held; NULL: none, and it is not held. */
+/* Returns the current step with the lock held, or NULL with the lock released. */
 static struct history_message *lock_step(struct history_writer *writer)
 {
     if (!history_writer_mine(writer))
@@ -211,7 +212,7 @@ void history_writer_point(struct history_writer *writer,
     if (!message)
         return;
     if (point->series >= writer->n_series) {
-        /* Declared in vain: there were too many. */
+        /* Not declared: there were too many. */
     } else if (buf_grow_array(&message->points, message->n_points,
                               &message->points_room, sizeof *message->points)) {
         to = &message->points[message->n_points++];
@@ -326,7 +327,7 @@ int history_writer_replace_run(struct history_writer *writer, const struct run *
     return status;
 }
 
-/* For the thread, with the lock held: puts a recording into the file that waits. */
+/* For the thread, with the lock held: writes the pending recording into the file. */
 static void put_run(struct history_writer *writer)
 {
     struct err err = {0};
@@ -411,7 +412,7 @@ static size_t message_bytes(const struct history_message *message)
            message->texts.room + message->note_texts.room;
 }
 
-/* A copy that can be settled: the order of `message` stays that of its copies. */
+/* Settling changes the order, so it works on a copy. */
 static bool copy_lists(struct history_message *copy,
                        const struct history_message *message)
 {
@@ -435,8 +436,8 @@ static bool copy_lists(struct history_message *copy,
     return true;
 }
 
-/* Not under the lock while the sink works: it may run Python, which may let another
- * thread run that waits for the lock. Only this thread changes the step. */
+/* Releases the lock while the sink works: it may run Python, which may switch to a
+ * thread that waits for the lock. Only this thread changes the step. */
 int history_writer_show(struct history_writer *writer, struct history_sink *sink,
                         struct err *err)
 {
@@ -471,7 +472,7 @@ void history_writer_add(struct history_writer *writer, struct history_sink *sink
     pthread_mutex_unlock(&writer->lock);
 }
 
-/* Whole steps go into the queue, or none of it. */
+/* A step is queued whole or not at all. */
 static bool has_room(const struct history_writer *writer,
                      const struct history_message *message)
 {

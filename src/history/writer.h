@@ -10,13 +10,14 @@
  *         history_writer_end(writer, 0);
  *     history_writer_close(writer, &err);
  *
- * These calls copy what they get into a bounded queue. They take no file lock, never wait
- * for the disk and never fail: if the queue is full, the whole step is dropped and
+ * These calls copy what they get into a bounded queue. They take no file lock, never
+ * wait for the disk and never fail: if the queue is full, the whole step is dropped and
  * counted. A thread writes each step in one transaction, so that `kill -9` or a full
- * disk loses at most the steps in the queue. What goes wrong there is in
- * history_writer_state().
+ * disk loses at most the steps in the queue. history_writer_state() reports errors of
+ * the thread.
  *
- * Any thread may call, one step at a time. In a forked process a writer does nothing. */
+ * Any thread may call these functions, one step at a time. In a forked process a writer
+ * does nothing. */
 #ifndef HISTORY_WRITER_H
 #define HISTORY_WRITER_H
 
@@ -38,9 +39,9 @@ struct history_options {
     const struct history_codec *codec; /* NULL: history_spreads */
 };
 
-/* A new file that holds the sections of `run` (model, recording of the first pass; may be
- * NULL: none) and an empty history. Replaces a file at `path`, unless it is live. `code`
- * as in run_file_write(). With `path` NULL there is no file: steps go to sinks only. */
+/* Creates a file with the sections of `run` (model, recording of the first pass; may be
+ * NULL) and an empty history. Replaces a file at `path`, unless it is live. `code` as
+ * in run_file_write(). With `path` NULL there is no file: steps go to sinks only. */
 struct history_writer *history_writer_create(const char *path, const struct run *run,
                                              struct source *code,
                                              const struct history_options *options,
@@ -53,42 +54,43 @@ struct history_writer *history_writer_resume(const char *path,
  * the writer or a reader has it open. */
 struct history_writer *history_writer_memory(const struct history_options *options,
                                              struct err *err);
-/* What history_open() takes, in this process, while the writer is open. */
+/* The path for history_open(), in this process, while the writer is open. */
 const char *history_writer_path(const struct history_writer *writer);
 
-/* The thread hands every step that it takes from now on to this sink too, also if the
- * file cannot be written. Takes the sink: closing the writer closes it. */
+/* From now on the thread passes every step to this sink too, also if the file cannot be
+ * written. Takes ownership: closing the writer closes the sink. */
 void history_writer_add(struct history_writer *writer, struct history_sink *sink);
 
 /* Replaces the recording in the file by another one of the same model, for example of a
- * step that says more than the first. Waits for it; borrows `run` and `code`. On failure
- * the file keeps what it has. */
+ * more informative step than the first. Waits until it is written; borrows `run` and
+ * `code`. On failure the file is unchanged. */
 int history_writer_replace_run(struct history_writer *writer, const struct run *run,
                                struct source *code, struct err *err);
 
-/* The number of a series (a scalar), the same for equal ones; HISTORY_NONE if there are
- * too many: its points are ignored. */
+/* Declares a series (a scalar) and returns its index, the same for equal ones;
+ * HISTORY_NONE if there are too many: its points are then ignored. */
 uint32_t history_writer_series(struct history_writer *writer,
                                const struct history_series *series);
 uint32_t history_writer_name(struct history_writer *writer, struct str name);
 
-/* Begins a step with this number; one that was not ended is dropped. `wall_ns`:
- * nanoseconds since 1970, 0: now. */
+/* Begins a step with this number; drops an unfinished one. `wall_ns`: nanoseconds since
+ * 1970, 0: now. */
 void history_writer_begin(struct history_writer *writer, uint64_t number,
                           enum history_phase phase, uint64_t wall_ns);
-/* Adds to the current step; without one it is ignored. Points of one series in one step
- * are merged. */
+/* Add to the current step; ignored without one. Points of one series in one step are
+ * merged. */
 void history_writer_point(struct history_writer *writer,
                           const struct history_point *point);
 void history_writer_scalar(struct history_writer *writer, uint32_t name, double value);
-/* An alarm is written with the next step that is written, also if this one is dropped;
- * `step` 0 and `wall_ns` 0: those of the current step. */
+/* Adds an alarm. If the current step is dropped, the next one that is written has it.
+ * With `step` and `wall_ns` 0 it gets those of the current step. */
 void history_writer_alarm(struct history_writer *writer,
                           const struct history_alarm *alarm);
 /* A sentence about this step, for people. */
 void history_writer_note(struct history_writer *writer, struct str text);
-/* Lets a sink see the current step now, on this thread: for one that must not wait. An
- * alarm of a step that was then dropped is not shown again. -1: the sink failed. */
+/* Passes the current step to a sink now, on this thread, for a sink that must not wait.
+ * An alarm of a step that is then dropped is not passed on again. -1: the sink
+ * failed. */
 int history_writer_show(struct history_writer *writer, struct history_sink *sink,
                         struct err *err);
 /* Ends the step: it goes into the queue. */
@@ -96,19 +98,19 @@ void history_writer_end(struct history_writer *writer, unsigned flags);
 
 struct history_state {
     uint64_t written;    /* steps in the file, by this writer */
-    uint64_t dropped;    /* steps that are not: queue full, or writing failed */
+    uint64_t dropped;    /* steps lost: queue full, or writing failed */
     uint64_t rows;       /* of steps in the file */
     uint64_t merged;     /* pairs of rows that were merged */
     uint64_t bytes;      /* of the file and its -wal */
-    uint64_t step_bytes; /* of the newest step, about */
-    uint64_t keeps;      /* how many such steps fit within the limit unmerged, about */
+    uint64_t step_bytes; /* estimate for the newest step */
+    uint64_t keeps;      /* estimate of how many such steps fit unmerged */
     uint64_t disk_bytes; /* written to the disk so far: pages to the -wal and from it */
     uint64_t commits_ns; /* spent in transactions */
     uint64_t cpu_ns;     /* processor time of the thread */
-    uint64_t alarms_lost; /* beyond what is kept */
-    bool failed;          /* nothing is written any more, or not at the moment */
+    uint64_t alarms_lost; /* beyond the limit of one writer */
+    bool failed;          /* writing has stopped, perhaps temporarily */
     bool wal;             /* the journal; false: the file system does not support it */
-    char problem[512];    /* the first thing that went wrong, a sentence; empty: none */
+    char problem[512];    /* the first error, a sentence; empty: none */
 };
 void history_writer_state(struct history_writer *writer,
                           struct history_state *ret_state);
@@ -116,9 +118,9 @@ void history_writer_state(struct history_writer *writer,
 /* Waits until the queue is empty. */
 void history_writer_flush(struct history_writer *writer);
 
-/* Writes what is in the queue, makes one file of it (no -wal) and frees the writer, also
- * if it fails: then `err` says what is missing. The file is usable either way. In a
- * forked process it does nothing. */
+/* Writes the queued steps, merges the -wal into the file and frees the writer. On
+ * failure `err` says what is missing, and the file is still usable. Does nothing in a
+ * forked process. */
 int history_writer_close(struct history_writer *writer, struct err *err);
 
 #endif

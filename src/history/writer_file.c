@@ -1,5 +1,5 @@
-/* Creates, continues and closes the file of a writer. From the first connection to the
- * last, nothing in this process opens the file but SQLite (base/live_file.h). */
+/* Creates, continues and closes the file of a writer. While a connection exists, only
+ * SQLite may open the file in this process (base/live_file.h). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -243,7 +243,7 @@ static bool try_wal(struct history_writer *writer)
     return false;
 }
 
-/* The connection to a file that exists. */
+/* The connection to an existing file. */
 static int open_file(struct history_writer *writer, struct err *err)
 {
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
@@ -395,8 +395,7 @@ const char *history_writer_path(const struct history_writer *writer)
 
 /* ---- the end ---- */
 
-/* SQLite does not wait for readers when it leaves WAL mode: it refuses, and is asked
- * again. */
+/* SQLite does not wait for readers when it leaves WAL mode: it fails, so retry. */
 static void leave_wal(struct history_writer *writer)
 {
     const struct timespec pause = {.tv_nsec = LEAVE_PAUSE_MS * 1000000};
@@ -408,8 +407,8 @@ static void leave_wal(struct history_writer *writer)
         nanosleep(&pause, NULL);
 }
 
-/* Makes one file of it. With readers about, the content of the -wal is moved as far as
- * they allow; if they stay, an empty -wal stays too. */
+/* Merges the -wal into the file. With active readers, as much of the -wal is moved as
+ * they allow; if they stay, an empty -wal remains. */
 static void finish_file(struct history_writer *writer)
 {
     if (!writer->wal)

@@ -26,13 +26,13 @@ struct history_message {
     struct buf texts; /* of alarms */
     struct buf note_texts;
     struct buf merged;          /* histograms of history_message_settle() */
-    uint32_t n_shown;           /* alarms that a dropped step showed already */
+    uint32_t n_shown;           /* alarms that a sink got with a dropped step */
     uint32_t n_series, n_names; /* declared so far */
     size_t bytes;
-    bool bad; /* no memory for all of it: the step is dropped */
+    bool bad; /* out of memory: the step is dropped */
 };
 
-enum history_select {                /* statements of the thread */
+enum history_select {                /* prepared statements of the thread */
                       SELECT_POINTS, /* ids from ?1 to ?2 */
                       SELECT_SCALARS,
                       DELETE_POINTS,
@@ -67,9 +67,9 @@ struct history_writer {
     size_t queued_bytes;
     uint32_t dropped; /* since the last step that went into the queue */
     bool busy, stop;
-    const struct run *run; /* to be put into the file; NULL: none */
+    const struct run *run; /* to be written into the file; NULL: none */
     struct source *code;
-    struct err run_err; /* what became of it */
+    struct err run_err; /* the result of that */
     struct history_state state;
 
     /* The step in the making, under `lock` too. */
@@ -85,8 +85,8 @@ struct history_writer {
     sqlite3_stmt *insert[HISTORY_TABLES];
     sqlite3_stmt *select[HISTORY_SELECTS];
     bool wal;
-    int64_t page;  /* bytes of a page */
-    uint64_t base; /* bytes of the file when it was opened, without steps */
+    int64_t page;               /* bytes of a page */
+    uint64_t base;              /* bytes size of the file when opened, without steps */
     struct history_step *steps; /* the rows in the file */
     uint32_t n_steps, steps_room;
     uint64_t n_logged;   /* id of the next step */
@@ -105,29 +105,29 @@ struct history_writer {
 /* ---- writer.c ---- */
 bool history_writer_mine(const struct history_writer *writer);
 void history_message_free(struct history_message *message);
-/* For the thread: the next step, after waiting for it; NULL: it should end. Give it back
- * to history_writer_done(). */
+/* For the thread: waits for the next step and returns it; NULL: the thread should end.
+ * Pass it to history_writer_done() afterwards. */
 struct history_message *history_writer_take(struct history_writer *writer);
 void history_writer_done(struct history_writer *writer,
                          struct history_message *message);
 
 /* ---- writer_thread.c ---- */
 void *history_writer_run(void *writer);
-/* Reads what a new or continued file holds: rows of steps, counters. */
+/* Reads the rows of steps and the counters of a new or continued file. */
 int history_writer_load(struct history_writer *writer, struct err *err);
 /* Reads the rows of steps again. */
 int history_writer_load_steps(struct history_writer *writer, struct err *err);
 uint64_t history_writer_bytes(const struct history_writer *writer);
 
-/* Puts writer->run into the file, in a transaction. */
+/* Writes writer->run into the file, in a transaction. */
 int history_writer_put_run(struct history_writer *writer, struct err *err);
 
 /* ---- sink.c ---- */
-/* Sorts points and scalars, and merges those of one series or name. Call it once, when
- * texts and histograms are in place. */
+/* Sorts points and scalars and merges those of one series or name. Call it once, after
+ * texts and histograms were placed. */
 void history_message_settle(struct history_message *message,
                             const struct history_codec *codec);
-/* Hands a settled step to a sink. */
+/* Passes a settled step to a sink. */
 int history_message_give(struct history_writer *writer,
                          const struct history_message *message,
                          struct history_sink *sink, struct err *err);
@@ -135,20 +135,21 @@ int history_message_give(struct history_writer *writer,
 /* ---- fade.c ---- */
 struct history_chunk *history_chunk_new(void);
 void history_chunk_free(struct history_chunk *chunk);
-/* Merges old steps until `need` more bytes fit. Inside a transaction; if it fails, load
- * the steps again. */
+/* Merges old steps until `need` more bytes fit. Call it inside a transaction; if it
+ * fails, load the steps again. */
 int history_fade(struct history_writer *writer, uint64_t need);
-/* What the limit leaves for the -wal while `need` bytes are written. */
+/* The bytes that the limit leaves for the -wal while `need` bytes are written. */
 uint64_t history_wal_room(const struct history_writer *writer, uint64_t need);
 
 /* ---- memory.c ---- */
 
-/* A new name for a history in memory, on the heap; NULL: no memory. */
+/* A new name for a history in memory, on the heap; NULL: out of memory. */
 char *history_memory_name(void);
 
 /* ---- journal.c ---- */
 
-/* Does WAL work there: are all its users on this machine? False if not sure. */
+/* Does WAL work there, that is, are all users of the file on this machine? False if
+ * unsure. */
 bool history_wal_works(const char *path);
 bool history_wal_works_on(unsigned long type); /* f_type of statfs() */
 

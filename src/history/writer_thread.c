@@ -1,5 +1,5 @@
-/* The thread of a writer: one transaction per step. A failure costs that step; the thread
- * tries again with later ones, at growing intervals, and says once what is wrong. */
+/* The thread of a writer: one transaction per step. A failure loses that step; the
+ * thread retries with later ones at growing intervals and reports the problem once. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -342,7 +342,7 @@ static void roll_back(struct history_writer *writer)
     writer->merged = 0;
 }
 
-/* What a person should know and do about it. */
+/* The error for the user: what happened and what to do. */
 static void describe(const struct history_writer *writer, int status, uint64_t step,
                      struct err *err)
 {
@@ -354,7 +354,7 @@ static void describe(const struct history_writer *writer, int status, uint64_t s
     case SQLITE_FULL:
         err_set_about(err, ERR_IO, path,
                       ": the disk is full. Training continues, but its history stopped "
-                      "at step %llu. Free some space and it goes on.",
+                      "at step %llu. Free some space to resume it.",
                       (unsigned long long)step);
         break;
     case SQLITE_READONLY:
@@ -406,7 +406,7 @@ static uint64_t disk_bytes(const struct history_writer *writer)
     return 2 * (uint64_t)pages * (uint64_t)writer->page;
 }
 
-/* How many steps of this size fit, of those that this writer adds. */
+/* How many steps of this size this writer can add. */
 static uint64_t steps_kept(const struct history_writer *writer, uint64_t bytes)
 {
     uint64_t taken = writer->base + history_wal_room(writer, bytes);
@@ -444,7 +444,7 @@ static void report(struct history_writer *writer, const struct history_message *
     pthread_mutex_unlock(&writer->lock);
 }
 
-/* Readers of a file without WAL may hold it for a moment: wait for them. */
+/* Without WAL a reader may lock the file briefly: wait for it. */
 static bool is_busy(const struct history_writer *writer)
 {
     int status = sqlite3_errcode(writer->db) & 0xff;
@@ -492,7 +492,7 @@ static void take_step(struct history_writer *writer, struct history_message *mes
     report(writer, message, clock_ns() - began, &err);
 }
 
-/* A sink that fails loses this step; the first problem is told. */
+/* A sink that fails loses this step; the first problem is reported. */
 static void give_step(struct history_writer *writer,
                       const struct history_message *message)
 {

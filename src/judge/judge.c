@@ -4,7 +4,7 @@
 
 #include "judge/judge_in.h"
 
-#define RECOVERED 3 /* finite logged steps, after which a new NaN is news */
+#define RECOVERED 3 /* finite logged steps after which a NaN is reported again */
 
 struct judge *judge_new(void)
 {
@@ -39,7 +39,8 @@ void judge_begin(struct judge *judge)
     arena_init(&judge->arena, 0);
 }
 
-/* Memory for the places and tensors of a model: at the first step, and if it changed. */
+/* Allocates the state per place and tensor: at the first step, and when the model
+ * changes. */
 static bool fit(struct judge *judge, const struct model *model)
 {
     if (judge->places && judge->n_places == model->n_places &&
@@ -60,7 +61,7 @@ static bool fit(struct judge *judge, const struct model *model)
     return false;
 }
 
-/* ---- is it sick? */
+/* ---- is something not finite? */
 
 /* NaN or +Inf in the results of a pass. */
 static bool bad_outputs(const struct run *run)
@@ -82,7 +83,7 @@ static bool bad_outputs(const struct run *run)
     return false;
 }
 
-/* Those of parameters; if the optimizer did not step, those of calls. */
+/* Gradients of parameters; if the optimizer did not step, also those of calls. */
 static bool bad_gradients(const struct run *run)
 {
     bool known = false;
@@ -119,8 +120,8 @@ static bool bad_updates(const struct judge_step *step)
     return false;
 }
 
-/* A gradient scaler skips a step because of bad gradients, which is its work: only the
- * model's results count then. */
+/* A gradient scaler is meant to skip steps with bad gradients: then only the model's
+ * results count. */
 static bool is_sick(const struct judge_step *step)
 {
     if (bad_outputs(step->run) || judge_has_bad_params(step->run) || bad_updates(step))
@@ -129,13 +130,13 @@ static bool is_sick(const struct judge_step *step)
            ((step->has_loss && !isfinite(step->loss)) || bad_gradients(step->run));
 }
 
-/* ---- who is to blame? */
+/* ---- what is the cause? */
 
 static void blame(struct judge *judge, const struct judge_step *step)
 {
     judge->finite = 0;
-    /* If it is known that something is not finite, only a producer is news. With bad
-     * parameters none can be told. */
+    /* If non-finite values were reported already, only their producer is new. With bad
+     * parameters it cannot be found. */
     if (judge->sick >= SICK_MODULE ||
         (judge->sick == SICK_SEEN && judge_has_bad_params(step->run)))
         return;

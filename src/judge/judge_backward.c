@@ -5,8 +5,8 @@
 #include "judge/judge_in.h"
 #include "text/number.h"
 
-static void tell_loss_backward(struct judge *judge, const struct judge_step *step,
-                               const struct producer_backward *found)
+static void report_loss_backward(struct judge *judge, const struct judge_step *step,
+                                 const struct producer_backward *found)
 {
     const struct run *run = step->run;
     const struct stats *stats = judge_stats(run, found->value);
@@ -42,8 +42,8 @@ static void add_what(struct judge *judge, const struct run *run,
     }
 }
 
-static void tell_backward(struct judge *judge, const struct judge_step *step,
-                          const struct producer_backward *found)
+static void report_backward(struct judge *judge, const struct judge_step *step,
+                            const struct producer_backward *found)
 {
     const struct run *run = step->run;
     const struct stats *stats = judge_stats(run, found->value);
@@ -81,9 +81,9 @@ bool judge_backward(struct judge *judge, const struct judge_step *step)
     if (status < 0 || found.kind == PRODUCER_NOWHERE)
         return false;
     if (found.kind == PRODUCER_LOSS)
-        tell_loss_backward(judge, step, &found);
+        report_loss_backward(judge, step, &found);
     else
-        tell_backward(judge, step, &found);
+        report_backward(judge, step, &found);
     return true;
 }
 
@@ -224,8 +224,8 @@ static void give_operation(struct judge *judge, uint64_t number, const struct ru
 }
 
 /* "first NaN in aten::log, in forward: 3 of 32 values; its inputs are finite" */
-static void tell_operation(struct judge *judge, uint64_t number, const struct run *run,
-                           const struct producer_op *found)
+static void report_operation(struct judge *judge, uint64_t number,
+                             const struct run *run, const struct producer_op *found)
 {
     const struct run_op *op = &run->ops->ops[found->op];
     const struct stats *stats = bad_result(run, op);
@@ -262,8 +262,8 @@ static const struct stats *outside_input(const struct run *run, const struct run
 
 /* "aten::mse_loss reads NaN that no operation made: 1 of 12 values; look at the data".
  * Of the arguments of the model the step is judged by its modules. */
-static void tell_reader(struct judge *judge, uint64_t number, const struct run *run,
-                        const struct run_op *op)
+static void report_reader(struct judge *judge, uint64_t number, const struct run *run,
+                          const struct run_op *op)
 {
     const struct stats *stats = outside_input(run, op);
     struct str name = op_name(run, op);
@@ -288,9 +288,9 @@ uint32_t judge_operation(struct judge *judge, uint64_t number, const struct run 
     if (judge->sick != SICK_OPERATION && !judge_has_bad_params(run) &&
         producer_op(run, &scratch, &found) == 0) {
         if (found.op != RUN_NONE)
-            tell_operation(judge, number, run, &found);
+            report_operation(judge, number, run, &found);
         else if (found.reader != RUN_NONE)
-            tell_reader(judge, number, run, &run->ops->ops[found.reader]);
+            report_reader(judge, number, run, &run->ops->ops[found.reader]);
     }
     arena_release(&scratch);
     *ret_alarms = judge->alarms;

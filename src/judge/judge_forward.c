@@ -22,8 +22,8 @@ static uint32_t bad_value(const struct run *run, const struct run_call *call,
     return found;
 }
 
-/* Which calls inside one are around the first value that is not finite: the last that
- * gives finite results, and the first that reads others. */
+/* Finds the calls inside a call that surround its first non-finite value: the last one
+ * with finite results and the first one that reads non-finite ones. */
 static void find_between(const struct run *run, uint32_t outer, uint32_t *ret_before,
                          uint32_t *ret_after)
 {
@@ -49,8 +49,8 @@ static void add_name(struct judge *judge, const char *word, const struct run *ru
     judge_add(judge, "%s%.*s", word, (int)name.len, name.at);
 }
 
-/* ", between a and b": code of its own between the calls inside it. The line is that of
- * the first call behind it. */
+/* ", between a and b": the module's own code between the calls inside it. The source
+ * line is that of the first call after it. */
 static uint32_t add_between(struct judge *judge, const struct run *run, uint32_t call)
 {
     uint32_t before, after, line = run->calls[call].line;
@@ -84,8 +84,8 @@ static void add_inputs(struct judge *judge, const struct run *run,
 
 /* "first Inf in BatchNorm2d: 3,392 of 32,768 outputs; inputs finite (to 1.702e+36); 62
  * NaN gradients followed" */
-static void tell_producer(struct judge *judge, const struct judge_step *step,
-                          uint32_t call)
+static void report_producer(struct judge *judge, const struct judge_step *step,
+                            uint32_t call)
 {
     const struct run *run = step->run;
     const struct run_call *at = &run->calls[call];
@@ -106,7 +106,7 @@ static void tell_producer(struct judge *judge, const struct judge_step *step,
                run_string(run, line));
 }
 
-/* forward's name for the argument that holds a value; "" if it has no telling one. */
+/* forward's name for the argument that holds a value; "" if it has none, or just "input". */
 static struct str argument_name(const struct run *run, const struct run_call *call,
                                 uint32_t value)
 {
@@ -117,8 +117,8 @@ static struct str argument_name(const struct run *run, const struct run_call *ca
     return STR("");
 }
 
-/* A pass that was given NaN. */
-static bool tell_input(struct judge *judge, const struct judge_step *step)
+/* A pass whose input has NaN. */
+static bool report_input(struct judge *judge, const struct judge_step *step)
 {
     const struct run *run = step->run;
 
@@ -159,29 +159,30 @@ static bool outputs_are_bad(const struct run *run)
     return false;
 }
 
-/* Only if what is not finite left the model: a mask, or a NaN that was repaired inside,
- * harms nothing. */
+/* Only if non-finite values left the model: a mask or a NaN that was replaced inside
+ * does no harm. */
 bool judge_forward(struct judge *judge, const struct judge_step *step)
 {
     struct producers found;
     struct arena scratch;
-    bool told = false;
+    bool reported = false;
 
     if (!outputs_are_bad(step->run))
         return false;
     arena_init(&scratch, 0);
     if (producers_find(step->run, judge->masks, &scratch, &found) == 0) {
-        told = tell_input(judge, step);
-        if (!told && found.first != RUN_NONE) {
-            tell_producer(judge, step, found.first);
-            told = true;
+        reported = report_input(judge, step);
+        if (!reported && found.first != RUN_NONE) {
+            report_producer(judge, step, found.first);
+            reported = true;
         }
     }
     arena_release(&scratch);
-    return told;
+    return reported;
 }
 
-/* The model's results are finite, the loss is not: what computes the loss made it. */
+/* The model's results are finite and the loss is not: the code of the loss produced
+ * it. */
 bool judge_bad_loss(struct judge *judge, const struct judge_step *step)
 {
     const struct run *run = step->run;

@@ -1,4 +1,5 @@
-/* Hints: nothing is wrong yet, but training would be easier. Given once per place. */
+/* Hints: nothing is wrong yet, but a change would make training easier. Raised once per
+ * place. */
 #include <math.h>
 #include <string.h>
 
@@ -23,7 +24,7 @@ static void give_hint(struct judge *judge, const struct judge_step *step,
 
 /* ---- a final ReLU before a loss that needs negative values */
 
-/* The ReLU whose result is a result of the model; else the model. */
+/* The ReLU whose result is a result of the model; else the model itself. */
 static uint32_t final_relu(const struct run *run, uint32_t root)
 {
     uint32_t place = run->calls[root].place;
@@ -44,9 +45,9 @@ static uint32_t final_relu(const struct run *run, uint32_t root)
 
 static void hint_relu(struct judge *judge, const struct judge_step *step)
 {
-    if (!step->relu_loss || judge->told_relu || step->run->n_calls == 0)
+    if (!step->relu_loss || judge->reported_relu || step->run->n_calls == 0)
         return;
-    judge->told_relu = true;
+    judge->reported_relu = true;
     judge_say(judge,
               "a ReLU is the last layer: its outputs are never negative, but the "
               "loss needs negative values");
@@ -55,7 +56,7 @@ static void hint_relu(struct judge *judge, const struct judge_step *step)
 
 /* ---- inputs far from normalised */
 
-/* Does a layer with weights read these elements as they are? */
+/* Does a layer with weights read these elements unchanged? */
 static uint32_t layer_that_reads(const struct run *run, uint32_t value)
 {
     for (uint32_t c = 0; c < run->n_calls; c++) {
@@ -92,9 +93,9 @@ static void hint_input(struct judge *judge, const struct judge_step *step,
     uint32_t reader = layer_that_reads(run, value);
     uint32_t place = reader == RUN_NONE ? NO_PLACE : run->calls[reader].place;
 
-    if (reader == RUN_NONE || judge->places[place].told & TOLD_INPUTS)
+    if (reader == RUN_NONE || judge->places[place].reported & REPORTED_INPUTS)
         return;
-    judge->places[place].told |= TOLD_INPUTS;
+    judge->places[place].reported |= REPORTED_INPUTS;
     judge_say(judge, "the model's input is far from normalised: mean ");
     text_real(&judge->text, stats->mean);
     judge_add(judge, ", std ");
@@ -131,7 +132,7 @@ static bool is_one_of(struct str name, const char *const *names)
     return false;
 }
 
-/* A layer that gives the means of a variational encoder: the one beside it gives the
+/* A layer that computes the means of a variational encoder: its sibling computes the
  * variances. */
 static bool gives_latents(const struct model *model, uint32_t place)
 {
@@ -167,7 +168,8 @@ static void hint_latents(struct judge *judge, const struct judge_step *step)
         struct judge_place *place = &judge->places[call->place];
         const struct stats *stats = NULL;
 
-        if (place->told & TOLD_LATENT || !gives_latents(run->model, call->place))
+        if (place->reported & REPORTED_LATENT ||
+            !gives_latents(run->model, call->place))
             continue;
         for (uint32_t i = call->ios; i < call->ios + call->n_ios; i++)
             if (run->ios[i].kind == RUN_OUT)
@@ -177,7 +179,7 @@ static void hint_latents(struct judge *judge, const struct judge_step *step)
         place->latent = is_normal(stats) ? 0 : (uint16_t)(place->latent + 1);
         if (place->latent < FAR_FOR)
             continue;
-        place->told |= TOLD_LATENT;
+        place->reported |= REPORTED_LATENT;
         judge_say(judge, "latents far from normal for %d logged steps: mean ", FAR_FOR);
         text_real(&judge->text, stats->mean);
         judge_add(judge, ", std ");
@@ -239,13 +241,13 @@ static void hint_one_input(struct judge *judge, const struct judge_step *step,
     uint32_t one;
     struct str path;
 
-    if (place->told & TOLD_ONE_INPUT || !collect(step->run, call, &inputs))
+    if (place->reported & REPORTED_ONE_INPUT || !collect(step->run, call, &inputs))
         return;
     one = only_one(&inputs);
     place->one_input = one == RUN_NONE ? 0 : (uint16_t)(place->one_input + 1);
     if (place->one_input < FAR_FOR)
         return;
-    place->told |= TOLD_ONE_INPUT;
+    place->reported |= REPORTED_ONE_INPUT;
     path = run_string(step->run, inputs.paths[one]);
     judge_say(judge,
               "its input %.*s has over 99.9%% of the gradient of its %u inputs, "

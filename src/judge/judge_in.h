@@ -6,30 +6,30 @@
 #include "judge/recent.h"
 #include "study/producer.h"
 
-/* How much is known about values that are not finite. It falls back to SICK_NOT after
- * a few finite steps. */
+/* What has been reported about non-finite values. Returns to SICK_NOT after a few
+ * finite steps. */
 enum judge_sick { SICK_NOT, SICK_SEEN, SICK_MODULE, SICK_OPERATION };
 
-enum judge_told { /* by place: alarms that are given once */
-                  TOLD_DEAD = 1,
-                  TOLD_INPUTS = 2,
-                  TOLD_LATENT = 4,
-                  TOLD_ONE_INPUT = 8,
+enum judge_reported { /* by place: alarms that are raised once */
+                      REPORTED_DEAD = 1,
+                      REPORTED_INPUTS = 2,
+                      REPORTED_LATENT = 4,
+                      REPORTED_ONE_INPUT = 8,
 };
 
 struct judge_place {
-    uint8_t told;       /* enum judge_told */
+    uint8_t reported;   /* enum judge_reported */
     uint16_t dead;      /* logged steps in a row whose results were all 0 */
-    uint16_t latent;    /* ... whose latents were far from normal */
+    uint16_t latent;    /* ... whose latents were far from a normal distribution */
     uint16_t one_input; /* ... in which one input had nearly all of the gradient */
 };
 
 struct judge_param {
-    struct recent norms, ratios; /* of the gradient; of updates */
-    float median;                /* of norms, taken now and then */
-    float early;                 /* the same, of the first ones */
-    float ratio;                 /* of this step; NaN: unknown */
-    uint16_t small;              /* logged steps in a row with next to no gradient */
+    struct recent norms, ratios; /* gradient norms; update ratios */
+    float median;                /* median of `norms`, updated at intervals */
+    float early;                 /* median of the first norms */
+    float ratio;                 /* update ratio of this step; NaN: unknown */
+    uint16_t small;              /* logged steps in a row with almost no gradient */
     bool exploded, vanished;
 };
 
@@ -42,21 +42,21 @@ struct judge {
     uint32_t n_places, n_tensors;
     struct judge_place *places;
     struct judge_param *params;
-    uint8_t *masks; /* by place, as producers_find() takes them */
+    uint8_t *masks; /* by place, for producers_find() */
 
     enum judge_sick sick;
-    uint32_t finite;     /* logged steps since the last that was not */
-    uint64_t healthy_to; /* the newest logged step with finite values; has_healthy */
+    uint32_t finite;     /* finite logged steps in a row */
+    uint64_t healthy_to; /* the newest logged step with finite values, if has_healthy */
     bool has_healthy;
     struct recent losses;
-    double first_loss; /* the median of the first ones; NaN: not yet known */
+    double first_loss; /* median of the first losses; NaN: not yet known */
     bool spiked;
     uint32_t quiet; /* logged steps without alarms about growing gradients */
-    bool told_relu;
+    bool reported_relu;
     uint32_t given[3]; /* alarms so far, by severity */
 };
 
-/* Forgets the alarms of the last call. */
+/* Discards the alarms of the last call. */
 void judge_begin(struct judge *judge);
 
 /* ---- words (judge_words.c) */
@@ -70,12 +70,13 @@ void judge_add(struct judge *judge, const char *format, ...)
 const char *judge_kind(const struct stats *stats);
 /* "3,392 of 32,768" */
 void judge_share(struct judge *judge, const struct stats *stats);
-/* "(to 1.702e+36)": the largest magnitude of these values; nothing without any. */
+/* "(to 1.702e+36)": the largest magnitude of these values; appends nothing without
+ * values. */
 void judge_magnitude(struct judge *judge, const struct run *run,
                      const struct run_call *call, enum run_io_kind kind);
 /* "; 62 NaN gradients followed" */
 void judge_followed(struct judge *judge, const struct run *run);
-/* The name of a place; the root has that of its class. Valid until the next. */
+/* The name of a place; for the root, its class. Valid until the next call. */
 struct str judge_place_name(struct judge *judge, const struct model *model,
                             uint32_t place);
 struct str judge_class(const struct model *model, uint32_t place); /* "BatchNorm2d" */
@@ -88,9 +89,9 @@ void judge_give(struct judge *judge, uint64_t number, enum severity severity,
 uint32_t judge_place_of(const struct model *model, uint32_t tensor);
 const struct stats *judge_stats(const struct run *run, uint32_t value); /* or NULL */
 
-/* ---- what is not finite: each gives an alarm and returns true if it is to blame */
+/* ---- non-finite values: each adds an alarm and returns true if it found the cause */
 
-/* Were parameters not finite when the step began? Then no producer can be told. */
+/* Were parameters not finite when the step began? Then the producer cannot be found. */
 bool judge_has_bad_params(const struct run *run);
 bool judge_params_bad(struct judge *judge, const struct judge_step *step);
 bool judge_forward(struct judge *judge, const struct judge_step *step);

@@ -112,7 +112,7 @@ TEST(medians_of_the_last_values)
     CHECK(recent_median(&recent) == 74.5 && recent_max(&recent) == 99);
 }
 
-TEST(the_first_module_with_nan_is_told_once)
+TEST(the_first_module_with_nan_is_reported_once)
 {
     const struct act good = {.gradient = 1, .loss = 1};
     const struct act bad = {
@@ -131,7 +131,7 @@ TEST(the_first_module_with_nan_is_told_once)
     judge_free(judge);
 }
 
-TEST(a_loss_and_gradients_that_are_bad_on_their_own)
+TEST(a_bad_loss_and_bad_gradients_without_a_bad_module)
 {
     const struct act loss = {.gradient = 1, .loss = (double)INFINITY};
     const struct act gradient = {.gradient = (double)NAN, .loss = 1};
@@ -148,7 +148,7 @@ TEST(a_loss_and_gradients_that_are_bad_on_their_own)
     judge_free(judge);
 }
 
-TEST(what_a_scaler_skips_and_masks_are_no_alarms)
+TEST(steps_skipped_by_a_scaler_and_masks_are_no_alarms)
 {
     const struct act skipped = {
         .gradient = (double)NAN, .loss = (double)INFINITY, .skipped = true};

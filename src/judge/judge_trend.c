@@ -1,22 +1,22 @@
 /* The loss, gradients and dead layers, compared with the last steps. Thresholds are far
- * from what healthy trainings do: an alarm that nobody believes is worse than none. */
+ * beyond healthy trainings, because false alarms make users ignore all alarms. */
 #include <math.h>
 
 #include "judge/judge_in.h"
 #include "study/family.h"
 #include "text/number.h"
 
-#define ENOUGH        20   /* values that a median needs */
+#define ENOUGH        20   /* values needed for a median */
 #define LOSS_TIMES    10.0 /* a spike, in medians */
 #define GRAD_TIMES    20.0 /* an exploding gradient, in medians */
-#define GRAD_RATIO    0.05 /* ... if the update is so large a part of the weight */
+#define GRAD_RATIO    0.05 /* ... if the update ratio is at least this */
 #define GRAD_TIMES_BY 50.0 /* ... if updates are unknown */
 #define VANISHED      1e-7 /* of the largest gradient, per element */
 #define VANISHED_FOR  20   /* logged steps in a row */
 #define DEAD_FOR      10
 #define QUIET         20 /* logged steps between alarms about exploding gradients */
 
-/* A number without a fraction: "15 times" */
+/* A number rounded to an integer: "15 times" */
 static void add_times(struct judge *judge, double times)
 {
     if (times < 1e6)
@@ -28,8 +28,8 @@ static void add_times(struct judge *judge, double times)
 
 /* ---- the loss */
 
-/* A loss near 0 jumps by large factors and means nothing: it must also be large compared
- * with the beginning. */
+/* A loss near 0 varies by large factors, so a spike must also be large compared with
+ * the first losses. */
 static bool is_spike(const struct judge *judge, double loss, double median)
 {
     return recent_count(&judge->losses) >= ENOUGH && median > 0 &&
@@ -88,8 +88,8 @@ static bool explodes(const struct judge_param *param, double norm)
     return ratio > GRAD_RATIO && ratio > 5 * recent_median(&param->ratios);
 }
 
-static void tell_exploding(struct judge *judge, const struct judge_step *step,
-                           uint32_t tensor, double norm, uint32_t others)
+static void report_exploding(struct judge *judge, const struct judge_step *step,
+                             uint32_t tensor, double norm, uint32_t others)
 {
     const struct model *model = step->run->model;
     uint32_t place = judge_place_of(model, tensor);
@@ -116,8 +116,8 @@ static void tell_exploding(struct judge *judge, const struct judge_step *step,
                judge_place_name(judge, model, place), NULL, STR(""));
 }
 
-static void tell_vanishing(struct judge *judge, const struct judge_step *step,
-                           uint32_t tensor, double share, uint32_t others)
+static void report_vanishing(struct judge *judge, const struct judge_step *step,
+                             uint32_t tensor, double share, uint32_t others)
 {
     const struct model *model = step->run->model;
     uint32_t place = judge_place_of(model, tensor);
@@ -133,8 +133,9 @@ static void tell_vanishing(struct judge *judge, const struct judge_step *step,
                judge_place_name(judge, model, place), NULL, STR(""));
 }
 
-/* The statistics of a weight's gradient, or NULL: not one, or not measured. Vectors
- * (biases, scales) are left out: they begin at 0, and their ratios say nothing. */
+/* The statistics of a weight's gradient, or NULL if it is not a weight or was not
+ * measured. Vectors (biases, scales) are skipped: they start at 0, so their ratios are
+ * meaningless. */
 static const struct stats *weight_gradient(const struct run *run,
                                            const struct run_param *param)
 {
@@ -176,10 +177,10 @@ static void judge_vanishing(struct judge *judge, const struct judge_step *step,
         }
     }
     if (least != RUN_NONE)
-        tell_vanishing(judge, step, least, share, n - 1);
+        report_vanishing(judge, step, least, share, n - 1);
 }
 
-/* Adds a gradient to what is known of its parameter. */
+/* Adds a gradient to the state of its parameter. */
 static void learn(struct judge_param *param, double norm)
 {
     recent_add(&param->norms, norm);
@@ -220,7 +221,7 @@ void judge_gradients(struct judge *judge, const struct judge_step *step)
         }
     }
     if (worst != RUN_NONE && judge->quiet == 0) {
-        tell_exploding(judge, step, worst, norm_of_worst, n - 1);
+        report_exploding(judge, step, worst, norm_of_worst, n - 1);
         judge->quiet = QUIET;
     }
     for (uint32_t i = 0; i < run->n_params; i++) {
@@ -234,7 +235,7 @@ void judge_gradients(struct judge *judge, const struct judge_step *step)
 
 /* ---- dead layers */
 
-/* Does a ReLU give nothing but 0, though its input is not? */
+/* Does a ReLU return only zeros for an input that is not all zeros? */
 static bool is_dead(const struct run *run, const struct run_call *call)
 {
     bool dead = false, given = false;
@@ -265,9 +266,9 @@ void judge_dead(struct judge *judge, const struct judge_step *step)
             !(str_is(class_name, "ReLU") || str_is(class_name, "ReLU6")))
             continue;
         place->dead = is_dead(run, call) ? (uint16_t)(place->dead + 1) : 0;
-        if (place->dead < DEAD_FOR || place->told & TOLD_DEAD)
+        if (place->dead < DEAD_FOR || place->reported & REPORTED_DEAD)
             continue;
-        place->told |= TOLD_DEAD;
+        place->reported |= REPORTED_DEAD;
         judge_say(judge, "dead: all of its outputs were 0 in the last %d logged steps",
                   DEAD_FOR);
         judge_give(judge, step->number, SEVERITY_WARNING, "dead", call->place,

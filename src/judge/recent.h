@@ -6,9 +6,9 @@
 
 #define RECENT 50
 
-struct recent { /* a zeroed struct has none */
+struct recent { /* zero-initialise it */
     float values[RECENT];
-    uint64_t n; /* how many were added; only the last RECENT are kept */
+    uint64_t n; /* number added; only the last RECENT are kept */
 };
 
 void recent_add(struct recent *recent, double value);

@@ -1,12 +1,13 @@
-/* layout.h - where boxes and lines of a nested graph go. Knows numbers only: what a box
- * says and how it looks is decided elsewhere (graph/, export/picture, explorer/).
+/* layout.h - coordinates of the boxes and lines of a nested graph. Works on numbers
+ * only: texts and looks are decided elsewhere (graph/, export/picture, explorer/).
  *
- * The graph is a tree of boxes. A box with boxes inside is a *group*: closed it is drawn
- * as one box, open as a frame around its boxes. A *net* is one value inside one group:
- * it leaves one box (or enters the group from outside) and ends at boxes directly inside
- * the same group (or leaves the group). A value that crosses borders of groups is a
- * chain of nets, one per group that it runs through. So every group is arranged by
- * itself, and opening a box changes only the size of that box for its parent.
+ * The graph is a tree of boxes. A box with boxes inside is a *group*: closed it is
+ * drawn as one box, open as a frame around its boxes. A *net* is one value inside one
+ * group: it leaves one box (or enters the group from outside) and ends at boxes
+ * directly inside the same group (or leaves the group). A value that crosses borders of
+ * groups is a chain of nets, one per group that it passes through. So every group is
+ * arranged separately, and opening a box changes only the size of that box for its
+ * parent.
  *
  * Two steps:
  *   plan_order()  ranks, columns, slots, tracks and lanes: everything that does not
@@ -15,25 +16,25 @@
  *                   has a twin in JavaScript (export/picture/place.js), which must give
  *                   the same numbers.
  *
- * Why by hand: Graphviz's dot needs minutes for long skips, and no library arranges
- * nested groups with lanes in linear time, repeatably, and in a form that a page can
- * finish by itself when a group is opened.
+ * Why not a library: Graphviz's dot needs minutes for long skips, and no library
+ * arranges nested groups with lanes in linear time, repeatably, and in a form that lets
+ * a page finish the layout when a group is opened.
  *
  * A group is a grid. Rows are *ranks*: a box lies below everything that it reads. All
  * columns share the rows, so the *channel* between two rows has no boxes: lines turn
- * there, each on a *track* of its own. A box may extend over several rows (rank to
- * last) if nothing else needs its column there. Columns hold chains of boxes that feed
- * one another, so the line between them is straight. A net that cannot run down a column
+ * there, each on a separate *track*. A box may extend over several rows (rank to last)
+ * if nothing else needs its column there. Columns hold chains of boxes that feed one
+ * another, so the line between them is straight. A net that cannot run down a column
  * takes a *lane* to the right of everything that it passes. Lines meet a box at *slots*
- * beside its axis: even ones for leaving, odd ones for entering, 0 for straight lines, so
- * two lines never lie upon one another.
+ * beside its axis: even ones for leaving, odd ones for entering, 0 for straight lines,
+ * so two lines never overlap.
  *
- * Which line goes straight: column 0, the main one, holds the heaviest way through the
- * group, measured in the whole graph (order_flow.c), not the longest one in the group:
- * a long chain of small operations beside a large module would otherwise push that aside,
- * and of two values between the same blocks one could not tell the data from a bias.
- * Inputs stay in the first row. How far columns are apart is found row by row
- * (place_columns.c), so a short side chain makes only its own rows wider.
+ * Choosing the straight line: column 0, the main one, holds the heaviest path through
+ * the group, measured in the whole graph (order_flow.c), not the longest one in the
+ * group: otherwise a long chain of small operations beside a large module would push
+ * that aside, and of two values between the same blocks the bias could not be told from
+ * the data. Inputs stay in the first row. The distance between columns is computed row
+ * by row (place_columns.c), so a short side chain only widens its own rows.
  *
  *   order.c          plan_order(): group by group
  *   order_*.c        its steps, listed in order_in.h
@@ -55,32 +56,32 @@
 enum plan_flag {
     PLAN_OPEN = 1,    /* a group that is drawn as a frame */
     PLAN_SIDE = 2,    /* lines from elsewhere enter at its sides if they can: a sign */
-    PLAN_STRETCH = 4, /* as wide as the widest such box of its column */
-    PLAN_EARLY = 8,   /* stays in the first rows although nothing forces it: an input */
+    PLAN_STRETCH = 4, /* at least as wide as the widest such box of its column */
+    PLAN_EARLY = 8,   /* stays in the first rows even if it could move down: an input */
 };
 
 struct plan_box {
     uint32_t parent; /* the group around it; the root is box 0 and has PLAN_NONE */
     uint32_t end;  /* boxes id + 1 .. end - 1 are inside it: pre-order. Siblings are in
-                        the order in which they ran: a net from a later to an earlier
-                        one leads back */
+                      execution order: a net from a later to an earlier one points
+                      backwards */
     uint8_t flags; /* enum plan_flag */
     int32_t width, height;             /* as one box */
     int32_t least_width, least_height; /* of its frame, for the title */
     int32_t gap;                       /* free space above and below it */
-    uint64_t weight; /* of a box without boxes inside; 0 counts as 1. Among ways that
-                        could be the main column, the heaviest is */
+    uint64_t weight; /* of a leaf box; 0 counts as 1. The main column is the heaviest of
+                        the possible paths */
 
-    /* By plan_order(). */
+    /* Set by plan_order(). */
     uint32_t rank, last; /* rows of its group, from 0; it may extend to `last` */
     int32_t column;      /* may be negative: left of the main column, which is 0 */
 
-    /* By plan_place(), for boxes whose groups are all open. */
+    /* Set by plan_place(), for boxes whose groups are all open. */
     int32_t x, y, w, h; /* w and h are 0 if it is not shown */
-    int32_t axis;       /* of its main line, from x on */
+    int32_t axis;       /* of its main line, relative to x */
 };
 
-/* How a line runs to one of its ends. */
+/* How a line reaches one of its ends. */
 enum plan_way {
     PLAN_DOWN,  /* straight down the axis of the source's column */
     PLAN_OVER,  /* along the channel below the source, then down the target's axis */
@@ -91,7 +92,7 @@ enum plan_way {
 };
 
 struct plan_net {
-    uint32_t group;  /* inside which it runs */
+    uint32_t group;  /* the group that contains it */
     uint32_t source; /* a box directly inside; or the group: it comes from outside */
     uint32_t inner;  /* source is a group: the end, inside it, that becomes this net;
                                else PLAN_NONE */
@@ -101,13 +102,13 @@ struct plan_net {
     int32_t label_width,
         label_height; /* right of the line, below the source; 0: none */
 
-    /* By plan_order(). */
+    /* Set by plan_order(). */
     int32_t slot;   /* where it leaves the source: an even number, 0 is the axis */
-    uint32_t track; /* in the channel below the source; PLAN_NONE: it does not turn */
+    uint32_t track; /* in the channel below the source; PLAN_NONE: no turn */
     uint32_t lane;  /* order of lanes within the group, inner ones first; PLAN_NONE */
     uint32_t first_row, last_row; /* channels between which the lane runs */
 
-    /* By plan_place(). */
+    /* Set by plan_place(). */
     int32_t label_x, label_y; /* top left of the label */
 };
 
@@ -121,13 +122,13 @@ struct plan_end {
                         PLAN_NONE */
     int32_t label_width, label_height; /* beside the last vertical piece; 0: none */
 
-    /* By plan_order(). */
+    /* Set by plan_order(). */
     uint8_t way;    /* enum plan_way */
     int32_t slot;   /* where it enters: an odd number, or 0: the axis; at a side: the
                        number of the line from the middle, positive is lower */
     uint32_t track; /* in the channel above the target; PLAN_NONE */
 
-    /* By plan_place(). */
+    /* Set by plan_place(). */
     uint32_t points, n_points; /* in plan->points: from the source's border to the
                                   target's; 0 if it is not shown */
     int32_t label_x, label_y;
@@ -137,12 +138,12 @@ struct plan_point {
     int32_t x, y;
 };
 
-/* What one group needs for placing, by plan_order(). */
+/* The data for placing one group, from plan_order(). */
 struct plan_group {
     uint32_t box;
     uint32_t rows;
-    uint32_t channels; /* in plan->tracks: rows + 1 numbers, how many tracks each
-                                 channel has */
+    uint32_t channels; /* in plan->tracks: rows + 1 numbers, the number of tracks of
+                          each channel */
     int32_t first_column, n_columns;
     uint32_t nets, n_nets;   /* in plan->nets: those inside it are consecutive */
     uint32_t lanes, n_lanes; /* in plan->lanes: nets, by lane */
@@ -150,9 +151,9 @@ struct plan_group {
 
 /* Distances, in the unit of the boxes' sizes: pixels, or cells of a terminal. */
 struct plan_style {
-    int32_t channel;     /* a channel without turning lines, at least; boxes have
-                                their own `gap` */
-    int32_t label_gap;   /* a channel with a label, at least */
+    int32_t channel;     /* minimum height of a channel without turning lines; boxes add
+                            their `gap` */
+    int32_t label_gap;   /* minimum height of a channel with a label */
     int32_t label_space; /* between a line and its label */
     int32_t track_first; /* from the boxes above (or the labels) to the first track */
     int32_t track;       /* from one track to the next */
@@ -164,7 +165,7 @@ struct plan_style {
     int32_t lane;        /* from one lane to the next */
     int32_t slot;        /* from one slot to the next */
     int32_t side;        /* from one line at a side to the next */
-    int32_t corner;      /* what slots keep away from the corners of a box */
+    int32_t corner;      /* minimum distance of slots from the corners of a box */
     int32_t frame_top, frame_left, frame_right,
         frame_bottom; /* inside of an open group:
                                 the title band is part of frame_top */
@@ -180,31 +181,31 @@ struct plan {
     struct plan_end *ends; /* those of a net are consecutive */
     uint32_t n_boxes, n_nets, n_ends;
 
-    /* By plan_order(). */
+    /* Set by plan_order(). */
     struct plan_group *groups; /* in the order of their boxes */
     uint32_t n_groups;
     uint32_t *tracks;
     uint32_t *lanes;
 
-    /* By plan_place(). */
+    /* Set by plan_place(). */
     struct plan_point *points;
     uint32_t n_points;
     int32_t width, height; /* of everything */
 };
 
-/* Checks the numbers (parents, nets and ends agree), then orders every group. Same input,
- * same output. Allocates in the arena; fails with ERR_LIMIT if that is spent. */
+/* Checks the plan (parents, nets and ends agree), then orders every group.
+ * Deterministic. Allocates in the arena; fails with ERR_LIMIT if that is spent. */
 int plan_order(struct plan *plan, struct arena *arena, struct err *err);
 
-/* Places what is shown, by the PLAN_OPEN flags of now; may be called again after they
- * or the sizes changed. The points are in the arena. */
+/* Places what is shown according to the current PLAN_OPEN flags; may be called again
+ * after these or the sizes changed. The points are in the arena. */
 int plan_place(struct plan *plan, const struct plan_style *style, struct arena *arena,
                struct err *err);
 
-/* The line between two shown boxes that arrives with `end`, whose target is shown and
- * not an open group: across the borders of groups back to the shown box that it comes
- * from. Appends its corners to `to` (no point twice, no point in the middle of a
- * straight piece) and returns that box; PLAN_NONE: the end is not shown. */
+/* The complete line between two shown boxes that ends at `end`, whose target is shown
+ * and not an open group: traced back across the borders of groups to the shown source
+ * box. Appends its corners to `to` (no duplicates, no point in the middle of a straight
+ * piece) and returns that box; PLAN_NONE: the end is not shown. */
 struct plan_route {
     uint32_t from, to;
     uint32_t first_end; /* the outermost piece: its net's label belongs to the line */
@@ -213,7 +214,7 @@ struct plan_route {
 };
 int plan_route(const struct plan *plan, uint32_t end, struct arena *arena,
                struct plan_route *ret_route, struct err *err);
-/* Is it an end at which a shown line arrives? */
+/* Is it the last end of a shown line? */
 bool plan_arrives(const struct plan *plan, uint32_t end);
 
 #endif

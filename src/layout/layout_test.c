@@ -38,7 +38,7 @@ static void order(struct sample_graph *graph)
         test_fail(__FILE__, __LINE__, "%s", err.text);
 }
 
-/* Every box opened, none, and two samples between; upright and on its side. */
+/* With every box open, none, and two random samples; upright and sideways. */
 static void check_states(struct sample_graph *graph, uint64_t seed)
 {
     struct plan_style sideways = plan_pixels;
@@ -101,7 +101,7 @@ TEST(the_same_graph_is_placed_in_the_same_way)
         order(&b);
         place(&a, &plan_pixels);
         place(&b, &plan_pixels);
-        set_open(&a.plan, 1, 0); /* what was placed before leaves no trace */
+        set_open(&a.plan, 1, 0); /* an earlier placing leaves no trace */
         place(&a, &plan_pixels);
         set_open(&b.plan, 1, 0);
         place(&b, &plan_pixels);
@@ -115,7 +115,7 @@ TEST(the_same_graph_is_placed_in_the_same_way)
 }
 
 /* Whole lines begin and end at boxes that are shown. */
-TEST(a_line_across_groups_leads_from_a_shown_box_to_a_shown_box)
+TEST(a_line_across_groups_connects_two_shown_boxes)
 {
     for (uint64_t seed = 0; seed < 60; seed++) {
         struct sample_graph graph;
@@ -215,8 +215,8 @@ TEST(the_heavier_value_goes_straight)
     sample_release(&graph);
 }
 
-/* A side chain beside the first rows only: what lies below may be as wide as it wants. */
-TEST(a_side_column_takes_no_room_where_it_has_nothing)
+/* A side chain beside the first rows only: boxes below may have any width. */
+TEST(a_side_column_takes_no_space_where_it_is_empty)
 {
     struct sample_graph graph;
     const struct plan *plan = &graph.plan;
@@ -269,7 +269,7 @@ TEST(a_skip_runs_right_of_what_it_passes_into_the_side_of_a_sign)
     sample_release(&graph);
 }
 
-TEST(a_line_that_leads_back_goes_up_a_lane)
+TEST(a_backward_line_goes_up_a_lane)
 {
     struct sample_graph graph;
     uint32_t a, b;

@@ -9,8 +9,8 @@ void *order_array(struct ordering *o, size_t n, size_t item)
     return arena_array(o->scratch, n > 0 ? n : 1, item);
 }
 
-/* Counts groups and gives each its part of the plan's arrays. A box without boxes inside
- * is no group, except the root. */
+/* Counts groups and assigns their parts of the plan's arrays. A leaf box is not a
+ * group, except the root. */
 static int make_groups(struct plan *plan, uint32_t *local, struct arena *arena)
 {
     uint32_t n = 1, net = 0;
@@ -101,8 +101,8 @@ static int make_nodes(struct ordering *o)
     return index_lines(o);
 }
 
-/* Slots at the border are those of the same value outside. Values that nothing outside
- * knows (at the root, all of them) take new ones: the axis, then on both sides. */
+/* Slots at the border equal those of the same value outside. Values without an outside
+ * (at the root, all of them) take new ones: the axis, then on both sides. */
 static int32_t fresh_slot(int32_t *used, int32_t odd)
 {
     int32_t n = (*used)++;

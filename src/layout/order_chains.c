@@ -1,12 +1,12 @@
 /* order_chains.c - chains: boxes that feed one another and share a column, so that the
- * lines between them are straight. The main chain is the heaviest way through the group
- * (order_flow.c); it leaves at the axis if anything does. */
+ * lines between them are straight. The main chain is the heaviest path through the
+ * group (order_flow.c); it leaves at the axis if any line does. */
 #include <stdlib.h>
 
 #include "layout/order_in.h"
 
-/* The best of several candidates, by the first number that differs; the first of equal
- * ones. */
+/* The best of several candidates, by the first number that differs; ties go to the
+ * first. */
 #define RULES 4
 struct order_best {
     int64_t by[RULES];
@@ -23,7 +23,7 @@ static void consider(struct order_best *best, struct order_best other)
         *best = other;
 }
 
-/* Does the way leave the group: 2 at the axis, 1 elsewhere, 0 not at all? */
+/* Does the path leave the group: 2 at the axis, 1 elsewhere, 0 not at all? */
 static int64_t leaves(int64_t height)
 {
     return (height >= ORDER_LEAVES) + (height >= ORDER_LEAVES_MAIN);
@@ -38,8 +38,8 @@ static int64_t end_leaves(const struct ordering *o, uint32_t end)
     return o->plan->ends[end].slot == 0 ? 2 : 1;
 }
 
-/* May the line lead down a chain? Only the line at the axis of OUT is straight, and only
- * the main chain has column 0. */
+/* May a chain continue along this line? Only the line at the axis of OUT is straight,
+ * and only the main chain has column 0. */
 static bool may_link(const struct ordering *o, uint32_t from, uint32_t end, bool main)
 {
     uint32_t to = target_node(o, &o->plan->ends[end]);
@@ -51,10 +51,10 @@ static bool may_link(const struct ordering *o, uint32_t from, uint32_t end, bool
     return o->nodes[to].rank > o->nodes[from].rank;
 }
 
-/* The end by which a chain goes on from a node, or PLAN_NONE: one that leaves the group
- * if any does, then the one that most follows and most precedes. Of equal ones the
- * first, but with three and more candidates the one nearest to their middle: k of q, k,
- * v. Called twice: first to count the candidates, then to choose. */
+/* The end by which a chain continues from a node, or PLAN_NONE: one that leaves the
+ * group if any does, then the one with most weight after and before it. Of equal ones
+ * the first, but with three or more candidates the middle one: k of q, k, v. Called
+ * twice: first to count the candidates, then to choose. */
 static uint32_t scan_ends(const struct ordering *o, uint32_t from, bool main,
                           uint32_t *n)
 {
@@ -67,7 +67,7 @@ static uint32_t scan_ends(const struct ordering *o, uint32_t from, bool main,
         uint32_t index = o->exits[node->nets + k];
         const struct plan_net *net = &o->plan->nets[index];
 
-        /* From outside, only what comes at the axis can go straight on. */
+        /* From outside, only a value at the axis can continue straight. */
         if (from == o->in && net->slot != 0)
             continue;
         for (uint32_t e = net->ends; e < net->ends + net->n_ends; e++)
@@ -99,7 +99,7 @@ static void link_nodes(struct ordering *o, uint32_t from, uint32_t end)
     o->nodes[to].prev = from;
 }
 
-/* Where the main chain begins if not at IN: the highest node of the heaviest way. */
+/* The first node of the main chain if not IN: the topmost node of the heaviest path. */
 static uint32_t heaviest_node(const struct ordering *o)
 {
     struct order_best best = {{0}, PLAN_NONE};
@@ -120,7 +120,8 @@ static uint32_t heaviest_node(const struct ordering *o)
     return best.end;
 }
 
-/* The heaviest way may begin inside a group: what feeds that group is above it. */
+/* The heaviest path may begin inside a group: extend it up to the boxes that feed that
+ * group. */
 static void extend_up(struct ordering *o, uint32_t at)
 {
     struct order_best best;
@@ -146,7 +147,7 @@ static void extend_up(struct ordering *o, uint32_t at)
     } while (best.end != PLAN_NONE);
 }
 
-/* Follows the heaviest way from IN, or from the node where that begins. */
+/* Follows the heaviest path from IN, or from its first node. */
 static void main_chain(struct ordering *o)
 {
     uint32_t at = o->in, end;
@@ -185,7 +186,7 @@ static void look_at_border(struct ordering *o)
 }
 
 /* The predecessor that a node without a chain should continue: the lowest one, among
- * those that want it (`wish`) or, on the second try, among those right above it. */
+ * those that want it (`wish`) or, on the second try, among those directly above it. */
 static uint32_t best_pred(const struct ordering *o, uint32_t to, const uint32_t *wish)
 {
     const struct order_node *node = &o->nodes[to];
@@ -244,8 +245,8 @@ static int number_chains(struct ordering *o)
     return 0;
 }
 
-/* The line that comes down the axis to the first box of a chain: from the lowest source.
- * In column 0 the axis below IN may be taken by another value. */
+/* The line that enters the first box of a chain along the axis: from the lowest source.
+ * In column 0 another value may use the axis below IN. */
 static void enter_chains(struct ordering *o)
 {
     for (uint32_t i = 0; i < o->n; i++) {
@@ -269,8 +270,8 @@ static void enter_chains(struct ordering *o)
     }
 }
 
-/* The net that leaves at the axis: the one that leads on, else the first. The axis of
- * OUT must stay free for the value that leaves there. */
+/* The net that leaves at the axis: the one that continues the chain, else the first.
+ * The axis of OUT must stay free for the value that leaves there. */
 static void choose_straight(struct ordering *o)
 {
     for (uint32_t i = 0; i < o->n; i++) {

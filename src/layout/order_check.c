@@ -1,5 +1,5 @@
-/* order_check.c - checks that a plan is consistent, so that the other files can follow
- * its indices without looking. */
+/* order_check.c - checks that a plan is consistent, so that the other files can use its
+ * indices unchecked. */
 #include "layout/order_in.h"
 
 static int bad(struct err *err, const char *what, uint32_t index)

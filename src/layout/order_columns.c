@@ -1,21 +1,21 @@
-/* order_columns.c - which column a chain takes. A chain owns the axis of its column from
- * where the line that enters it turns into the column to where its last line turns out
- * of it; nothing else uses the axis there. Side chains take the nearest column that is
- * free: right of their fork if they ran after the straight line, else left. */
+/* order_columns.c - assigns columns to chains. A chain owns the axis of its column from
+ * the point where the line that enters it turns into the column to the point where its
+ * last line turns out of it. Side chains take the nearest free column: right of their
+ * fork if they ran after the straight line, else left. */
 #include <stdlib.h>
 
 #include "layout/order_in.h"
 
-/* Places down a group, in half rows: 2 * r is the channel above row r, 2 * r + 1 the
+/* Positions down a group, in half rows: 2 * r is the channel above row r, 2 * r + 1 the
  * row. */
 struct order_stay {
     int32_t from, to;
     uint32_t first; /* node */
-    uint32_t fork;  /* the node beside whose column it goes; PLAN_NONE */
+    uint32_t fork;  /* the node that it goes beside; PLAN_NONE */
     bool left;
 };
 
-/* How far down its axis the last box of a chain leads. */
+/* How far down its axis the last box of a chain reaches. */
 static int32_t stay_end(const struct ordering *o, uint32_t at)
 {
     const struct order_node *node = &o->nodes[at];
@@ -41,7 +41,7 @@ static int32_t stay_end(const struct ordering *o, uint32_t at)
     return to;
 }
 
-/* The node that a chain without an entering line is for: what its last box feeds. */
+/* The target node of a chain without an entering line: the reader of its last box. */
 static uint32_t reader_of(const struct ordering *o, uint32_t last)
 {
     const struct order_node *node = &o->nodes[last];
@@ -78,8 +78,8 @@ static struct order_stay measure(const struct ordering *o, uint32_t first)
     return stay;
 }
 
-/* By where they begin; the nearest to their fork first: chains on the right in their
- * order, those on the left from the last to the first. */
+/* By start; nearest to their fork first: chains on the right in their order, those on
+ * the left in reverse. */
 static int by_start(const void *a, const void *b)
 {
     const struct order_stay *x = a, *y = b;
@@ -91,8 +91,8 @@ static int by_start(const void *a, const void *b)
     return (x->first < y->first) == x->left ? 1 : -1;
 }
 
-/* The columns of one side, 1 and on: a tree of minima over the place from which each is
- * free, so that the nearest free one is found in logarithmic time. */
+/* The columns of one side, from 1: a tree of minima over the position from which each
+ * is free, which finds the nearest free one in logarithmic time. */
 struct order_side {
     int32_t *free; /* 2 * size numbers, the leaves from `size` on */
     uint32_t size;
@@ -117,7 +117,7 @@ static uint32_t side_find(const struct order_side *side, uint32_t least, int32_t
     uint32_t at = least + side->size;
 
     while (side->free[at] >= from) {
-        while (at & 1) /* up, as long as it is a right child */
+        while (at & 1) /* up, while it is a right child */
             at /= 2;
         at++;
     }

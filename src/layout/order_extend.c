@@ -4,7 +4,7 @@
 #include "layout/order_in.h"
 
 #define ROWS_MAX   64 /* rows over which a box may extend: placing stays linear */
-#define LOOKS_EACH 64 /* lines looked at, per box of the group: so does this */
+#define LOOKS_EACH 64 /* lines examined per box of the group: for the same reason */
 
 /* Lines that run through a row into the side of a box: one list per row. */
 struct order_side_line {

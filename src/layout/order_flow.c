@@ -1,8 +1,9 @@
-/* order_flow.c - how much of the whole graph lies before and after each line: the weight
- * of all boxes on the heaviest way to it and from it on, across the borders of groups. It
- * decides which line of a fork goes straight on: of two values that go from block to
- * block, the heavier one is the main flow, and one that is only an extra input of later
- * blocks (a position bias, a mask) is not. It does not depend on what is open. */
+/* order_flow.c - computes how much of the whole graph lies before and after each line:
+ * the weight of all boxes on the heaviest path to it and after it, across the borders
+ * of groups. It decides which line of a fork continues straight: of two values that go
+ * from block to block, the heavier one is the main flow, and one that is only an extra
+ * input of later blocks (a position bias, a mask) is not. It does not depend on what is
+ * open. */
 #include "layout/order_in.h"
 
 /* Sums of weights fit into 64 bits: there are at most 1 << 24 boxes. */
@@ -13,8 +14,8 @@ static uint64_t weight_of(const struct plan *plan, uint32_t box)
     return weight == 0 ? 1 : weight < most ? weight : most;
 }
 
-/* The box where the line of an end arrives: it is not an open group, so the line goes no
- * further; PLAN_NONE: another net continues it. */
+/* The box where the line of an end arrives: not an open group, so the line ends there;
+ * PLAN_NONE: another net continues it. */
 static uint32_t arrives_at(const struct plan *plan, const struct plan_end *end)
 {
     if (end->inner != PLAN_NONE || end->outer != PLAN_NONE)
@@ -68,8 +69,8 @@ static int list_values(struct order_flow *flow, struct arena *scratch)
     return 0;
 }
 
-/* Ways to a line, from the first box on: a net knows its way when its turn comes, because
- * the nets are listed by their sources, which are in the order in which they ran. */
+/* Paths to a line, from the first box on: nets are listed by source in execution order,
+ * so a net's path is complete when its turn comes. */
 static void follow_down(struct order_flow *flow, uint64_t *boxes)
 {
     const struct plan *plan = flow->plan;
@@ -97,7 +98,7 @@ static void follow_down(struct order_flow *flow, uint64_t *boxes)
     }
 }
 
-/* Ways from a line on, from the last box back. */
+/* Paths from a line on, from the last box back. */
 static void follow_up(struct order_flow *flow, uint64_t *boxes)
 {
     const struct plan *plan = flow->plan;

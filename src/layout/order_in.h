@@ -1,14 +1,14 @@
 /* order_in.h - the state of plan_order() while it arranges one group, and its steps.
  *
- * The boxes directly inside the group are *nodes*, in their order. Two more nodes stand
- * for its border: IN, in row -1, where values come from outside, and OUT, below the last
- * row, where values leave. Both are in column 0. */
+ * The boxes directly inside the group are *nodes*, in their order. Two extra nodes
+ * represent its border: IN, in row -1, where values enter, and OUT, below the last row,
+ * where values leave. Both are in column 0. */
 #ifndef LAYOUT_ORDER_IN_H
 #define LAYOUT_ORDER_IN_H
 
 #include "layout/layout.h"
 
-/* Heights: leaving the group, and leaving it at its axis, counts more than any length. */
+/* Heights: leaving the group, and leaving it at its axis, outweighs any length. */
 #define ORDER_LEAVES      ((int64_t)1 << 30)
 #define ORDER_LEAVES_MAIN ((int64_t)1 << 31)
 
@@ -18,11 +18,11 @@ struct order_node {
     uint32_t ends, n_ends; /* that enter it, in ordering.entries */
     int32_t rank, last;
     int32_t column;
-    int64_t height; /* boxes on the longest way down, more if that leaves the group */
+    int64_t height; /* boxes on the longest path down, more if that leaves the group */
     uint32_t chain;
     uint32_t prev, next; /* in its chain */
     uint32_t link;       /* the end that leads to `next`: a straight line */
-    uint32_t over;       /* the end that comes down the axis to the first of a chain */
+    uint32_t over;       /* the end that enters the first of a chain along the axis */
     uint32_t straight;   /* the net that leaves at the axis, slot 0 */
     bool is_free;        /* depends on nothing: as late as possible */
     bool sides;          /* lines may enter at its sides */
@@ -34,17 +34,17 @@ struct order_cover {
 };
 
 /* Between two neighbours of a row: lines that enter them from there, and the columns in
- * which those come down. */
+ * which those lines come down. */
 struct order_gap {
     uint32_t to_left, to_right;
     int32_t last_to_left, first_to_right;
 };
 
-/* How much of the whole graph lies before and after each line: weights of boxes. */
+/* The weight of the whole graph before and after each line: sums of box weights. */
 struct order_flow {
-    uint64_t *above;     /* by net: on the heaviest way to it */
-    uint64_t *below;     /* by end: on the heaviest way from it on */
-    uint64_t *net_below; /* by net: the most of its ends */
+    uint64_t *above;     /* by net: on the heaviest path to it */
+    uint64_t *below;     /* by end: on the heaviest path after it */
+    uint64_t *net_below; /* by net: the maximum of its ends */
 
     /* Private. */
     const struct plan *plan;
@@ -71,7 +71,7 @@ struct ordering {
     uint32_t *chain_first;  /* node; chain 0 is the main one */
     bool in_axis, out_axis; /* a value crosses the border at the axis, but is not part
                                of the main chain */
-    uint32_t *cover_at;     /* what lines of a channel cover, in `covers` */
+    uint32_t *cover_at;     /* columns covered by the lines of a channel, in `covers` */
     struct order_cover *covers;
     int32_t in_reach, out_reach; /* largest slot used at IN and at OUT */
 };
@@ -88,13 +88,13 @@ static inline uint32_t target_node(const struct ordering *o, const struct plan_e
     return end->target == net->group ? o->out : o->local[end->target];
 }
 
-/* Does the line run against the order of execution? Then it makes no rank. */
+/* Does the line run against the execution order? Then it does not affect ranks. */
 static inline bool leads_back(const struct ordering *o, uint32_t from, uint32_t to)
 {
     return from != o->in && to != o->out && to <= from;
 }
 
-/* Places across a group, from left to right: slots of columns, then lanes. */
+/* Positions across a group, from left to right: slots of columns, then lanes. */
 #define ORDER_LANES ((int64_t)1 << 62)
 static inline int64_t order_place(int32_t column, int32_t slot)
 {

@@ -1,21 +1,21 @@
 /* order_slots.c - where lines meet their boxes. Lines that leave use even slots, lines
- * that enter odd ones, 0 is the axis. Lines that come from the right enter right of the
- * axis, the nearest innermost, so that they do not cross one another. */
+ * that enter odd ones, 0 is the axis. Lines from the right enter right of the axis, the
+ * nearest innermost, so that they do not cross one another. */
 #include <stdlib.h>
 
 #include "layout/order_in.h"
 
-#define AT_SIDE 3 /* lines at one side of a sign, at most */
+#define AT_SIDE 3 /* limit of lines at one side of a sign */
 #define FEW     2 /* lines on one side of the axis that keep a wider distance */
 
-/* One line at a box: the place it comes from or goes to, relative to the box. */
+/* One line at a box, with the position of its other end relative to the box. */
 struct order_arrival {
     int64_t place;
     uint32_t index; /* of the end or the net */
     int32_t slot;
 };
 
-/* From the nearest place on: negative ones are on the left. */
+/* By distance; negative ones are on the left. */
 static int by_distance(const void *a, const void *b)
 {
     const struct order_arrival *x = a, *y = b;
@@ -32,7 +32,7 @@ static int64_t lane_place(const struct plan_net *net)
     return ORDER_LANES + net->lane;
 }
 
-/* Where an end's line comes from, as its target sees it. */
+/* The position an end's line comes from, seen from its target. */
 static int64_t arrival_place(const struct ordering *o, uint32_t index)
 {
     const struct plan_end *end = &o->plan->ends[index];
@@ -45,7 +45,8 @@ static int64_t arrival_place(const struct ordering *o, uint32_t index)
     return order_place(source->column, net->slot) - order_place(target->column, 0);
 }
 
-/* Where a net goes, as its source sees it: to its lane, else to its farthest target. */
+/* The position a net goes to, seen from its source: its lane, else its farthest
+ * target. */
 static int64_t leaving_place(const struct ordering *o, uint32_t index)
 {
     const struct plan_net *net = &o->plan->nets[index];
@@ -75,7 +76,7 @@ static int32_t border_entries(const struct ordering *o, const struct order_node 
     return node->column == 0 && node->rank == 0 ? o->in_reach : 0;
 }
 
-/* Deals out slots beyond `taken`, even or odd ones, from the axis outwards. A few lines
+/* Assigns slots beyond `taken`, even or odd ones, from the axis outwards. A few lines
  * keep a wider distance, except at a sign, which is small. */
 static void deal(const struct order_node *node, struct order_arrival *list, uint32_t n,
                  int32_t taken, bool odd)
@@ -103,7 +104,7 @@ static void deal(const struct order_node *node, struct order_arrival *list, uint
     }
 }
 
-/* The slot at the lower border to which a net goes straight; 0: none. */
+/* The slot at the lower border to which a net runs straight; 0: none. */
 static int32_t border_slot(const struct ordering *o, uint32_t index)
 {
     const struct plan_net *net = &o->plan->nets[index];
@@ -173,7 +174,7 @@ static void slot_sides(struct ordering *o, const struct order_node *node,
     slot_side(o, list, n, false);
 }
 
-/* The end that leads down the chain of an end's source. */
+/* The end that continues the chain of an end's source. */
 static uint32_t node_link(const struct ordering *o, const struct plan_end *end)
 {
     return o->nodes[source_node(o, &o->plan->nets[end->net])].link;

@@ -1,19 +1,19 @@
-/* order_tracks.c - which track of a channel each line turns on. A net has one piece per
- * channel that covers all its turns there; pieces that overlap get different tracks, in
- * the order that crosses fewest lines. */
+/* order_tracks.c - assigns the track of a channel on which each line turns. A net has
+ * one piece per channel that covers all its turns there; overlapping pieces get
+ * different tracks, in the order with the fewest crossings. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "layout/order_in.h"
 
-#define PAIRWISE 24 /* pieces in a channel up to which every pair is compared */
+#define PAIRWISE 24 /* maximum number of pieces in a channel for comparing every pair */
 
 /* A vertical line that meets a channel's horizontal piece. */
 struct order_turn {
     int32_t channel;
-    uint32_t net, end; /* the end that it leads to; PLAN_NONE */
+    uint32_t net, end; /* the end it leads to; PLAN_NONE */
     int64_t place;
-    bool up, down; /* where it goes from the piece */
+    bool up, down; /* its directions from the piece */
 };
 
 struct order_piece {
@@ -260,8 +260,8 @@ static int stack_channels(struct tracking *t)
     return 0;
 }
 
-/* Stores the tracks where plan_place() needs them, and what each channel's pieces cover.
- */
+/* Stores the tracks where plan_place() needs them, and the columns covered by each
+ * channel's pieces. */
 static int note_tracks(struct tracking *t)
 {
     struct ordering *o = t->o;

@@ -1,4 +1,4 @@
-/* order_ways.c - how each line runs, and which nets need a lane. */
+/* order_ways.c - chooses how each line runs, and which nets need a lane. */
 #include <stdlib.h>
 
 #include "layout/order_in.h"
@@ -34,7 +34,7 @@ static int index_rows(struct ordering *o)
     return 0;
 }
 
-/* How many boxes of a row are in columns up to `column`. */
+/* The number of boxes of a row in columns up to `column`. */
 static uint32_t boxes_up_to(const struct ordering *o, int32_t row, int32_t column)
 {
     uint32_t low = o->row_at[row], high = o->row_at[row + 1];
@@ -58,9 +58,9 @@ static bool row_clear(const struct ordering *o, int32_t row, int32_t a, int32_t 
     return boxes_up_to(o, row, high - 1) == boxes_up_to(o, row, low);
 }
 
-/* Lines into the sides of two neighbours in a row come out of the same gap: those to the
- * left one must begin left of those to the right one, or they would lie upon one another.
- * Notes the line and returns true if that holds. */
+/* Lines into the sides of two neighbours in a row come out of the same gap: those to
+ * the left one must begin left of those to the right one, or they would overlap.
+ * Records the line and returns true if that holds. */
 static bool may_enter_side(struct ordering *o, const struct order_node *source,
                            const struct order_node *target)
 {
@@ -128,7 +128,7 @@ static enum plan_way way_of(struct ordering *o, uint32_t from, uint32_t end)
     return PLAN_LANE;
 }
 
-/* The channels between which the net's lane runs. */
+/* The range of channels of the net's lane. */
 static bool lane_range(const struct ordering *o, struct plan_net *net)
 {
     uint32_t low = (uint32_t)(o->nodes[source_node(o, net)].rank + 1), high = low;

@@ -30,7 +30,7 @@ void *place_array(struct placing *p, size_t n, size_t item)
     return arena_array(p->scratch, n > 0 ? n : 1, item);
 }
 
-/* A box is shown if all groups around it are open. A box that is not has no size. */
+/* A box is shown if all groups around it are open. Other boxes have no size. */
 static void find_shown(struct placing *p)
 {
     struct plan_box *boxes = p->plan->boxes;
@@ -49,7 +49,7 @@ static bool is_shown(const struct plan *plan, const struct plan_group *group)
     return plan->boxes[group->box].w > 0 && place_open(plan, group->box);
 }
 
-/* Which slots lines use at each shown box. */
+/* Find the slots that lines use at each shown box. */
 static void mark_lines(struct placing *p, const struct plan_group *group)
 {
     const struct plan *plan = p->plan;
@@ -74,7 +74,7 @@ static void mark_lines(struct placing *p, const struct plan_group *group)
     }
 }
 
-/* From places inside the parent to places in the picture. */
+/* Convert positions inside the parent to positions in the picture. */
 static void move_boxes(struct plan *plan)
 {
     for (uint32_t i = 1; i < plan->n_boxes; i++) {

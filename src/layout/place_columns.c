@@ -1,16 +1,16 @@
-/* place_columns.c - how far the columns of a group are apart. A column keeps its distance
- * from the columns between it and the main one only where both have something: a short
- * side chain does not push away what lies above or below it. So the axes of two columns
- * that never meet may be in any order; where lines turn, both columns are taken, and the
- * order of columns holds. */
+/* place_columns.c - the distances between the columns of a group. A column keeps its
+ * distance from the columns between it and the main one only in rows where both have
+ * content: a short side chain does not push away what lies above or below it. So the
+ * axes of two columns that never meet may be in any order; where lines turn, both
+ * columns have content, and the order of columns holds. */
 #include "layout/place_in.h"
 
-/* What a column takes: half rows 2 * r (the channel above row r) and 2 * r + 1 (the row).
- * Distances are from the axis. */
+/* The extent of a column: half rows 2 * r (the channel above row r) and 2 * r + 1 (the
+ * row). Distances are from the axis. */
 struct place_span {
     uint32_t from, to;
     struct place_reach reach;
-    int32_t column; /* from 0 on */
+    int32_t column; /* from 0 */
 };
 
 struct place_spans {
@@ -112,8 +112,8 @@ static int find_spans(struct placing *p, const struct place_grid *grid,
     return 0;
 }
 
-/* The columns of one side, from the main one on: each as near as it can. The main axis is
- * at 0; distances to the left are negative. Returns how far all of it reaches. */
+/* The columns of one side, from the main one on: each as near as possible. The main
+ * axis is at 0; distances to the left are negative. Returns the extent of all. */
 static int64_t place_side(struct placing *p, struct place_grid *grid,
                           const struct place_spans *spans, struct place_tree *taken,
                           bool left)

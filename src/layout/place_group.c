@@ -1,5 +1,5 @@
 /* place_group.c - one open group: widths of its columns, heights of its rows and
- * channels, and from these the place of every box, relative to the group. */
+ * channels, and from these the position of every box, relative to the group. */
 #include "layout/place_in.h"
 
 static int64_t round_up(const struct plan_style *style, int64_t width)
@@ -27,7 +27,7 @@ static int64_t reach(const struct place_mark *mark)
     return most;
 }
 
-/* What the lines at a box take in the channels above and below it. */
+/* The extent of the lines at a box, in the channels above and below it. */
 static struct place_reach lines_reach(const struct placing *p,
                                       const struct place_mark *mark)
 {
@@ -36,8 +36,8 @@ static struct place_reach lines_reach(const struct placing *p,
     return (struct place_reach){most, most};
 }
 
-/* Boxes that are not frames: wide enough for their lines; those that stretch take the
- * widest of their column. */
+/* Boxes that are not frames: wide enough for their lines; those that stretch get the
+ * largest width of their column. */
 static int size_boxes(struct placing *p, struct place_grid *grid)
 {
     struct plan *plan = p->plan;
@@ -127,7 +127,7 @@ static void size_channel(struct placing *p, struct place_grid *grid, uint32_t c)
     }
 }
 
-/* Heights of rows, and the space that boxes and their labels want in channels. */
+/* Heights of rows, and the space that boxes and their labels need in channels. */
 static void measure_rows(struct placing *p, struct place_grid *grid)
 {
     const struct plan_group *group = grid->group;
@@ -157,7 +157,7 @@ static void measure_rows(struct placing *p, struct place_grid *grid)
         place_larger(grid->above[group->rows], grid->out.entry_labels);
 }
 
-/* Boxes over several rows: if those are not high enough, all of them grow. */
+/* Boxes over several rows: if the rows are not high enough, all of them grow. */
 static void stretch_rows(struct placing *p, struct place_grid *grid)
 {
     const struct plan *plan = p->plan;
@@ -203,8 +203,9 @@ static int place_rows(struct placing *p, struct place_grid *grid)
     return 0;
 }
 
-/* The frame: as large as its content, its title and the slots at its border need. What
- * is left over goes to both sides. Then boxes and lanes move to their place inside. */
+/* The frame: as large as its content, its title and the slots at its border need.
+ * Excess goes to both sides. Then boxes and lanes move to their final position
+ * inside. */
 static void make_frame(struct placing *p, struct place_grid *grid)
 {
     const struct plan_style *style = p->style;

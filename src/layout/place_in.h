@@ -5,7 +5,7 @@
 
 #include "layout/layout.h"
 
-/* How far something reaches from the axis of its box, to both sides. */
+/* Extent from the axis of a box, to both sides. */
 struct place_reach {
     int64_t left, right;
 };
@@ -37,21 +37,21 @@ struct place_grid {
     struct place_mark in, out; /* lines and labels inside, at its border */
     int64_t *axis;             /* per column */
     int64_t *row_y, *row_h;    /* per row */
-    int64_t *above, *below;    /* per channel: space for labels of what is below the
-                                  channel, of what is above it */
+    int64_t *above, *below;    /* per channel: space for labels of the boxes below it,
+                                  of the boxes above it */
     int64_t *channel_h;
     int64_t right; /* right edge of all columns */
     int64_t lanes; /* right edge of all lanes; 0: none */
 };
 
-/* Does a frame around boxes show? The root always does. */
+/* Is the box shown as a frame? The root always is. */
 static inline bool place_open(const struct plan *plan, uint32_t box)
 {
     return box == 0 ||
            ((plan->boxes[box].flags & PLAN_OPEN) && plan->boxes[box].end > box + 1);
 }
 
-/* Notes a line that leaves, or enters, at a slot. */
+/* Records a line that leaves, or enters, at a slot. */
 static inline void place_exit(struct place_mark *mark, int32_t slot)
 {
     if (mark->n_exits++ == 0 || slot < mark->exit_low)
@@ -84,8 +84,9 @@ static inline void place_widen(struct place_reach *reach, int64_t left, int64_t 
     reach->right = place_larger(reach->right, right);
 }
 
-/* Numbers 0 .. n - 1, at first 0. Both functions take the range from `from` to `to`, both
- * included, in logarithmic time: raises all numbers to a value; the largest number. */
+/* Numbers 0 .. n - 1, initially 0. Both functions take the range from `from` to `to`,
+ * inclusive, in logarithmic time: one raises all numbers to a value, the other returns
+ * the largest. */
 struct place_tree {
     int64_t *least; /* a whole subtree is at least this */
     int64_t *most;  /* largest in the subtree, without `least` of those above */
@@ -104,7 +105,7 @@ int place_group(struct placing *p, struct plan_group *group);
 void place_labels(struct placing *p, struct place_grid *grid);
 /* place_columns.c: the axis of every column, from the left edge of the content on. */
 int place_columns(struct placing *p, struct place_grid *grid);
-/* place_lanes.c: where lanes run. */
+/* place_lanes.c: x of the lanes. */
 int place_lanes(struct placing *p, struct place_grid *grid);
 /* place_lines.c: points of all lines, labels; boxes have their final places. */
 int place_lines(struct placing *p, struct arena *arena);

@@ -26,7 +26,7 @@ static void label_exit(const struct plan_style *style, struct place_mark *mark,
     place_widen(&mark->all, mark->exit.left, mark->exit.right);
 }
 
-/* How far labels at the sides of a box reach above it. */
+/* The height by which labels at the sides of a box exceed it. */
 static int32_t above_box(const struct place_mark *mark, const struct plan_box *box)
 {
     int32_t stack = mark->side_labels[mark->side_labels[1] > mark->side_labels[0]];

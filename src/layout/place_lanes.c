@@ -1,5 +1,5 @@
-/* place_lanes.c - where the lanes of a group run: right of everything in the rows that
- * they pass, and of shorter lanes beside them. */
+/* place_lanes.c - the positions of a group's lanes: right of everything in the rows
+ * that they pass, and of shorter lanes beside them. */
 #include "layout/place_in.h"
 
 /* Rows count from 1 here: 0 is the upper border, rows + 1 the lower one. */

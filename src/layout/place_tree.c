@@ -1,5 +1,4 @@
-/* place_tree.c - numbers of which ranges are raised: how far to the side each row is taken.
- */
+/* place_tree.c - numbers with range updates: the occupied width of each row. */
 #include "layout/place_in.h"
 
 int place_tree_init(struct placing *p, struct place_tree *tree, uint32_t n)

@@ -1,5 +1,4 @@
-/* route.c - whole lines between shown boxes, put together from their pieces inside
- * groups. */
+/* route.c - whole lines between shown boxes, joined from their pieces inside groups. */
 #include "layout/place_in.h"
 
 bool plan_arrives(const struct plan *plan, uint32_t end)
@@ -9,8 +8,8 @@ bool plan_arrives(const struct plan *plan, uint32_t end)
     return plan->ends[end].n_points > 0 && !place_open(plan, target);
 }
 
-/* The end, one piece upstream, that leads to the net of `end`; PLAN_NONE: the line begins
- * at the net's source. `depth` follows how deep the piece lies. */
+/* The end, one piece upstream, that leads to the net of `end`; PLAN_NONE: the line
+ * begins at the net's source. Updates `depth`, the nesting depth of the piece. */
 static uint32_t upstream(const struct plan *plan, uint32_t end, int64_t *depth)
 {
     const struct plan_net *net = &plan->nets[plan->ends[end].net];

@@ -1,5 +1,5 @@
 /* sample_geometry_test.c - checks the geometry of a placed plan. Every group is checked
- * by itself: its lines stay inside its frame, and the frames of groups inside count as
+ * separately: its lines stay inside its frame, and the frames of groups inside count as
  * boxes. */
 #include <stdlib.h>
 #include <string.h>
@@ -211,7 +211,7 @@ static int by_start(const void *a, const void *b)
     return x->from < y->from ? -1 : x->from > y->from;
 }
 
-/* No two nets upon one another. Pieces of one net may overlap: merge them first. */
+/* Nets must not overlap. Pieces of the same net may: merge them first. */
 static bool check_overlaps(struct geometry *g, int vertical)
 {
     struct geometry_piece *pieces = g->pieces[vertical];
@@ -237,7 +237,7 @@ static bool check_overlaps(struct geometry *g, int vertical)
     return true;
 }
 
-/* Does a piece meet a box or a label that it has nothing to do with? */
+/* Does a piece meet an unrelated box or label? */
 static bool hits(const struct geometry_piece *piece, const struct geometry_rect *rect,
                  int vertical)
 {

@@ -41,11 +41,12 @@ void sample_link(struct sample_graph *graph, uint32_t from, uint32_t to);
 /* Makes the plan's nets and ends; all labels get this width. */
 void sample_finish(struct sample_graph *graph, int32_t net_label, int32_t end_label);
 
-/* A graph of about `n` boxes from a seed: nested groups, skips, fans, lines that lead
- * back. */
+/* A random graph of about `n` boxes from a seed: nested groups, skips, fans, lines that
+ * lead back. */
 void sample_random(struct sample_graph *graph, uint64_t seed, uint32_t n);
 
-/* Checks the whole geometry of a placed plan; returns false and says what is wrong. */
+/* Checks the whole geometry of a placed plan; returns false and describes the problem
+ * in `why`. */
 bool sample_geometry(const struct plan *plan, const struct plan_style *style,
                      struct buf *why);
 

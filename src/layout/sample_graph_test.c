@@ -1,5 +1,5 @@
 /* sample_graph_test.c - graphs for tests. A value that crosses the borders of groups
- * becomes one net per group that it runs through. */
+ * becomes one net per group that it passes through. */
 #include "layout/sample_graph.h"
 
 #include <stdlib.h>
@@ -47,7 +47,7 @@ uint32_t sample_value(struct sample_graph *graph)
     return graph->n_values++;
 }
 
-/* The net of a value in a group: found, or made. */
+/* The net of a value in a group, added if new. */
 static uint32_t net_of(struct sample_graph *graph, uint32_t value, uint32_t group,
                        uint32_t source, bool *made)
 {
@@ -89,8 +89,8 @@ static bool inside(const struct plan *plan, uint32_t box, uint32_t group)
     return box > group && box < plan->boxes[group].end;
 }
 
-/* The net of the value in the group that holds both boxes: leads it out of the groups
- * around its source. */
+/* The net of the value in the group that holds both boxes: continues it out of the
+ * groups around its source. */
 static uint32_t lead_out(struct sample_graph *graph, uint32_t value, uint32_t from,
                          uint32_t to)
 {
@@ -148,7 +148,7 @@ void sample_link(struct sample_graph *graph, uint32_t from, uint32_t to)
     sample_line(graph, sample_value(graph), from, to);
 }
 
-/* Nets sorted by group; `place` gets the new number of each. */
+/* Nets sorted by group; `place` receives the new number of each. */
 static uint32_t *sort_nets(struct sample_graph *graph)
 {
     uint32_t n = graph->plan.n_boxes;

@@ -10,7 +10,7 @@ static uint32_t draw(uint64_t *state, uint32_t below)
     return below == 0 ? 0 : (uint32_t)(*state >> 33) % below;
 }
 
-/* Boxes in pre-order: now and then a group opens or closes. */
+/* Boxes in pre-order: occasionally a group opens or closes. */
 static void random_boxes(struct sample_graph *graph, uint64_t *state, uint32_t n)
 {
     uint32_t stack[DEPTH] = {0}, depth = 1, nesting = draw(state, 40);
@@ -39,7 +39,7 @@ static void random_boxes(struct sample_graph *graph, uint64_t *state, uint32_t n
     }
 }
 
-/* The reader of a value: mostly near, now and then far, seldom before it. */
+/* The reader of a value: mostly near, sometimes far, rarely before it. */
 static uint32_t draw_reader(uint64_t *state, uint32_t from, uint32_t n)
 {
     uint32_t far = draw(state, 12);

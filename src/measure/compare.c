@@ -31,7 +31,7 @@ struct comparing {
     enum compare_way way;
     bool retyped;     /* the dtypes differ */
     bool until_other; /* stop at the first difference */
-    uint64_t times;   /* how often each pair counts: both sides are expanded alike */
+    uint64_t times;   /* weight of each pair: both sides are expanded alike */
     uint64_t done;    /* elements so far */
     uint64_t equal;   /* leading elements skipped because their bytes are equal */
     struct compared all;
@@ -167,7 +167,8 @@ static int fill(struct compare_reading *reading, struct work *work, struct err *
     return elements_next(reading->elements, work, &reading->at, &reading->n, err);
 }
 
-/* How many elements both sides have loaded; returns 1, 0 at the end, -1 on failure. */
+/* The number of elements that both sides have loaded; returns 1, 0 at the end, -1 on
+ * failure. */
 static int fill_both(struct comparing *c, size_t *ret_n, struct err *err)
 {
     size_t left, right;
@@ -253,6 +254,8 @@ static void decode_side(const struct comparing *c,
 
     compare_decode(dtype, reading->at, reading->next, n, to);
     quantiser_apply(&reading->input->quantiser, c->done, n, to);
+    for (size_t i = 0; reading->input->plus_one && i < n; i++)
+        to[i] = (float)(to[i] + 1);
     if (c->way != BY_COMPLEX || dtype_info(dtype)->kind == DTYPE_KIND_COMPLEX)
         return;
     for (size_t i = n; i-- > 0;) {
@@ -409,7 +412,7 @@ static void find_spreads(struct compared *all)
     all->left_spread = all->left_squares - all->left_sum * all->left_sum / n;
     all->right_spread = all->right_squares - all->right_sum * all->right_sum / n;
     all->joint_spread = product - all->left_sum * all->right_sum / n;
-    /* What rounding leaves of a constant is not a spread. */
+    /* The rounding error of a constant is not a spread. */
     if (!(all->left_spread > 1e-12 * all->left_squares) ||
         !(all->right_spread > 1e-12 * all->right_squares))
         all->left_spread = all->right_spread = all->joint_spread = 0;
@@ -446,7 +449,7 @@ static int compare(struct comparing *c, struct err *err)
     if (open_both(c, err) < 0)
         return -1;
     c->all.rounding = c->retyped;
-    if (!c->retyped &&
+    if (!c->retyped && !c->left.input->plus_one && !c->right.input->plus_one &&
         quantiser_equal(&c->left.input->quantiser, &c->right.input->quantiser))
         more = skip_equal(c, err);
     if (more > 0)
@@ -496,19 +499,42 @@ static int open_inputs(struct compare_input *left, struct compare_input *right,
     return -1;
 }
 
+int compare_edited(struct compare_side left, struct compare_side right,
+                   struct compare_edit edit, struct tolerance tolerance,
+                   struct work *work, struct compared *ret_compared, struct err *err)
+{
+    struct compare_input a = {.side = left}, b = {.side = right};
+    struct compare_input *changed = edit.right ? &b : &a;
+    struct compare_view view;
+    int status;
+
+    if (edit.kind != EDIT_NONE &&
+        (!tensor_readable(changed->side.model, changed->side.tensor, NULL) ||
+         !compare_editable(changed->side, edit)))
+        return err_set(err, ERR_UNSUPPORTED, "the shape does not allow the conversion");
+    if (open_inputs(&a, &b, err) < 0)
+        return -1;
+    /* The channels of a permuted or stacked tensor are not those of its quantiser. */
+    if ((edit.kind == EDIT_PERMUTED || edit.kind == EDIT_SLICE) &&
+        changed->quantiser.scales) {
+        status =
+            err_set(err, ERR_UNSUPPORTED, "scales per channel cannot be reordered");
+    } else {
+        compare_edit(changed, &view, edit);
+        status = compare_inputs(&a, &b, tolerance, false, work, ret_compared, err);
+    }
+    quantiser_close(&a.quantiser);
+    quantiser_close(&b.quantiser);
+    return status;
+}
+
 int compare_tensors(struct compare_side left, struct compare_side right,
                     struct tolerance tolerance, struct work *work,
                     struct compared *ret_compared, struct err *err)
 {
-    struct compare_input a = {.side = left}, b = {.side = right};
-    int status;
+    struct compare_edit none = {EDIT_NONE, false, 0};
 
-    if (open_inputs(&a, &b, err) < 0)
-        return -1;
-    status = compare_inputs(&a, &b, tolerance, false, work, ret_compared, err);
-    quantiser_close(&a.quantiser);
-    quantiser_close(&b.quantiser);
-    return status;
+    return compare_edited(left, right, none, tolerance, work, ret_compared, err);
 }
 
 /* Does the slice exist, with the same size in all other dimensions? */

@@ -1,8 +1,8 @@
-/* compare.h - how the values of two tensors of one shape differ.
- * Equal bytes are skipped at the speed of reading; from the first difference on, values
- * are compared as numbers, across dtypes, strides and byte orders. NaN equals NaN and 0
- * equals -0. Quantised tensors are compared by their dequantised values, complex ones by
- * the absolute value of the difference. */
+/* compare.h - compares the values of two tensors of one shape. Equal bytes are skipped
+ * at the speed of reading; from the first difference on, values are compared as
+ * numbers, across dtypes, strides and byte orders. NaN equals NaN and 0 equals -0.
+ * Quantised tensors are compared by their dequantised values, complex ones by the
+ * absolute value of the difference. */
 #ifndef MEASURE_COMPARE_H
 #define MEASURE_COMPARE_H
 
@@ -28,7 +28,7 @@ struct compared {
     double squares;     /* sum of (left - right)^2 over pairs of finite values */
     /* Over the same pairs; all 0 if nothing differs. For complex values left_sum and
      * right_sum are 0. */
-    uint64_t finite; /* how many pairs */
+    uint64_t finite; /* number of these pairs */
     double left_squares, right_squares;
     double left_sum, right_sum;
     /* Sums of squares about the mean of each tensor, and of their products; all 0 if one
@@ -65,9 +65,32 @@ int compare_tensors(struct compare_side left, struct compare_side right,
                     struct tolerance tolerance, struct work *work,
                     struct compared *ret_compared, struct err *err);
 
+/* What a converter did to the numbers of one side: done to that side while it is read,
+ * so that only other differences remain. */
+enum compare_edit_kind {
+    EDIT_NONE,
+    EDIT_PERMUTED,   /* rows, as llama.cpp orders those of q and k: in each of `n` heads
+                        the two halves are interleaved */
+    EDIT_TRANSPOSED, /* two dimensions */
+    EDIT_PLUS_ONE,   /* 1 added, in float32 */
+    EDIT_SLICE,      /* index `n` of the first dimension: one tensor of a stack */
+};
+struct compare_edit {
+    uint8_t kind; /* enum compare_edit_kind */
+    bool right;   /* the side to change is the right one */
+    uint32_t n;
+};
+/* Does the side to change have a shape for this? */
+bool compare_editable(struct compare_side side, struct compare_edit edit);
+
+/* As compare_tensors(), with an edit. Elements are counted in the order that it makes.
+ * Fails with ERR_UNSUPPORTED if the shape does not allow it. */
+int compare_edited(struct compare_side left, struct compare_side right,
+                   struct compare_edit edit, struct tolerance tolerance,
+                   struct work *work, struct compared *ret_compared, struct err *err);
+
 /* Compare a slice of `whole` with `part`: indices [from, from + the part's size) of
- * dimension `dim` (0 or 1). This is how a fused tensor (qkv) holds its parts. `whole` is
- * the left side. */
+ * dimension `dim` (0 or 1), as in a fused tensor (qkv). `whole` is the left side. */
 int compare_part(struct compare_side whole, uint32_t dim, uint64_t from,
                  struct compare_side part, struct work *work,
                  struct compared *ret_compared, struct err *err);
@@ -82,5 +105,8 @@ int compare_transposed(struct compare_side left, struct compare_side right,
  * identify the tensor. */
 int compare_sample(struct compare_side side, uint64_t *ret_sample, bool *ret_plain,
                    struct err *err);
+/* The same of its transpose; it has two dimensions. */
+int compare_sample_transposed(struct compare_side side, uint64_t *ret_sample,
+                              bool *ret_plain, struct err *err);
 
 #endif

@@ -46,6 +46,7 @@ void quantiser_close(struct quantiser *quantiser);
 struct compare_input {
     struct compare_side side;
     struct quantiser quantiser;
+    bool plus_one; /* add 1 to each value */
 };
 
 /* ---- views ---- */
@@ -60,6 +61,9 @@ struct compare_view {
 /* Narrow the input to indices [from, from + n) of dimension `dim`. */
 void compare_narrow(struct compare_input *input, struct compare_view *view,
                     uint32_t dim, uint64_t from, uint64_t n);
+/* Make the change to a side for which compare_editable() is true. */
+void compare_edit(struct compare_input *input, struct compare_view *view,
+                  struct compare_edit edit);
 /* Transpose its two dimensions. */
 void compare_swap(struct compare_input *input, struct compare_view *view);
 

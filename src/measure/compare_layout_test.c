@@ -1,4 +1,4 @@
-/* Tensors that lie in memory in different ways, parts and transposes. */
+/* Tensors with different memory layouts, parts and transposes. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ struct layout_case {
     uint64_t offset;
 };
 
-/* All of 210 elements, within 1000. */
+/* All have 210 elements, within 1000. */
 static const struct layout_case layouts[] = {
     {{5, 6, 7}, {42, 7, 1}, 3, 0},
     {{5, 6, 7}, {42, 7, 1}, 3, 11},
@@ -40,7 +40,7 @@ static const struct layout_case layouts[] = {
 static void check_layouts(enum dtype dtype, unsigned flags, bool big_endian,
                           const uint8_t *left, const uint8_t *right)
 {
-    /* check_naively() takes each pair both ways. */
+    /* check_naively() compares each pair both ways. */
     for (size_t i = 0; i < COUNT_OF(layouts); i++)
         for (size_t k = i; k < COUNT_OF(layouts); k++) {
             const struct layout_case *l = &layouts[i], *r = &layouts[k];
@@ -80,8 +80,8 @@ TEST(tensors_of_any_strides_are_compared_in_c_order)
     check_layouts(DTYPE_BOOL, 0, false, left, right);
 }
 
-/* Small numbers: many differences are the largest one. */
-TEST(the_first_of_equal_differences_is_told_in_c_order_for_any_strides)
+/* Small integers, so that many differences equal the largest one. */
+TEST(the_first_of_equal_differences_is_reported_for_any_strides)
 {
     static uint8_t left[8000], right[8000];
 
@@ -94,7 +94,7 @@ TEST(the_first_of_equal_differences_is_told_in_c_order_for_any_strides)
     check_layouts(DTYPE_INT8, 0, false, left, right);
 }
 
-TEST(what_both_expand_alike_is_read_once)
+TEST(equally_expanded_tensors_are_read_once)
 {
     float left[] = {1, 2, 3}, right[] = {1, 2, 4};
     int64_t shape[] = {1ll << 40, 3, 1 << 10}, strides[] = {0, 1, 0};
@@ -154,7 +154,7 @@ TEST(a_part_is_compared_with_its_rows_or_columns_of_the_whole)
             }
 }
 
-TEST(what_does_not_fit_into_the_whole_is_no_part)
+TEST(a_part_must_fit_into_the_whole)
 {
     float values[60] = {0};
     struct sample_model whole, part;
@@ -265,7 +265,7 @@ TEST(equal_contents_have_equal_samples_whatever_their_strides)
     free(columns);
 }
 
-TEST(a_sample_says_when_all_values_are_alike)
+TEST(a_sample_detects_a_constant_tensor)
 {
     float values[1000], other[1000];
     struct sample_model a, b;
@@ -297,4 +297,62 @@ TEST(a_sample_says_when_all_values_are_alike)
     CHECK(!plain);
     sample_cut(&b, 10);
     CHECK_INT(compare_sample(side_of(&b), &number, &plain, NULL), -1);
+}
+
+TEST(a_side_can_be_changed_as_a_converter_did)
+{
+    /* Two heads of two halves of one row each; the right side interleaves the halves. */
+    static const float left[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    static const float permuted[] = {0, 1, 4,  5,  2,  3,  6,  7,
+                                     8, 9, 12, 13, 10, 11, 14, 15};
+    static const float turned[] = {0, 2, 4, 6, 8, 10, 12, 14,
+                                   1, 3, 5, 7, 9, 11, 13, 15};
+    static const float more[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
+    const struct {
+        struct compare_edit edit;
+        const float *right;
+        int64_t shape[2];
+    } cases[] = {{{EDIT_PERMUTED, false, 2}, permuted, {8, 2}},
+                 {{EDIT_TRANSPOSED, false, 0}, turned, {2, 8}},
+                 {{EDIT_PLUS_ONE, false, 0}, more, {8, 2}}};
+    struct sample_model a, b;
+    struct compared by;
+    struct err err = {0};
+
+    sample_init(&a, DTYPE_FLOAT32, left, sizeof left, (int64_t[]){8, 2}, NULL, 2);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct compare_edit back = cases[i].edit;
+
+        sample_init(&b, DTYPE_FLOAT32, cases[i].right, sizeof left, cases[i].shape,
+                    NULL, 2);
+        CHECK_INT(compare_edited(side_of(&a), side_of(&b), cases[i].edit, exact, NULL,
+                                 &by, NULL),
+                  0);
+        CHECK_INT(by.different, 0);
+        CHECK_INT(by.count, 16);
+        back.right = true;
+        CHECK_INT(
+            compare_edited(side_of(&b), side_of(&a), back, exact, NULL, &by, NULL), 0);
+        CHECK_INT(by.different, 0);
+        CHECK_INT(compare_tensors(side_of(&a), side_of(&b), exact, NULL, &by, NULL), 0);
+        CHECK(by.different > 0);
+    }
+    /* Index 3 of a stack. */
+    sample_init(&b, DTYPE_FLOAT32, left + 6, 2 * sizeof *left, (int64_t[]){2}, NULL, 1);
+    CHECK_INT(compare_edited(side_of(&b), side_of(&a),
+                             (struct compare_edit){EDIT_SLICE, true, 3}, exact, NULL,
+                             &by, NULL),
+              0);
+    CHECK_INT(by.different, 0);
+    CHECK_INT(by.count, 2);
+    /* 8 rows are not 3 heads; there is no index 8. */
+    CHECK_INT(compare_edited(side_of(&a), side_of(&a),
+                             (struct compare_edit){EDIT_PERMUTED, false, 3}, exact,
+                             NULL, &by, &err),
+              -1);
+    CHECK_INT(err.code, ERR_UNSUPPORTED);
+    CHECK_INT(compare_edited(side_of(&b), side_of(&a),
+                             (struct compare_edit){EDIT_SLICE, true, 8}, exact, NULL,
+                             &by, &err),
+              -1);
 }

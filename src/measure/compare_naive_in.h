@@ -1,5 +1,5 @@
-/* compare_naive_in.h - for tests: two tensors compared by the definition, one element
- * after the other. */
+/* compare_naive_in.h - for tests: compares two tensors by the definition, element by
+ * element. */
 #ifndef MEASURE_COMPARE_NAIVE_IN_H
 #define MEASURE_COMPARE_NAIVE_IN_H
 
@@ -13,14 +13,14 @@ struct compared compare_naively(const struct sample_model *left,
                                 const struct sample_model *right,
                                 struct tolerance tolerance);
 
-/* Both must agree: counts exactly, sums nearly. */
+/* Both must agree: counts exactly, sums approximately. */
 void check_compared(const struct compared *got, const struct compared *expected);
 
 /* Compare both ways, with bytes in memory and read from the source. */
 void check_naively(struct sample_model *left, struct sample_model *right,
                    struct tolerance tolerance);
 
-/* Bytes by chance, the same for the same seed. */
+/* Random bytes, determined by the seed. */
 void fill_bytes(void *to, size_t n, uint64_t seed);
 
 #endif

@@ -19,7 +19,7 @@ static bool number_of(const struct values *values, uint32_t id, double *ret_numb
     return true;
 }
 
-/* The part of the quantised tensor with this name. */
+/* The component of the quantised tensor with this name. */
 static const struct tensor *part_of(struct compare_side side, struct str name)
 {
     const struct model *model = side.model;

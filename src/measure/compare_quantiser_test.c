@@ -8,8 +8,8 @@
 
 static const struct tolerance exact = {0, 0};
 
-/* A quantised sample whose model holds what its quantiser says: the tensor itself, its
- * scales and its zero points over one storage. */
+/* A quantised sample whose model holds its quantiser: the tensor itself, its scales and
+ * its zero points, in one storage. */
 struct quantised {
     struct sample_model sample;
     struct tensor tensors[3];
@@ -30,7 +30,7 @@ static void quantised_init(struct quantised *q, enum dtype dtype, const void *by
     CHECK_INT(values_init(&model->values, &model->arena, &model->strings), 0);
 }
 
-/* Say "scale" and "zero_point", or any other two. */
+/* Set "scale" and "zero_point", or any other two keys. */
 static void say(struct quantised *q, const char *key, double value,
                 const char *other_key, int64_t other)
 {
@@ -115,7 +115,7 @@ TEST(quantised_values_are_compared_by_what_they_stand_for)
     CHECK_INT(by.different, 2);
     CHECK_NEAR(by.max_abs, 0.5, 0);
     CHECK_INT(by.max_at, 3);
-    /* The same codes with another scale are not the same values, but for the last. */
+    /* The same codes with another scale are different values, except for the last. */
     b.sample.bytes = codes;
     CHECK_INT(compare_samples(&a.sample, &b.sample, &by, NULL), 0);
     CHECK_INT(by.different, 3);

@@ -6,7 +6,7 @@
 
 /* The numbers that a float type can hold. */
 struct grid {
-    int mantissa;   /* bits behind the leading one */
+    int mantissa;   /* bits after the leading one */
     int exponent;   /* of the smallest normal number */
     double largest; /* finite number; 0: not a float type */
     bool infinite;  /* larger numbers round to infinity; else they have no rounding */
@@ -64,8 +64,8 @@ static bool rounded_to(const struct grid *grid, double left, double right)
     return rounded(left, grid) == right;
 }
 
-/* How many differ from their rounding, if all are ordinary numbers. Short, so that the
- * compiler vectorises it. */
+/* The number of values that differ from their rounding, if all are ordinary numbers.
+ * Short, so that the compiler vectorises it. */
 static uint64_t count_others(const struct grid *grid, const double *left,
                              const double *right, size_t n)
 {

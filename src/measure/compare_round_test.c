@@ -1,4 +1,5 @@
-/* Rounding from one type to another, against a search through all values of a type. */
+/* Rounding from one type to another, checked by a search through all values of a
+ * type. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@ struct small {
     enum dtype dtype;
     unsigned bits;
     bool infinite;
-    double over; /* from here on the rounding is an infinity, or there is none */
+    double over; /* from here on the rounding is an infinity, or missing */
 };
 
 static const struct small smalls[] = {
@@ -38,7 +39,7 @@ static const struct small smalls[] = {
     {DTYPE_FLOAT4_E2M1, 4, false, 7},
 };
 
-/* The nearest value that the type has, that of the even code where two are. */
+/* The nearest value of the type; of two, the one with the even code. */
 static double nearest(const struct small *small, double x)
 {
     double best = INFINITY, least = INFINITY;
@@ -68,7 +69,7 @@ static double some_number(const struct small *small, int i)
     fill_bytes(&code, sizeof code, (uint64_t)i + 1000u * small->dtype);
     value = value_of(small->dtype, code & ((1u << small->bits) - 1));
     switch (i % 6) {
-    case 0: /* one of its own */
+    case 0: /* an exact value */
         return value;
     case 1: /* half way to the next one in size, or twice the largest */
         return (value +
@@ -138,7 +139,7 @@ static struct compared compare_types(enum dtype left, const void *left_bytes,
     return by;
 }
 
-TEST(a_tensor_that_was_rounded_says_so)
+TEST(a_rounded_tensor_is_recognised)
 {
     enum { N = 5000 };
     static float left[N], back[N];
@@ -167,7 +168,7 @@ TEST(a_tensor_that_was_rounded_says_so)
     CHECK(!by.rounding);
 }
 
-TEST(infinities_are_roundings_only_of_what_is_beyond_the_type)
+TEST(infinities_are_roundings_only_of_values_beyond_the_type)
 {
     float left[] = {65519.99f, 65520, -1e30f, INFINITY, NAN, 1};
     uint16_t right[] = {0x7bff, 0x7c00, 0xfc00, 0x7c00, 0x7e01, 0x3c00};
@@ -177,7 +178,7 @@ TEST(infinities_are_roundings_only_of_what_is_beyond_the_type)
     CHECK(compare_types(DTYPE_FLOAT32, left, DTYPE_FLOAT16, right, 6).rounding);
     right[0] = 0x7c00;
     CHECK(!compare_types(DTYPE_FLOAT32, left, DTYPE_FLOAT16, right, 6).rounding);
-    /* float8_e4m3fn has no infinity: what became NaN is not a rounding. */
+    /* float8_e4m3fn has no infinity: a value that became NaN is not a rounding. */
     CHECK(compare_types(DTYPE_FLOAT32, large, DTYPE_FLOAT8_E4M3FN, eight, 1).rounding);
     CHECK(!compare_types(DTYPE_FLOAT32, large, DTYPE_FLOAT8_E4M3FN, eight, 2).rounding);
 }

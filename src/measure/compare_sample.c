@@ -101,3 +101,15 @@ int compare_sample(struct compare_side side, uint64_t *ret_sample, bool *ret_pla
     *ret_plain = sampling.plain;
     return 0;
 }
+
+int compare_sample_transposed(struct compare_side side, uint64_t *ret_sample,
+                              bool *ret_plain, struct err *err)
+{
+    struct compare_input input = {.side = side};
+    struct compare_view view;
+
+    if (side.tensor->rank != 2 || !tensor_readable(side.model, side.tensor, NULL))
+        return err_set(err, ERR_UNSUPPORTED, "it cannot be transposed");
+    compare_swap(&input, &view);
+    return compare_sample(input.side, ret_sample, ret_plain, err);
+}

@@ -34,7 +34,7 @@ static struct compared compare_rows(enum dtype left, const void *left_bytes,
     return by;
 }
 
-TEST(one_value_that_differs_is_found_among_equal_ones_wherever_it_stands)
+TEST(one_different_value_is_found_anywhere)
 {
     enum { N = 300000 }; /* several blocks of reading */
     static const size_t places[] = {0, 1, 1023, 1024, 65535, 65536, 131071, N - 1};
@@ -62,7 +62,7 @@ TEST(one_value_that_differs_is_found_among_equal_ones_wherever_it_stands)
     free(right);
 }
 
-TEST(of_equal_differences_the_first_is_told)
+TEST(the_first_of_equal_differences_is_reported)
 {
     enum { N = 200000 };
     float *left = calloc(N, sizeof *left), *right = calloc(N, sizeof *right);
@@ -87,7 +87,7 @@ TEST(every_pair_of_types_is_compared_as_by_hand)
 
     fill_bytes(left, sizeof left, 1);
     fill_bytes(right, sizeof right, 2);
-    /* Some equal ones, some by halves: where both types are the same. */
+    /* Equal values, and values halved on one side; both sides have the same type. */
     memcpy(right + 100, left + 100, 1000);
     for (int i = 1; i < DTYPE_COUNT; i++)
         for (int k = 1; k <= i; k++) {
@@ -124,7 +124,7 @@ TEST(two_values_in_one_element_count_twice)
     CHECK_INT(err.code, ERR_UNSUPPORTED);
 }
 
-TEST(types_without_numbers_are_equal_or_cannot_be_told)
+TEST(types_without_numbers_are_equal_or_unsupported)
 {
     uint8_t left[] = {1, 2, 3}, right[] = {1, 2, 3};
     struct sample_model a, b;
@@ -156,7 +156,7 @@ TEST(all_nan_are_equal_and_so_are_both_zeros)
     CHECK_NEAR(compared_relative(&by), 0, 0);
 }
 
-TEST(what_is_finite_on_one_side_alone_is_counted_apart)
+TEST(values_finite_on_one_side_only_are_counted_separately)
 {
     double left[] = {INFINITY, -INFINITY, INFINITY, NAN, 1, 2, NAN, 3};
     double right[] = {INFINITY, INFINITY, NAN, 0, INFINITY, 2.5, NAN, 3};
@@ -285,7 +285,7 @@ TEST(a_comparison_can_be_stopped_and_counts_the_bytes_of_both)
         CHECK_INT(work.done, 2 * N * 4); /* squares of equal ones are not counted */
         work_init(&work);
         work.progress = stop_half_way;
-        work.told_ns = 1; /* long ago: it is time to tell */
+        work.reported_ns = 1; /* long ago: progress is due */
         CHECK_INT(compare_tensors(side_of(&a), side_of(&b), exact, &work, &by, &err),
                   -1);
         CHECK_INT(err.code, ERR_CANCELLED);

@@ -51,3 +51,75 @@ void compare_swap(struct compare_input *input, struct compare_view *view)
     input->side = (struct compare_side){&view->model, &view->tensor};
     quantiser_fit(&input->quantiser, input->side);
 }
+
+/* (heads * 2 * half, ...) as (heads, half, 2, ...) */
+static void permute(struct compare_view *view, int64_t heads)
+{
+    int64_t old[2 * ELEMENTS_RANK], *dims = view->dims;
+    int rank = view->tensor.rank, next = rank + 2;
+    int64_t half = dims[0] / heads / 2, stride = dims[rank];
+
+    memcpy(old, dims, 2 * (size_t)rank * sizeof *dims);
+    memcpy(dims, (int64_t[]){heads, half, 2}, 3 * sizeof *dims);
+    memcpy(dims + 3, old + 1, ((size_t)rank - 1) * sizeof *dims);
+    memcpy(dims + next, (int64_t[]){2 * half * stride, stride, half * stride},
+           3 * sizeof *dims);
+    memcpy(dims + next + 3, old + rank + 1, ((size_t)rank - 1) * sizeof *dims);
+    view->tensor.rank = (uint8_t)next;
+    view->model.n_dims = 2u * (unsigned)next;
+}
+
+/* Index `at` of the first dimension, which is left out. */
+static void slice(struct compare_view *view, uint64_t at)
+{
+    struct tensor *tensor = &view->tensor;
+    int64_t *dims = view->dims;
+    int rank = tensor->rank;
+
+    tensor->offset += at * (uint64_t)dims[rank];
+    tensor->numel /= (uint64_t)dims[0];
+    memmove(dims, dims + 1, ((size_t)rank - 1) * sizeof *dims);
+    memmove(dims + rank - 1, dims + rank + 1, ((size_t)rank - 1) * sizeof *dims);
+    tensor->rank--;
+    view->model.n_dims = 2u * tensor->rank;
+}
+
+bool compare_editable(struct compare_side side, struct compare_edit edit)
+{
+    const struct tensor *tensor = side.tensor;
+    const int64_t *sizes = tensor_shape(side.model, tensor);
+    const struct dtype_info *info = dtype_info((enum dtype)tensor->dtype);
+
+    switch ((enum compare_edit_kind)edit.kind) {
+    case EDIT_PERMUTED:
+        return edit.n > 0 && tensor->rank > 0 && tensor->rank <= ELEMENTS_RANK - 2 &&
+               sizes[0] > 0 && sizes[0] % (2 * (int64_t)edit.n) == 0;
+    case EDIT_TRANSPOSED:
+        return tensor->rank == 2;
+    case EDIT_PLUS_ONE:
+        return info->kind == DTYPE_KIND_FLOAT && info->values == 1;
+    case EDIT_SLICE:
+        return tensor->rank > 1 && (int64_t)edit.n < sizes[0];
+    case EDIT_NONE:
+        break;
+    }
+    return true;
+}
+
+void compare_edit(struct compare_input *input, struct compare_view *view,
+                  struct compare_edit edit)
+{
+    if (edit.kind == EDIT_TRANSPOSED) {
+        compare_swap(input, view);
+        return;
+    }
+    input->plus_one = edit.kind == EDIT_PLUS_ONE;
+    if (edit.kind == EDIT_NONE || edit.kind == EDIT_PLUS_ONE)
+        return;
+    copy_tensor(input, view);
+    if (edit.kind == EDIT_PERMUTED)
+        permute(view, edit.n);
+    else
+        slice(view, edit.n);
+    input->side = (struct compare_side){&view->model, &view->tensor};
+}

@@ -62,7 +62,7 @@ void decode_pack(unsigned bits, const uint8_t *codes, size_t n, uint8_t *to)
     }
 }
 
-/* Types of codes: make a table of values, then look each code up. */
+/* Types of codes: make a table of values, then look up each code. */
 static void decode_codes(enum dtype dtype, const void *at, size_t first, size_t n,
                          double *to)
 {

@@ -12,8 +12,8 @@
 /* Does this type hold numbers? */
 bool decode_has_values(enum dtype dtype);
 
-/* How many doubles elements_decode() gives for one element: 2 for complex types and
- * float4_e2m1fn_x2, else 1. */
+/* The number of doubles that elements_decode() writes per element: 2 for complex types
+ * and float4_e2m1fn_x2, else 1. */
 unsigned decode_doubles(enum dtype dtype);
 
 /* As elements_decode(), but complex elements give their absolute value. */

@@ -304,6 +304,8 @@ int elements_next(struct elements *e, struct work *work, const void **ret_at,
 {
     uint64_t n = e->end - e->at;
     uint64_t most = block_elements(e, e->block ? e->block_most : ELEMENTS_DIRECT);
+    struct work *before;
+    int status;
 
     if (n == 0)
         return 0;
@@ -311,7 +313,10 @@ int elements_next(struct elements *e, struct work *work, const void **ret_at,
         n = most;
     if (work_cancelled(work))
         return err_set(err, ERR_CANCELLED, "stopped");
-    if (next_block(e, n, ret_at, err) < 0)
+    before = work_enter(work);
+    status = next_block(e, n, ret_at, err);
+    work_leave(before);
+    if (status < 0)
         return -1;
     e->at += n;
     *ret_n = (size_t)n;

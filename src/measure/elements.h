@@ -1,7 +1,7 @@
 /* elements.h - a tensor's elements in C order, dense, in native byte order, whatever
- * its strides, packing or storage. Those of types in blocks with scales (q4_K) come
- * decoded, as float32: see elements_dtype(). Reads the storage in windows. Uses at most
- * 1 MiB, or 32 MiB for a large transposed tensor in C order. */
+ * its strides, packing or storage. Types with block scales (q4_K) are decoded to
+ * float32: see elements_dtype(). Reads the storage in windows. Uses at most 1 MiB, or
+ * 32 MiB for a large transposed tensor in C order. */
 #ifndef MEASURE_ELEMENTS_H
 #define MEASURE_ELEMENTS_H
 
@@ -15,13 +15,13 @@
 
 struct elements; /* an iteration */
 
-/* The type in which the elements of this type come: float32 for blocks with scales,
- * else itself. All functions below that take a dtype want this one. */
+/* The type of the returned elements: float32 for blocks with scales, else the stored
+ * type. All functions below that take a dtype expect this one. */
 enum dtype elements_dtype(enum dtype stored);
 
 /* Iterate over elements `first` to `first + n` in C order (n = UINT64_MAX: to the end).
- * Fails with ERR_UNSUPPORTED if the values cannot be read. With `any_order`, a tensor
- * that is dense in another order (a transposed matrix) comes in memory order;
+ * Fails with ERR_UNSUPPORTED if the values are unreadable. With `any_order`, a tensor
+ * that is dense in another order (a transposed matrix) is returned in memory order;
  * elements_index() gives the index of each element. */
 struct elements *elements_open(const struct model *model, const struct tensor *tensor,
                                uint64_t first, uint64_t n, bool any_order,
@@ -49,7 +49,7 @@ bool elements_decode(enum dtype dtype, const void *at, size_t first, size_t n,
 bool elements_decode_int(enum dtype dtype, const void *at, size_t n, int64_t *to);
 
 /* SHA-256 of the elements in C order, little-endian: the bytes of torch's
- * tensor.contiguous(). Of blocks with scales, those of their values in float32. */
+ * tensor.contiguous(). For blocks with scales, of their values in float32. */
 int elements_sha256(const struct model *model, const struct tensor *tensor,
                     struct work *work, char ret_hex[65], struct err *err);
 

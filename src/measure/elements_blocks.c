@@ -1,5 +1,5 @@
-/* Storages of ggml's types: bytes of the float32 values that they decode to. Any range
- * can be asked for: it may begin and end inside a block. */
+/* Storages of ggml's types: the bytes of the float32 values that they decode to. Any
+ * range can be requested: it may begin and end inside a block. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 struct elements_blocks {
     size_t block, bytes; /* elements and bytes of a block */
     bool big_endian;
-    float part[GGML_BLOCK]; /* the values of a block of which a part is wanted */
+    float part[GGML_BLOCK]; /* the values of a partly requested block */
     uint8_t raw[RAW_BYTES];
 };
 
@@ -62,8 +62,8 @@ static int decode_part(struct elements *e, uint64_t block, size_t skip, size_t n
     return 0;
 }
 
-/* As many whole blocks as are wanted and fit; *ret_n is their elements. `to` is
- * aligned. */
+/* As many whole requested blocks as fit; sets *ret_n to their number of elements. `to`
+ * is aligned. */
 static int decode_run(struct elements *e, uint64_t block, size_t wanted, char *to,
                       size_t *ret_n, struct err *err)
 {

@@ -1,4 +1,4 @@
-/* elements_in.h - the inside of an iteration over elements. */
+/* elements_in.h - internals of the iteration over elements. */
 #ifndef MEASURE_ELEMENTS_IN_H
 #define MEASURE_ELEMENTS_IN_H
 
@@ -8,7 +8,7 @@
 #define ELEMENTS_BLOCK  ((size_t)256 * 1024)  /* bytes of a copied block, at most */
 #define ELEMENTS_DIRECT ((size_t)1024 * 1024) /* of a block that is in memory */
 #define ELEMENTS_WINDOW ((size_t)512 * 1024)  /* bytes of storage held to gather from */
-/* Most bytes held of a transposed tensor. */
+/* Limit of bytes held of a transposed tensor. */
 #define ELEMENTS_TILE ((size_t)32 * 1024 * 1024)
 #define ELEMENTS_RANK 255
 
@@ -22,7 +22,7 @@ struct elements_dim {
 
 /* How elements are read. */
 enum elements_way {
-    WAY_DENSE,  /* adjacent, in the order wanted */
+    WAY_DENSE,  /* adjacent, in the requested order */
     WAY_GROUPS, /* the inner dimensions span few bytes: read the span, pick from it */
     WAY_TILE,   /* transposed: hold a few rows of the result, read as short lines */
     WAY_STREAM, /* far apart: one small read each, or a moving window */
@@ -37,7 +37,7 @@ struct elements {
     const uint8_t *direct; /* all of the storage, or NULL */
 
     enum dtype stored; /* the tensor's */
-    enum dtype dtype;  /* what comes: elements_dtype(stored) */
+    enum dtype dtype;  /* the returned type: elements_dtype(stored) */
     size_t size;       /* bytes of an element; packed types: of a block of elements */
     unsigned bits;     /* bits of a packed element; else 0 */
     size_t swap;       /* unit of byte swapping, or 0 */
@@ -71,7 +71,7 @@ struct elements {
 };
 
 /* As elements_open(), but in memory order and with each element of an expanded tensor
- * once; *ret_times is how often each is repeated. */
+ * once; sets *ret_times to the number of repetitions of each. */
 struct elements *elements_open_distinct(const struct model *model,
                                         const struct tensor *tensor,
                                         uint64_t *ret_times, struct err *err);
@@ -86,14 +86,14 @@ int elements_gather(struct elements *e, uint64_t n, uint8_t *to, struct err *err
  * decodes to: then both are multiples of 4. */
 int elements_bytes(struct elements *e, uint64_t at, void *to, size_t n,
                    struct err *err);
-/* Decode the blocks of a storage of such a type from now on. */
+/* Decode the blocks of such a type from now on. */
 int elements_open_blocks(struct elements *e, struct err *err);
 
 /* Bytes `at` to `at + n` of the storage, n <= ELEMENTS_WINDOW; valid until the next
  * call. */
 const uint8_t *elements_window(struct elements *e, uint64_t at, size_t n,
                                struct err *err);
-/* The code of a packed element, which is at `place` of the storage. */
+/* The code of a packed element, at offset `place` of the storage. */
 int elements_code(struct elements *e, uint64_t place, uint8_t *ret_code,
                   struct err *err);
 /* Apply byte order, negation and conjugation to gathered elements. */

@@ -10,7 +10,7 @@
 #include "measure/elements_in.h"
 #include "measure/sample_model_in.h"
 
-/* All elements of the sample, in the order they come; the caller frees them. */
+/* All elements of the sample, in the order returned; the caller frees them. */
 static uint8_t *take_all(struct sample_model *sample, uint64_t first, uint64_t n,
                          bool any_order)
 {
@@ -124,7 +124,7 @@ TEST(elements_of_any_strides_come_in_c_order)
     free(numbers);
 }
 
-TEST(a_transposed_tensor_in_any_order_is_read_once_and_knows_its_places)
+TEST(a_transposed_tensor_in_any_order_is_read_once_with_its_indices)
 {
     int64_t shape[] = {800, 900}, strides[] = {1, 800};
     uint32_t *numbers = counting(720000);
@@ -243,7 +243,7 @@ TEST(conjugated_and_negated_tensors_come_as_they_are_meant)
     }
 }
 
-TEST(packed_elements_are_packed_anew_where_they_begin_inside_a_byte)
+TEST(packed_elements_that_begin_inside_a_byte_are_repacked)
 {
     static const enum dtype types[] = {DTYPE_QUINT4X2,    DTYPE_QUINT2X4,
                                        DTYPE_FLOAT6_E2M3, DTYPE_FLOAT4_E2M1,
@@ -273,7 +273,7 @@ TEST(packed_elements_are_packed_anew_where_they_begin_inside_a_byte)
             }
 }
 
-TEST(a_tensor_that_cannot_be_read_says_why)
+TEST(an_unreadable_tensor_has_a_reason)
 {
     int64_t shape[] = {4};
     struct err err = {0};

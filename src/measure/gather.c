@@ -167,7 +167,7 @@ static void copy_strided(uint8_t *to, const uint8_t *from, uint64_t n, uint64_t 
 }
 
 /* The storage offset of element `at` of the dims from `first` on, relative to their
- * first element; *ret_run is how many follow along the innermost dim. */
+ * first element; sets *ret_run to the number that follow along the innermost dim. */
 static uint64_t locate(const struct elements *e, int first, uint64_t at,
                        uint64_t *ret_run)
 {

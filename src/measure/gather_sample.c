@@ -17,8 +17,8 @@ int elements_sample_begin(struct elements_sample *sample, struct elements *e,
     return e->window ? 0 : err_set(err, ERR_LIMIT, "no memory to gather a tensor");
 }
 
-/* The place of the next element in the storage; moves on. Divisions of 32 bits are
- * several times as fast as those of 64 on many processors. */
+/* The offset of the next element in the storage; advances. 32-bit divisions are several
+ * times as fast as 64-bit ones on many processors. */
 static uint64_t next_place(struct elements_sample *s)
 {
     const struct elements *e = s->e;

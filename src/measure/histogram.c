@@ -154,7 +154,7 @@ struct linear {
     double *edges; /* (n + 1) */
     uint64_t *bins;
     uint32_t n;
-    uint64_t times; /* how often each element counts */
+    uint64_t times; /* weight of each element */
 };
 
 #define SOME 512 /* elements at a time */

@@ -33,7 +33,7 @@ void tally_release(struct tally *tally);
 
 /* Count n elements by their upper bits, possibly with NaN and infinities. */
 void tally_add(struct tally *tally, const uint16_t *uppers, size_t n);
-/* Tell the tally that a kernel counted n elements in its table. */
+/* Report that a kernel counted n elements in the tally's table. */
 void tally_counted(struct tally *tally, size_t n);
 /* Count a finite value `times` times. */
 void tally_value(struct tally *tally, double value, uint64_t times);

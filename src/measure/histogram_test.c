@@ -87,7 +87,7 @@ TEST(every_type_fills_the_histogram_with_its_finite_values)
     free(bytes);
 }
 
-/* Weights as they are: about zero, few exponents, now and then a zero. */
+/* Typical weights: around zero, few exponents, an occasional zero. */
 static void check_weights(enum dtype dtype, const uint16_t *codes, size_t n, size_t cut)
 {
     struct histogram *parts = calloc(2, sizeof *parts), *expected;

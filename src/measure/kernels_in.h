@@ -65,9 +65,9 @@ struct kernels {
     /* x (n), 1 <= n <= BLOCK */
     void (*sums[LOAD_COUNT])(const void *x, size_t n, struct block *ret_block);
     /* The same for a run: x (n), n a multiple of BLOCK and at most RUN, summed as
-     * distances from `shift`. Prefetches `next`, where reading continues, if anywhere.
-     * counts (TALLY_BINS) may be NULL, else all elements are counted there, also NaN and
-     * infinities. F32, F16, BF16 only. */
+     * distances from `shift`. Prefetches `next`, the address where reading continues,
+     * if not NULL. counts (TALLY_BINS) may be NULL; otherwise all elements are counted
+     * there, including NaN and infinities. F32, F16, BF16 only. */
     void (*run[LOAD_COUNT])(const void *x, size_t n, const void *next, float shift,
                             counters *counts, struct block *ret_block);
     /* Are all of x (n) finite? F32, F16, BF16, F64 only. */

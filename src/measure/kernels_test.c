@@ -18,7 +18,7 @@ uint64_t test_random(uint64_t *state)
     return *state;
 }
 
-/* What the elements of a block are like. */
+/* The kind of elements in a block. */
 enum flavour { ANY_BITS, ORDINARY, WITH_ZEROS, WITH_SPECIALS, CONSTANT, FLAVOURS };
 
 static void put(enum load load, uint8_t *at, double value, uint64_t bits)
@@ -84,7 +84,7 @@ static void fill(enum load load, enum flavour flavour, uint8_t *at, size_t n,
     }
 }
 
-/* The sums of a float32 kernel are only near those in doubles. */
+/* A float32 kernel's sums only approximate those in doubles. */
 static void check_sums(enum load load, const struct block *got,
                        const struct block *expected, size_t n)
 {
@@ -151,7 +151,7 @@ static void check_find(const struct kernels *kernels, enum load load, const uint
     }
 }
 
-/* The counts of a run, and what else has to be the same to the bit. */
+/* The counts of a run, and everything else that must be bit-identical. */
 static void check_counts(const struct kernels *kernels, enum load load,
                          const uint8_t *x, size_t n, float shift, struct block *ret_got,
                          struct block *ret_expected)
@@ -190,8 +190,8 @@ static void check_run(const struct kernels *kernels, enum load load, const uint8
     CHECK(memcmp(&got, &expected, sizeof got) == 0 || isnan(got.squares));
 }
 
-/* Runs of one and of all blocks, of either sign alone too, from 0 and from elsewhere.
- */
+/* Runs of one and of all blocks, also of one sign only, from 0 and from another
+ * shift. */
 static void check_runs(const struct kernels *kernels)
 {
     uint8_t *room = malloc(RUN * 4 + 16);
@@ -217,7 +217,7 @@ static void check_runs(const struct kernels *kernels)
     free(room);
 }
 
-/* How the exponents of a run are scattered. */
+/* The distribution of exponents in a run. */
 enum scatter { NARROW, ONE_STRAY, SOME_STRAYS, RISING, FALLING, SCATTERS };
 
 static void put_exponent(enum load load, uint8_t *at, uint32_t exponent, uint64_t bits)
@@ -301,7 +301,7 @@ static void check_spread(const struct kernels *kernels, uint8_t *x, size_t n,
             uint32_t word = (uint32_t)bits & 0x807fffff;
 
             exponent = exponent > 254 ? 254 : exponent;
-            if (bits >> 61 == 0) /* a multiple of 2^k, perhaps */
+            if (bits >> 61 == 0) /* possibly a multiple of 2^k */
                 word &= 0x80780000;
             if (bits >> 61 == 1) /* close to 2^k */
                 exponent = (uint32_t)(127 + k) + (uint32_t)(bits >> 50 & 3);
@@ -367,7 +367,7 @@ TEST(the_avx512_kernel_agrees_with_the_plain_one)
     check_kernels(kernels);
 }
 
-TEST(a_kernel_that_nobody_knows_is_not_found)
+TEST(an_unknown_kernel_is_not_found)
 {
     CHECK(kernels_find("abacus") == NULL);
     CHECK(kernels_find("plain") == &kernels_plain);

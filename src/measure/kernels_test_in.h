@@ -1,4 +1,4 @@
-/* kernels_test_in.h - for tests: what every kernel must do. */
+/* kernels_test_in.h - for tests: requirements for every kernel. */
 #ifndef MEASURE_KERNELS_TEST_IN_H
 #define MEASURE_KERNELS_TEST_IN_H
 
@@ -7,7 +7,7 @@
 /* The kernels must agree with the plain ones on blocks of all kinds. */
 void check_kernels(const struct kernels *kernels);
 
-/* The next of a row of numbers without order. */
+/* The next pseudo-random number. */
 uint64_t test_random(uint64_t *state);
 
 #endif

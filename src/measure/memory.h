@@ -1,5 +1,5 @@
-/* memory.h - statistics of elements that are in memory already: activations, gradients.
- * Needs no model and copies no elements. */
+/* memory.h - statistics of elements in memory: activations, gradients. Needs no model
+ * and copies no elements. */
 #ifndef MEASURE_MEMORY_H
 #define MEASURE_MEMORY_H
 

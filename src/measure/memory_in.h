@@ -21,7 +21,7 @@ struct memory_model {
 int memory_wrap(struct memory_model *wrapped, const struct memory *memory,
                 struct err *err);
 
-/* Are these numbers, one after another in C order, to be used as they are? */
+/* Are these numbers, contiguous in C order and usable in place? */
 bool memory_plain(const struct memory *memory, uint64_t *ret_numel);
 
 #endif

@@ -18,7 +18,7 @@ static void fill(void)
             cells[i][j] = (float)((i * 7 + j * 13) % 101) - 50;
 }
 
-/* The same elements, however they are reached: rows of columns, or columns of rows. */
+/* The same elements with different strides: rows of columns, or columns of rows. */
 TEST(strides_do_not_matter)
 {
     int64_t shape[] = {ROWS, COLS}, strides[] = {COLS, 1};
@@ -42,7 +42,7 @@ TEST(strides_do_not_matter)
     CHECK_NEAR(cells[b.min_at % ROWS][b.min_at / ROWS], -50, 0);
 }
 
-TEST(an_expanded_element_counts_as_often_as_it_stands)
+TEST(an_expanded_element_counts_with_its_repetitions)
 {
     int64_t shape[] = {1000, 3}, strides[] = {0, 1};
     struct memory memory = {cells, DTYPE_FLOAT32, 2, shape, strides, false, true};

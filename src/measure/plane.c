@@ -7,7 +7,7 @@
 
 #define CHUNK 1024u /* elements decoded at once */
 
-/* A sum and how many it has. */
+/* A sum and its number of terms. */
 struct plane_sum {
     double sum;
     uint64_t n;

@@ -1,6 +1,6 @@
 /* plane.h - a matrix of elements as a small picture that keeps signs: one pass cuts it
- * into equal cells and computes the mean of each, how many elements are not finite, and
- * the means of |x| by row and by column of cells. */
+ * into equal cells and computes the mean of each, the number of non-finite elements,
+ * and the means of |x| by row and by column of cells. */
 #ifndef MEASURE_PLANE_H
 #define MEASURE_PLANE_H
 
@@ -15,7 +15,7 @@
 struct plane_wanted {
     uint64_t first;               /* element, in C order */
     uint64_t rows, columns;       /* of the matrix */
-    uint32_t most;                /* cells of a side, at most; not 0 */
+    uint32_t most;                /* maximum cells per side; not 0 */
     bool flip_rows, flip_columns; /* the last row or column comes first */
 };
 
@@ -23,10 +23,10 @@ struct plane {
     uint32_t high, wide;              /* cells */
     uint64_t cell_rows, cell_columns; /* elements of a cell; the last may have fewer */
     double *means;                    /* (high, wide) of the finite elements */
-    uint64_t *bad;                    /* (high, wide): how many are not finite */
+    uint64_t *bad;                    /* (high, wide): number of non-finite elements */
     double *row_means, *column_means; /* of |x|: (high), (wide) */
     uint64_t count, nan, inf;         /* of all elements */
-    double least, most;               /* of the finite ones; NaN: there are none */
+    double least, most;               /* of the finite ones; NaN if none */
     double mean_abs;                  /* likewise */
 };
 

@@ -18,12 +18,12 @@ struct keys {
 
 void keys_init(struct keys *keys, enum dtype dtype);
 
-/* The keys of the finite elements among first to first + n; returns how many. `to` has
- * room for 2 * n. */
+/* The keys of the finite elements among first to first + n; returns their number. `to`
+ * has room for 2 * n. */
 size_t keys_of(const struct keys *keys, const void *at, size_t first, size_t n,
                uint64_t *to);
 
-/* The element that a key stands for. */
+/* The element with this key. */
 double keys_value(const struct keys *keys, uint64_t key);
 
 #endif

@@ -1,13 +1,13 @@
-/* sample_in.h - which elements of a tensor a sample takes: one of each stride, at a
- * position inside the stride that changes from one to the next.
+/* sample_in.h - the elements in a sample of a tensor: one of each stride, at a position
+ * inside the stride that changes from one to the next.
  *
- * Of n elements in C order, sample i of m takes one of the elements from floor(i * n / m)
- * up to floor((i + 1) * n / m), the one at the share u of them, u = frac(i * i * c) with
- * c = 0x9e3779b1 / 2^32. The positions depend on n and m only: a parameter, its gradient
- * and its update are sampled at the same elements, on every step, rank and device. Without
- * u, a stride of a multiple of 9 would see one tap of all 3x3 kernels. The square keeps
- * u from moving in step with rows and channels, which frac(i * c) does; it looks random to
- * chi-square tests over both, and costs two additions. */
+ * Of n elements in C order, sample i of m takes one of the elements from floor(i * n /
+ * m) up to floor((i + 1) * n / m), at the fraction u of that range, u = frac(i * i * c)
+ * with c = 0x9e3779b1 / 2^32. The positions depend on n and m only: a parameter, its
+ * gradient and its update are sampled at the same elements, on every step, rank and
+ * device. Without u, a stride of a multiple of 9 would sample one tap of all 3x3
+ * kernels. The square keeps u from moving in step with rows and channels, which frac(i
+ * * c) does; it looks random to chi-square tests over both, and costs two additions. */
 #ifndef MEASURE_SAMPLE_IN_H
 #define MEASURE_SAMPLE_IN_H
 

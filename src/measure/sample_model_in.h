@@ -12,7 +12,7 @@ struct sample_model {
     struct source source;
     int64_t dims[2 * 16]; /* sizes, then strides */
     const uint8_t *bytes;
-    uint64_t reads, bytes_read; /* what was asked of the source */
+    uint64_t reads, bytes_read; /* requests to the source */
     uint64_t fails_from;        /* reads that reach beyond this fail; 0: none */
     bool in_memory;             /* the source gives its bytes directly */
 };

@@ -44,8 +44,8 @@ static int32_t low_exponent(double min, double max)
     return e - 9;
 }
 
-/* Neither limit of the exponent falls when min to max grows, so a merge never needs finer
- * bins than it has. */
+/* Neither limit of the exponent falls when min to max grows, so a merge never needs
+ * finer bins than existing ones. */
 struct spread_window spread_window_of(double min, double max)
 {
     int32_t ulp_min = spread_ulp(min), ulp_max = spread_ulp(max);
@@ -83,7 +83,7 @@ int spread_log_room(struct spread *spread, uint32_t n, struct err *err)
     return 0;
 }
 
-/* How many bins both have together. */
+/* The number of bins in the union. */
 static uint32_t count_union(const struct spread *a, const struct spread *b)
 {
     uint32_t i = 0, j = 0, n = 0;
@@ -122,7 +122,7 @@ static void merge_log(struct spread *to, const struct spread *from, uint32_t n)
     }
 }
 
-/* Bins of a spread as a ring, which is added to one of another window. */
+/* Convert the bins of a spread to a ring, and add it to the ring of another window. */
 static void add_ring(uint64_t sum[SPREAD_LINEAR], const struct spread *spread,
                      const struct spread_window *to)
 {

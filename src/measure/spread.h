@@ -48,8 +48,8 @@ struct spread_bin {
 
 /* A zeroed struct is an empty spread, ready for use. It owns `log`. */
 struct spread {
-    uint64_t of;      /* elements it stands for, NaN and infinities too */
-    uint64_t seen;    /* those that were looked at; less than `of`: a sample */
+    uint64_t of;      /* elements it represents, including NaN and infinities */
+    uint64_t seen;    /* elements examined; fewer than `of`: a sample */
     uint64_t counted; /* the finite ones of these */
     double min, max;  /* of the counted ones; 0 if there are none */
 
@@ -95,9 +95,9 @@ int spread_memory(struct spread_counter *counter, const struct memory *memory,
                   struct err *err);
 
 /* The elements of a sample of n, in C order: to (SPREAD_SAMPLE), of which the first
- * min(n, SPREAD_SAMPLE) are filled; returns how many. One of each stride, at positions
- * inside it that look random, so that they do not move in step with rows or kernels.
- * They depend on n only. */
+ * min(n, SPREAD_SAMPLE) are filled; returns their number. One of each stride, at
+ * positions inside it that look random, so that they do not move in step with rows or
+ * kernels. They depend on n only. */
 uint64_t spread_places(uint64_t n, uint64_t *to);
 
 /* Storing ------------------------------------------------------------------------- */
@@ -135,7 +135,7 @@ void spread_middle(const struct spread *spread, double share, double *ret_low,
  * the log histogram shows more? */
 bool spread_prefers_log(const struct spread *spread);
 
-/* The histogram that shows most, for other programs: the log bins if
+/* The more detailed histogram, for other programs: the log bins if
  * spread_prefers_log(), else the linear ones, as `n` bins without gaps between them.
  * edges (n + 1) increase and are finite; counts (n). At most `most` bins (2 or more):
  * neighbours are merged. Returns n; 0 if nothing was counted. */

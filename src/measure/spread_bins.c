@@ -6,7 +6,7 @@
 struct gathered_bins {
     double *edges, *counts; /* NULL: bins are only counted */
     uint32_t n;
-    uint32_t each; /* bins in one of the caller's */
+    uint32_t each; /* bins joined into one of the caller's */
     uint32_t seen;
     double end; /* upper edge of the newest */
 };
@@ -40,7 +40,7 @@ static void add_linear(struct gathered_bins *to, const struct spread *spread)
     }
 }
 
-/* The bin of zeros has no width, so it gets what is between its neighbours. */
+/* The bin of zeros has no width, so it takes the space between its neighbours. */
 static void zeros_range(const struct gathered_bins *to, const struct spread *spread,
                         uint32_t i, double *low, double *high)
 {

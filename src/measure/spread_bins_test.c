@@ -16,7 +16,8 @@ static void count(const double *x, size_t n, struct spread *ret_spread)
     spread_counter_free(counter);
 }
 
-/* How many finite elements are from low to high, without high unless it is the last. */
+/* The number of finite elements from low to high, excluding high unless it is the
+ * last. */
 static double between(const double *x, size_t n, double low, double high, bool last)
 {
     double found = 0;
@@ -26,7 +27,7 @@ static double between(const double *x, size_t n, double low, double high, bool l
     return found;
 }
 
-TEST(bins_hold_what_is_between_their_edges_at_any_number_of_them)
+TEST(bins_count_the_values_between_their_edges)
 {
     static const uint32_t mosts[] = {2, 7, 64, 128, 5000};
     uint64_t state = 0x9e3779b97f4a7c15u;
@@ -67,7 +68,7 @@ TEST(heavy_tails_are_shown_by_log_bins_without_gaps)
     count(x, 1000, &spread);
     CHECK(spread_prefers_log(&spread));
     n = spread_bins(&spread, 64, edges, counts);
-    CHECK_INT(n, 5); /* -1e-3; zeros and all that is near; 2e-3; nothing; 1e6 */
+    CHECK_INT(n, 5); /* -1e-3; zeros and everything near; 2e-3; nothing; 1e6 */
     CHECK(counts[0] == 300 && counts[1] == 400 && counts[2] == 295);
     CHECK(counts[3] == 0 && counts[4] == 5);
     CHECK(edges[1] < 0 && edges[1] >= -1e-3 && edges[2] > 0 && edges[2] <= 2e-3);

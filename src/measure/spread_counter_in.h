@@ -42,7 +42,7 @@ void spread_count_reals(struct spread_counter *c, size_t n);
 /* Count n <= SPREAD_CHUNK floats at any alignment. May overwrite floats[], reals[]. */
 void spread_count_floats(struct spread_counter *c, const void *x, size_t n);
 
-/* Forget all counts. */
+/* Reset all counts. */
 void spread_count_drop(struct spread_counter *c);
 /* Move the counts, each `times` times, to a spread of `of` elements. If that fails the
  * counts are dropped. */

@@ -1,4 +1,4 @@
-/* Which elements of a tensor a spread counts. */
+/* The elements of a tensor that a spread counts. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -39,7 +39,7 @@ static size_t copy_sample(const struct memory *memory, bool all, uint8_t *to)
     return (size_t)m;
 }
 
-/* The spread of memory counts the elements of the definition. */
+/* The spread of memory must count the elements of the definition. */
 static void check_memory(struct spread_counter *counter, const struct memory *memory,
                          uint8_t *room)
 {
@@ -140,7 +140,7 @@ TEST(a_sample_of_kernels_sees_all_taps_and_channels_alike)
             counts[places[i] % 9 * periods[k] + i % periods[k]]++;
         for (uint32_t c = 0; c < cells; c++)
             chi += (counts[c] - expected) * (counts[c] - expected) / expected;
-        CHECK(chi < cells + 4 * sqrt(2 * cells)); /* as of random positions */
+        CHECK(chi < cells + 4 * sqrt(2 * cells)); /* as for random positions */
     }
 }
 

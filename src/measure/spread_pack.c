@@ -6,8 +6,8 @@
 /* How min and max are stored: the first byte. */
 enum range_form { FORM_EMPTY, FORM_FLOAT, FORM_DOUBLE };
 
-/* What the linear bins say about the log bins: those far from 0 nest in them. Both
- * sides compute it, and only what differs is stored. */
+/* A forecast of the log bins from the linear bins: those far from 0 nest in them. Both
+ * sides compute it, and only the differences are stored. */
 struct forecast {
     struct spread_bin bins[SPREAD_LINEAR]; /* sorted by key */
     uint32_t n;
@@ -36,7 +36,7 @@ static void forecast_make(struct forecast *f, const struct spread *spread)
         f->last = f->bins[f->n - 1].key;
 }
 
-/* Numbers in groups of 3 bits, each in half a byte whose highest bit says that another
+/* Numbers in groups of 3 bits, each in half a byte whose highest bit means that another
  * one follows. */
 struct packer {
     struct buf *to;
@@ -236,7 +236,7 @@ static int add_bin(struct spread *spread, int32_t key, uint64_t count, uint64_t 
     return 0;
 }
 
-/* One difference, or a run of zeros, at a time; in a run only what was expected has
+/* One difference, or a run of zeros, at a time; in a run only forecast bins have
  * counts. */
 static int take_log(struct unpacker *u, struct spread *spread, struct err *err)
 {
@@ -245,7 +245,8 @@ static int take_log(struct unpacker *u, struct spread *spread, struct err *err)
     uint32_t j = 0;
 
     forecast_make(&f, spread);
-    if (spread_log_room(spread, f.n + 32, err) < 0) /* often enough, at once */
+    if (spread_log_room(spread, f.n + 32, err) < 0) /* usually enough, in one
+                                                       allocation */
         return -1;
     for (int64_t key = f.first; key <= f.last && !u->bad;) {
         uint64_t difference = take_difference(u);
@@ -303,7 +304,7 @@ static int take_range(struct bytes *in, unsigned form, struct spread *spread,
     return 0;
 }
 
-/* The counts of all elements, and whether the form fits them. */
+/* The counts of all elements; checks that the form fits them. */
 static int take_counts(struct unpacker *u, unsigned form, struct spread *spread,
                        struct err *err)
 {
@@ -338,7 +339,7 @@ static int unpack(struct bytes in, struct spread *spread, struct err *err)
         if (take_log(&u, spread, err) < 0)
             return -1;
     }
-    /* The upper half of the last byte may be left over. */
+    /* The upper half of the last byte may be unused. */
     if (u.end - u.next > 1 || (u.next < u.end && u.at[u.next / 2] >> 4))
         return err_set(err, ERR_FORMAT, "a histogram followed by other bytes");
     return 0;

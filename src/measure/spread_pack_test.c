@@ -22,7 +22,7 @@ static int unpack(const struct buf *packed, size_t len, struct spread *ret_sprea
     return status;
 }
 
-/* It comes back as it was; none of its beginnings is a spread. */
+/* It must round-trip; none of its prefixes is a spread. */
 static void check_packing(const struct spread *spread)
 {
     struct buf packed = BUF_INIT;
@@ -39,7 +39,7 @@ static void check_packing(const struct spread *spread)
     }
     buf_char(&packed, 0);
     CHECK(unpack(&packed, packed.len, &again, NULL) < 0);
-    CHECK(spread_equal(spread, &again)); /* failures leave it as it was */
+    CHECK(spread_equal(spread, &again)); /* failures leave it unchanged */
     buf_release(&packed);
     spread_release(&again);
 }
@@ -115,7 +115,7 @@ TEST(a_sample_of_a_bell_takes_less_than_200_bytes)
     spread_counter_free(counter);
 }
 
-/* What every reader of a spread relies on. */
+/* The invariants that every reader of a spread relies on. */
 static void check_sound(const struct spread *spread)
 {
     uint64_t linear = 0, log = 0;

@@ -14,7 +14,7 @@ static const enum dtype types[] = {
     DTYPE_UINT8,   DTYPE_INT16,   DTYPE_INT32,   DTYPE_INT64,         DTYPE_UINT64,
     DTYPE_BOOL,    DTYPE_UINT16,  DTYPE_UINT32,  DTYPE_FLOAT8_E4M3FN, DTYPE_COMPLEX64};
 
-/* The spread is the one that the definition gives. */
+/* The spread must equal the one from the definition. */
 static void check_naive(struct spread_counter *counter, enum dtype dtype,
                         const void *at, size_t n)
 {
@@ -85,7 +85,7 @@ TEST(a_range_that_grows_with_every_chunk_is_counted_exactly)
         x[i] = scale * (float)((double)(int64_t)test_random(&state) * 0x1p-63);
     }
     check_naive(counter, DTYPE_FLOAT32, x, n);
-    check_naive(counter, DTYPE_FLOAT32, x, 1); /* nothing is left of the first one */
+    check_naive(counter, DTYPE_FLOAT32, x, 1); /* nothing remains of the first one */
     free(x);
     spread_counter_free(counter);
 }
@@ -199,7 +199,7 @@ TEST(merged_spreads_are_the_spread_of_all_elements_bit_for_bit)
     spread_counter_free(counter);
 }
 
-TEST(merging_an_empty_spread_changes_nothing_but_the_elements_it_stands_for)
+TEST(merging_an_empty_spread_only_changes_the_represented_elements)
 {
     struct spread_counter *counter = spread_counter_new(NULL);
     const float x[3] = {1, 2, -7}, nothing[2] = {NAN, INFINITY};

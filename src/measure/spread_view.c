@@ -1,4 +1,4 @@
-/* What views ask of a spread: quantiles, ranges, rows of a heat map. */
+/* Queries of views on a spread: quantiles, ranges, rows of a heat map. */
 #include <float.h>
 #include <math.h>
 
@@ -270,8 +270,8 @@ static double snapped(double place)
     return fabs(place - whole) < SNAP ? whole : place;
 }
 
-/* May a bin that is narrow beside SNAP be on another side of this boundary than its place
- * says? The ends of the axis are known exactly, other boundaries are rounded. */
+/* May a bin narrower than SNAP be on the other side of this boundary than its position
+ * says? The ends of the axis are exact, other boundaries are rounded. */
 static bool is_uncertain(const struct filling *f, double boundary, double low,
                          double high)
 {
@@ -323,7 +323,7 @@ static void add_bin(struct filling *f, double low, double high, double count)
         divide(f, a, b, count);
 }
 
-/* Does the axis leave so much out that few linear bins are left? */
+/* Does the axis exclude so much that few linear bins are left? */
 static bool is_zoomed(const struct spread *spread, const struct spread_axis *axis)
 {
     return (spread->min < axis->low || spread->max > axis->high) &&

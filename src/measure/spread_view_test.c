@@ -125,7 +125,7 @@ TEST(heavy_tails_ask_for_the_log_histogram_and_a_bell_does_not)
     spread_release(&spread);
 }
 
-/* Every element is in a row or outside, and rows follow the elements. */
+/* Every element must be in a row or outside, and rows must follow the elements. */
 static void check_rows(const struct spread *spread, const double *x, size_t n,
                        const struct spread_axis *axis)
 {
@@ -142,7 +142,7 @@ static void check_rows(const struct spread *spread, const double *x, size_t n,
         true_below += x[i] < axis->low;
         true_above += x[i] > axis->high;
     }
-    /* One bin at each end may be divided otherwise than the elements. */
+    /* One bin at each end may be divided differently from the elements. */
     if (below == 0)
         CHECK(true_below == 0);
     if (above == 0)
@@ -171,7 +171,7 @@ TEST(rows_have_all_counts_on_any_axis)
     spread_release(&spread);
 }
 
-TEST(rows_are_exact_if_bins_nest_and_say_so)
+TEST(rows_are_exact_if_bins_nest_and_report_it)
 {
     double x[65], rows[16], below, above;
     struct spread_axis axis = {.low = 0, .high = 64}, odd = {.low = 0, .high = 60};
@@ -200,7 +200,7 @@ TEST(rows_are_not_exact_if_rounding_decided_about_a_bin)
     double rows[4], below, above;
 
     count(tiny, COUNT_OF(tiny), &spread);
-    /* The boundary at 0 is in the middle of the bins; nothing is lost all the same. */
+    /* The boundary at 0 is in the middle of the bins; still, nothing is lost. */
     CHECK(!spread_rows(&spread, &wide, rows, 4, &below, &above));
     CHECK(rows[1] + rows[2] == 4 && below == 0 && above == 0);
     CHECK(spread_rows(&spread, &wide, rows, 3, &below, &above)); /* in the middle row */

@@ -283,7 +283,7 @@ static void add_run(struct adding *adding, enum load load, size_t first, size_t 
         add_block(adding, first, BLOCK);
 }
 
-/* How many of the elements left can be measured as a run; 0 if none. */
+/* The number of remaining elements that can be measured as a run; 0 if none. */
 static size_t run_length(const struct adding *adding, enum load load, size_t left)
 {
     const struct stats_part *part = adding->part;

@@ -1,5 +1,5 @@
-/* Types of at most 8 bits: count how often each code occurs, then combine the values of
- * the codes. Exact, with one step per byte for any type. */
+/* Types of at most 8 bits: count the occurrences of each code, then combine the values
+ * of the codes. Exact, with one step per byte for any type. */
 #include "measure/stats_in.h"
 
 #include <math.h>
@@ -8,8 +8,8 @@
 #include "measure/decode_in.h"
 #include "measure/small_float_in.h"
 
-/* How often each byte occurs: counts (256). Four tables, so that equal neighbours do
- * not stall. */
+/* The number of occurrences of each byte: counts (256). Four tables, so that equal
+ * neighbours do not stall. */
 static void count_bytes(const uint8_t *at, size_t n, uint64_t counts[256])
 {
     while (n > 0) {
@@ -39,7 +39,8 @@ static void count_bytes(const uint8_t *at, size_t n, uint64_t counts[256])
     }
 }
 
-/* How often each code occurs among codes first to first + n of a packed run. */
+/* The number of occurrences of each code among codes first to first + n of a packed
+ * run. */
 static void count_codes(unsigned bits, const uint8_t *at, size_t first, size_t n,
                         uint64_t counts[256])
 {

@@ -10,8 +10,8 @@
 #include "measure/kernels_test_in.h"
 #include "measure/sample_model_in.h"
 
-/* A tensor measured whichever way must come to what its elements in C order, copied one
- * by one, come to. */
+/* A tensor measured in any way must give the statistics of its elements, copied one by
+ * one in C order. */
 static void check_tensor(struct sample_model *sample)
 {
     uint64_t n = sample->tensor.numel;
@@ -139,7 +139,7 @@ TEST(a_tensor_cut_short_gives_an_error_and_no_statistics)
     CHECK_INT(stats.count, 77);
 }
 
-TEST(a_read_that_fails_half_way_is_told)
+TEST(a_read_that_fails_half_way_is_reported)
 {
     int64_t shape[] = {200000};
     float *x = calloc(200000, sizeof *x);
@@ -157,7 +157,7 @@ TEST(a_read_that_fails_half_way_is_told)
     free(x);
 }
 
-TEST(a_cancelled_measurement_says_so)
+TEST(a_cancelled_measurement_fails_with_its_code)
 {
     int64_t shape[] = {4};
     float x[4] = {0};

@@ -72,7 +72,7 @@ static void check_stats(const struct stats *got, const struct stats *expected,
 
 static const char *const sets[] = {"plain", "sse2", "avx2", "avx512"};
 
-/* One of our normal numbers. */
+/* A pseudo-random normal number. */
 static double normal(uint64_t *state)
 {
     double u = (double)((test_random(state) >> 11) + 1) * 0x1p-53;
@@ -138,7 +138,7 @@ TEST(std_is_within_a_millionth_on_every_row_of_the_accuracy_table)
             check_rows(kernels_find(sets[i]));
 }
 
-/* A few elements, most of them zero, measured from a first one that lies `away`
+/* A few elements, most of them zero, measured with a first element that is `away`
  * standard deviations off. */
 static void check_short_row(const struct kernels *kernels, size_t n, double away)
 {
@@ -162,7 +162,7 @@ static void check_short_row(const struct kernels *kernels, size_t n, double away
     free(x);
 }
 
-TEST(std_is_within_a_millionth_whatever_stands_first_in_a_short_row)
+TEST(std_is_within_a_millionth_whatever_the_first_element)
 {
     for (size_t i = 0; i < COUNT_OF(sets); i++)
         for (double away = 0; away < 8; away += 0.25)
@@ -170,7 +170,7 @@ TEST(std_is_within_a_millionth_whatever_stands_first_in_a_short_row)
                 check_short_row(kernels_find(sets[i]), n, away);
 }
 
-/* Element i of x, cut short to what its type holds; float16 has no denormals here. */
+/* Element i of x, truncated to its type; float16 has no denormals here. */
 static void put_float(enum dtype dtype, uint8_t *x, size_t i, float value)
 {
     uint32_t bits;
@@ -356,7 +356,7 @@ TEST(parts_cut_anywhere_join_to_the_same_whole)
     free(sum);
 }
 
-TEST(guard_counts_only_what_is_not_finite)
+TEST(guard_counts_only_non_finite_elements)
 {
     float x[3000] = {0};
     struct stats stats;
@@ -402,7 +402,7 @@ TEST(nothing_finite_leaves_nothing_but_counts)
     CHECK(isnan(stats_std(&stats)) && stats_l2(&stats) == 0);
 }
 
-/* Numbers made larger by a power of two have statistics that are larger by it. */
+/* Numbers scaled by a power of two must have statistics scaled by it. */
 TEST(huge_doubles_have_the_std_and_norm_of_small_ones)
 {
     static double huge[5000], small[5000];

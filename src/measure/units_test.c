@@ -55,7 +55,7 @@ TEST(units_at_the_bounds_are_saturated)
     CHECK_INT(count(wide, DTYPE_FLOAT32, 2, small, pairs).saturated, 0);
 }
 
-TEST(half_precision_and_what_has_no_units)
+TEST(half_precision_and_tensors_without_units)
 {
     const uint16_t half[2][2] = {{0x8000, 0x3c00}, {0, 0x3c00}}; /* -0, 1, 0, 1 */
     const int64_t shape[] = {2, 2}, strides[] = {2, 1}, one[] = {1, 2},

@@ -111,8 +111,8 @@ int update_keep(struct update *update, const struct memory *memory,
     return 0;
 }
 
-/* Each element counts with an odd factor of its own: a change of one always changes the
- * sum. */
+/* Each element is multiplied by a different odd factor, so changing one always changes
+ * the sum. */
 uint64_t update_checksum(const struct update *update)
 {
     uint64_t sum = update->of, bits;
@@ -125,7 +125,7 @@ uint64_t update_checksum(const struct update *update)
     return sum ^ sum >> 31;
 }
 
-/* The differences replace the values; returns the ratio of the norms. */
+/* Replaces the values by the differences; returns the ratio of the norms. */
 static double subtract(struct update *update, const double *now)
 {
     double before = 0, change = 0;

@@ -1,7 +1,8 @@
-/* update.h - what an optimizer added to a parameter. The elements that a spread would
- * count (measure/spread.h: at most SPREAD_SAMPLE, those of spread_places(), unless all
- * are wanted) are kept before the step and compared after it, so a copy of the whole parameter is
- * never needed. What is measured is a sample unless the tensor is small. */
+/* update.h - the change that an optimizer made to a parameter. The elements that a
+ * spread would count (measure/spread.h: at most SPREAD_SAMPLE, those of
+ * spread_places(), unless all are requested) are kept before the step and compared
+ * after it, so a copy of the whole parameter is never needed. The result is a sample
+ * unless the tensor is small. */
 #ifndef MEASURE_UPDATE_H
 #define MEASURE_UPDATE_H
 
@@ -15,7 +16,7 @@ struct update {
 };
 
 void update_release(struct update *update); /* it holds none again */
-/* Keep the elements of now. Fails with ERR_UNSUPPORTED for types that are not real
+/* Keep the current elements. Fails with ERR_UNSUPPORTED for types that are not real
  * numbers, and with ERR_LIMIT without memory. */
 int update_keep(struct update *update, const struct memory *memory,
                 enum spread_choice choice, struct err *err);

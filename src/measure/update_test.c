@@ -72,7 +72,7 @@ TEST(a_large_tensor_is_sampled_at_the_same_places_whatever_its_strides)
     spread_release(&b);
 }
 
-/* Of kernels whose taps differ, the stride of the sample is a multiple of 9. */
+/* If the taps of kernels differ, a stride that is a multiple of 9 would be biased. */
 TEST(a_weight_whose_taps_differ_has_an_unbiased_std_and_ratio)
 {
     const int64_t shape[] = {512 * 512, 9}, strides[] = {9, 1}, size = 512 * 512 * 9;

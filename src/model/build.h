@@ -22,31 +22,32 @@ struct build {
     struct build_node *nodes;
     uint32_t *next; /* by node: its next sibling */
     uint32_t n_nodes, nodes_room;
-    uint32_t *by_name; /* hash table: nodes + 1 by parent and name; 0 is free;
-                          only those that have many siblings */
+    uint32_t *by_name; /* hash table: nodes + 1 by parent and name; 0 is free; only
+                          nodes with many siblings */
     uint32_t n_by_name, by_name_room;
     struct map by_dims, by_class, by_tensor, by_global;
-    uint32_t *firsts; /* by storage: its first tensor; the others are in by_tensor */
+    uint32_t *firsts; /* by storage: its first tensor; other tensors are in by_tensor */
     uint32_t n_firsts, firsts_room;
-    uint32_t said[FINDING_COUNT]; /* findings of each code so far */
+    uint32_t said[FINDING_COUNT]; /* number of findings of each code so far */
     struct finding dropped;       /* what build_finding() returns for the rest */
-    /* A state_dict does not record classes: build_finish() shall guess them from the
-     * names and shapes of each module's own tensors (conv, linear, lstm ...). Guesses
-     * are marked `guessed`, have arguments (in, out, kernel_size), and are shown with a
-     * ~. Also finds buffers by their names and wrappers (module., _orig_mod.). */
+    /* A state_dict does not record classes: if set, build_finish() guesses them from
+     * the names and shapes of each module's own tensors (conv, linear, lstm ...).
+     * Guesses are marked `guessed`, have arguments (in, out, kernel_size), and are
+     * shown with a ~. Also finds buffers by their names and wrappers (module.,
+     * _orig_mod.). */
     bool guess;
     struct program *program; /* the model's, while it is being built */
-    size_t program_most;     /* it may grow until the model's arena has this size */
+    size_t program_most;     /* it may grow until the model's arena reaches this size */
 };
 
-/* Begin a model. `path` is what the user gave, `limit` the memory that the model (and,
- * apart from it, each of the build's two arenas) may take. The root node is 0, a group.
- */
+/* Begin a model. `path` is as given by the user; `limit` is the memory limit of the
+ * model and of each of the build's two arenas. The root node is 0, a group. */
 int build_init(struct build *build, const char *path, size_t limit, struct work *work,
                struct err *err);
-/* Freeze: numbers the places, finds ties, guesses layers if asked to. Releases all
- * memory of the build, scratch included. Returns the model, which never changes from
- * now on; free it with model_free(). NULL: even that needs more memory than allowed. */
+/* Freeze: numbers the places, finds ties, guesses layers if `guess` is set. Releases
+ * all memory of the build, scratch included. Returns the model, which never changes
+ * from now on; free it with model_free(). NULL: even that needs more memory than
+ * allowed. */
 const struct model *build_finish(struct build *build, struct err *err);
 /* Always call it; after a successful build_finish() it does nothing. */
 void build_release(struct build *build);
@@ -122,7 +123,7 @@ uint32_t build_tensor(struct build *build, uint32_t node, struct tensor *tensor,
 /* Removes the last tensor added, but not its storage: `node` is empty again. False:
  * others may refer to the tensor, and it stays. */
 bool build_tensor_undo(struct build *build, uint32_t node, uint32_t tensor);
-/* Adds a further place of a tensor. */
+/* Adds another place of a tensor. */
 void build_tensor_again(struct build *build, uint32_t node, uint32_t tensor);
 uint16_t build_device(struct build *build, struct str name);
 /* The index in model->dims of a shape without a tensor: that of a program's value. A
@@ -158,13 +159,14 @@ void build_code_use(struct build *build, uint32_t stream, struct str module,
                     struct str name, uint64_t offset, uint32_t args, uint32_t node);
 
 /* The program of the model, see program.h. Begin it once the tree is complete; places
- * are nodes until build_finish(). It may take a quarter of the memory that is left, so
- * that a large program never makes the rest of the model partial: then, the functions
- * return PROGRAM_NONE and set program->cut. NULL: no memory left for a program. */
+ * are nodes until build_finish(). It may use a quarter of the remaining memory, so that
+ * a large program never makes the rest of the model partial: at that limit the
+ * functions return PROGRAM_NONE and set program->cut. NULL: no memory left for a
+ * program. */
 struct program *build_program(struct build *build);
-/* The model has no program after all. */
+/* Discards the program. */
 void build_program_drop(struct build *build);
-/* Is there no memory left for the program? Also to be asked before interning strings and
+/* Is there no memory left for the program? Also check this before interning strings and
  * values for it. */
 bool build_program_full(struct build *build);
 uint32_t build_program_value(struct build *build, const struct program_value *value);

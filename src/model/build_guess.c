@@ -305,7 +305,8 @@ static int guess_recurrent(struct guessing *g, uint32_t place,
     return set_guess(g, place, guess, sizes, 3);
 }
 
-/* lora_A: (rank, in); lora_B: (out, rank). Those of convolutions have kernels behind. */
+/* lora_A: (rank, in); lora_B: (out, rank). Those of convolutions have trailing kernel
+ * sizes. */
 static int guess_lora(struct guessing *g, uint32_t place, const struct guess_own *own)
 {
     const int64_t sizes[3] = {size_at(g, own->lora_a, 1), size_at(g, own->lora_b, 0),

@@ -4,7 +4,7 @@
 #include "base/test.h"
 #include "model/build.h"
 
-/* What a module of this name with these tensors is taken for: "conv in=3 out=64". */
+/* The guess for a module with this name and these tensors: "conv in=3 out=64". */
 struct given {
     const char *name;
     int64_t shape[5];
@@ -84,7 +84,7 @@ TEST(layers_are_guessed_from_names_and_shapes)
     CHECK_STR(GUESS("attn", {"in_proj_weight", {192, 64}, 2}), "attention dim=64");
 }
 
-TEST(what_does_not_look_like_a_layer_is_not_called_one)
+TEST(other_modules_are_not_guessed_as_layers)
 {
     CHECK_STR(GUESS("relu", {"alpha", {1}, 1}), "");
     CHECK_STR(GUESS("odd", {"weight", {0}, 0}), "");

@@ -66,7 +66,7 @@ TEST(a_child_is_found_by_its_name_among_few_and_among_many)
     other = build_child(&b, 0, PLACE_MODULE, STR("other"));
     for (uint32_t i = 0; i < COUNT_OF(ids); i++) {
         snprintf(name, sizeof name, "%u", i);
-        build_node(&b, other, PLACE_GROUP, str_of(name)); /* which nobody finds */
+        build_node(&b, other, PLACE_GROUP, str_of(name)); /* not in any list */
         ids[i] = build_child(&b, i % 3 ? 0 : other, PLACE_MODULE, str_of(name));
         CHECK_INT(ids[i], b.n_nodes - 1);
     }
@@ -224,7 +224,7 @@ TEST(a_copy_of_a_model_outlives_it)
     build_release(&b);
 }
 
-TEST(a_storage_cut_short_knows_how_much_of_it_is_there)
+TEST(a_truncated_storage_records_its_readable_bytes)
 {
     static const uint64_t have[] = {24, 7, 0, 24, 23};
     struct storage storage;
@@ -266,7 +266,7 @@ TEST(a_module_with_a_tensor_takes_152_bytes)
     model = build_finish(&b, NULL);
     CHECK_INT(model->n_places, 1 + 2 * MODULES);
     CHECK_INT(model->n_dims, 4);
-    /* Arrays ask for up to twice of what they hold: count what they hold. */
+    /* Arrays reserve up to twice of their content: count the content. */
     bytes += model->n_places * (4 * sizeof(uint32_t) + 2);
     bytes += model->n_objects * sizeof *model->objects;
     bytes += model->n_tensors * sizeof *model->tensors;
@@ -366,7 +366,7 @@ TEST(the_same_elements_of_a_storage_are_one_tensor_and_others_are_not)
     build_release(&b);
 }
 
-/* One tensor with these facts; what became of it. */
+/* The flags of a tensor with these properties. */
 static unsigned flags_of(uint64_t bytes, uint64_t offset, const int64_t *shape,
                          const int64_t *strides, int rank)
 {
@@ -470,7 +470,7 @@ TEST(a_build_that_runs_out_of_memory_still_gives_a_partial_model)
     build_release(&b);
 }
 
-TEST(a_tensor_says_why_its_values_cannot_be_read)
+TEST(unreadable_values_have_a_reason)
 {
     struct build b;
     const struct model *model = three_tensors(&b);

@@ -119,7 +119,7 @@ static const struct name safetensors_codes[] = {
     {"F4", DTYPE_FLOAT4_E2M1},            {"C64", DTYPE_COMPLEX64},
 };
 
-/* By the number of enum ggml_type; those between were removed. */
+/* By the number of enum ggml_type; the missing numbers were removed. */
 static const uint8_t ggml_numbers[] = {
     [0] = DTYPE_FLOAT32, [1] = DTYPE_FLOAT16, [2] = DTYPE_Q4_0, [3] = DTYPE_Q4_1,
     [6] = DTYPE_Q5_0, [7] = DTYPE_Q5_1, [8] = DTYPE_Q8_0, [9] = DTYPE_Q8_1,

@@ -1,5 +1,5 @@
-/* dtype.h - the element types that model files hold, by the names PyTorch gives them.
- * One table (dtype.c) says how each is laid out; measure/ knows how to decode them. */
+/* dtype.h - the element types in model files, by PyTorch's names. One table (dtype.c)
+ * describes their layout; measure/ decodes them. */
 #ifndef MODEL_DTYPE_H
 #define MODEL_DTYPE_H
 
@@ -90,8 +90,8 @@ enum dtype_kind {
 
 /* Elements are stored in blocks: `block` elements take `bytes` bytes (1 and 4 for
  * float32, 2 and 1 for quint4x2, 4 and 3 for a 6-bit float, 256 and 144 for q4_K).
- * `values` is how many logical values one element stands for: 2 for float4_e2m1fn_x2,
- * else 1. */
+ * `values` is the number of logical values per element: 2 for float4_e2m1fn_x2, else
+ * 1. */
 struct dtype_info {
     const char *name;
     enum dtype_kind kind;

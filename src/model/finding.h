@@ -18,7 +18,7 @@ enum finding_code {
     FINDING_TRUNCATED,        /* the file is shorter than its headers say */
     FINDING_DAMAGED,          /* bytes that cannot be decoded */
     FINDING_TRAILING,         /* unused bytes after the end */
-    FINDING_LIMIT,            /* a limit was reached; the rest is left out */
+    FINDING_LIMIT,            /* a limit was reached; the rest is skipped */
     FINDING_UNSUPPORTED,      /* an unsupported part */
     FINDING_BAD_TENSOR,       /* a tensor beyond its storage, a negative size, ... */
     FINDING_SIZE_MISMATCH,    /* two parts of the file give different sizes */
@@ -36,7 +36,7 @@ enum finding_code {
     FINDING_PICKLE_OVERRIDE,  /* BUILD on a global: attributes of code are replaced */
     FINDING_PICKLE_NESTED,    /* a pickle inside bytes, or after the first one */
     FINDING_BAD_TEXT,         /* a name that is not UTF-8 or hides characters */
-    FINDING_BIG_ENDIAN,       /* written on a big-endian machine; read all the same */
+    FINDING_BIG_ENDIAN,       /* written on a big-endian machine; still readable */
     FINDING_NATIVE_CODE,      /* machine code that loading the file would run */
     FINDING_NON_FINITE,       /* NaN or infinities among the values of a tensor */
     FINDING_UNEXPECTED,       /* an unexpected name, shape or dtype */
@@ -53,8 +53,8 @@ struct finding {
     const char *text; /* one sentence; raw names inside */
     bool named;       /* the sentence has the name of the place */
     uint32_t file;    /* index in the model's files; 0 if it has none */
-    uint64_t entry;   /* 1 + offset of the header of the zip entry that it is about; 0:
-                         not about an entry of a file */
+    uint64_t entry;   /* 1 + offset of the zip entry's header; 0: not about an entry of
+                         a file */
 };
 
 /* Are both about the same problem? Their sentences may differ. */

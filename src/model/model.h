@@ -6,13 +6,13 @@
  *   build.h       building a model: used by readers and live modules
  *   value.h       plain values, interned      dtype.h    element types
  *   source.h      access to bytes and code    finding.h  problems found by a reader
- *   pickle_log.h  what a pickle would do      program.h  what a file computes
+ *   pickle_log.h  the effects of a pickle     program.h  the computation in a file
  *
- * A *place* is a position in the tree; an *object* is what is there. Tied modules and
- * tensors have several places and one object. Places are numbered in pre-order: the
- * first child of p is p + 1 (if p + 1 < end[p]), the next sibling of p is end[p].
- * Places are stored as columns, so that folds, searches and sums are linear scans. Full
- * paths are built on demand. Place 0 is the root. */
+ * A *place* is a position in the tree; an *object* is the module or tensor at that
+ * position. Tied modules and tensors have several places and one object. Places are
+ * numbered in pre-order: the first child of p is p + 1 (if p + 1 < end[p]), the next
+ * sibling of p is end[p]. Places are stored as columns, so that folds, searches and
+ * sums are linear scans. Full paths are built on demand. Place 0 is the root. */
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
 
@@ -37,7 +37,7 @@
 
 enum place_kind {
     PLACE_MODULE, /* an nn.Module, or implied by dotted names */
-    PLACE_GROUP,  /* a dict, list, tuple or other object that holds further places */
+    PLACE_GROUP,  /* a dict, list, tuple or other object that contains places */
     PLACE_TENSOR, /* may have places below it: the parts of a sparse or wrapped tensor
                    */
     PLACE_VALUE,  /* a plain value: epoch: 12 */
@@ -45,9 +45,9 @@ enum place_kind {
 
 /* Properties of a place. */
 enum place_flag {
-    PLACE_AGAIN = 1,        /* a further place of a shared module or group: its children
-                             are only below the first place */
-    PLACE_STATE_DICT = 2,   /* a group whose names are those of a state_dict */
+    PLACE_AGAIN = 1,        /* another place of a shared module or group: its children
+                               are only below the first place */
+    PLACE_STATE_DICT = 2,   /* a group that holds a state_dict */
     PLACE_OPTIMIZER = 4,    /* the state of an optimizer */
     PLACE_PREFIX = 8,       /* a wrapper by name: module. (DataParallel), _orig_mod. */
     PLACE_BUFFER_TEMP = 16, /* a non-persistent buffer */
@@ -70,9 +70,10 @@ enum tensor_flag {
     TENSOR_NEG = 16,         /* negated on the fly */
     TENSOR_INVALID = 32,     /* its description is wrong (see findings); no values */
     TENSOR_META = 64,        /* has no values by design (meta device) */
-    TENSOR_SHAPE_ONLY = 128, /* wrapped or sparse: its values are the parts below it */
-    TENSOR_DERIVED = 256,    /* not in the file: computed from other tensors, which
-                                `extra` describes (packed weights) */
+    TENSOR_SHAPE_ONLY = 128, /* wrapped or sparse: its values are in the parts below
+                                it */
+    TENSOR_DERIVED = 256,    /* not in the file: computed from other tensors, described
+                                by `extra` (packed weights) */
 };
 
 enum layout {
@@ -98,7 +99,7 @@ struct tensor {
     uint32_t class_id; /* "Parameter", a subclass, or NO_CLASS for a plain Tensor */
     uint32_t extra;    /* value id of a DICT: quantiser, scale, axis, ...; or None */
     uint32_t place;    /* its first place, or NO_PLACE: only in attributes */
-    uint32_t places;   /* how many it has */
+    uint32_t places;   /* number of places */
     uint64_t offset;   /* of the first element in its storage, in elements */
     uint64_t numel;
 };
@@ -149,8 +150,9 @@ struct object {
 /* One file that was opened: the model file itself, or a shard. */
 struct model_file {
     uint32_t name;    /* string id, as shown */
-    uint32_t address; /* string id: how to open it again, if not by its name: an address
-                         with a secret, which is never written anywhere; else 0 */
+    uint32_t address; /* string id of the address to open it with, if not its name: an
+                         address with a secret, which is never written anywhere; else
+                         0 */
     uint64_t size;
 };
 
@@ -167,7 +169,7 @@ struct model {
 
     /* What was opened. */
     const char *path;         /* as the user gave it */
-    const char *format;       /* "torch zip", as people say it */
+    const char *format;       /* display name: "torch zip" */
     struct model_fact *facts; /* about the container: entries, protocol */
     uint32_t n_facts, facts_room;
     struct model_fact *metadata; /* of the file: __metadata__ */
@@ -205,7 +207,7 @@ struct model {
     bool live;    /* built from live objects, not from a file */
     bool partial; /* parts of the file could not be read */
     struct pickle_log pickle;
-    const struct program *program; /* NULL: the file does not say what it computes */
+    const struct program *program; /* NULL: the file does not contain its computation */
 
     struct source *source; /* owned; NULL: values are not available */
     const char *no_values; /* a constant: why the format has no values; or NULL */
@@ -221,7 +223,8 @@ const struct model *model_copy(const struct model *model);
 struct str storage_name(const struct model *model, const struct storage *storage,
                         char text[STORAGE_NAME_MAX]);
 
-/* How many of its bytes can be read, from the start. It must belong to the model. */
+/* The number of readable bytes, from the start. The storage must belong to the
+ * model. */
 uint64_t storage_have(const struct model *model, const struct storage *storage);
 
 struct str model_string(const struct model *model, uint32_t id);
@@ -234,7 +237,7 @@ void place_path(const struct model *model, uint32_t place, struct buf *to);
 
 /* The first place with this full name, or NO_PLACE. Also accepts a name below the
  * file's only state_dict ("conv1.weight" for "state_dict.conv1.weight"). Below a shared
- * module, all of its names lead to its first place. */
+ * module, all its names resolve to its first place. */
 uint32_t place_find(const struct model *model, struct str path);
 /* The same with a name relative to `base`; the name is not empty. */
 uint32_t place_find_below(const struct model *model, uint32_t base, struct str path);

@@ -1,8 +1,8 @@
-/* pickle_log.h - what a pickle would do if it were loaded. The pickle machine writes an
- * event when the opcode runs, not when its result is used. So calls whose result is
- * discarded are included, and so is everything before a parse error. Events are counted
- * per global and kind; the first PICKLE_LOG_KEEP of each are kept in full, with their
- * arguments. The log does not judge: see study/safety/verdict.h. */
+/* pickle_log.h - the effects that loading a pickle would have. The pickle machine
+ * writes an event when an opcode runs, not when its result is used. So calls whose
+ * result is discarded are included, and so is everything before a parse error. Events
+ * are counted per global and kind; the first PICKLE_LOG_KEEP of each are kept in full,
+ * with their arguments. The log does not judge: see study/safety/verdict.h. */
 #ifndef MODEL_PICKLE_LOG_H
 #define MODEL_PICKLE_LOG_H
 
@@ -23,7 +23,7 @@ enum pickle_act {
     PICKLE_FILLS,      /* SETITEM, APPEND, ... on an object of that class, which is not
                           a known container: this would call its own methods */
     PICKLE_READS,      /* no opcode: a call of it would load a file from bytes; that
-                          file was read too, and its events are in this log */
+                          file was read as well, and its events are in this log */
     PICKLE_ACT_COUNT
 };
 
@@ -38,7 +38,7 @@ struct pickle_event {
                         persistent id: "" */
     uint8_t act;     /* enum pickle_act */
     uint8_t opcode;  /* the byte; pickle_opcode_name() has its name */
-    uint32_t stream; /* index in the log's streams: which pickle */
+    uint32_t stream; /* index of the pickle in the log's streams */
     uint64_t offset; /* of the opcode, in the stream */
     uint32_t args;   /* value id of the arguments, as far as they are plain */
     uint32_t place;  /* place of its result in the tree, or FINDING_NOWHERE */

@@ -1,17 +1,17 @@
-/* program.h - what a model file says that it computes: the operations of one method
- * (usually forward), the module calls around them and the values between them. The same
- * for TorchScript, ONNX and torch.export; a picture and a list of operations are its
- * users. Nothing was run: there are no times, and shapes only where the file has them
- * (build_dims()).
+/* program.h - the computation described by a model file: the operations of one method
+ * (usually forward), the module calls around them and the values between them. It has
+ * the same form for TorchScript, ONNX and torch.export; pictures and lists of
+ * operations use it. Nothing was run: there are no times, and shapes only if the file
+ * has them (build_dims()).
  *
- * Everything is in the order of the code. A call of a module is a *call*; functions that
- * are not methods of a module are inlined: their operations belong to the module that
- * called them. Both branches of a condition and the body of a loop are *regions*; an
- * operation in a loop is listed once, whatever the number of turns.
+ * Everything is in the order of the code. A call of a module is a *call*; functions
+ * that are not methods of a module are inlined: their operations belong to the module
+ * that called them. Both branches of a condition and the body of a loop are *regions*;
+ * an operation in a loop is listed once, whatever the number of iterations.
  *
- * An edge is a value. Lists, tuples and dicts are taken apart: aten::cat([a, b]) has the
- * inputs a and b. An in-place operation makes a new value: later uses of what it wrote
- * to, and of the tensor that this is a view of, read the new one.
+ * An edge is a value. Lists, tuples and dicts are taken apart: aten::cat([a, b]) has
+ * the inputs a and b. An in-place operation makes a new value: later uses of the tensor
+ * that it wrote to, and of the tensor that this is a view of, read the new value.
  *
  * Part of a model: frozen, in its arena, read without locks; string and value ids,
  * places, tensors and dims are the model's. */
@@ -38,29 +38,28 @@ struct program_value {
     uint8_t kind;    /* enum program_value_kind */
     uint8_t dtype;   /* DTYPE_UNKNOWN: not in the file */
     uint8_t rank;    /* only if `shape` is known */
-    bool loop;       /* of MERGE: at the begin of a turn. The first `n_before` sources
-                          come into the loop, the others from the turn before: following
-                          them may lead back here */
-    bool number;     /* of INPUT: of a type without tensors: int, List[bool], str; of
-                        TENSOR: sizes or axes, not what a layer works with */
-    uint16_t output; /* of RESULT: which one; or which item, if the code takes a
-                          result that is a list apart */
-    uint32_t name;   /* string id, as in the code: "x0"; 0: it has none there */
+    bool loop;       /* of MERGE: at the beginning of an iteration. The first `n_before`
+                        sources enter the loop, the others come from the previous
+                        iteration: following them may lead back here */
+    bool number;     /* of INPUT: its type holds no tensors: int, List[bool], str; of
+                        TENSOR: sizes or axes, not data of a layer */
+    uint16_t output; /* of RESULT: its index among the results; or the item index, if
+                        the code unpacks a result that is a list */
+    uint32_t name;   /* string id, as in the code: "x0"; 0: unnamed */
     uint32_t shape;  /* index in model->dims; PROGRAM_NONE: unknown. A size of -1 is
-                        not fixed: a batch of any size */
-    uint32_t
-        producer;    /* of RESULT: index in `ops`; of OPAQUE: of the code in `regions`,
-                          or PROGRAM_NONE */
-    uint32_t tensor; /* of TENSOR: index in model->tensors; else PROGRAM_NONE */
-    uint32_t place;  /* of TENSOR and STORED; else PROGRAM_NONE */
-    uint32_t plain;  /* its value, if the file fixes it (a comparison of constants):
-                          value id; else PROGRAM_NONE */
+                        dynamic: a batch of any size */
+    uint32_t producer; /* of RESULT: index in `ops`; of OPAQUE: index of the code in
+                          `regions`, or PROGRAM_NONE */
+    uint32_t tensor;   /* of TENSOR: index in model->tensors; else PROGRAM_NONE */
+    uint32_t place;    /* of TENSOR and STORED; else PROGRAM_NONE */
+    uint32_t plain;    /* its value, if it is a constant in the file (a comparison of
+                          constants): value id; else PROGRAM_NONE */
     uint32_t sources, n_sources; /* of MERGE: values, in program->sources; constants are
-                                    not among them, so there may be none */
+                                    not included, so it may be empty */
     uint32_t n_before;
 };
 
-/* A value that an operation or a call takes or makes. */
+/* A value read or produced by an operation or a call. */
 struct program_io {
     uint32_t value;
     uint32_t arg; /* string id: name of the argument ("weight"), or its position from 0;
@@ -68,17 +67,16 @@ struct program_io {
     uint32_t item; /* position in a list or tuple; PROGRAM_NONE: not in one */
 };
 
-/* One operation. Its inputs are ios[io .. io + n_in), its results are the n_out after
- * them. */
+/* One operation. Its inputs are ios[io .. io + n_in), followed by n_out results. */
 struct program_op {
     uint32_t name; /* string id: "aten::conv2d", "quantized::conv2d", "onnx::Conv" */
     uint32_t overload; /* string id: "Tensor" of aten::add.Tensor; 0: the file does not
-                            say, or it is the default one */
-    uint32_t attributes; /* value id of a DICT: the arguments that are constants, under
-                            their names ("stride") or positions ("3"); in a list, what is
-                            not constant is a GLOBAL with the name of the value; or None */
+                          say, or the default */
+    uint32_t attributes; /* value id of a DICT: the constant arguments, by name
+                            ("stride") or position ("3"); in a list, an item that is not
+                            constant is a GLOBAL with the name of the value; or None */
     uint32_t call;       /* the innermost; index in `calls` */
-    uint32_t place;      /* of the module of that call */
+    uint32_t place;      /* of that call's module */
     uint32_t region;     /* the innermost; or PROGRAM_NONE */
     uint32_t file, line; /* string id of the record with its code, and the line there
                             from 1; 0: unknown. ONNX without source: the node's name */
@@ -86,24 +84,24 @@ struct program_op {
     uint16_t n_in, n_out;
 };
 
-/* One call of a module: a method of another module than the caller's. Call 0 is the
- * program. Its inputs and results are ios as in an
- * operation, the inputs under the names of the method's arguments. */
+/* One call of a module: of a method of another module than the caller's. Call 0 is the
+ * program. Its inputs and results are ios as in an operation; inputs have the names of
+ * the method's arguments. */
 struct program_call {
     uint32_t place;
     uint32_t parent;     /* call, or PROGRAM_NONE */
     uint32_t region;     /* the innermost one around it; or PROGRAM_NONE */
     uint32_t method;     /* string id: "forward" */
-    uint32_t file, line; /* where it is called; 0: unknown */
+    uint32_t file, line; /* of the call site; 0: unknown */
     uint32_t ops, end;   /* operations of it and of calls inside: [ops, end) */
     uint32_t io;
     uint16_t n_in, n_out;
 };
 
 enum program_region_kind {
-    PROGRAM_IF,      /* done if `condition` is true */
-    PROGRAM_ELSE,    /* done if it is not */
-    PROGRAM_LOOP,    /* any number of turns; `condition`: of while, or how many */
+    PROGRAM_IF,      /* runs if `condition` is true */
+    PROGRAM_ELSE,    /* runs if it is false */
+    PROGRAM_LOOP,    /* any number of iterations; `condition`: of while, or the count */
     PROGRAM_UNCLEAR, /* code that was not understood: no operations, see `text` */
 };
 
@@ -117,18 +115,18 @@ enum program_region_flag {
 struct program_region {
     uint8_t kind;       /* enum program_region_kind */
     uint8_t flags;      /* enum program_region_flag; build_program_region() sets them */
-    int8_t taken;       /* of IF and ELSE: 1 yes, 0 no, as the file stands (training is
-                            False, an argument is a constant); -1: not known */
+    int8_t taken;       /* of IF and ELSE: 1 yes, 0 no, given the file (training is
+                           False, an argument is a constant); -1: unknown */
     uint32_t parent;    /* an earlier region, or PROGRAM_NONE */
-    uint32_t call;      /* in which */
+    uint32_t call;      /* the call that contains it */
     uint32_t condition; /* value, or PROGRAM_NONE: a constant */
-    uint32_t text;      /* of UNCLEAR: string id, the code or why not */
-    uint32_t file, line; /* where it begins */
+    uint32_t text;      /* of UNCLEAR: string id, the code or the reason */
+    uint32_t file, line; /* of its beginning */
     uint32_t ops, end;   /* operations inside: [ops, end) */
 };
 
 struct program {
-    uint32_t method; /* string id: "forward"; 0: a limit was reached before it began */
+    uint32_t method; /* string id: "forward"; 0: a limit was reached before it */
     bool shapes;     /* the file has shapes of values */
     bool cut;        /* a limit was reached: the rest of the program is missing */
     struct program_op *ops;
@@ -151,8 +149,9 @@ const char *program_region_name(enum program_region_kind kind);
 /* Its flags; 0 for PROGRAM_NONE. */
 unsigned program_region_flags(const struct program *program, uint32_t region);
 
-/* Which operations made what a value holds: its producer, or through all sources of a
- * PROGRAM_MERGE those of its sources. Each search takes time linear in what it visits. */
+/* Finds the operations that made a value: its producer, or through all sources of a
+ * PROGRAM_MERGE those of its sources. Each search takes time linear in what it
+ * visits. */
 struct program_walk {
     const struct program *program;
     uint32_t *found;                        /* the operations of the last search */
@@ -163,7 +162,7 @@ struct arena;
 /* In the arena; -1 if it is spent. */
 int program_walk_init(struct program_walk *walk, const struct program *program,
                       struct arena *arena);
-/* Fills walk->found and returns how many there are. */
+/* Fills walk->found and returns its length. */
 uint32_t program_walk(struct program_walk *walk, uint32_t value);
 
 #endif

@@ -1,6 +1,6 @@
-/* source.h - access to what a model does not hold itself: the bytes of storages, and
- * for live Python objects their attributes and the code of their classes. Texts are
- * raw: the code that shows them escapes them. */
+/* source.h - access to data outside of the model: the bytes of storages, and for live
+ * Python objects their attributes and the code of their classes. Texts are raw: the
+ * code that shows them escapes them. */
 #ifndef MODEL_SOURCE_H
 #define MODEL_SOURCE_H
 
@@ -20,7 +20,7 @@ struct attribute_of {
 };
 
 enum attribute_flag {
-    ATTRIBUTE_CLASS = 1, /* of its class: shown as "(class)" */
+    ATTRIBUTE_CLASS = 1, /* of the class: shown as "(class)" */
     ATTRIBUTE_PROPERTY =
         2,                /* a property or other descriptor: reading it runs user code,
                                which happens only when it is unfolded */
@@ -29,7 +29,7 @@ enum attribute_flag {
     ATTRIBUTE_REST = 16,  /* a group of further attributes ("… 1,900 more") */
 };
 
-/* One attribute. Methods are left out. */
+/* One attribute. Methods are omitted. */
 struct attribute {
     struct str name; /* "stride", "0"; empty: the value of a property */
     struct str text; /* "1", "dict with 8 keys", "'zeros'", "property", one line */
@@ -77,7 +77,7 @@ struct source {
     bool any_thread; /* thread-safe; else only its owner may use it */
 };
 
-/* Can it read values? */
+/* Can it read the bytes of storages? */
 bool source_has_bytes(const struct source *source);
 int source_bytes(struct source *source, uint32_t storage, uint64_t at, void *to,
                  size_t n, struct err *err);

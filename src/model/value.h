@@ -27,7 +27,7 @@ enum value_kind {
     VALUE_SET,
     VALUE_DICT,   /* items: key, value, key, value, ... */
     VALUE_GLOBAL, /* text: a class or function, "torch.nn.functional.relu" */
-    VALUE_CALL,   /* text: what would be called; items: its arguments */
+    VALUE_CALL,   /* text: the function; items: its arguments */
     VALUE_OBJECT, /* text: the class; items: attribute name, value, ... */
     VALUE_TENSOR, /* int: the id of a tensor of the model */
     VALUE_CUT,    /* text: why: "too deep", "leads back to itself"; n: items left out */

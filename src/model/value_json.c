@@ -1,7 +1,7 @@
 #include "model/value_json.h"
 
-/* The values of all open lists and objects, one after the other; a frame is where the
- * items of one begin. */
+/* The values of all open lists and objects, one after the other; a frame is the index
+ * of the first item of one. */
 struct json_values {
     struct values *values;
     struct arena *scratch;

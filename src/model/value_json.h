@@ -5,9 +5,9 @@
 #include "base/json_read.h"
 #include "model/value.h"
 
-/* The value that begins with `token`, which json_next() has just returned. Keys that
- * occur twice are kept twice. VALUE_ID_FAILED: malformed (json->error says why), or an
- * arena is spent. No recursion: the depth is limited by JSON_DEPTH. */
+/* The value that begins with `token`, just returned by json_next(). Duplicate keys are
+ * kept. VALUE_ID_FAILED: malformed (json->error says why), or an arena is spent. No
+ * recursion: the depth is limited by JSON_DEPTH. */
 uint32_t value_json(struct values *values, struct json_read *json,
                     enum json_token token, struct arena *scratch);
 
@@ -15,7 +15,7 @@ uint32_t value_json(struct values *values, struct json_read *json,
 uint32_t value_json_text(struct values *values, struct str text, struct arena *scratch);
 
 /* The value of a key in a DICT; of equal keys the last, as in Python's json.loads().
- * False: there is none. */
+ * False: not found. */
 bool value_json_get(const struct values *values, uint32_t dict, const char *key,
                     uint32_t *ret_value);
 

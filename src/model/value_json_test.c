@@ -37,7 +37,7 @@ TEST(json_becomes_plain_values)
     arena_release(&arena);
 }
 
-TEST(of_equal_keys_the_last_one_counts_as_in_python)
+TEST(the_last_of_equal_keys_counts_as_in_python)
 {
     uint32_t value;
 
@@ -47,7 +47,7 @@ TEST(of_equal_keys_the_last_one_counts_as_in_python)
     arena_release(&arena);
 }
 
-TEST(malformed_json_and_what_is_too_deep_fail)
+TEST(malformed_and_too_deep_json_fails)
 {
     struct buf deep = BUF_INIT;
     const char *whole = "{\"a\": [1, {\"b\": 2}]}";

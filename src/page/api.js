@@ -3,6 +3,8 @@
    `name place=3` to the document, or to the key of one that is the same
    (src/web/page_file.c). */
 
+import {max} from './math.js';
+
 const stored = document.getElementById('answers');
 const answers = stored ? JSON.parse(stored.textContent) : null;
 export const isStatic = answers !== null;
@@ -104,7 +106,7 @@ function storedKey(name, params) {
 function nearest({step}) {
     const list = Object.keys(answers).flatMap((key) => /^step step=/.test(key) ?
         [Number(key.slice(10))] : []).filter((one) => one <= step);
-    return list.length ? `step step=${Math.max(...list)}` : '';
+    return list.length ? `step step=${max(...list)}` : '';
 }
 
 function answered(name, params) {
@@ -121,15 +123,16 @@ export function ask(name, params = {}) {
     if (isStatic) return answered(name, params);
     const key = `${name}?${query(params)}`;
     const now = versions.get(params.file), kept = cache.get(key);
-    const version = now && (LASTING.has(name) && now.model !== undefined ? now.model :
-        now.version);
+    const lasts = LASTING.has(name) && now?.model !== undefined;
+    const version = lasts ? now.model : now?.version;
     cache.delete(key);
     if (kept && kept.version === version) {
         cache.set(key, kept);
         return kept.promise;
     }
     const promise = get(`api/${key}`).then((answer) => answer.json());
-    cache.set(key, {version, promise});
+    if (params.since) return promise; // only what is new: nobody asks for that twice
+    cache.set(key, {file: params.file, version, lasts, promise});
     promise.catch(() => cache.get(key)?.promise === promise && cache.delete(key));
     if (cache.size > MOST) cache.delete(cache.keys().next().value);
     return promise;
@@ -137,7 +140,11 @@ export function ask(name, params = {}) {
 
 /** From live.js: answers about this file are as new as these versions. */
 export function setVersion(file, version, model) {
+    const before = versions.get(file);
     versions.set(file, {version, model});
+    for (const [key, kept] of cache)
+        if (kept.file === file && !kept.lasts && kept.version === before?.version)
+            cache.delete(key);
 }
 
 /** Offers bytes as a file. */

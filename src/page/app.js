@@ -1,24 +1,20 @@
 /* app.js - begins, and puts the parts together. */
 
 import {isStatic, onStatus} from './api.js';
-import {compare} from './compare.js';
 import {closeMenu, div, el, failure, icon, put} from './dom.js';
-import {curves} from './curves.js';
-import {details} from './details.js';
 import {onTheme, setTheme} from './draw.js';
 import {fileList} from './files.js';
 import {graphView} from './graph_view.js';
 import {bind} from './keys.js';
+import {later} from './later.js';
 import {connection, files, onConnection, onNews, startLive} from './live.js';
 import {connectionBanner, nothingOpen, tokenMissing, waiting} from './notices.js';
 import {overview} from './overview.js';
 import {panels, toggleSheet} from './panels.js';
-import {safety} from './safety.js';
 import {scrubber} from './scrubber.js';
 import {search} from './search.js';
 import {table} from './table.js';
 import {go, onState, state} from './state.js';
-import {timeline} from './timeline.js';
 import {keptTheme, topbar} from './topbar.js';
 import {tree} from './tree.js';
 
@@ -28,11 +24,14 @@ const views = [
     overview,
     graphView,
     table,
-    curves,
-    timeline,
-    compare,
-    details,
-    safety,
+    later({id: 'curves', title: 'Curves', icon: 'curves', wide: true,
+        fits: (file) => file.has.includes('history')}),
+    later({id: 'timeline', title: 'Timeline', icon: 'timeline', wide: true,
+        fits: (file) => file.has.includes('calls')}),
+    later({id: 'compare', title: 'Compare', icon: 'compare', wide: true, fits: () => true}),
+    later({id: 'details', title: 'Details', icon: 'details', fits: () => true}),
+    later({id: 'safety', title: 'Safety', icon: 'safety', hidden: true,
+        fits: (file) => Boolean(file.verdict)}),
 ];
 
 /* Parts around every view, mounted once, by the element that they fill: search, tree,
@@ -125,7 +124,11 @@ function show() {
         put(stage, failure(error));
         throw error;
     }
-    document.body.dataset.ready = view.id;
+    const {part} = mounted, ready = () => {
+        if (mounted?.part === part) document.body.dataset.ready = view.id;
+    };
+    if (part.loaded) part.loaded.then(ready);
+    else ready();
     return null;
 }
 

@@ -2,6 +2,7 @@
    are those of the documents: {columns, first, last, ...}. */
 
 import {hatch, token} from './draw.js';
+import {ceil, floor, max, min, round} from './math.js';
 
 /** Index of the column that holds a step: the last one that begins at or before it. */
 export function columnOf({first}, step) {
@@ -17,17 +18,17 @@ export function columnOf({first}, step) {
 /** The steps of an axis: {first, last, end}. Of a live run it ends a little behind the
     newest step: new columns have room, and the others stay where they are. */
 export function stepRange(first, last, live) {
-    const span = last - first + 1, unit = live ? 2 ** (Math.floor(Math.log2(span)) - 4) : 1;
-    return {first, last, end: first + (unit > 1 ? Math.ceil(span / unit) * unit : span)};
+    const span = last - first + 1, unit = live ? 2 ** (floor(Math.log2(span)) - 4) : 1;
+    return {first, last, end: first + (unit > 1 ? ceil(span / unit) * unit : span)};
 }
 
 /** Where column i begins and ends on an axis whose `end` is a step behind the last one:
     [left, right] in whole px, at least one. Steps that are missing stay empty. */
 export function cell({first, last}, i, x) {
     const n = first.length, usual = 2 * (last[n - 1] - first[0] + 1) / n;
-    const next = i + 1 < n ? Math.min(first[i + 1], last[i] + Math.max(1, usual)) : last[i] + 1;
-    const left = Math.round(x(first[i]));
-    return [left, Math.max(left + 1, Math.round(x(next)))];
+    const next = i + 1 < n ? min(first[i + 1], last[i] + max(1, usual)) : last[i] + 1;
+    const left = round(x(first[i]));
+    return [left, max(left + 1, round(x(next)))];
 }
 
 /** What is not finite. */
@@ -43,7 +44,7 @@ export function linePlaces(pen, {first, last}, values, {x, y, end, top, bottom})
     const bad = (one) => one !== null && !Number.isFinite(one);
     values.forEach((one, i) => {
         const left = bad(one) ? x(first[i]) : 0, right = x(first[i + 1] ?? end);
-        if (bad(one)) hatched(pen, left, top, Math.max(2, right - left), bottom - top);
+        if (bad(one)) hatched(pen, left, top, max(2, right - left), bottom - top);
     });
     return values.flatMap((one, i) => one === null ? [] : bad(one) ? [null] :
         [[x((first[i] + last[i]) / 2), y(one)]]);
@@ -65,7 +66,7 @@ export function drawPlaces(pen, places, colour, width) {
 
 /** The cursor of all views. */
 export function cursorLine(pen, x, top, bottom) {
-    const at = Math.round(Math.max(1, x));
+    const at = round(max(1, x));
     pen.fillStyle = token('surface');
     pen.fillRect(at - 2, top, 4, bottom - top);
     pen.fillStyle = token('accent');
@@ -74,7 +75,7 @@ export function cursorLine(pen, x, top, bottom) {
 
 /** The triangle of an alarm: filled if something is not finite, else an outline. */
 export function triangle(pen, at, top, filled, size = 9) {
-    const x = Math.max(size / 2 + 1, at);
+    const x = max(size / 2 + 1, at);
     pen.beginPath();
     pen.moveTo(x, top);
     pen.lineTo(x + size / 2 + .5, top + size);

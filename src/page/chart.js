@@ -3,6 +3,7 @@
 import {cursorLine, hatched, triangle} from './axis.js';
 import {textWidth, token, write} from './draw.js';
 import {pointAt} from './lines.js';
+import {abs, ceil, max, min, round} from './math.js';
 
 const DASHES = {A: [], B: [9, 4], C: [2, 3], D: [9, 3, 2, 3], E: [4, 3]};
 export const colour = (letter) => token(`p-${letter.toLowerCase()}`);
@@ -10,7 +11,8 @@ export const dashes = (letter) => DASHES[letter];
 
 /** Where the lines of a chart are: big ones have more room for words. */
 export function frame(width, height, big, {range: {ticks}}, top = 5) {
-    const left = Math.max(48, ...ticks.map(([, words]) => textWidth(words) + 14)), right = width - (big ? 40 : 30), bottom = height - (big ? 40 : 33);
+    const left = max(48, ...ticks.map(([, words]) => textWidth(words) + 14));
+    const right = width - (big ? 40 : 30), bottom = height - (big ? 40 : 33);
     return {left, right, top, bottom, big, width: right - left, height: bottom - top};
 }
 
@@ -24,7 +26,7 @@ export function scales(box, {span, range}) {
 
 function rule(pen, x, y, width, height, name) {
     pen.fillStyle = token(name);
-    pen.fillRect(Math.round(x), Math.round(y), width, height);
+    pen.fillRect(round(x), round(y), width, height);
 }
 
 /** One polyline; values may be the raw ones, then with what was merged. */
@@ -74,22 +76,25 @@ function paintLetters(pen, box, {lines, span}, {x, y}) {
         const {points: {run: {letter}, bad, x: xs}, smooth} = one, last = xs.length - 1;
         if (last < 0) continue;
         const end = bad.length && bad.at(-1)[0] >= xs[last] ? bad.at(-1)[1] : xs[last];
-        const left = Math.min(box.right, x(end)) + 6;
-        const inside = (at) => Math.max(box.top + 8, Math.min(box.bottom - 8, at));
+        const left = min(box.right, x(end)) + 6;
+        const inside = (at) => max(box.top + 8, min(box.bottom - 8, at));
         let at = inside(y(smooth[last]));
         const others = lines.filter((other) => other !== one).flatMap((other) => {
             const i = pointAt(other.points, (left + 8 - box.left) / box.width *
                 (span.end - span.first) + span.first);
             return i >= 0 ? [y(other.smooth[i])] : [];
         });
-        for (const other of [...others, ...placed.filter((was) => Math.abs(was.left - left) < 18)
-            .map((was) => was.at)])
-            if (Math.abs(at - other) < 13) at = inside(other + (at < other ? -14 : 14));
+        for (const other of others)
+            if (abs(at - other) < 13) at = inside(other + (at < other ? -14 : 14));
+        const first = at, free = () => placed.every((was) => abs(was.left - left) >= 18 ||
+            abs(was.at - at) >= 18);
+        for (let k = 1; k < 12 && !free(); k++)
+            at = inside(first + (k % 2 ? -18 : 18) * ceil(k / 2));
         placed.push({left, at});
         rule(pen, left - 1, at - 9, 18, 18, 'surface');
         pen.fillStyle = colour(letter);
-        pen.fillRect(Math.round(left), Math.round(at - 8), 16, 16);
-        write(pen, 'strong', 'on-accent', letter, Math.round(left) + 8, Math.round(at) + 4,
+        pen.fillRect(round(left), round(at - 8), 16, 16);
+        write(pen, 'strong', 'on-accent', letter, round(left) + 8, round(at) + 4,
             'center');
     }
 }
@@ -132,7 +137,7 @@ export function paintChart(pen, box, chart, from = 0) {
     pen.clip();
     for (const {points} of chart.lines)
         for (const [begin, end] of points.bad)
-            hatched(pen, x(begin), box.top, Math.max(2, x(Math.min(end, span.end)) - x(begin)),
+            hatched(pen, x(begin), box.top, max(2, x(min(end, span.end)) - x(begin)),
                 box.height);
     paintLines(pen, box, chart, scale);
     pen.restore();
@@ -154,7 +159,7 @@ export function paintOver(pen, box, chart, cursor, at) {
         one >= chart.span.first && one <= chart.span.end;
     if (inside(cursor)) cursorLine(pen, x(cursor), box.top - 3, box.bottom);
     if (!inside(at)) return;
-    const left = Math.round(x(at)) + .5;
+    const left = round(x(at)) + .5;
     pen.strokeStyle = token('text');
     pen.lineWidth = 1;
     pen.setLineDash([2, 2]);
@@ -167,7 +172,8 @@ export function paintOver(pen, box, chart, cursor, at) {
         const i = pointAt(points, at), top = i >= 0 ? y(smooth[i]) : -1;
         if (!(top >= box.top && top <= box.bottom)) continue;
         pen.beginPath();
-        pen.arc(Math.abs(x(points.x[i]) - left) < 2 ? left : x(points.x[i]), top, box.big ? 4 : 3.5, 0, 7);
+        const near = abs(x(points.x[i]) - left) < 2;
+        pen.arc(near ? left : x(points.x[i]), top, box.big ? 4 : 3.5, 0, 7);
         pen.fillStyle = colour(points.run.letter);
         pen.strokeStyle = token('surface');
         pen.lineWidth = 1.5;

@@ -3,8 +3,8 @@
 import {ask} from './api.js';
 import {diffHead, diffTree} from './compare_rows.js';
 import {curves} from './curves.js';
-import {button, copyText, div, el, failure, icon, link, loading, menu, put, seg, span} from
-    './dom.js';
+import {button, copyText, div, el, failure, icon, link, loading, menu, put, seg,
+    span} from './dom.js';
 import {GraphView} from './graph_view.js';
 import {bind} from './keys.js';
 import {files, onNews} from './live.js';
@@ -53,7 +53,8 @@ function parting({first, scalar, steps, common_steps: common}) {
         `${commas(common)} in common`)];
     if (first) lines.push(el('p', null, 'First tensor: ', link(first.name || 'the model', () =>
         go({at: first.name, step: first.step, view: 'overview'})), ` ${first.kind} (${
-        first.phase}), step ${first.step}, distance ${short(first.distance)} of its RMS; ` +
+        first.phase}), step ${first.step}, ${first.distance === null ? 'not comparable' :
+        `distance ${short(first.distance)} of its RMS`}; ` +
         `${commas(first.together)} differ in this step.`), sides(first.left, first.right));
     if (scalar) lines.push(el('p', null, 'First scalar: ', el('b', null, scalar.name),
         ` (${scalar.phase}), step ${scalar.step}: ${short(scalar.left)} left, ` +
@@ -166,7 +167,7 @@ class Compare {
         if (!files.has(right)) return this.choose();
         if (tab === 'graph') return this.show((host) => new GraphView(host, {old: file,
             file: right}));
-        if (tab === 'curves') return this.show((host) => curves.mount(host, [right]));
+        if (tab === 'curves') return this.show((host) => curves(host, [right]));
         const promise = this.promise = ask('diff', {file, right, all: expand});
         this.say(loading(promise, 'Comparing'));
         try {
@@ -210,8 +211,4 @@ class Compare {
     }
 }
 
-export const compare = {
-    id: 'compare', title: 'Compare', icon: 'compare', wide: true,
-    fits: () => true,
-    mount: (stage) => new Compare(stage),
-};
+export const compare = (stage) => new Compare(stage);

@@ -63,6 +63,9 @@ function cells(tensor) {
     const where = at ? `[${at.join(', ')}]` : NONE;
     const more = [STATES[tensor.state][2], tensor.renamed && left ? `was ${left.name}` : '',
         tensor.transposed ? 'transposed' : '', tensor.rounding ? 'only rounded' : '',
+        tensor.permuted ? 'rows permuted' : '', tensor.plus_one ? '1 added' : '',
+        tensor.by_converter ? 'of the converter' : '',
+        tensor.quantised && tensor.rms ? `${tensor.quantised}, rms ${short(tensor.rms)}` : '',
         different && count ? `${commas(different)} of ${plural(count, 'value')}` : '', tensor.why]
         .filter(Boolean).join(', ');
     return [span('cut', side(left)), span('cut', side(right)),

@@ -4,11 +4,13 @@
 import {copyable, exportable} from './actions.js';
 import {ask, save} from './api.js';
 import {Chart, order, sample, titleOf} from './curves_chart.js';
-import {button, copyText, el, emptyState, failure, icon, loading, menu} from './dom.js';
+import {button, copyText, div, el, emptyState, failure, icon, loading,
+    menu} from './dom.js';
 import {stepAxis} from './draw.js';
 import {bind} from './keys.js';
 import {Run, axisText, ticks} from './lines.js';
 import {files, onNews} from './live.js';
+import {ceil, floor, max, min, round} from './math.js';
 import {go, state} from './state.js';
 import {filePill} from './topbar.js';
 
@@ -31,12 +33,12 @@ class Curves {
             go({smooth: this.smoothing.list[this.slider.value]}, 'replace')});
         this.says = el('b', 'width');
         this.switches = el('span', 'row2');
-        this.bar = el('div', {class: 'ctl', role: 'group', aria: {label: 'Curves'}}, this.chips,
+        this.bar = div({class: 'ctl', role: 'group', aria: {label: 'Curves'}}, this.chips,
             el('span', 'grow'), el('label', 'row2', el('span', 'dim', 'smoothing'),
                 this.slider), this.says, this.switches);
-        this.big = el('div');
-        this.small = el('div', 'multi');
-        this.root = el('div', 'curves', this.bar, this.big, this.small);
+        this.big = div();
+        this.small = div('multi');
+        this.root = div('curves', this.bar, this.big, this.small);
         this.stage = stage;
         this.unbind = [...this.bindKeys(), onNews((changed) => this.news(changed)),
             copyable(() => this.copies()), exportable(() => this.exports())];
@@ -100,14 +102,14 @@ class Curves {
         const {axis, runs} = this, ends = runs.filter(({main}) => main).flatMap((run) =>
             axis === 'step' ? [run.main.columns.first[0], run.newest()] :
                 [run.main[axis]?.[0] ?? 0, run.main[axis]?.at(-1) ?? 0]);
-        const first = ends.reduce((a, b) => Math.min(a, b), ends[0] ?? 0);
-        const last = ends.reduce((a, b) => Math.max(a, b), first), live = runs.some(({file}) =>
+        const first = ends.reduce((a, b) => min(a, b), ends[0] ?? 0);
+        const last = ends.reduce((a, b) => max(a, b), first), live = runs.some(({file}) =>
             file.live);
-        const unit = 2 ** (Math.floor(Math.log2(last - first || 1)) - 4);
-        const end = live && last > first ? first + Math.ceil((last - first) / unit) * unit : last;
+        const unit = 2 ** (floor(Math.log2(last - first || 1)) - 4);
+        const end = live && last > first ? first + ceil((last - first) / unit) * unit : last;
         return {first, end, ticks: (width) => (axis === 'step' ?
-            stepAxis({first, last: Math.round(end)}, width).ticks :
-            ticks(first, end, Math.max(2, Math.floor(width / 90)))).map((one) =>
+            stepAxis({first, last: round(end)}, width).ticks :
+            ticks(first, end, max(2, floor(width / 90)))).map((one) =>
             [one, axisText(axis, one)])};
     }
 
@@ -125,7 +127,7 @@ class Curves {
         this.makeBar();
         if (!keys.length) {
             this.small.replaceChildren();
-            this.big.replaceChildren(el('div', 'curve none', emptyState('No scalars logged yet',
+            this.big.replaceChildren(div('curve none', emptyState('No scalars logged yet',
                 'The loss is shown by itself where it can be found. Any other number comes ' +
                 'from your training loop:', 'w.log(loss=loss)')));
             return;
@@ -160,7 +162,7 @@ class Curves {
         add?.append(icon('down'));
         const seg = (label, names, now, choose) => [el('span', 'dim', label), el('span',
             {class: 'seg', role: 'group', aria: {label}}, names.map(([id, name]) =>
-                el('button', {type: 'button', id: `seg-${id}`, class: id === now ? 'on' : '',
+                el('button', {id: `seg-${id}`, class: id === now ? 'on' : '',
                     aria: {pressed: id === now}, onclick: () => choose(id)}, name)))];
         const {list, width} = this.smoothing, at = list.findLastIndex((one) => one <= width);
         const says = width ? `${width} steps` : 'off';
@@ -200,7 +202,7 @@ class Curves {
     move(by) {
         const {main} = this.base(), n = main?.columns.columns ?? 0;
         if (!n) return;
-        const to = this.at === null ? n - 1 : Math.max(0, Math.min(n - 1, this.index + by));
+        const to = this.at === null ? n - 1 : max(0, min(n - 1, this.index + by));
         this.read(main[this.axis][to]);
     }
 
@@ -214,12 +216,12 @@ class Curves {
     }
 
     bindKeys() {
-        const key = (keys, what, run, within) => bind({keys, what, run, within,
-            where: 'Curves'});
+        const key = (keys, what, run, within) => bind({keys, what, within, where: 'Curves',
+            run: (...args) => this.runs.length ? run(...args) : false});
         const wider = (by) => {
             const {list, width} = this.smoothing;
             const at = list.findLastIndex((one) => one <= width) + by;
-            go({smooth: list[Math.max(0, Math.min(list.length - 1, at))]}, 'replace');
+            go({smooth: list[max(0, min(list.length - 1, at))]}, 'replace');
         };
         const next = () => go({x: this.axes[(this.axes.indexOf(this.axis) + 1) %
             this.axes.length]});
@@ -261,27 +263,23 @@ class Curves {
     }
 }
 
-export const curves = {
-    id: 'curves', title: 'Curves', icon: 'curves', wide: true,
-    fits: (file) => file.has.includes('history'),
-    /** more: runs besides those of the address. */
-    mount(stage, more = []) {
-        const made = new Curves(stage, more), mine = ['log', 'logs', 'smooth', 'x', 'chart'];
-        return {
-            state(changed) {
-                if (changed.has('runs')) made.load();
-                else if (!made.runs.length) return;
-                else if (changed.has('x') || changed.has('log')) {
-                    made.at = null;
-                    made.update();
-                } else if (mine.some((key) => changed.has(key))) made.update();
-                else if (changed.has('step')) made.show();
-            },
-            news() {},
-            close() {
-                made.closed = true;
-                made.unbind.forEach((end) => end());
-            },
-        };
-    },
-};
+/** more: runs besides those of the address. */
+export function curves(stage, more = []) {
+    const made = new Curves(stage, more), mine = ['log', 'logs', 'smooth', 'x', 'chart'];
+    return {
+        state(changed) {
+            if (changed.has('runs')) made.load();
+            else if (!made.runs.length) return;
+            else if (changed.has('x') || changed.has('log')) {
+                made.at = null;
+                made.update();
+            } else if (mine.some((key) => changed.has(key))) made.update();
+            else if (changed.has('step')) made.show();
+        },
+        news() {},
+        close() {
+            made.closed = true;
+            made.unbind.forEach((end) => end());
+        },
+    };
+}

@@ -1,9 +1,10 @@
 /* curves_chart.js - a chart of the view Curves: its head, its readout, its copies. */
 
-import {button, el, svgEl} from './dom.js';
+import {button, div, el, put, span, svgEl} from './dom.js';
 import {canvas, token} from './draw.js';
 import {dashes, frame, paintChart, paintOver, paintTitle, scales} from './chart.js';
 import {axisText, keyOf, pointAt, rangeOf, smooth, value} from './lines.js';
+import {floor, max, round} from './math.js';
 import {mainScalar} from './scrubber.js';
 import {go, state} from './state.js';
 import {SvgPen} from './svg_pen.js';
@@ -28,7 +29,7 @@ export function titleOf({runs}, key) {
         letter).join(', ')} only`;
     if (!about) {
         const {step, columns} = owners[0].points(key, 'step');
-        const every = Math.round((step.at(-1) - step[0]) / (step.length - 1));
+        const every = round((step.at(-1) - step[0]) / (step.length - 1));
         if (step.length > 2 && every > 1.5 * (columns.width ?? 1)) about = `every ${every} steps`;
     }
     return [title, about];
@@ -78,8 +79,8 @@ export class Chart {
             this.frame(width, height), this.chart, state.step === null ? null :
                 view.runs[0].at(state.step, view.axis), view.at));
         this.plot.ariaHidden = this.over.ariaHidden = 'true';
-        this.box = el('div', 'ro float off');
-        this.area = el('div', {class: 'plot', tabIndex: 0, role: 'slider',
+        this.box = div('ro float off');
+        this.area = div({class: 'plot', tabIndex: 0, role: 'slider',
             onpointermove: (event) => this.point(event),
             onpointerleave: () => view.read(null),
             onclick: () => view.at !== null && go({step: view.step()})}, this.plot, this.over,
@@ -126,19 +127,19 @@ export class Chart {
         const smoothed = this.view.axis === 'step' || !this.chart.width;
         const x = scales(box, this.chart).x(from) - 26;
         if (!smoothed || x <= box.left) this.plot.redraw();
-        else paintChart(this.plot.getContext('2d'), box, this.chart, Math.floor(x));
+        else paintChart(this.plot.getContext('2d'), box, this.chart, floor(x));
         this.painted = x;
     }
 
     makeHead(log) {
         const {view, key} = this, [title, about] = titleOf(view, key);
         this.title = title;
-        this.reads = el('span', 'reads');
+        this.reads = span('reads');
         const name = this.big ? el('b', {class: 't cut', title: key}, title) : el('button',
             {type: 'button', class: 'bare t cut', title: 'Show it large', onclick: () =>
                 go({chart: key})}, title);
-        this.head.replaceChildren(name, el('span', 'dim3 cut', about), el('span', 'grow'),
-            this.big ? el('span', 'dim note', this.note) : this.reads,
+        put(this.head, name, span('dim3 cut', about), span('grow'),
+            this.big ? span('dim note', this.note) : this.reads,
             button({text: 'log', class: 'tg', press: log, onclick: () => go({logs:
                 state.logs.includes(key) ? state.logs.filter((one) => one !== key) :
                     [...state.logs, key]})}));
@@ -172,9 +173,9 @@ export class Chart {
         set('valuemax', view.base().newest());
         set('valuenow', step);
         set('valuetext', `step ${step}: ${said}`);
-        this.reads.replaceChildren(...list.map(({run, text, bad}) => el('span', 'rd',
-            el('span', {class: 'badge', data: {panel: run.letter}}, run.letter),
-            el('span', bad ? 'bad' : '', text))));
+        put(this.reads, ...list.map(({run, text, bad}) => span('rd',
+            span({class: 'badge', data: {panel: run.letter}}, run.letter),
+            span(bad ? 'bad' : '', text))));
         this.box.classList.toggle('off', !this.big || view.at === null);
         if (this.big && view.at !== null) this.fillBox(list);
     }
@@ -184,20 +185,20 @@ export class Chart {
         const [first, last] = [columns.first[i], columns.last[i]], two = chart.width > 0;
         const row = (head, a, b, kind) => el('tr', kind, el('td', null, head), el('td', null,
             el(two ? 'b' : 'span', null, a)), two ? el('td', null, b) : null);
-        const rows = list.map(({run, text, rawText}) => row([el('span', {class: 'badge',
-            data: {panel: run.letter}}, run.letter), el('span', 'cut', run.file.name)], text,
+        const rows = list.map(({run, text, rawText}) => row([span({class: 'badge',
+            data: {panel: run.letter}}, run.letter), span('cut', run.file.name)], text,
         rawText ?? NONE));
         const [a, b] = list;
         if (list.length === 2 && a.raw !== undefined && b.raw !== undefined)
             rows.push(row('A \u2212 B', value(a.smoothed - b.smoothed), value(a.raw - b.raw), 'df'));
-        this.box.replaceChildren(el('b', null, first === last ? `step ${first}` :
+        put(this.box, el('b', null, first === last ? `step ${first}` :
             `steps ${first} to ${last}, mean`), view.axis === 'step' ? '' :
             `, ${axisText(view.axis, view.at)}`, el('table', null, two ? row('', 'smoothed',
             'raw', 'h') : null, rows));
         const {width, height} = this.area.getBoundingClientRect();
         const x = scales(this.frame(width, height), chart).x(view.at);
         const wide = this.box.offsetWidth, right = x + 14 + wide < width;
-        this.box.style.left = `${right && x < width / 2 ? x + 14 : Math.max(0, x - 14 - wide)}px`;
+        this.box.style.left = `${right && x < width / 2 ? x + 14 : max(0, x - 14 - wide)}px`;
     }
 
     csv() {

@@ -6,11 +6,12 @@ import {copyable} from './actions.js';
 import {ask} from './api.js';
 import {attributesCard} from './attributes.js';
 import {breadcrumb} from './breadcrumb.js';
-import {div, el, failure, link, loading, put, span} from './dom.js';
+import {button, div, el, failure, link, loading, put, span} from './dom.js';
 import {bind} from './keys.js';
 import {files} from './live.js';
 import {max, min} from './math.js';
 import {places} from './model.js';
+import {openPanel} from './slots.js';
 import {go, state} from './state.js';
 import {sheetCard, tensorCards} from './tensor.js';
 import {shape} from './text.js';
@@ -54,9 +55,10 @@ function codeCard({source}) {
     left > 0 && el('p', 'dim3', `${left} further lines are in the file`));
 }
 
-/** The tensors of a module or group, as links. */
+/** The tensors of a module or group, as links that can be dragged into a panel. */
 const tensorsCard = (tensors, full) => el('section', 'dtcard', el('h2', null, 'Tensors'),
-    div(null, tensors.map(({name, shape: dims, dtype}) => div('atrow', span('atname',
+    div(null, tensors.map(({name, shape: dims, dtype}) => div({class: 'atrow', draggable: true,
+        ondragstart: ({dataTransfer}) => dataTransfer.setData('text/plain', name)}, span('atname',
         link(name.slice(full ? full.length + 1 : 0), () => go({at: name}))), span(null,
         `${shape(dims)} ${dtype}`)))));
 
@@ -76,61 +78,75 @@ async function later(box, promise, make) {
     return null;
 }
 
-export const details = {
-    id: 'details', title: 'Details', icon: 'details',
-    fits: () => true,
-    mount(stage) {
-        let closed = false, turn = 0;
+export function details(stage) {
+    let closed = false, turn = 0;
 
-        function draw(model, at, doc, body, where) {
-            const facts = doc.details || [], kind = model.kind(at), {kept} = doc;
-            const asked = {file: where.file, place: at, call: where.call};
-            put(body, factsCard(headOf(model, at, facts), facts.filter(({id}) => id !== 'title' &&
-                (kind === 'tensor' || !ATTRIBUTES.includes(id)))));
-            if (kind === 'tensor') tensorCards(body, doc.tensor, where);
-            else if (kind !== 'value') later(body, ask('attributes', {file: asked.file, place: at}),
-                (answer) => attributesCard(answer, asked, model));
-            if (doc.tensors?.length) body.append(tensorsCard(doc.tensors, model.full(at)));
-            if (kind === 'module') later(body, ask('code', asked), codeCard);
-            if (!kept) return;
-            body.append(factsCard(`Result of call ${kept.number + 1}, kept`, doc.kept_details));
-            if (kept.shape?.length === 4) later(body, ask('show', {...asked, sheet: 1}),
-                (answer) => sheetCard(answer.kept.sheet));
-            tensorCards(body, kept, where);
+    const factsOf = (model, at, {details: facts = []}) => factsCard(headOf(model, at, facts),
+        facts.filter(({id}) => id !== 'title' && (model.kind(at) === 'tensor' ||
+            !ATTRIBUTES.includes(id))));
+    function draw(model, at, doc, body, where) {
+        const kind = model.kind(at), {kept} = doc;
+        const asked = {file: where.file, place: at, call: where.call};
+        put(body, factsOf(model, at, doc));
+        if (kind === 'tensor') tensorCards(body, doc.tensor, where);
+        else if (kind !== 'value') later(body, ask('attributes', {file: asked.file, place: at}),
+            (answer) => attributesCard(answer, asked, model));
+        if (doc.tensors?.length) body.append(tensorsCard(doc.tensors, model.full(at)));
+        if (kind === 'module') later(body, ask('code', asked), codeCard);
+        if (!kept) return;
+        body.append(factsCard(`Result of call ${kept.number + 1}, kept`, doc.kept_details));
+        if (kept.shape?.length === 4) later(body, ask('show', {...asked, sheet: 1}),
+            (answer) => sheetCard(answer.kept.sheet));
+        tensorCards(body, kept, where);
+    }
+    /** Of a training: what is known of the cursor's step. */
+    function question(model, at) {
+        const {file, call} = state, kind = model.kind(at), {has, step} = files.get(file);
+        return ask('show', {file, place: at, call, step: has.includes('history') ? state.step ??
+            step : null, ...kind === 'tensor' || kind === 'module' ? NUMBERS : {}});
+    }
+    async function fill(model, at, mine) {
+        const {file} = state, kind = model.kind(at), call = state.call ?? undefined;
+        const body = div(`dtbody ${kind}`), promise = question(model, at);
+        body.append(loading(promise, kind === 'tensor' ? 'Counting the values' : 'Reading'));
+        put(stage, div('viewbar', breadcrumb(model, at, (name) => go({at: name})),
+            kind !== 'value' && button({text: 'Open in a panel', icon: 'panels', class: 'ghost',
+                onclick: () => openPanel(model.full(at))})), body);
+        const doc = await promise, alive = () => !closed && mine === turn;
+        if (alive()) draw(model, at, doc, body, {file, place: at, call, alive});
+    }
+    /** Another step: only facts change. */
+    async function follow() {
+        const mine = turn, {step} = state, model = await places(state.file);
+        const at = max(0, model.find(state.at)), doc = await question(model, at).catch(() => null);
+        if (doc && !closed && mine === turn && step === state.step)
+            stage.querySelector('.dtbody>.dtcard')?.replaceWith(factsOf(model, at, doc));
+    }
+    async function load() {
+        const mine = ++turn;
+        try {
+            const model = await places(state.file);
+            if (closed || mine !== turn) return;
+            await fill(model, max(0, model.find(state.at)), mine);
+        } catch (error) {
+            if (!closed && mine === turn) put(stage, failure(error, load));
         }
-        async function fill(model, at, mine) {
-            const {file} = state, kind = model.kind(at), call = state.call ?? undefined;
-            const body = div(`dtbody ${kind}`), promise = ask('show', {file, place: at, call,
-                ...kind === 'tensor' || kind === 'module' ? NUMBERS : {}});
-            body.append(loading(promise, kind === 'tensor' ? 'Counting the values' : 'Reading'));
-            put(stage, div('viewbar', breadcrumb(model, at, (name) => go({at: name}))), body);
-            const doc = await promise, alive = () => !closed && mine === turn;
-            if (alive()) draw(model, at, doc, body, {file, place: at, call, alive});
-        }
-        async function load() {
-            const mine = ++turn;
-            try {
-                const model = await places(state.file);
-                if (closed || mine !== turn) return;
-                await fill(model, max(0, model.find(state.at)), mine);
-            } catch (error) {
-                if (!closed && mine === turn) put(stage, failure(error, load));
-            }
-        }
-        const unbind = bind({keys: ['['], where: 'Details', what: 'type a slice', run: () => {
-            const field = stage.querySelector('.dtcard .field');
-            if (field) field.select();
-            return field !== null;
-        }});
-        const forget = copyable(() => [{text: 'Python', value: () => `torchoscope.open(${
-            JSON.stringify(files.get(state.file).path || state.file)})[${
-            JSON.stringify(state.at || '')}]`}]);
-        load();
-        return {
-            state: (changed) => ['at', 'file', 'call', 'slice'].some((key) =>
-                changed.has(key)) && load(),
-            news: () => {},
-            close: () => { closed = true; forget(); unbind(); },
-        };
-    },
-};
+    }
+    const unbind = bind({keys: ['['], where: 'Details', what: 'type a slice', run: () => {
+        const field = stage.querySelector('.dtcard .field');
+        if (field) field.select();
+        return field !== null;
+    }});
+    const forget = copyable(() => [{text: 'Python', value: () => `torchoscope.open(${
+        JSON.stringify(files.get(state.file).path || state.file)})[${
+        JSON.stringify(state.at || '')}]`}]);
+    load();
+    return {
+        state(changed) {
+            if (['at', 'file', 'call', 'slice'].some((key) => changed.has(key))) load();
+            else if (changed.has('step')) follow();
+        },
+        news: () => {},
+        close: () => { closed = true; forget(); unbind(); },
+    };
+}

@@ -1,10 +1,10 @@
 /* draw.js - colours of the theme, and canvases that follow it. */
 
 import {el} from './dom.js';
-import {ceil, floor, max, min, round} from './math.js';
+import {ceil, floor, log10, max, min, round} from './math.js';
 
 let colours = new Map(), ramps = new Map(), hatches = new WeakMap();
-const canvases = new Set(), listeners = new Set();
+const canvases = new Set(), listeners = new Set(); // canvases that are on the page
 
 /** The value of a CSS variable: token('accent'). */
 export function token(name) {
@@ -101,6 +101,9 @@ function redraw(canvas, paint) {
     paint(context, width, height);
 }
 
+/* One for all: what an observer's own function refers to is never forgotten. */
+const sizes = new ResizeObserver((list) => list.forEach(({target}) => target.paintNow()));
+
 /** A canvas that calls paint(context, width, height) when its size or the theme changes,
     and from its method redraw(), at most once a frame. */
 export function canvas(label, paint) {
@@ -109,12 +112,12 @@ export function canvas(label, paint) {
     let waiting = 0;
     const now = () => {
         waiting = 0;
+        canvases[element.isConnected ? 'add' : 'delete'](element);
         redraw(element, paint);
     };
     element.paintNow = now;
     element.redraw = () => { waiting = waiting || requestAnimationFrame(now); };
-    new ResizeObserver(now).observe(element);
-    canvases.add(element);
+    sizes.observe(element);
     return element;
 }
 
@@ -130,10 +133,7 @@ function themeChanged() {
     colours = new Map();
     ramps = new Map();
     hatches = new WeakMap();
-    for (const one of canvases) {
-        if (one.isConnected) one.redraw();
-        else canvases.delete(one);
-    }
+    canvases.forEach((one) => one.redraw());
     listeners.forEach((fn) => fn());
 }
 
@@ -163,7 +163,7 @@ export function setTheme(theme) {
 /** Round steps for an axis of `width` px, up to the step `end`: {x(step), step(x), ticks}. */
 export function stepAxis({first, last, end = last}, width) {
     const span = max(1, end - first), most = max(1, floor(width / 72));
-    let by = 10 ** floor(Math.log10(span / most || 1));
+    let by = 10 ** floor(log10(span / most || 1));
     by = [1, 2, 5, 10].map((k) => k * by).find((k) => span / k <= most) || by * 10;
     by = max(1, by);
     const x = (step) => (step - first) / span * width;

@@ -3,11 +3,14 @@
 import {exportable} from './actions.js';
 import {ask, save} from './api.js';
 import {breadcrumb} from './breadcrumb.js';
-import {button, el, emptyState, failure, icon, loading, menu, toast} from './dom.js';
+import {button, div, el, emptyState, failure, icon, loading, menu, put, span,
+    toast} from './dom.js';
 import {mountGraph} from '../export/picture/mount.js';
 import {bind} from './keys.js';
 import {files} from './live.js';
+import {max, min} from './math.js';
 import {places, training} from './model.js';
+import {selectTensor} from './slots.js';
 import {go, state} from './state.js';
 import {short} from './text.js';
 
@@ -19,7 +22,7 @@ const STEP_COLOURS = {
 const MOST_IDS = 150; // groups that are asked for one by one; more: everything
 const ASKS = ['file', 'level', 'root', 'depth', 'pass', 'call', 'expand'];
 
-const above = (name) => name.slice(0, Math.max(0, name.lastIndexOf('.')));
+const above = (name) => name.slice(0, max(0, name.lastIndexOf('.')));
 
 export class GraphView {
     /** old: another file, whose differences from `file` (else that of the state) are
@@ -29,10 +32,10 @@ export class GraphView {
         this.newer = file;
         this.graph = null;
         this.inside = []; // groups whose inside was asked for
-        this.bar = el('div', 'viewbar');
-        this.banner = el('div');
-        this.host = el('div', 'gr');
-        this.legend = el('div', 'gr-strip');
+        this.bar = div('viewbar');
+        this.banner = div();
+        this.host = div('gr');
+        this.legend = div('gr-strip');
         stage.append(this.bar, this.banner, this.host, this.legend);
         this.ends = [exportable(() => this.exports())];
         this.load();
@@ -57,7 +60,7 @@ export class GraphView {
         this.version = this.file.model;
         if (promise === this.promise) return;
         this.promise = promise;
-        if (!this.graph) this.host.replaceChildren(loading(promise, 'Drawing the graph'));
+        if (!this.graph) put(this.host, loading(promise, 'Drawing the graph'));
         try {
             const [data, model, alarms] = await Promise.all([promise, places(this.file.id),
                 training(this.file).catch(() => null)]);
@@ -77,7 +80,7 @@ export class GraphView {
             return;
         }
         this.drop();
-        this.host.replaceChildren(error.status === 409 ? emptyState('No graph',
+        put(this.host, error.status === 409 ? emptyState('No graph',
             error.message) : failure(error, () => {
             this.promise = null;
             this.load();
@@ -103,8 +106,11 @@ export class GraphView {
             inputs: this.file.inputs === 'numbers' ? 'Input' : null,
             notes: (name) => this.alarmsOf(name).map((one) =>
                 `${one.kind}: ${one.text}, step ${one.step}`),
-            onSelect: (box, byKey) => go({at: box ? box.name || box.around || state.root :
-                null}, byKey ? 'replace' : 'push'),
+            onSelect: (box, byKey) => {
+                go({at: box ? box.name || box.around || state.root : null},
+                    byKey ? 'replace' : 'push');
+                selectTensor(box && !box.name && box.tensor);
+            },
             onIn: (box) => {
                 if (!box.name || box.name === state.root || this.old) return false;
                 go({root: box.name, at: box.name});
@@ -129,19 +135,19 @@ export class GraphView {
     // --- the bar
 
     drawBar() {
-        const at = Math.max(0, this.model.find(state.root));
+        const at = max(0, this.model.find(state.root));
         const path = breadcrumb(this.model, at, (root) => go({root, at: state.root || null}));
         for (const {text} of this.graph.path()) path.append(el('i', null, '\u203a'), text);
-        const level = (name, text) => el('button', {type: 'button', class:
+        const level = (name, text) => el('button', {class:
             (state.level || 'modules') === name ? 'on' : '', onclick: () =>
             go({level: name === 'ops' ? name : ''}), aria: {pressed: (state.level ||
             'modules') === name}}, text);
         const colours = this.colours(), now = state.colour || 'family';
         const title = (colours.find(([id]) => id === now) || colours[0])[1];
-        this.bar.replaceChildren(path, el('div', {class: 'seg', role: 'group', aria: {label:
+        put(this.bar, path, div({class: 'seg', role: 'group', aria: {label:
             'Level'}}, level('modules', 'Modules'), level('ops', 'Ops')),
-        menu(el('button', {type: 'button', class: 'btn', ariaLabel: `Colour: ${title}`},
-            el('span', null, 'Colour: ', title), icon('down')), colours.map(([id, text]) => ({
+        menu(el('button', {class: 'btn', ariaLabel: `Colour: ${title}`},
+            span(null, 'Colour: ', title), icon('down')), colours.map(([id, text]) => ({
             text, current: id === now, run: () => go({colour: id === 'family' ? '' : id})}))));
     }
 
@@ -171,12 +177,12 @@ export class GraphView {
 
     drawBanner() {
         const verdict = this.training && this.training.verdict;
-        const box = verdict && verdict.role !== 'good' && verdict.text ? el('div', {role:
+        const box = verdict && verdict.role !== 'good' && verdict.text ? div({role:
             'status', class: `banner ${verdict.role === 'alarm' ? 'alarm' : 'warn'}`},
-        icon('alarm'), el('span', 'grow', verdict.text), verdict.name || verdict.step ?
+        icon('alarm'), span('grow', verdict.text), verdict.name || verdict.step ?
             button({text: 'Go to', onclick: () => go({at: verdict.name ?? state.at,
                 step: verdict.step ?? null})}) : null) : null;
-        this.banner.replaceChildren(...[box].filter(Boolean));
+        put(this.banner, box, this.data.note && el('p', 'gr-note', this.data.note));
     }
 
     /** Alarms up to the cursor's step. */
@@ -219,7 +225,7 @@ export class GraphView {
         const image = new Image(), canvas = el('canvas');
         image.src = URL.createObjectURL(svg);
         await image.decode();
-        const scale = Math.min(1.5, 16000 / Math.max(image.width, image.height));
+        const scale = min(1.5, 16000 / max(image.width, image.height));
         canvas.width = image.width * scale;
         canvas.height = image.height * scale;
         canvas.getContext('2d').drawImage(image, 0, 0, canvas.width, canvas.height);

@@ -3,6 +3,7 @@
    the legend) -> value, cut: 'low', 'high' ...}. */
 
 import {ramp} from './draw.js';
+import {abs, ceil, floor, log10, max, min, sign} from './math.js';
 import {MINUS} from './text.js';
 
 const DECADES = 5;
@@ -10,27 +11,27 @@ export const HEALTHY = [1e-4, 1e-2]; // of update / weight
 
 /** 0.01, 1, 1e+06 */
 const decade = (power) => power < -4 || power > 4 ?
-    `1e${power < 0 ? MINUS : ''}${Math.abs(power)}` : String(+(10 ** power).toFixed(4));
+    `1e${power < 0 ? MINUS : ''}${abs(power)}` : String(+(10 ** power).toFixed(4));
 
 /** Logarithmic, from the smallest to the largest value in half decades; of more than five
     those around the median. values: finite; they are sorted. */
 export function gradientScale(values) {
     const list = values.filter((one) => one > 0).sort((a, b) => a - b);
-    const half = (value, round) => round(Math.log10(value) * 2) / 2;
-    let low = half(list[0] ?? .1, Math.floor), high = half(list.at(-1) ?? 1, Math.ceil);
-    const least = low, most = Math.max(high, low + .5);
+    const half = (value, round) => round(log10(value) * 2) / 2;
+    let low = half(list[0] ?? .1, floor), high = half(list.at(-1) ?? 1, ceil);
+    const least = low, most = max(high, low + .5);
     high = most;
     if (high - low > DECADES) {
         const middle = half(list[list.length >> 1], Math.round);
-        high = Math.min(high, Math.max(low + DECADES, middle + DECADES / 2));
+        high = min(high, max(low + DECADES, middle + DECADES / 2));
         low = high - DECADES;
     }
     const ticks = [], place = (power) => (power - low) / (high - low);
-    for (let power = Math.ceil(low + .2); power <= high - .2; power++)
+    for (let power = ceil(low + .2); power <= high - .2; power++)
         ticks.push([place(power), decade(power)]);
     if (low > least && ticks.length) ticks[0][1] = `\u2264 ${ticks[0][1]}`;
     if (high < most && ticks.length) ticks.at(-1)[1] = `\u2265 ${ticks.at(-1)[1]}`;
-    return {ramp: 'heat', ticks, at: (value) => place(Math.log10(value)),
+    return {ramp: 'heat', ticks, at: (value) => place(log10(value)),
         of: (at) => 10 ** (low + at * (high - low))};
 }
 
@@ -38,9 +39,9 @@ export function gradientScale(values) {
 export const ratioScale = {
     ramp: 'div',
     at(value) {
-        const x = Math.log10(value) + 3, far = Math.abs(x);
+        const x = log10(value) + 3, far = abs(x);
         const side = far <= 1 ? x * .035 :
-            Math.sign(x) * (.2 + .8 * Math.min(1, (far - 1) / 2));
+            sign(x) * (.2 + .8 * min(1, (far - 1) / 2));
         return .5 + side / 2;
     },
     of: (at) => 10 ** (6 * at - 6),
@@ -51,7 +52,7 @@ export const ratioScale = {
 /** A share, up to 20%. */
 export const deadScale = {
     ramp: 'density',
-    at: (value) => .04 + .96 * Math.min(1, value / .2) ** .7,
+    at: (value) => .04 + .96 * min(1, value / .2) ** .7,
     of: (at) => at * .2,
     ticks: [[0, '0'], [.25, '5%'], [.5, '10%'], [1, '\u2265 20%']],
 };

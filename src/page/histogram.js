@@ -2,8 +2,9 @@
    zero, what is not finite, the cursor, and the numbers of the cursor's step. */
 
 import {cell, columnOf, hatched} from './axis.js';
-import {button, el, icon, menu, svgEl} from './dom.js';
+import {button, div, el, icon, menu, put, span, svgEl} from './dom.js';
 import {canvas, stepAxis, token} from './draw.js';
+import {floor, round} from './math.js';
 import {axisPlace, badOf, cellWords, numbersOf, stepsText} from './series.js';
 import {Shades} from './shades.js';
 import {go} from './state.js';
@@ -41,16 +42,16 @@ export class Histogram {
         this.lines = svgEl('svg', HIDDEN);
         this.cursor = el('i', 'cur');
         this.frame = el('i', 'hov off');
-        this.tip = el('div', 'hvt off');
-        this.labels = el('div', {class: 'ax', ...HIDDEN});
-        this.plot = el('div', {class: 'hp', role: 'slider', tabIndex: 0,
+        this.tip = div('hvt off');
+        this.labels = div({class: 'ax', ...HIDDEN});
+        this.plot = div({class: 'hp', role: 'slider', tabIndex: 0,
             onpointermove: (event) => this.point(event),
             onpointerleave: () => this.read(-1), onblur: () => this.read(-1),
             onclick: (event) => this.point(event, true),
             onkeydown: (event) => this.key(event)},
         this.labels, this.canvas, this.lines, this.cursor, this.frame, this.tip);
         this.caption = el('figcaption');
-        this.numbers = el('div', 'st');
+        this.numbers = div('st');
         this.element = el('figure', 'hg', this.caption, this.plot, this.numbers,
             menu(button({icon: 'more', label: 'More', class: 'ghost tool'}), () =>
                 host.tools(this)));
@@ -60,9 +61,9 @@ export class Histogram {
     point({clientX, clientY}, choose) {
         const {plot, columns} = this, {first, end} = this.host.range();
         const box = plot.getBoundingClientRect(), x = (clientX - box.x - 1) / plot.clientWidth;
-        const step = Math.floor(first + x * (end - first)), at = columnOf(columns, step);
+        const step = floor(first + x * (end - first)), at = columnOf(columns, step);
         if (choose) go({step: clamp(step, columns.first[at], columns.last[at])});
-        else this.read(at, Math.floor((clientY - box.y - 1) / plot.clientHeight * this.rows()));
+        else this.read(at, floor((clientY - box.y - 1) / plot.clientHeight * this.rows()));
     }
 
     key(event) {
@@ -91,10 +92,10 @@ export class Histogram {
     take(trace, columns) {
         Object.assign(this, {trace, columns, constant: constantOf(trace)});
         const {axis} = trace, zero = axis ? 1 - axisPlace(axis, 0) : 0;
-        const label = (value, at) => el('span', {title: long(value),
+        const label = (value, at) => span({title: long(value),
             style: {top: `${100 * at}%`}}, brief(value));
         this.plot.style.height = `${trace.height}px`;
-        this.labels.replaceChildren(...this.constant !== null ? [label(this.constant, 0.5)] :
+        put(this.labels, ...this.constant !== null ? [label(this.constant, 0.5)] :
             axis ? [label(axis.high, 0), zero > 0.18 && zero < 0.82 ? label(0, zero) : '',
                 label(axis.low, 1)] : []);
         this.showCursor();
@@ -126,9 +127,9 @@ export class Histogram {
         const values = (list) => draw(linePath(spans, (i) => known(list[i] ?? null) ?
             this.y(list[i], height) : null), 'edge');
         const zero = axis && constant === null ? axisPlace(axis, 0) : 0;
-        const at = `M0 ${Math.round(height * (1 - zero)) + 0.5}h${width}`;
+        const at = `M0 ${round(height * (1 - zero)) + 0.5}h${width}`;
         const dash = {'stroke-dasharray': '3 3'};
-        this.lines.replaceChildren(...!axis && constant === null ? [] : line ? [values(ratio)] :
+        put(this.lines, ...!axis && constant === null ? [] : line ? [values(ratio)] :
             [values(max), constant === null ? values(min) : ''],
         ...zero > 0 && zero < 1 ? [draw(at, 'surface', dash), draw(at, 'text',
             {...dash, 'stroke-dashoffset': 3})] : []);
@@ -138,7 +139,7 @@ export class Histogram {
         const range = this.host.range(), step = this.host.step();
         this.cursor.classList.toggle('off', step < range.first || step >= range.end);
         this.cursor.style.left =
-            `${Math.round(stepAxis(range, this.plot.clientWidth).x(step + 0.5))}px`;
+            `${round(stepAxis(range, this.plot.clientWidth).x(step + 0.5))}px`;
     }
 
     /** Caption and numbers of the cursor's step. */
@@ -151,13 +152,13 @@ export class Histogram {
         const more = [axis.least > 0 && 'log', axis.cut > 0 && (axis.cut < 0.005 ?
             'under 1% cut' : `${share(axis.cut, 1)} cut`), whose].filter(Boolean);
         this.words = [tensor, whose, what].filter(Boolean).join(' ') + (call && `, ${call}`);
-        this.caption.replaceChildren(el('b', 'cut', tensor), el('span', 'dim', what),
-            el('span', {class: 'dim fit', title: more.join(', ')}, more.map((text) =>
-                el('span', null, text))),
-        bad ? el('span', bad.mask ? 'mark dim' : 'mark bad', bad.mask ? '' : icon('alarm'),
+        put(this.caption, el('b', 'cut', tensor), span('dim', what),
+            span({class: 'dim fit', title: more.join(', ')}, more.map((text) =>
+                span(null, text))),
+        bad ? span(bad.mask ? 'mark dim' : 'mark bad', bad.mask ? '' : icon('alarm'),
             bad.text) : '');
-        this.numbers.replaceChildren(...numbers.map(([name, text, value]) => el('span',
-            {title: `${name} ${value ?? NONE}, ${step}`}, `${name} `, el('b', null, text))));
+        put(this.numbers, ...numbers.map(([name, text, value]) => span({title:
+            `${name} ${value ?? NONE}, ${step}`}, `${name} `, el('b', null, text))));
         this.tell({label: `${this.words}, over steps`, valuemin: columns.first[0] ?? 0,
             valuemax: columns.last.at(-1) ?? 0, valuenow: this.host.step(),
             valuetext: [step, bad && bad.text, constant !== null && 'constant',
@@ -187,7 +188,7 @@ export class Histogram {
             (line + 0.5) * height / rows;
         const lines = cellWords(trace, columns, at, line);
         Object.assign(this.frame.style, {left: `${x}px`, top: `${y}px`});
-        tip.replaceChildren(...lines.map((text) => el('div', null, text)));
+        put(tip, ...lines.map((text) => div(null, text)));
         const {offsetWidth: wide, offsetHeight: high} = tip, low = y + high + 12 > height + 26;
         Object.assign(tip.style, {left: `${clamp(x - wide / 2, -36, plot.clientWidth - wide)}px`,
             top: `${low ? y - 10 - high : y + 12}px`});

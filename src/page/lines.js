@@ -2,21 +2,22 @@
    range that an axis shows. */
 
 import {columnOf} from './axis.js';
+import {abs, ceil, floor, log10, max, min, round} from './math.js';
 import {MINUS, count, number, short, time} from './text.js';
 
 export const AXES = ['step', 'time', 'tokens'];
 
 /** Of axes and readouts: 0.3957, 181.0K, −12.5M */
 export function value(x) {
-    const size = Math.abs(x);
+    const size = abs(x);
     if (!(size >= 1e4 && size < 1e12)) return short(x);
-    return (x < 0 ? MINUS : '') + count(Math.round(size));
+    return (x < 0 ? MINUS : '') + count(round(size));
 }
 
 /** Of an axis: seconds as time, others as steps or counts. */
 export function axisText(axis, x) {
     if (axis === 'time') return x > 0 ? time(x * 1e9) : '0';
-    return axis === 'tokens' ? count(Math.round(x)) : String(Math.round(x));
+    return axis === 'tokens' ? count(round(x)) : String(round(x));
 }
 
 const isTokens = ({name, phase, value: list}) => phase === 'train' &&
@@ -31,7 +32,7 @@ function filled(list, steps) {
         while (k + 2 < known.length && known[k + 1] <= i) k++;
         const a = known[k], b = known[k + 1] ?? a, from = number(list[a]);
         const part = a === b ? 0 : (steps[i] - steps[a]) / (steps[b] - steps[a]);
-        return Math.max(0, from + part * (number(list[b]) - from));
+        return max(0, from + part * (number(list[b]) - from));
     });
 }
 
@@ -68,7 +69,7 @@ export class Run {
         const {first, last, time_ms: times} = columns, {segments} = this.document;
         const start = segments.length ? segments[0].time_ns / 1e6 : times?.[0];
         return {columns, step: first.map((one, i) => (one + last[i]) / 2),
-            time: times?.map((ms) => Math.max(0, (ms - start) / 1e3)),
+            time: times?.map((ms) => max(0, (ms - start) / 1e3)),
             breaks: new Set(segments.slice(1).map((one) => first.findIndex((step) =>
                 step >= one.first)))};
     }
@@ -149,9 +150,9 @@ export function smooth({step, y, cut}, width, log) {
         for (b = a + 1; b < y.length && !cut[b];) b++;
         for (let i = a, low = a, high = a; i < b; i++) {
             const ahead = step[b - 1] - step[i];
-            const back = ahead < half ? half : Math.min(half, step[i] - step[a]);
+            const back = ahead < half ? half : min(half, step[i] - step[a]);
             while (step[low] < step[i] - back) low++;
-            while (high < b && step[high] <= step[i] + Math.min(back, ahead)) high++;
+            while (high < b && step[high] <= step[i] + min(back, ahead)) high++;
             const mean = (sums[high] - sums[low]) / (high - low);
             out[i] = log ? Math.exp(mean) : mean;
         }
@@ -162,7 +163,7 @@ export function smooth({step, y, cut}, width, log) {
 /** Index of the point at a place of the axis: -1 none, NaN where it is not finite. */
 export function pointAt({x, bad}, at) {
     if (bad.some(([from, to]) => at >= from && at < to)) return NaN;
-    const span = x.at(-1) - x[0], usual = Math.min(1.5 / (x.length - 1), .1) * span || 1;
+    const span = x.at(-1) - x[0], usual = min(1.5 / (x.length - 1), .1) * span || 1;
     let low = 0, high = x.length - 1;
     while (low < high) {
         const middle = (low + high) >> 1;
@@ -170,19 +171,19 @@ export function pointAt({x, bad}, at) {
         else high = middle;
     }
     if (low > 0 && at - x[low - 1] < x[low] - at) low--;
-    return x.length && Math.abs(x[low] - at) <= usual ? low : -1;
+    return x.length && abs(x[low] - at) <= usual ? low : -1;
 }
 
 /** Are these one value, but for how it was rounded? */
-const isConstant = (low, high) => high - low <= 1e-6 * Math.max(Math.abs(low), Math.abs(high));
+const isConstant = (low, high) => high - low <= 1e-6 * max(abs(low), abs(high));
 
 /** Round numbers from low to high, at most so many. */
 export function ticks(low, high, most) {
     if (isConstant(low, high)) return [low];
-    const span = high - low || 1, unit = 10 ** Math.floor(Math.log10(span / most));
+    const span = high - low || 1, unit = 10 ** floor(log10(span / most));
     const by = [1, 2, 5, 10].map((k) => k * unit).find((k) => span / k <= most) ?? 10 * unit;
     const list = [];
-    for (let k = Math.ceil(low / by - 1e-9); k * by <= high + by * 1e-9; k++)
+    for (let k = ceil(low / by - 1e-9); k * by <= high + by * 1e-9; k++)
         list.push(Number((k * by).toPrecision(12)));
     return list;
 }
@@ -190,18 +191,18 @@ export function ticks(low, high, most) {
 /** Ticks of logarithms: decades, with 2 and 5 if those are few; round numbers if there are
     not two of them. */
 export function logTicks(low, high, most) {
-    const list = [], by = Math.max(1, Math.ceil((high - low) / most));
-    for (let power = Math.floor(low); power <= high; power++)
+    const list = [], by = max(1, ceil((high - low) / most));
+    for (let power = floor(low); power <= high; power++)
         for (const k of high - low < most / 3 ? [1, 2, 5] : power % by ? [] : [1])
-            list.push(power + Math.log10(k));
+            list.push(power + log10(k));
     const shown = list.filter((at) => at >= low && at <= high);
-    return shown.length > 1 ? shown : ticks(10 ** low, 10 ** high, most).map(Math.log10);
+    return shown.length > 1 ? shown : ticks(10 ** low, 10 ** high, most).map(log10);
 }
 
 /** What y shows: 1 to 99 % of the values after the first 2 % of steps, or all if that is
     not much more. lists: of points; before: a range that this one may not shrink. */
 export function rangeOf(lists, log, before) {
-    const t = log ? Math.log10 : (x) => x, all = [], late = [];
+    const t = log ? log10 : (x) => x, all = [], late = [];
     for (const {y, step, columns} of lists) {
         const from = columns.first[0] + .02 * (columns.last.at(-1) - columns.first[0]);
         y.forEach((one, i) => {
@@ -211,20 +212,20 @@ export function rangeOf(lists, log, before) {
     }
     if (!all.length) return {low: 0, high: 1, ticks: [], t, says: []};
     const sorted = (late.length ? late : all).sort((a, b) => a - b);
-    const cut = (part) => sorted[Math.round(part * (sorted.length - 1))];
-    const least = all.reduce((a, b) => Math.min(a, b)), most = all.reduce((a, b) =>
-        Math.max(a, b));
+    const cut = (part) => sorted[round(part * (sorted.length - 1))];
+    const least = all.reduce((a, b) => min(a, b)), most = all.reduce((a, b) =>
+        max(a, b));
     let low = cut(.01), high = cut(.99);
     if (all.length < 20 || most - least <= 1.6 * (high - low)) [low, high] = [least, most];
     const same = isConstant(least, most);
-    const pad = (same ? Math.abs(high) : high - low) * .05 || 1;
+    const pad = (same ? abs(high) : high - low) * .05 || 1;
     const positive = !log && least >= 0;
-    [low, high] = [positive ? Math.max(0, low - pad) : low - pad, high + pad];
+    [low, high] = [positive ? max(0, low - pad) : low - pad, high + pad];
     const grid = log || same ? [] : ticks(low, high, 5), by = (grid[1] - grid[0]) / 2;
-    if (by > 0) [low, high] = [Math.floor(low / by) * by, Math.ceil(high / by) * by];
+    if (by > 0) [low, high] = [floor(low / by) * by, ceil(high / by) * by];
     if (before && before.log === log) {
-        low = Math.min(low, before.low);
-        high = Math.max(high, before.high);
+        low = min(low, before.low);
+        high = max(high, before.high);
     }
     const shown = (at) => {
         const x = log ? 10 ** at : Number(at.toPrecision(12)), text = value(x);
@@ -234,7 +235,7 @@ export function rangeOf(lists, log, before) {
     const says = [[all.filter((x) => x > high).length, 'above', high],
         [all.filter((x) => x < low).length, 'below', low]].filter(([n]) => n)
         .map(([n, word, edge]) => `${n * 100 < all.length ? 'under 1' :
-            Math.round(n * 100 / all.length)}% of the points lie ${word} ${shown(edge)}`);
+            round(n * 100 / all.length)}% of the points lie ${word} ${shown(edge)}`);
     const places = same && !before ? [most] : log ? logTicks(low, high, 6) : ticks(low, high, 6);
     return {low, high, log, t, says, ticks: places.map((at) => [at, shown(at)])};
 }

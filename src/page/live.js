@@ -2,6 +2,7 @@
    they need the token; polling where a proxy holds them back. */
 
 import {AskError, ask, get, isStatic, setVersion} from './api.js';
+import {min} from './math.js';
 
 const SILENT = 4000, POLL = 1000, FIRST_WAIT = 1000, MOST_WAIT = 15000; // ms
 
@@ -30,6 +31,15 @@ function setStatus(status, retry = 0) {
     if (before !== status || retry) changes.forEach((fn) => fn(connection));
 }
 
+const named = new Map(); // name -> ids of the files that have it
+
+/** Files of one name have their folder before it. */
+function nameOf({file, name, path}) {
+    if (!named.has(name)) named.set(name, new Set());
+    const all = named.get(name).add(file);
+    return all.size > 1 && path ? path.split(/[\\/]/).slice(-2).join('/') : name;
+}
+
 /** Takes a document `shelf` or `news`. */
 function take(shelf) {
     const changed = [];
@@ -37,7 +47,9 @@ function take(shelf) {
     if (shelf.kind !== 'news' && shelf.complete !== false)
         for (const id of files.keys())
             if (!shelf.files.some((file) => String(file.id) === id)) files.delete(id);
+    shelf.files.forEach(nameOf);
     for (const file of shelf.files) {
+        file.name = nameOf(file);
         file.id = String(file.file);
         file.step = file.newest_step ?? null;
         file.has = file.has || [];
@@ -137,7 +149,7 @@ async function keepFollowing() {
         }
         setStatus('lost', Date.now() + wait);
         await Promise.race([sleep(wait), new Promise((done) => { wake = done; })]);
-        wait = Math.min(MOST_WAIT, wait * 2);
+        wait = min(MOST_WAIT, wait * 2);
     }
 }
 

@@ -88,6 +88,14 @@ class Places {
         return this.names.get(full) ?? -1;
     }
 
+    /** What a panel shows: {place, of}. A tensor that a module takes or returns is named
+        after it, "conv@input:x", "conv@output:" or "conv@attached:y": `of` is {kind, path}. */
+    locate(name) {
+        const place = this.find(name), [, around, kind, path] =
+            /^(.*)@(input|output|attached):(.*)$/s.exec(name) || [];
+        return place >= 0 || !kind ? {place} : {place: this.find(around), of: {kind, path}};
+    }
+
     column(id) {
         return this.columns.find((one) => one.id === id) || null;
     }

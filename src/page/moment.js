@@ -3,8 +3,8 @@
    span of its values. */
 
 import {ask} from './api.js';
-import {el, failure, icon, loading, svgEl} from './dom.js';
-import {badWords} from './series.js';
+import {div, el, failure, icon, loading, span, svgEl} from './dom.js';
+import {badWords, isPath} from './series.js';
 import {brief, plural, short} from './text.js';
 
 const IO = [['inputs', 'input', 'values'], ['grad_inputs', 'input', 'grad'],
@@ -30,27 +30,27 @@ function drawing({histogram, min, max, mean, std}) {
         'aria-hidden': 'true'}, parts);
 }
 
-const badMark = (stats) => badWords(stats) && el('span', 'mark bad', icon('alarm'),
+const badMark = (stats) => badWords(stats) && span('mark bad', icon('alarm'),
     badWords(stats));
 
 /** title: {tensor, what, call}; stats: of docs/json.md, "Statistics". */
 function figure({tensor, what, call}, stats) {
     const words = [what, call].filter(Boolean).join(', ');
-    const caption = el('figcaption', null, el('b', 'cut', tensor), el('span', 'dim', words));
+    const caption = el('figcaption', null, el('b', 'cut', tensor), span('dim', words));
     if (!stats || !stats.count || stats.min === undefined)
-        return el('figure', 'hg', caption, el('div', 'st dim', stats && stats.count === 0 ?
+        return el('figure', 'hg', caption, div('st dim', stats && stats.count === 0 ?
             'empty' : stats && stats.stats_why || 'no statistics'), stats && badMark(stats));
     const numbers = ['mean', 'std', 'min', 'max', 'l2'].filter((key) => key in stats).map((key) =>
         [key === 'l2' ? 'norm' : key, short(stats[key])]);
     const histogram = stats.histogram || {min: stats.min, max: stats.max};
     const ends = [histogram.min, histogram.max];
     caption.append(badMark(stats) || '');
-    return el('figure', 'hg one', caption, el('div', {class: 'hp', role: 'img', aria: {label:
+    return el('figure', 'hg one', caption, div({class: 'hp', role: 'img', aria: {label:
         `${tensor} ${words}: ${[plural(stats.count, 'value'), ...numbers.map((one) =>
             one.join(' '))].join(', ')}`}}, drawing(stats)),
-    el('div', {class: 'span dim', aria: {hidden: 'true'}}, ends.map((value) =>
-        el('span', null, brief(value)))),
-    el('div', 'st', numbers.map(([name, text]) => el('span', null, `${name} `,
+    div({class: 'span dim', aria: {hidden: 'true'}}, ends.map((value) =>
+        span(null, brief(value)))),
+    div('st', numbers.map(([name, text]) => span(null, `${name} `,
         el('b', null, text)))));
 }
 
@@ -69,19 +69,20 @@ async function fill(box, file, model, place) {
     }
 }
 
-/** Fills the box; resolves to the number of figures. */
-export async function showMoment(box, file, model, place, alive) {
-    const tensors = model.kind(place) === 'tensor' ? [place] :
+/** Fills the box, with one tensor if `of` says so; resolves to the number of figures. */
+export async function showMoment(box, file, model, place, of, alive) {
+    const tensors = of ? [] : model.kind(place) === 'tensor' ? [place] :
         model.below(place).filter((i) => model.kind(i) === 'tensor');
     let calls = [];
     if (file.kind === 'recording' && model.isModule(place))
         calls = (await ask('show', {file: file.id, place})).calls || [];
     if (!alive()) return 0;
     for (const [i, call] of calls.entries())
-        for (const [list, of, what] of IO)
+        for (const [list, whose, what] of IO)
             for (const value of call[list] || [])
-                if (value.stats || value.stats_why)
-                    box.append(figure({tensor: value.path || of, what, call:
+                if ((value.stats || value.stats_why) && (!of || ((of.kind === 'input') ===
+                    (whose === 'input') && isPath(value.path || '', of.path))))
+                    box.append(figure({tensor: value.path || whose, what, call:
                         calls.length > 1 ? `call ${i + 1}/${calls.length}` : ''},
                     value.stats || value));
     for (const i of tensors) {

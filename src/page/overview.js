@@ -2,9 +2,10 @@
    the cursor's step. */
 
 import {ask} from './api.js';
-import {el, failure, loading, toast, tooltip} from './dom.js';
+import {div, failure, loading, put, span, toast, tooltip} from './dom.js';
 import {canvas} from './draw.js';
 import {files} from './live.js';
+import {ceil, max, min} from './math.js';
 import {places, training as trainingOf} from './model.js';
 import {KINDS, Modules, ORDERS, Step} from './overview_data.js';
 import {makeHead} from './overview_head.js';
@@ -24,18 +25,18 @@ class Overview {
         this.stage = stage;
         this.at = 0; // index of the cursor's row
         this.rows = [];
-        this.root = el('div', 'ov', this.strip = el('div', 'ovgrid strip'),
-            this.tabs = el('div', {class: 'seg ovtabs', role: 'group',
+        this.root = div('ov', this.strip = div('ovgrid strip'),
+            this.tabs = div({class: 'seg ovtabs', role: 'group',
                 aria: {label: 'Column'}}),
-            this.table = el('div', {class: 'ovtable', role: 'treegrid', tabIndex: 0,
+            this.table = div({class: 'ovtable', role: 'treegrid', tabIndex: 0,
                 aria: {label: 'Modules over steps'}},
-            el('div', {class: 'ovtop', role: 'rowgroup'},
-                this.head = el('div', {class: 'ovgrid ovhead', role: 'row'})),
-            this.pane = el('div', {class: 'ovpane', role: 'presentation'},
+            div({class: 'ovtop', role: 'rowgroup'},
+                this.head = div({class: 'ovgrid ovhead', role: 'row'})),
+            this.pane = div({class: 'ovpane', role: 'presentation'},
                 this.map = canvas('', (...to) => this.modules && paintMap(this, ...to)),
-                this.frame = el('div', 'ovframe off')),
-            this.space = el('div', {class: 'space', role: 'rowgroup'}),
-            this.axis = el('div', {class: 'ovgrid ovaxis', aria: {hidden: 'true'}})));
+                this.frame = div('ovframe off')),
+            this.space = div({class: 'space', role: 'rowgroup'}),
+            this.axis = div({class: 'ovgrid ovaxis', aria: {hidden: 'true'}})));
         this.map.ariaHidden = 'true';
         tooltip(this.frame, () => this.hit && tip(this, this.hit));
         listen(this);
@@ -50,12 +51,12 @@ class Overview {
     /** Large runs: at first some steps of each column, then all. */
     async load(quick = true) {
         const {file, from, to, rank, step} = state, {around} = this;
-        const columns = Math.max(360, Math.min(2400, this.stage.clientWidth - 700)) / 6 & ~1;
+        const columns = max(360, min(2400, this.stage.clientWidth - 700)) / 6 & ~1;
         const asked = {file, from, to, rank, around, columns, quick, least: true};
         this.asked = asked;
         const promise = Promise.all([places(file), trainingOf(files.get(file)),
             ask('modules', asked), ask('step', {file, step})]);
-        if (!this.model) this.stage.replaceChildren(loading(promise, 'Reading the steps'));
+        if (!this.model) put(this.stage, loading(promise, 'Reading the steps'));
         try {
             const answers = await promise;
             if (this.asked !== asked) return;
@@ -63,7 +64,7 @@ class Overview {
             if (quick && answers[2].unread) this.load(false);
         } catch (error) {
             if (this.asked === asked)
-                this.stage.replaceChildren(failure(error, () => this.load()));
+                put(this.stage, failure(error, () => this.load()));
         }
     }
 
@@ -77,7 +78,7 @@ class Overview {
             this.list = new OverviewRows(model, this.modules, training, state.open);
             this.order = '';
         }
-        if (!this.root.isConnected) this.stage.replaceChildren(this.root);
+        if (!this.root.isConnected) put(this.stage, this.root);
         makeStrip(this);
         makeHead(this);
         this.resize();
@@ -151,8 +152,8 @@ class Overview {
         const {first, columns: n} = this.steps, last = this.newest(), begin = first[0] ?? 0;
         const live = files.get(state.file)?.live && state.to === null && n;
         const wide = n > 1 ? first[1] - begin : last - begin + 1;
-        const room = Math.min(this.asked.columns, Math.max(16, 2 ** Math.ceil(Math.log2(n))));
-        this.range = {first: begin, last, end: Math.max(last + 1, live && begin + wide * room)};
+        const room = min(this.asked.columns, max(16, 2 ** ceil(Math.log2(n))));
+        this.range = {first: begin, last, end: max(last + 1, live && begin + wide * room)};
         this.scales = scales(this.modules, this.rows);
         measure(this);
     }
@@ -184,9 +185,9 @@ class Overview {
         const find = (place) => this.rows.findIndex((row) => row.members.includes(place));
         this.at = -1;
         for (let up = kept; this.at < 0 && up >= 0; up = model.parent[up]) this.at = find(up);
-        this.at = Math.max(0, this.at);
-        this.count.replaceChildren(el('span', null, plural(this.rows.length, 'row')),
-            ' ', el('span', null, `for ${this.all}`));
+        this.at = max(0, this.at);
+        put(this.count, span(null, plural(this.rows.length, 'row')),
+            ' ', span(null, `for ${this.all}`));
         this.orderButton.firstChild.textContent = ORDERS[this.sort()];
         this.heads.forEach((head, i) => head.setAttribute('aria-sort',
             KINDS[i].id !== this.sort() ? 'none' :
@@ -228,11 +229,11 @@ class Overview {
     }
 
     moveTo(k) {
-        this.at = Math.max(0, Math.min(this.rows.length - 1, k));
+        this.at = max(0, min(this.rows.length - 1, k));
         const row = this.rows[this.at], high = this.high(), top = this.at * high;
         const see = this.table.clientHeight - HEAD - AXIS;
-        this.table.scrollTop = Math.max(top + high - see,
-            Math.min(top, this.table.scrollTop));
+        this.table.scrollTop = max(top + high - see,
+            min(top, this.table.scrollTop));
         drawRows(this);
         if (row.many === 1) go({at: this.model.full(row.place)}, 'replace');
     }

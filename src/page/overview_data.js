@@ -3,6 +3,7 @@
 
 import {columnOf} from './axis.js';
 import {HEALTHY, ratioWord} from './heat.js';
+import {abs, log10} from './math.js';
 import {NONE, number, share, short} from './text.js';
 
 /** The four columns. head: over the numbers; of: its member of the document `step`. */
@@ -22,9 +23,9 @@ export const KINDS = [
 export const ORDERS = {'': 'model order', ...Object.fromEntries(KINDS.map((one) =>
     [one.id, one.sort])), name: 'name'};
 
-const middle = Math.log10(Math.sqrt(HEALTHY[0] * HEALTHY[1]));
+const middle = log10(Math.sqrt(HEALTHY[0] * HEALTHY[1]));
 const badness = (kind, value) => Number.isNaN(value) ? -1 : kind === 'ratio' ?
-    value > 0 ? Math.abs(Math.log10(value) - middle) : 99 : value;
+    value > 0 ? abs(log10(value) - middle) : 99 : value;
 
 /** The worse of two: what is not finite; of ratios the one farther from healthy. */
 export const worse = (kind, a, b) => badness(kind, b) > badness(kind, a) ? b : a;

@@ -3,6 +3,7 @@
 import {columnOf} from './axis.js';
 import {copyText, toast} from './dom.js';
 import {bind} from './keys.js';
+import {floor, max, min} from './math.js';
 import {KINDS} from './overview_data.js';
 import {goTo, worstAlarms} from './overview_strip.js';
 import {LETTERS, rowName} from './overview_table.js';
@@ -25,12 +26,12 @@ function nextAlarm({training}) {
 
 function cellBy(view, by) {
     const {columns, n} = view.modules, i = columnOf(columns, view.now()) + by;
-    if (n) go({step: columns.last[Math.max(0, Math.min(n - 1, i))]}, 'replace');
+    if (n) go({step: columns.last[max(0, min(n - 1, i))]}, 'replace');
 }
 
 /** Returns what takes them out again. */
 export function bindKeys(view) {
-    const page = () => Math.max(1, Math.floor(view.table.clientHeight / view.high()) - 3);
+    const page = () => max(1, floor(view.table.clientHeight / view.high()) - 3);
     const row = () => view.rows[view.at], move = (by) => view.moveTo(view.at + by);
     const ends = [
         [['0'], 'all steps', () => go({from: null, to: null})],

@@ -3,15 +3,16 @@
 import {cell, cursorLine, hatched, triangle} from './axis.js';
 import {stepAxis, token} from './draw.js';
 import {colour, deadScale, gradientScale, ratioScale} from './heat.js';
+import {ceil, floor, max, min, round} from './math.js';
 
 const LEAST = 2; // px of a stripe
 const MARK = 5; // px at the lower edge: dead units, where they have no column
 
 /** The places of each stripe of a row of `height` px: one a repeat, or several. */
 export function stripes({members}, height) {
-    const n = members.length, many = Math.min(n, Math.floor(height / LEAST));
+    const n = members.length, many = min(n, floor(height / LEAST));
     return Array.from({length: many}, (_, i) =>
-        members.slice(Math.round(i * n / many), Math.round((i + 1) * n / many)));
+        members.slice(round(i * n / many), round((i + 1) * n / many)));
 }
 
 /** Scales for these rows, by kind. */
@@ -43,28 +44,28 @@ function paintRow(pen, view, id, row, at, top, high) {
     const list = stripes(row, high - 2), marks = id === 'gradient' &&
         view.root.classList.contains('mid');
     list.forEach((places, k) => {
-        const y = Math.round(k * (high - 2) / list.length);
-        const end = Math.round((k + 1) * (high - 2) / list.length);
+        const y = round(k * (high - 2) / list.length);
+        const end = round((k + 1) * (high - 2) / list.length);
         paintCells(pen, view, id, places, at, top + 1 + y, end - y);
         if (marks) paintCells(pen, view, 'dead', places, at, top + high - 1 - MARK, MARK);
     });
     if (!marks || !row.maker || !(row.bad >= at.from && row.bad < view.modules.n)) return;
     const x = cell(view.modules.columns, row.bad, at.axis.x)[0] - 8;
-    triangle(pen, at.left + Math.max(7, x), top + high / 2 - 6, true, 11);
+    triangle(pen, at.left + max(7, x), top + high / 2 - 6, true, 11);
 }
 
 /** The steps around the first one that is not finite. */
 function paintClose(pen, {modules}, row, {left, width}, top, high) {
     const letters = modules.close(row.members), size = width / letters.length;
     letters.forEach((letter, i) => {
-        const x = left + Math.round(i * size), wide = left + Math.round((i + 1) * size) - x;
+        const x = left + round(i * size), wide = left + round((i + 1) * size) - x;
         pen.fillStyle = token('sunken');
         if (letter === '0') pen.fillRect(x, top + 1, wide - 1, high - 2);
         if (letter === '1') hatched(pen, x, top + 1, wide, high - 2);
     });
     const first = letters.indexOf('1');
     if (row.maker && first > 0)
-        triangle(pen, left + Math.round(first * size) - 8, top + high / 2 - 7, true, 12);
+        triangle(pen, left + round(first * size) - 8, top + high / 2 - 7, true, 12);
 }
 
 /** Where the cursor is in a column; NaN: it is not there. */
@@ -76,8 +77,8 @@ function cursorAt({modules: {document: {close_up: near}}, range, now}, {id, widt
 }
 
 export function paintMap(view, pen, width, height, from = 0) {
-    const high = view.high(), {scrollTop} = view.table, first = Math.floor(scrollTop / high);
-    const rows = view.rows.slice(first, first + Math.ceil(height / high) + 1);
+    const high = view.high(), {scrollTop} = view.table, first = floor(scrollTop / high);
+    const rows = view.rows.slice(first, first + ceil(height / high) + 1);
     for (const column of view.columns) {
         const at = {...column, from, axis: stepAxis(view.range, column.width)};
         rows.forEach((row, k) => {
@@ -87,7 +88,7 @@ export function paintMap(view, pen, width, height, from = 0) {
         });
         const x = cursorAt(view, column, view.now());
         if (x >= 0 && !column.says) cursorLine(pen, column.left + x, 0,
-            Math.min(height, view.rows.length * high - scrollTop));
+            min(height, view.rows.length * high - scrollTop));
     }
 }
 
@@ -102,7 +103,7 @@ export function paintFrom(view, from) {
     for (const {id, left, width: wide} of view.columns) {
         const {x} = stepAxis(view.range, wide);
         const begin = id === 'bad' ? 0 : x(columns.first[from]) - 2;
-        pen.rect(Math.round(left + begin), 0, Math.round(wide + 2 - begin), height);
+        pen.rect(round(left + begin), 0, round(wide + 2 - begin), height);
         while (id !== 'bad' && least > 0 && cell(columns, least, x)[0] > begin) least--;
     }
     pen.clip();

@@ -1,6 +1,7 @@
 /* overview_rows.js - which rows the overview shows and in which order. A row: {place, depth,
    many, last, members, maker, bad, flat}. */
 
+import {abs, log10} from './math.js';
 import {FLAGS} from './model.js';
 import {KINDS} from './overview_data.js';
 import {TreeRows} from './tree_rows.js';
@@ -77,7 +78,7 @@ export class OverviewRows {
             if (sort === 'bad') return -modules.firstBad(row.place);
             const value = step.value(kind, row.members);
             if (Number.isNaN(value)) return -Infinity;
-            return sort === 'ratio' && value < Infinity ? Math.abs(Math.log10(value) + 3) : value;
+            return sort === 'ratio' && value < Infinity ? abs(log10(value) + 3) : value;
         };
         if (sort === 'name') list.sort((a, b) => this.full(a).localeCompare(this.full(b), 'en',
             {numeric: true}));

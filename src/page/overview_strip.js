@@ -2,10 +2,11 @@
    and the worst alarms. */
 
 import {columnOf, cursorLine, drawPlaces, linePlaces, triangle} from './axis.js';
-import {button, el, icon} from './dom.js';
+import {button, div, el, icon, put, span} from './dom.js';
 import {canvas, stepAxis, textWidth, token, write} from './draw.js';
 import {logTicks, ticks} from './lines.js';
-import {go} from './state.js';
+import {abs, log10, max, min, round} from './math.js';
+import {go, state} from './state.js';
 import {brief, commas, number, short, stepCount} from './text.js';
 import {alarmPill} from './topbar.js';
 
@@ -22,12 +23,12 @@ export const goTo = ({step, name}) => go({step: step ?? null, at: name ?? null})
 /** One sentence: who, what, when; the same as `torchoscope check` prints. */
 function verdict(training) {
     const found = training?.verdict;
-    if (!found) return el('div', {class: 'banner wait', role: 'status'}, el('b', null,
+    if (!found) return div({class: 'banner wait', role: 'status'}, el('b', null,
         'No step recorded yet'), 'The rows fill with the first logged step.');
     const lead = found.lead && `${found.lead[0].toUpperCase()}${found.lead.slice(1)}. `;
     const text = `${found.text[0].toUpperCase()}${found.text.slice(1)}`;
-    return el('div', {class: `banner ${found.role}`, role: 'status'}, icon(SIGNS[found.role]),
-        el('span', 'grow', lead ? el('b', null, lead) : null, text),
+    return div({class: `banner ${found.role}`, role: 'status'}, icon(SIGNS[found.role]),
+        span('grow', lead ? el('b', null, lead) : null, text),
         /good|none/.test(found.role) ? null : button({text: 'Details', onclick: showAlarms}));
 }
 
@@ -44,16 +45,16 @@ function tail(name) {
 
 function alarmList(training, steps) {
     const list = worstAlarms(training), all = list.length + (training.alarms_left_out || 0);
-    const line = (alarm) => el('div', 'arow', alarmPill(alarm),
+    const line = (alarm) => div('arow', alarmPill(alarm),
         el('b', {class: 'cut', title: alarm.name}, tail(alarm.name || 'the run')),
-        el('span', {class: 'dim words first grow', title: alarm.text},
-            alarm.text.split(/(?<=;) /).map((part) => el('span', null, part))),
-        el('span', 'dim', `step ${alarm.step}`),
-        el('button', {type: 'button', class: 'link', onclick: () => goTo(alarm)}, 'Go to'));
-    return el('div', 'oval', el('div', 'cap', el('b', null, 'Alarms'),
-        el('span', 'dim3', `${all ? commas(all) : 'none'} in ${stepCount(steps)}`),
-        el('span', 'grow'),
-        all > 3 ? el('button', {type: 'button', class: 'link', onclick: showAlarms},
+        span({class: 'dim words first grow', title: alarm.text},
+            alarm.text.split(/(?<=;) /).map((part) => span(null, part))),
+        span('dim', `step ${alarm.step}`),
+        el('button', {class: 'link', onclick: () => goTo(alarm)}, 'Go to'));
+    return div('oval', div('cap', el('b', null, 'Alarms'),
+        span('dim3', `${all ? commas(all) : 'none'} in ${stepCount(steps)}`),
+        span('grow'),
+        all > 3 ? el('button', {class: 'link', onclick: showAlarms},
             `and ${commas(all - 3)} more`) : null), list.slice(0, 3).map(line));
 }
 
@@ -62,8 +63,8 @@ const crosses = (places, [left, right, top, bottom]) => places.some((to, i) => {
     const from = places[i - 1];
     if (!to || !from || to[0] < left || from[0] > right) return false;
     const at = (x) => from[1] + (to[1] - from[1]) * (x - from[0]) / (to[0] - from[0] || 1);
-    const ends = [at(Math.max(left, from[0])), at(Math.min(right, to[0]))];
-    return Math.min(...ends) <= bottom && Math.max(...ends) >= top;
+    const ends = [at(max(left, from[0])), at(min(right, to[0]))];
+    return min(...ends) <= bottom && max(...ends) >= top;
 });
 
 /** Where a label above a rule ends so that nothing crosses it, as far right as possible;
@@ -79,28 +80,28 @@ function freePlace(places, taken, width, wide, top) {
 
 /** A line over steps. get() -> {columns, values, log, range, alarms, step, name, note}. */
 function spark(title, get) {
-    const value = el('b'), note = el('span'), reach = el('span');
+    const value = el('b'), note = span(), reach = span();
     const plot = canvas(`${title} over the steps`, paint);
-    const box = el('div', 'spark', el('div', 'cap', el('b', null, title), el('span',
-        'words grow', note, reach), value), plot);
+    const box = div('spark', div('cap', el('b', null, title), span('words grow', note, reach),
+        value), plot);
 
     function paint(pen, width) {
         const {columns, values, log, range, alarms, step} = get();
         if (!values || !range || !columns.columns) return;
         const axis = stepAxis(range, width), ys = values.map((one) =>
-            one === null || (log && one <= 0) ? null : log ? Math.log10(one) : one);
+            one === null || (log && one <= 0) ? null : log ? log10(one) : one);
         const list = ys.filter(Number.isFinite).sort((a, b) => a - b);
-        const cut = (part) => list[Math.round(part * (list.length - 1))] ?? 0;
+        const cut = (part) => list[round(part * (list.length - 1))] ?? 0;
         let low = cut(LEFT_OUT), high = list.length < 20 ? cut(1) : cut(1 - LEFT_OUT);
-        const pad = Math.abs(low) / 2 || 1, same = high - low < 1e-6 * pad;
+        const pad = abs(low) / 2 || 1, same = high - low < 1e-6 * pad;
         if (same) [low, high] = [low - pad, low + pad];
-        const y = (one) => Math.max(1, Math.min(PLOT - 1,
+        const y = (one) => max(1, min(PLOT - 1,
             8 + (PLOT - 12) * (1 - (one - low) / (high - low))));
         const marks = (same ? [list[0] ?? 0] : log ? logTicks(low, high, 3) :
             ticks(low, high, 3)).filter((at) => y(at) > 12);
         const rule = (top, name) => {
             pen.fillStyle = token(name);
-            pen.fillRect(0, Math.round(top), width, 1);
+            pen.fillRect(0, round(top), width, 1);
         };
         marks.forEach((at) => rule(y(at), 'line'));
         const places = linePlaces(pen, columns, ys, {x: axis.x, y, end: range.end, top: 0,
@@ -110,7 +111,7 @@ function spark(title, get) {
             one === null || Number.isFinite(one) ? [] : [[axis.x(columns.first[i]),
                 axis.x(columns.first[i + 1] ?? range.end)]])];
         const shown = marks.filter((at) => {
-            const text = short(log ? 10 ** at : at), top = Math.round(y(at));
+            const text = short(log ? 10 ** at : at), top = round(y(at));
             const right = freePlace(places, taken, width, textWidth(text), top);
             if (right >= 0) write(pen, 'small', 'text2', text, right, top - 3, 'right');
             return right >= 0;
@@ -126,8 +127,11 @@ function spark(title, get) {
 
     return {box, update() {
         const {columns, values, step, name} = get();
-        const now = values && columns.columns ? values[columnOf(columns, step)] : null;
-        const bad = now !== null && now !== undefined && !Number.isFinite(now);
+        // of the newest step, as in the scrubber, or of that of the cursor
+        let at = columnOf(columns, state.step === null ? Infinity : step);
+        while (at > 0 && (values?.[at] ?? null) === null) at--; // the last one before it
+        const now = values?.[at] ?? null;
+        const bad = now !== null && !Number.isFinite(now);
         box.classList.toggle('off', !values);
         note.textContent = name;
         value.textContent = short(now);
@@ -166,6 +170,6 @@ export function makeStrip(view) {
     view.banner = verdict(training);
     strip.before(view.banner);
     strip.classList.toggle('off', !training.verdict);
-    strip.replaceChildren(...view.sparks.map((one) => one.box), alarmList(training, steps));
+    put(strip, ...view.sparks.map((one) => one.box), alarmList(training, steps));
     view.sparks.forEach((one) => one.update());
 }

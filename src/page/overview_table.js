@@ -1,8 +1,9 @@
 /* overview_table.js - the rows: names and the numbers of the cursor's step; the step axis,
    and where the columns are. `view` is the overview. */
 
-import {el, icon} from './dom.js';
+import {div, el, icon, put, span} from './dom.js';
 import {stepAxis} from './draw.js';
+import {ceil, floor, max, min} from './math.js';
 import {FLAGS} from './model.js';
 import {KINDS} from './overview_data.js';
 import {state} from './state.js';
@@ -22,7 +23,7 @@ export function rowName({model}, {place, many, last, flat}) {
     return many > 1 ? `${name}${DOTS}${model.name(last)}` : name;
 }
 
-const mark = (kind, title) => el('span', {class: kind, title}, icon('alarm'));
+const mark = (kind, title) => span({class: kind, title}, icon('alarm'));
 
 function marks({model, list}, place) {
     if (model.has(place, FLAGS.alarm))
@@ -32,7 +33,7 @@ function marks({model, list}, place) {
 
 function number(view, kind, members, tied) {
     const {text, word, bad, none} = view.step.show(kind, members);
-    return el('span', {role: 'gridcell', class: `n-${kind.id}${bad ? ' bad' : ''}` +
+    return span({role: 'gridcell', class: `n-${kind.id}${bad ? ' bad' : ''}` +
         `${none ? ' na' : ''}`}, word ? el('em', null, `${word} `) : null,
     tied && !none && kind.of !== 'bad_share' ? `(${text})` : text);
 }
@@ -46,40 +47,40 @@ function rowElement(view, i, high) {
     const tied = view.modules.at.get(place)?.tied;
     const letter = many === 1 && LETTERS[state.panels.indexOf(full)];
     const klass = place === 0 ? '' : model.klass(place);
-    return el('div', {id: `ov${i}`, role: 'row', style: {top: `${i * high}px`},
+    return div({id: `ov${i}`, role: 'row', style: {top: `${i * high}px`},
         class: `row ovgrid${selected ? ' sel' : ''}${i === view.at ? ' cursor' : ''}` +
             `${row.carries ? ' prop' : ''}`,
         aria: {level: row.depth + 1, rowindex: i + 2, selected,
             expanded: can ? isOpen : null}},
-    el('div', {class: 'first', role: 'rowheader', title: full || name,
+    div({class: 'first', role: 'rowheader', title: full || name,
         style: {'padding-left': `${8 + INDENT * row.depth}px`}},
-    el('span', 'ch', can ? icon(isOpen ? 'down' : 'right') : null), el('b', 'nm', name),
-    el('span', 'cl', many > 1 ? `${many} ${TIMES} ${klass}` : klass,
+    span('ch', can ? icon(isOpen ? 'down' : 'right') : null), el('b', 'nm', name),
+    span('cl', many > 1 ? `${many} ${TIMES} ${klass}` : klass,
         tied ? `, tied to ${tied.split('.').at(-1)}` : null),
-    letter ? el('span', {class: 'badge', data: {panel: letter}}, letter) : null,
+    letter ? span({class: 'badge', data: {panel: letter}}, letter) : null,
     marks(view, place)),
-    el('div', {class: 'nums', role: 'presentation'}, KINDS.map((kind) =>
+    div({class: 'nums', role: 'presentation'}, KINDS.map((kind) =>
         number(view, kind, members, tied))));
 }
 
 /** The rows on screen. */
 export function drawRows(view) {
     const high = view.high(), {scrollTop, clientHeight} = view.table, rows = [];
-    const first = Math.max(0, Math.floor(scrollTop / high) - MORE);
-    const last = Math.min(view.rows.length, Math.ceil((scrollTop + clientHeight) / high));
+    const first = max(0, floor(scrollTop / high) - MORE);
+    const last = min(view.rows.length, ceil((scrollTop + clientHeight) / high));
     for (let i = first; i < last; i++) rows.push(rowElement(view, i, high));
-    view.space.replaceChildren(...rows);
+    put(view.space, ...rows);
     view.table.setAttribute('aria-rowcount', view.rows.length + 1);
     view.table.setAttribute('aria-activedescendant', `ov${view.at}`);
 }
 
 function axisOf(view, {id, width}) {
-    const near = view.modules.document.close_up, box = el('div', `k-${id}`);
+    const near = view.modules.document.close_up, box = div(`k-${id}`);
     if (!view.phase().steps || (id === 'bad' && !near)) return box;
     const axis = stepAxis(view.range, width), ends = near && [near.first[0], near.last.at(-1)];
     for (const step of id === 'bad' ? ends : axis.ticks) {
         const x = id === 'bad' ? step === ends[0] ? 0 : width : axis.x(step);
-        box.append(el('span', {class: x < 20 ? 'left' : x > width - 20 ? 'right' : '',
+        box.append(span({class: x < 20 ? 'left' : x > width - 20 ? 'right' : '',
             style: {left: `${x}px`}}, step));
     }
     return box;
@@ -99,17 +100,17 @@ function emptyText({modules, training: {logged}}, {id, missing}, {steps, phase})
 export function measure(view) {
     const high = view.rows.length * view.high(), {head, pane, map, space} = view;
     space.style.height = `${high}px`;
-    map.style.height = `${Math.max(0, Math.min(high,
+    map.style.height = `${max(0, min(high,
         view.table.clientHeight - HEAD - AXIS))}px`;
     view.legends.forEach((one) => one.update());
     view.columns = KINDS.map((kind) => {
         const at = head.querySelector(`.k-${kind.id}`);
         return {...kind, left: at.offsetLeft, width: at.offsetWidth};
     }).filter((one) => one.width);
-    view.axis.replaceChildren(el('div', 'first', 'x: step'),
+    put(view.axis, div('first', 'x: step'),
         ...view.columns.map((one) => axisOf(view, one)));
-    const texts = view.columns.map((one) => el('div', {class: 'none', style:
+    const texts = view.columns.map((one) => div({class: 'none', style:
         {left: `${one.left}px`, width: `${one.width}px`}},
     one.says = emptyText(view, one, view.phase())));
-    pane.replaceChildren(map, ...texts.filter((one) => one.textContent), view.frame);
+    put(pane, map, ...texts.filter((one) => one.textContent), view.frame);
 }

@@ -3,8 +3,9 @@
 
 import {isStatic} from './api.js';
 import {cell, columnOf} from './axis.js';
-import {el} from './dom.js';
+import {div, el} from './dom.js';
 import {stepAxis} from './draw.js';
+import {floor, max, min, round} from './math.js';
 import {stripes} from './overview_map.js';
 import {HEAD, LETTERS, drawRows, rowName} from './overview_table.js';
 import {go, state} from './state.js';
@@ -19,21 +20,21 @@ function find(view, event) {
     const box = table.getBoundingClientRect();
     const y = event.clientY - box.top - HEAD + table.scrollTop, x = event.clientX - box.left;
     const inside = event.clientY > box.top + HEAD && !axis.contains(event.target);
-    const k = Math.floor(y / high), row = inside ? rows[k] : null;
+    const k = floor(y / high), row = inside ? rows[k] : null;
     const column = row && columns && columnAt(view, x), near = modules?.document.close_up;
     if (!column || !modules.n || (column.id === 'bad' && !near)) return {row, k};
     const list = stripes(row, high - 2), part = (high - 2) / list.length;
-    const stripe = Math.max(0, Math.min(list.length - 1, Math.floor((y % high - 1) / part)));
+    const stripe = max(0, min(list.length - 1, floor((y % high - 1) / part)));
     const scale = stepAxis(range, column.width), at = x - column.left;
     const size = column.width / (near ? near.first.length : 1), isNear = column.id === 'bad';
-    const step = isNear ? near.first[Math.floor(at / size)] : scale.step(at);
-    const i = isNear ? Math.floor(at / size) : columnOf(modules.columns, step);
+    const step = isNear ? near.first[floor(at / size)] : scale.step(at);
+    const i = isNear ? floor(at / size) : columnOf(modules.columns, step);
     const [left, right] = isNear ? [i * size, (i + 1) * size] :
         cell(modules.columns, i, scale.x);
     if (at > right + 2) return {row, k};
     return {row, k, column, i, step, places: list[stripe], frame: {left: column.left + left - 2,
-        top: k * high + Math.round(stripe * part) - table.scrollTop,
-        width: Math.max(8, right - left + 4), height: part + 2}};
+        top: k * high + round(stripe * part) - table.scrollTop,
+        width: max(8, right - left + 4), height: part + 2}};
 }
 
 function hover(view, event) {
@@ -59,7 +60,7 @@ function valueText({modules}, {id}, place, i) {
     const times = value / usual, text = id === 'dead' ? percent(value) : short(value);
     return [el('b', null, text), !(usual > 0) ? '' : id === 'dead' ?
         `, its median is ${percent(usual)}` :
-        `, ${short(times < 10 ? Number(times.toPrecision(2)) : Math.round(times))} ` +
+        `, ${short(times < 10 ? Number(times.toPrecision(2)) : round(times))} ` +
             'times its median'];
 }
 
@@ -86,8 +87,8 @@ export function tip(view, hit) {
         el('span', 'dim', model.klass(row.place)),
         el('dl', null, lines(view, hit).map(([word, text]) =>
             [el('dt', null, word), el('dd', null, text)])),
-        letter && !state.panels.includes(full) ? el('button', {type: 'button',
-            class: 'link act', onclick: () => view.open(row)},
+        letter && !state.panels.includes(full) ? el('button', {class: 'link act',
+            onclick: () => view.open(row)},
         el('span', {class: 'badge', data: {panel: letter}}, letter),
         el('span', 'grow', `open in panel ${letter}`), el('kbd', null, 'Enter')) : null];
 }
@@ -111,13 +112,13 @@ function zoom(view, event) {
     const {axis, range} = view, box = axis.getBoundingClientRect();
     const from = event.clientX - box.left, column = columnAt(view, from);
     if (!column || column.id === 'bad' || !view.modules.n) return;
-    const {left, width} = column, mark = el('div', 'ovzoom');
+    const {left, width} = column, mark = div('ovzoom');
     let span = [from, from];
     axis.append(mark);
     axis.setPointerCapture(event.pointerId);
     axis.onpointermove = (move) => {
-        const to = Math.max(left, Math.min(left + width, move.clientX - box.left));
-        span = [Math.min(from, to), Math.max(from, to)];
+        const to = max(left, min(left + width, move.clientX - box.left));
+        span = [min(from, to), max(from, to)];
         mark.style.left = `${span[0]}px`;
         mark.style.width = `${span[1] - span[0]}px`;
     };

@@ -1,15 +1,18 @@
-/* panel.js - one of the columns A to E: the module, its histograms, the axis of steps. */
+/* panel.js - one of the columns A to E: a module or one tensor, its histograms, the axis of
+   steps. */
 
 import {AskError, isStatic} from './api.js';
 import {stepRange} from './axis.js';
-import {button, copyText, el, emptyState, failure, loading, menu} from './dom.js';
+import {button, copyText, div, el, emptyState, failure, loading, menu, put,
+    span} from './dom.js';
 import {Histogram} from './histogram.js';
 import {connection, files} from './live.js';
+import {max, min} from './math.js';
 import {FLAGS, places, training} from './model.js';
 import {showMoment} from './moment.js';
 import {csvOf, savePicture, showTable} from './numbers.js';
-import {ModuleSeries, pythonOf} from './series.js';
-import {FREE, LETTERS, closePanel} from './slots.js';
+import {PlaceSeries, panelName, pythonOf} from './series.js';
+import {FREE, LETTERS, closePanel, openPanel} from './slots.js';
 import {go, state} from './state.js';
 import {plural} from './text.js';
 
@@ -28,13 +31,13 @@ export class Panel {
         Object.assign(this, {slot, letter, onclose, name: FREE, turn: 0, figures: new Map()});
         this.head = el('header', {draggable: true, ondragstart: ({dataTransfer}) =>
             dataTransfer.setData('text/plain', this.name)});
-        this.body = el('div', 'figs');
+        this.body = div('figs');
         this.foot = el('footer');
         this.element = el('section', {class: 'panel', tabIndex: -1,
             style: {'--pc': `var(--p-${letter.toLowerCase()})`}}, this.head, this.body, this.foot);
     }
 
-    /** Shows a module, by its full name; FREE: nothing. */
+    /** Shows what has this name (Places.locate()); FREE: nothing. */
     show(name) {
         if (this.name === name && this.file === state.file && this.body.firstChild) return;
         Object.assign(this, {name, file: state.file, parts: null, range: null});
@@ -44,15 +47,16 @@ export class Panel {
 
     say(...nodes) {
         this.figures.clear();
-        this.foot.replaceChildren();
-        this.body.replaceChildren(...nodes);
+        put(this.foot);
+        put(this.body, ...nodes);
     }
 
     setHead(short, klass, ...buttons) {
         const {letter} = this;
         this.element.ariaLabel = `Panel ${letter}: ${this.title} ${klass}`;
-        this.head.replaceChildren(el('span', {class: 'badge', data: {panel: letter}}, letter),
-            el('b', {class: 'cut', title: this.title}, short), el('span', 'dim cut grow', klass),
+        put(this.head, span({class: 'badge', data: {panel: letter}}, letter),
+            el('b', {class: 'cut', title: this.title}, short),
+            span({class: 'dim cut grow', title: klass}, klass),
             buttons[0] || '', ...buttons.slice(1));
     }
 
@@ -68,12 +72,14 @@ export class Panel {
     /** Of a plot's menu. */
     tools(figure) {
         const {trace, columns, words} = figure, {title} = this;
+        const alone = panelName(trace.series, this.module);
         return [['Numbers', () => showTable(`${title} ${words}`, trace, columns)],
             ['Copy as CSV', () => copyText(csvOf(trace, columns))],
             ['Copy as Python', () => copyText(pythonOf(files.get(this.file).path, trace.series))],
             ['Save as PNG', () => savePicture(figure, title, 'png')],
-            ['Save as SVG', () => savePicture(figure, title, 'svg')]].map(([text, run]) =>
-            ({text, run}));
+            ['Save as SVG', () => savePicture(figure, title, 'svg')],
+            alone !== this.name && ['Open in a panel', () => openPanel(alone)]].filter(Boolean)
+            .map(([text, run]) => ({text, run}));
     }
 
     /** Asks and shows; what is asked later wins. */
@@ -83,39 +89,52 @@ export class Panel {
         if (name === FREE) {
             this.title = 'empty';
             this.setHead('', 'empty', ghost('close', `Close panel ${letter}`, this.onclose));
-            this.say(el('div', 'slot', el('b', null, 'Drag a module here'), el('span', 'dim',
+            this.say(div('slot', el('b', null, 'Drag a module or tensor here'), span('dim',
                 `or select one and press ${letter}`)));
         }
         if (name === FREE || !file) return;
         try {
-            const model = await places(file.id), place = model.find(name), found = place >= 0;
+            const model = await places(file.id), {place, of} = model.locate(name);
+            const found = place >= 0;
             if (!alive()) return;
-            const klass = found ? model.klass(place) : '', root = klass || file.name;
-            this.title = name || root;
-            this.setHead(!found ? name : place ? model.name(place) : root, place > 0 ? klass : '',
+            this.setTitle(model, place, of,
                 menu(ghost('more', `Axis of panel ${letter}`), () => this.items()),
-                ghost('target', 'Show in graph', () => go({at: name})),
+                ghost('target', 'Show in graph', () => go({at: found ? model.full(place) : name})),
                 ghost('close', `Close panel ${letter}`, () => closePanel(slot)));
             if (!found) this.say(emptyState('Not in this model',
                 `${file.name} has nothing that is called ${name}.`));
-            else if (file.has.includes('history')) await this.showSteps(file, model, place, alive);
-            else await this.showMoment(file, model, place, alive);
+            else if (file.has.includes('history'))
+                await this.showSteps(file, model, place, of, alive);
+            else await this.showMoment(file, model, place, of, alive);
         } catch (error) {
             if (!(error instanceof AskError)) throw error;
             if (alive() && !this.figures.size) this.say(failure(error, () => this.load()));
         }
     }
 
-    async showMoment(file, model, place, alive) {
-        const box = el('div', 'all');
+    /** A module has its class beside it, a tensor its module. */
+    setTitle(model, place, of, ...buttons) {
+        const {name} = this, klass = place < 0 ? '' : model.klass(place);
+        const root = klass || files.get(this.file).name;
+        const tensor = place > 0 && model.kind(place) === 'tensor', around = of ? place : tensor ?
+            model.parent[place] : -1;
+        this.module = model.full(around < 0 ? place : around);
+        this.title = name.replace('@', ' ') || root;
+        this.setHead(of ? of.path || of.kind : place < 0 ? name : place ? model.name(place) : root,
+            around >= 0 ? `${of ? `${of.kind} ` : ''}of ${model.full(around) || model.klass(0)}` :
+                place > 0 ? klass : '', ...buttons);
+    }
+
+    async showMoment(file, model, place, of, alive) {
+        const box = div('all');
         this.say(box);
-        if (await showMoment(box, file, model, place, alive) || !alive()) return;
+        if (await showMoment(box, file, model, place, of, alive) || !alive()) return;
         this.say(emptyState('No values', model.isModule(place) && model.below(place).length ?
             'It has no parameters of its own. Open one of the modules inside.' :
             'It has no parameters, and a file has no inputs or outputs.'));
     }
 
-    async showSteps(file, model, place, alive) {
+    async showSteps(file, model, place, of, alive) {
         const run = await training(file);
         const phases = run.phases.filter((one) => one.columns.columns);
         if (!alive()) return;
@@ -124,8 +143,11 @@ export class Panel {
                 'Histograms appear when it ends.' : 'The training ended before it.'));
             return;
         }
+        // a page that is a file has the series of modules
+        const tensor = isStatic && model.kind(place) === 'tensor';
         if (this.parts?.length !== phases.length) this.parts = phases.map(({phase}) =>
-            new ModuleSeries({file: file.id, place, phase}));
+            new PlaceSeries({file: file.id, place: tensor ? model.parent[place] : place, phase},
+                tensor ? {kind: 'param', name: this.name} : of));
         this.setRange(file, phases);
         const {clip, from, to} = state, log = {log: '1', linear: '0'}[axisNow()];
         const asked = Promise.all(this.parts.map((part, i) => part.load({log, clip, from, to},
@@ -138,10 +160,10 @@ export class Panel {
     /** The axis: the steps of the page. While the cursor is held nothing moves. */
     setRange(file, phases) {
         const {from, to} = state, key = `${from} ${to}`;
-        this.newest = Math.max(...phases.map((one) => one.columns.last.at(-1)));
+        this.newest = max(...phases.map((one) => one.columns.last.at(-1)));
         if (state.step !== null && this.range && this.rangeKey === key) return;
         this.rangeKey = key;
-        this.range = stepRange(from ?? Math.min(...phases.map((one) => one.columns.first[0])),
+        this.range = stepRange(from ?? min(...phases.map((one) => one.columns.first[0])),
             to ?? this.newest, file.live && to === null);
     }
 
@@ -162,7 +184,7 @@ export class Panel {
             }
         const ids = (map) => [...map.keys()].join();
         if (!shown.size || ids(shown) !== ids(this.figures))
-            this.body.replaceChildren(...nodes, this.gaps(shown.size, model, place, run));
+            put(this.body, ...nodes, this.gaps(shown.size, model, place, run));
         this.figures = shown;
         this.showFoot();
     }
@@ -188,9 +210,9 @@ export class Panel {
         const {first, end} = this.range || {};
         const stale = connection.status === 'lost' ? 'not connected' :
             this.newest >= end ? `newest: ${this.newest}` : '';
-        if (this.figures.size) this.foot.replaceChildren(el('span', null, String(first)),
-            el('span', stale ? 'stale' : 'dim3', stale || 'step'),
-            el('span', null, String(end - 1)));
+        if (this.figures.size) put(this.foot, span(null, String(first)),
+            span(stale ? 'stale' : 'dim3', stale || 'step'),
+            span(null, String(end - 1)));
     }
 
     /** The cursor moved: everything stays, the exact numbers of the step follow. */
@@ -206,7 +228,7 @@ export class Panel {
     /** New steps. Held: nothing moves, and only the foot says that there are more. */
     async news(file) {
         if (state.step !== null && this.figures.size) {
-            this.newest = Math.max(this.newest, file.step ?? 0);
+            this.newest = max(this.newest, file.step ?? 0);
             this.showFoot();
         } else if (this.busy) {
             this.again = file;

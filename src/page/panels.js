@@ -1,11 +1,12 @@
 /* panels.js - the columns A to E at the right; in narrow windows a sheet with tabs. */
 
-import {button, el} from './dom.js';
+import {button, div, el, put, span} from './dom.js';
 import {bind} from './keys.js';
 import {files, onConnection} from './live.js';
+import {abs, max, min} from './math.js';
 import {places} from './model.js';
 import {Panel} from './panel.js';
-import {FREE, LETTERS, openPanel, slots} from './slots.js';
+import {FREE, LETTERS, openPanel, selectedName, slots} from './slots.js';
 import {go, state} from './state.js';
 
 const SHEETS = ['closed', 'half', 'full'];
@@ -16,11 +17,11 @@ class Panels {
     constructor(stage) {
         this.stage = stage;
         this.panels = [...LETTERS].map((_, i) => new Panel(i, () => this.closeFree(i)));
-        this.tabs = el('div', {class: 'ptabs', role: 'tablist', aria: {label: 'Panels'}});
+        this.tabs = div({class: 'ptabs', role: 'tablist', aria: {label: 'Panels'}});
         this.handle = button({label: 'Height of the panels', class: 'ghost grip', icon: 'more',
             onpointerdown: (event) => this.grip(event),
             onkeydown: ({key}) => /^(Enter| )$/.test(key) && this.sheet(1, true)});
-        this.target = el('div', 'drop');
+        this.target = div('drop');
         this.hint = true; // an empty slot is shown beside the graph
         this.current = 0; // of the sheet
         stage.dataset.sheet = 'half';
@@ -30,7 +31,7 @@ class Panels {
         const resized = () => this.show();
         narrow.addEventListener('change', resized);
         const ends = [bind({keys: [...LETTERS], where: 'Panels', what:
-            'go to it; empty, or again: the selected module', run: (_, key) =>
+            'go to it; empty, or again: what is selected', run: (_, key) =>
             this.letter(LETTERS.indexOf(key))}),
         bind({keys: ['x'], where: 'Panels', what: 'logarithmic axis', within: stage,
             run: () => go({log: !state.log})}),
@@ -49,7 +50,7 @@ class Panels {
 
     /** How many slots are columns now. */
     count() {
-        if (state.panels.length) return Math.min(5, state.panels.length);
+        if (state.panels.length) return min(5, state.panels.length);
         return this.hint && files.get(state.file)?.has.includes('history') &&
             state.view === 'graph' && innerWidth >= 1200 ? 1 : 0;
     }
@@ -60,7 +61,7 @@ class Panels {
         const nodes = shown.map((one) => one.element);
         if (n && narrow.matches) nodes.unshift(this.sheetHead(names, at));
         if (nodes.length !== this.stage.children.length || nodes.some((one, i) =>
-            one !== this.stage.children[i])) this.stage.replaceChildren(...nodes);
+            one !== this.stage.children[i])) put(this.stage, ...nodes);
         shown.forEach((one) => one.show(names[one.slot]));
     }
 
@@ -72,7 +73,7 @@ class Panels {
 
     sheetHead(names, at) {
         const used = [...names.keys()].filter((i) => names[i] !== FREE);
-        this.tabs.replaceChildren(...used.map((i, k) => el('button', {type: 'button', role: 'tab',
+        put(this.tabs, ...used.map((i, k) => el('button', {role: 'tab',
             tabIndex: i === at ? 0 : -1, class: i === at ? 'on' : '', aria: {selected: i === at},
             style: {'--pc': `var(--p-${LETTERS[i].toLowerCase()})`}, onclick: () => this.tab(i),
             onkeydown: ({key}) => {
@@ -80,9 +81,9 @@ class Panels {
                 if (!by) return;
                 this.tab(used[(k + by + used.length) % used.length]);
                 this.tabs.querySelector('.on').focus();
-            }}, el('span', {class: 'badge', data: {panel: LETTERS[i]}}, LETTERS[i]),
-        names[i].slice(names[i].lastIndexOf('.') + 1) || 'model')));
-        return this.head = this.head || el('div', 'phead', this.handle, this.tabs);
+            }}, span({class: 'badge', data: {panel: LETTERS[i]}}, LETTERS[i]),
+        names[i].split(/[.:]/).at(-1) || 'model')));
+        return this.head = this.head || div('phead', this.handle, this.tabs);
     }
 
     tab(i) {
@@ -94,14 +95,14 @@ class Panels {
     /** One size up or down; round: from the largest to the smallest. */
     sheet(by, round) {
         const at = SHEETS.indexOf(this.stage.dataset.sheet) + by;
-        this.stage.dataset.sheet = SHEETS[round ? (at + 3) % 3 : Math.max(0, Math.min(2, at))];
+        this.stage.dataset.sheet = SHEETS[round ? (at + 3) % 3 : max(0, min(2, at))];
     }
 
     grip({clientY, pointerId}) {
         this.handle.setPointerCapture(pointerId);
         this.handle.onpointerup = (event) => {
             const by = clientY - event.clientY;
-            this.sheet(by < -12 ? -1 : 1, Math.abs(by) <= 12);
+            this.sheet(by < -12 ? -1 : 1, abs(by) <= 12);
         };
     }
 
@@ -116,7 +117,7 @@ class Panels {
 
     /** The key of a panel: goes to it, or opens the selected module in it. */
     letter(slot) {
-        const {element} = this.panels[slot], name = slots()[slot], {at} = state;
+        const {element} = this.panels[slot], name = slots()[slot], at = selectedName();
         const again = element.contains(document.activeElement) && at !== name;
         this.current = slot;
         if (at !== null && (name === FREE || again)) {
@@ -138,8 +139,8 @@ class Panels {
         if (!this.dragging || this.free < 0 || this.free < this.count()) return;
         const letter = LETTERS[this.free]; // a column to drop on, over the view
         this.target.style.right = `${narrow.matches ? 0 : this.stage.offsetWidth}px`;
-        this.target.replaceChildren(el('b', null, `Drop to open in panel ${letter}`),
-            el('span', null, `or press ${letter}`));
+        put(this.target, el('b', null, `Drop to open in panel ${letter}`),
+            span(null, `or press ${letter}`));
         setTimeout(() => this.dragging && this.stage.after(this.target));
     }
 
@@ -158,7 +159,8 @@ class Panels {
         if (!drop) return;
         const name = event.dataTransfer.getData('text/plain');
         this.dragEnd();
-        if ((await places(state.file)).find(name) >= 0) openPanel(name, over === this.target ?
+        const model = await places(state.file);
+        if (model.locate(name).place >= 0) openPanel(name, over === this.target ?
             this.free : this.panels.findIndex((one) => one.element === over));
     }
 

@@ -78,30 +78,26 @@ function drawn(file, checked) {
         findings.map(finding))) : null];
 }
 
-export const safety = {
-    id: 'safety', title: 'Safety', icon: 'safety', hidden: true,
-    fits: (file) => Boolean(file.verdict),
-    mount(stage) {
-        const box = div('tl');
-        let last = null;
-        async function draw() {
-            const promise = ask('check', {file: state.file});
-            if (promise === last) return;
-            last = promise;
-            if (!box.firstChild) box.append(loading(promise, 'Checking what loading would do'));
-            try {
-                const {checked} = await promise;
-                if (promise === last) put(box, ...drawn(files.get(state.file),
-                    checked[0]).filter(Boolean));
-            } catch (error) {
-                if (promise === last) put(box, failure(error, () => {
-                    last = null;
-                    draw();
-                }));
-            }
+export function safety(stage) {
+    const box = div('tl');
+    let last = null;
+    async function draw() {
+        const promise = ask('check', {file: state.file});
+        if (promise === last) return;
+        last = promise;
+        if (!box.firstChild) box.append(loading(promise, 'Checking what loading would do'));
+        try {
+            const {checked} = await promise;
+            if (promise === last) put(box, ...drawn(files.get(state.file),
+                checked[0]).filter(Boolean));
+        } catch (error) {
+            if (promise === last) put(box, failure(error, () => {
+                last = null;
+                draw();
+            }));
         }
-        stage.append(box);
-        draw();
-        return {state() {}, news: draw, close: () => { last = null; }};
-    },
-};
+    }
+    stage.append(box);
+    draw();
+    return {state() {}, news: draw, close: () => { last = null; }};
+}

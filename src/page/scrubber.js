@@ -2,10 +2,11 @@
    is not finite, the cursor of all views. */
 
 import {columnOf, cursorLine, drawPlaces, linePlaces, triangle} from './axis.js';
-import {button, el, failure, icon} from './dom.js';
+import {button, div, el, failure, icon, put, span} from './dom.js';
 import {canvas, stepAxis, token} from './draw.js';
 import {bind} from './keys.js';
 import {files} from './live.js';
+import {abs, max, min, round} from './math.js';
 import {training} from './model.js';
 import {go, state} from './state.js';
 import {number, plural, short} from './text.js';
@@ -29,11 +30,11 @@ class Scrubber {
         this.stage = stage;
         this.play = button({icon: 'pause', label: 'Stop following', onclick: () =>
             this.hold()});
-        this.text = el('div', 'stack');
+        this.text = div('stack');
         this.track = canvas('loss over the steps', (...to) => this.paint(...to));
-        this.slider = el('div', {class: 'track', role: 'slider', tabIndex: 0,
+        this.slider = div({class: 'track', role: 'slider', tabIndex: 0,
             aria: {label: 'Step'}}, this.track);
-        this.loss = el('div', 'stack');
+        this.loss = div('stack');
         this.live = button({text: 'Follow live', onclick: () => go({step: null})});
         this.box = el('footer', {class: 'scrub', aria: {label: 'Steps'}}, this.play, this.text,
             this.slider, this.loss, this.live);
@@ -60,7 +61,7 @@ class Scrubber {
         this.file = file;
         if (!file || !file.has.includes('history')) {
             this.document = null;
-            this.stage.replaceChildren();
+            put(this.stage);
             return;
         }
         try {
@@ -68,7 +69,7 @@ class Scrubber {
             if (this.file === file) this.take(document);
         } catch (error) {
             if (this.file === file && !this.document)
-                this.stage.replaceChildren(failure(error, () => this.load()));
+                put(this.stage, failure(error, () => this.load()));
         }
     }
 
@@ -76,8 +77,8 @@ class Scrubber {
         this.document = document;
         this.columns = trainColumns(document);
         this.scalar = mainScalar(document);
-        if (!(this.columns.columns > 1)) this.stage.replaceChildren();
-        else if (!this.box.isConnected) this.stage.replaceChildren(this.box);
+        if (!(this.columns.columns > 1)) put(this.stage);
+        else if (!this.box.isConnected) put(this.stage, this.box);
         this.update();
     }
 
@@ -100,12 +101,12 @@ class Scrubber {
     stepBy(by) {
         const {columns, first, last} = this.columns, at = this.columnOf(this.step());
         if (!columns) return;
-        if (first[at] < last[at] && Math.abs(by) === 1) { // merged steps: one at a time
+        if (first[at] < last[at] && abs(by) === 1) { // merged steps: one at a time
             const step = this.step() + by;
-            go({step: Math.max(first[0], Math.min(this.newest(), step))}, 'replace');
+            go({step: max(first[0], min(this.newest(), step))}, 'replace');
             return;
         }
-        const to = Math.max(0, Math.min(columns - 1, at + by));
+        const to = max(0, min(columns - 1, at + by));
         go({step: to === columns - 1 ? last[to] : by < 0 ? last[to] : first[to]}, 'replace');
     }
 
@@ -125,13 +126,13 @@ class Scrubber {
         const value = this.scalar ? this.scalar.value[this.columnOf(step)] : null;
         const x = number(value), bad = x !== null && !Number.isFinite(x);
         const name = following ? 'Stop following' : 'Follow';
-        this.play.replaceChildren(icon(following ? 'pause' : 'play'));
+        put(this.play, icon(following ? 'pause' : 'play'));
         this.play.ariaLabel = name;
         this.play.title = name;
-        this.text.replaceChildren(el('b', null, `step ${step}`),
-            el('span', 'dim3', `of ${this.newest()}`));
-        this.loss.replaceChildren(el('b', bad ? 'bad' : '', short(value)),
-            el('span', 'dim3', this.scalar ? this.scalar.name : ''));
+        put(this.text, el('b', null, `step ${step}`),
+            span('dim3', `of ${this.newest()}`));
+        put(this.loss, el('b', bad ? 'bad' : '', short(value)),
+            span('dim3', this.scalar ? this.scalar.name : ''));
         this.live.textContent = file.live ? 'Follow live' : 'To the end';
         this.live.classList.toggle('off', following);
         const set = (key, text) => this.slider.setAttribute(`aria-${key}`, text);
@@ -148,7 +149,7 @@ class Scrubber {
         const bottom = height - DROP - 0.5, axis = this.axis(width);
         const values = this.scalar ? this.scalar.value.map(number) : [];
         const fine = values.filter((v) => v !== null && Number.isFinite(v));
-        const low = Math.min(...fine), high = Math.max(...fine);
+        const low = min(...fine), high = max(...fine);
         const y = (v) => bottom - 3 - (v - low) / (high - low || 1) * (bottom - 8);
         drawPlaces(pen, linePlaces(pen, this.columns, values, {x: axis.x, y, top: 5, bottom,
             end: this.newest() + 1}), 'text3', 1.2);
@@ -169,7 +170,7 @@ class Scrubber {
     }
 
     paintCursor(pen, x, bottom) {
-        const at = Math.round(Math.max(1, x)), dot = (name, size) => {
+        const at = round(max(1, x)), dot = (name, size) => {
             pen.fillStyle = token(name);
             pen.beginPath();
             pen.arc(at, bottom, size, 0, 7);

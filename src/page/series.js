@@ -2,12 +2,13 @@
    columns are asked for again, as traces that a plot can show. */
 
 import {ask, isStatic} from './api.js';
+import {abs, max, min, round, sign} from './math.js';
 import {bytesOf} from './shades.js';
 import {MINUS, number, plural, share, short} from './text.js';
 
 const COLUMNS = 160, ROWS = 48, MOST_CALLS = 8, PARAM = 2;
 const NUMBERS = ['norm', 'mean', 'std', 'min', 'max', 'bad', 'ratio'];
-const OWNERS = ['input', 'output'];
+const OWNERS = ['input', 'output', 'param'];
 /* Kind -> whose it is, what, px, place among those of the same tensor. */
 const KINDS = {
     input: [0, 'values', 120, 0], grad_input: [0, 'grad', 88, 1],
@@ -19,9 +20,9 @@ const KINDS = {
 
 /* The twin of measure/spread_view.c: an axis {low, high, least}. */
 function scaleOf({least}, value) {
-    const size = Math.abs(value);
+    const size = abs(value);
     if (!least) return value / 2;
-    return size < least ? value / least / 2 : Math.sign(value) * (Math.log2(size / least) + 0.5);
+    return size < least ? value / least / 2 : sign(value) * (Math.log2(size / least) + 0.5);
 }
 
 /** 0 at the low end, 1 at the high one. */
@@ -32,19 +33,31 @@ export function axisPlace(axis, value) {
 
 export function axisValue(axis, place) {
     const low = scaleOf(axis, axis.low), {least} = axis;
-    const scale = low + (scaleOf(axis, axis.high) - low) * place, size = Math.abs(scale);
+    const scale = low + (scaleOf(axis, axis.high) - low) * place, size = abs(scale);
     if (!least || size <= 0.5) return 2 * scale * (least || 1);
-    return Math.sign(scale) * 2 ** (size - 0.5) * least;
+    return sign(scale) * 2 ** (size - 0.5) * least;
 }
+
+/** Is this the path of a tensor as it is written in the graph, or of a part of it? A path
+    that is empty has the name of what it is. */
+export const isPath = (path, wanted) => {
+    const own = path.replace(/^\./, ''), next = own[wanted.length];
+    return own === wanted || (own ? wanted && own.startsWith(wanted) && /[.[]/.test(next) :
+        /^(tensor|input|output)$/.test(wanted));
+};
 
 /* attach() gives a result a name; other paths begin with a bracket or a dot. */
 const isAttached = ({kind, path}) => KINDS[kind][0] === 1 && /^[^[.]/.test(path);
+const whose = (one) => isAttached(one) ? 'attached' : OWNERS[KINDS[one.kind][0]];
+/** The name of the tensor of a series, for a panel of its own; place: of the module. */
+export const panelName = ({kind, name, ...one}, place) => KINDS[kind][0] === PARAM ? name :
+    `${place}@${whose({kind, ...one})}:${one.path.replace(/^\./, '')}`;
 const tensorOf = ({kind, path, name, call}) => [KINDS[kind][0], path, name, call].join();
 
 /** What a series is called: its tensor, what of it, whose, which call. */
 function titleOf(one, list) {
     const {kind, name, path, call} = one, [of, what] = KINDS[kind], attached = isAttached(one);
-    const calls = 1 + Math.max(...list.map((other) => other.kind === kind &&
+    const calls = 1 + max(...list.map((other) => other.kind === kind &&
         other.path === path ? other.call : 0));
     const tensor = of === PARAM ? name.slice(name.lastIndexOf('.') + 1) :
         of && !attached ? `output${path}` : path || OWNERS[of];
@@ -59,13 +72,16 @@ function cellsOf({rows, codes}, n) {
 }
 
 const lineAxis = (values) => ({low: 0, least: 0,
-    high: Math.max(0, ...values.filter(Number.isFinite)) * 1.1 || 1});
+    high: max(0, ...values.filter(Number.isFinite)) * 1.1 || 1});
 
 /** Traces {id, series, title, height, axis, cells, own, norm, ...}, a value followed by what
     belongs to it: inputs, outputs, attached tensors call by call, then parameters. The norm
     of an update over that of its parameter is a line of its own. */
-function tracesOf({series, columns: {columns: n}}) {
-    const list = series.filter(({call}) => call < MOST_CALLS), firsts = list.map(tensorOf);
+function tracesOf({series, columns: {columns: n}}, of) {
+    const isWanted = (one) => !of || (whose(one) === of.kind && (of.name ? one.name === of.name :
+        isPath(one.path, of.path)));
+    const list = series.filter((one) => one.call < MOST_CALLS && isWanted(one));
+    const firsts = list.map(tensorOf);
     const rank = (one) => {
         const [of, , , last] = KINDS[one.kind];
         return (((of === PARAM ? 99 : one.call) * 3 + of) * 2 + isAttached(one)) * 1e4 +
@@ -87,10 +103,11 @@ function tracesOf({series, columns: {columns: n}}) {
 const sameAxis = (a, b) => !a || !b ? a === b :
     ['low', 'high', 'least', 'largest', 'rows'].every((key) => a[key] === b[key]);
 
-/** The series of one module in one phase: `columns` and `traces`. */
-export class ModuleSeries {
-    constructor(params) {
-        this.params = params;
+/** The series of one place in one phase: `columns` and `traces`; of: only those of one tensor,
+    as of Places.locate(). */
+export class PlaceSeries {
+    constructor(params, of) {
+        Object.assign(this, {params, of});
     }
 
     /** Asks for what is new. how: {log, clip, from, to}; at: the step of the numbers;
@@ -99,7 +116,7 @@ export class ModuleSeries {
         const key = JSON.stringify(how), {columns} = this, last = columns?.last.at(-1);
         const same = key === this.how && columns.columns > 1;
         if (isStatic && columns) return;
-        if (same && last === newest && (at === this.at || Math.min(at, this.at) >= last)) return;
+        if (same && last === newest && (at === this.at || min(at, this.at) >= last)) return;
         const params = {...this.params, ...how, at, columns: COLUMNS, rows: ROWS};
         this.how = this.at = null;
         if (!same || !this.extend(await ask('series', {...params,
@@ -107,7 +124,7 @@ export class ModuleSeries {
             const doc = await ask('series', params);
             this.columns = doc.columns;
             this.leftOut = doc.series_left_out;
-            this.traces = tracesOf(doc);
+            this.traces = tracesOf(doc, this.of);
         }
         this.how = key;
         this.at = at;
@@ -116,7 +133,7 @@ export class ModuleSeries {
     /** Takes the last columns anew. False: something else changed, so all is needed. */
     extend(doc) {
         const {columns, traces} = this, at = columns.first.indexOf(doc.columns.first[0]);
-        const news = new Map(tracesOf(doc).map((one) => [one.id, one]));
+        const news = new Map(tracesOf(doc, this.of).map((one) => [one.id, one]));
         if (at < 0 || doc.columns.width !== columns.width || !traces.every(({id, line, axis}) =>
             news.has(id) && (line || sameAxis(axis, news.get(id).axis)))) return false;
         const join = (old, tail) => [...old.slice(0, at), ...tail];
@@ -168,7 +185,7 @@ export function cellWords(trace, columns, i, row) {
     const edge = (k) => short(axisValue(axis, 1 - k / axis.rows));
     const part = (cells[i][row] / 255) ** 2 * axis.largest, all = own?.histogram?.counted;
     return [...lines, `${edge(row + 1)} to ${edge(row)}`, !part ? 'no value' : (all ?
-        `about ${plural(Math.max(1, Math.round(part * all)), 'value')}, ` : '') +
+        `about ${plural(max(1, round(part * all)), 'value')}, ` : '') +
         `${part < 0.005 ? 'under 1%' : share(part, 1)} of all`];
 }
 

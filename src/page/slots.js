@@ -1,6 +1,13 @@
-/* slots.js - which modules the panels A to E show: `panels` of the address. */
+/* slots.js - which modules and tensors the panels A to E show: `panels` of the address. */
 
 import {go, state} from './state.js';
+
+/* A tensor that is selected in the graph, by its name for a panel; `at` of the address names
+   its module. */
+let tensor = null;
+export const selectTensor = (name) => { tensor = name && {name, at: state.at}; };
+/** What is selected. */
+export const selectedName = () => tensor && tensor.at === state.at ? tensor.name : state.at;
 
 export const LETTERS = 'ABCDE';
 /* A slot without a module, between others: no module has this name. */

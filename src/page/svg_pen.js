@@ -2,8 +2,9 @@
 
 import {svgEl} from './dom.js';
 import {SANS} from './draw.js';
+import {round} from './math.js';
 
-const near = (x) => Math.round(x * 100) / 100;
+const near = (x) => round(x * 100) / 100;
 
 export class SvgPen {
     constructor(width, height) {

@@ -1,10 +1,12 @@
 /* table.js - the tree with its columns beside it: sorted, filtered, or as one flat list. */
 
 import {copyable} from './actions.js';
-import {ask} from './api.js';
+import {ask, isStatic} from './api.js';
 import {button, div, el, icon, menu, put, seg, span} from './dom.js';
+import {textWidth} from './draw.js';
 import {find, keepOf} from './find.js';
 import {bind} from './keys.js';
+import {files} from './live.js';
 import {ceil, max, min, round} from './math.js';
 import {FLAGS, places as placesOf} from './model.js';
 import {go, state} from './state.js';
@@ -12,11 +14,12 @@ import {NONE, bytes, count, csv, plain, plural, time} from './text.js';
 import {ROW, Tree} from './tree.js';
 import {TreeRows} from './tree_rows.js';
 
-const HEAD = 30, LETTER = 6.4, FIRST = 300; // px
+const HEAD = 30, LETTER = textWidth('0') * 12 / 11, FIRST = 300; // px
 const FLAT = [['', 'Tree'], ['leaves', 'Leaves'], ['tensors', 'Tensors']];
 /* As in the terminal, behind i. */
 const SORTS = {x: '', n: 'name', p: 'params', m: 'memory', r: 'time', s: 'self', c: 'calls',
     f: 'flops', o: 'ops', g: 'grad', u: 'update', w: 'weight', z: 'zeros', '!': 'nan'};
+const AT_STEP = ['grad', 'update', 'weight', 'dead']; // columns of numbers of a step
 const UNITS = {count: (n) => count(round(n)), bytes, time};
 const natural = new Intl.Collator('en', {numeric: true});
 
@@ -52,12 +55,14 @@ class Table extends Tree {
             one.text).map((one) => one.id);
         if (state.sort && state.sort !== 'name' && !wanted.includes(state.sort))
             wanted.push(state.sort);
-        const known = wanted.filter((id) => model.column(id));
-        const missing = known.filter((id) => !model.column(id).text);
+        const known = wanted.filter((id) => model.column(id)), file = files.get(this.file);
+        const step = file.has.includes('history') && !isStatic ? state.step ?? file.step : null;
+        const missing = known.filter((id) => !model.column(id).text || (step !== null &&
+            AT_STEP.includes(id) && model.column(id).step !== step));
         if (missing.length) {
-            const more = await ask('rows', {file: this.file, columns: missing.join(',')});
+            const more = await ask('rows', {file: this.file, columns: missing.join(','), step});
             for (const one of more.columns)
-                Object.assign(model.column(one.id), one, {texts: more.texts});
+                Object.assign(model.column(one.id), one, {texts: more.texts, step});
         }
         return known.map((id) => model.column(id)).filter((one) => one.text);
     }
@@ -71,6 +76,18 @@ class Table extends Tree {
         this.heads();
         this.reveal();
         this.markAlarms();
+    }
+
+    /** The numbers of another step. */
+    follow() {
+        clearTimeout(this.waits);
+        this.waits = setTimeout(async () => {
+            const {model} = this, columns = await this.columnsOf(model).catch(() => null);
+            if (!columns || this.model !== model) return;
+            this.columns = columns;
+            this.heads();
+            this.update();
+        }, 150);
     }
 
     filter(open) {
@@ -214,6 +231,7 @@ class Table extends Tree {
                 this.reveal();
             });
         } else super.state(changed);
+        if (changed.has('step') && this.model) this.follow();
     }
 }
 
@@ -225,9 +243,13 @@ export const table = {
         made.load(state.file);
         return {
             state: (changed) => made.state(changed),
-            news: (file) => placesOf(file.id).then((model) => model === made.model ?
-                made.markAlarms() : made.take(model), () => {}),
+            news: (file) => placesOf(file.id).then((model) => {
+                if (model !== made.model) return made.take(model);
+                made.follow();
+                return made.markAlarms();
+            }, () => {}),
             close() {
+                clearTimeout(made.waits);
                 made.unbind.forEach((end) => end());
                 made.sizes.disconnect();
             },

@@ -170,7 +170,9 @@ class Values {
 /** Appends the cards of a tensor or a kept result, which has its numbers. */
 export function tensorCards(box, tensor, where) {
     const why = tensor.stats_why || tensor.readable_why || tensor.values_why;
-    if (why) box.append(el('p', 'dim dtnote', `No values here: ${why}.`));
+    if (why) box.append(el('p', 'dim dtnote', `No values here: ${why}.`, 
+        why === tensor.values_why && tensor.min !== undefined ?
+            ' Statistics are those of the step that was recorded.' : ''));
     if (tensor.histogram?.bins) box.append(distributionCard(tensor));
     if (tensor.readable !== false && tensor.numel) new Values(box, tensor, where);
 }

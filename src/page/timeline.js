@@ -2,10 +2,11 @@
 
 import {copyable} from './actions.js';
 import {ask} from './api.js';
-import {button, el, emptyState, failure, loading, menu} from './dom.js';
+import {button, div, el, emptyState, failure, loading, menu, put, span} from './dom.js';
 import {canvas} from './draw.js';
 import {bind} from './keys.js';
 import {files} from './live.js';
+import {abs, floor, max, min, round} from './math.js';
 import {places} from './model.js';
 import {go, state} from './state.js';
 import {flops, time} from './text.js';
@@ -17,7 +18,7 @@ const LEAST = 50; // ns in a window
 
 class Timeline {
     constructor(stage) {
-        this.stage = el('div', 'tl');
+        this.stage = div('tl');
         stage.append(this.stage);
         this.ends = [copyable(() => this.boxes ? [{text: 'Times as CSV', value: () =>
             tableCsv(this.boxes.doc)}] : [])];
@@ -29,14 +30,14 @@ class Timeline {
         const {file, pass} = state, promise = ask('timeline', {file, pass});
         if (promise === this.promise) return;
         this.promise = promise;
-        if (!this.boxes) this.stage.replaceChildren(loading(promise, 'Reading the times'));
+        if (!this.boxes) put(this.stage, loading(promise, 'Reading the times'));
         try {
             const [doc, model] = await Promise.all([promise, places(file)]);
             if (promise === this.promise) this.take(doc, model);
         } catch (error) {
             if (promise !== this.promise) return;
             this.boxes = null;
-            this.stage.replaceChildren(error.status === 409 || error.status === 404 ?
+            put(this.stage, error.status === 409 || error.status === 404 ?
                 emptyState('No times recorded', error.message, 'torchoscope.record(model, ' +
                     'ops=True)') : failure(error, () => {
                     this.promise = null;
@@ -55,7 +56,7 @@ class Timeline {
     /** The window of the address: from-to in ns. */
     readSpan() {
         const [from, to] = state.span.split('-').map(Number), {whole} = this.boxes;
-        return to > from && from >= 0 ? [from, Math.min(to, whole)] : [0, whole];
+        return to > from && from >= 0 ? [from, min(to, whole)] : [0, whole];
     }
 
     // --- parts
@@ -65,20 +66,20 @@ class Timeline {
             doc.boxes.family.includes(k));
         this.strip = canvas('', (pen, width, height) => drawStrip(pen, width, height,
             this.boxes));
-        this.brush = el('div', 'tlbrush');
-        this.over = el('div', {class: 'tlover'}, this.strip, this.brush);
+        this.brush = div('tlbrush');
+        this.over = div({class: 'tlover'}, this.strip, this.brush);
         this.flame = canvas(null, (pen, width, height) => this.paint(pen, width, height));
-        this.host = el('div', {class: 'tlflame', tabIndex: 0, role: 'application',
+        this.host = div({class: 'tlflame', tabIndex: 0, role: 'application',
             aria: {label: 'Flame chart: arrows choose a box, Enter shows it large'},
             onfocus: () => this.flame.redraw(), onblur: () => {
                 this.hide();
                 this.flame.redraw();
             }}, this.flame);
-        this.say = el('div', {class: 'away', role: 'status'});
-        this.stage.replaceChildren(this.head(), el('section', 'tlcard', this.over),
+        this.say = div({class: 'away', role: 'status'});
+        put(this.stage, this.head(), el('section', 'tlcard', this.over),
             el('section', 'tlcard', this.host,
-            el('div', 'tllegend', names.map((name) => el('span', null, swatch(name), name)),
-                el('span', 'grow'), el('span', 'dim', 'boxes under 1 pixel are merged into ' +
+            div('tllegend', names.map((name) => span(null, swatch(name), name)),
+                span('grow'), span('dim', 'boxes under 1 pixel are merged into ' +
                     'their parent')), ...doc.why.map((why) => el('p', 'dim3', why))),
         whereTimeGoes(doc, this.model), this.say);
         this.bindPointer();
@@ -87,16 +88,16 @@ class Timeline {
     }
 
     head() {
-        const {doc} = this.boxes, one = (text, on, changes) => el('button', {type: 'button',
-            class: on ? 'on' : '', aria: {pressed: on}, onclick: () => go(changes)}, text);
-        const group = (label, ...list) => el('div', {class: 'seg', role: 'group',
+        const {doc} = this.boxes, one = (text, on, changes) => el('button', {class: on ? 'on' : '',
+            aria: {pressed: on}, onclick: () => go(changes)}, text);
+        const group = (label, ...list) => div({class: 'seg', role: 'group',
             aria: {label}}, list);
         const ops = state.level === 'ops', memory = state.tab === 'memory';
         const step = doc.passes > 1 ? menu(button({text: this.stepName(),
             label: 'Pass'}), Array.from({length: doc.passes}, (_, i) => ({text: `pass ${i}`,
             current: i === doc.pass, run: () => go({pass: String(i), span: ''})}))) :
             el('b', null, this.stepName());
-        return this.bar = el('div', 'tlhead', step, el('span', {class: 'dim grow cut',
+        return this.bar = div('tlhead', step, span({class: 'dim grow cut',
             title: doc.sentence}, doc.sentence),
         doc.memory ? group('Shown', one('Time', !memory, {tab: ''}),
             one('Memory', memory, {tab: 'memory'})) : null,
@@ -114,11 +115,11 @@ class Timeline {
     }
 
     resize() {
-        const {rows, doc} = this.boxes, strip = Math.min(rows.length, 6) * 9 + (doc.memory ?
+        const {rows, doc} = this.boxes, strip = min(rows.length, 6) * 9 + (doc.memory ?
             80 : 24);
         this.over.style.height = `${strip}px`;
         this.brush.style.height = `${strip - 20}px`;
-        this.host.style.height = `${this.top + Math.max(3, rows.length) * ROW}px`;
+        this.host.style.height = `${this.top + max(3, rows.length) * ROW}px`;
         this.strip.ariaLabel = `The whole step: ${doc.sentence}` +
             `${doc.memory ? `; memory peak ${doc.memory.peak_text}` : ''}`;
         this.strip.redraw();
@@ -151,14 +152,14 @@ class Timeline {
         this.flame.redraw();
         clearTimeout(this.later);
         this.later = setTimeout(() => {
-            if (this.promise) go({span: all ? '' : [from, to].map(Math.round).join('-')},
+            if (this.promise) go({span: all ? '' : [from, to].map(round).join('-')},
                 'replace');
         }, 300);
     }
 
     look(from, to) {
-        const {whole} = this.boxes, size = Math.min(whole, Math.max(LEAST, to - from));
-        const begin = Math.max(0, Math.min(whole - size, from));
+        const {whole} = this.boxes, size = min(whole, max(LEAST, to - from));
+        const begin = max(0, min(whole - size, from));
         this.window = [begin, begin + size];
         this.hide();
         this.show();
@@ -203,7 +204,7 @@ class Timeline {
             ['begins at', time(boxes.start[i])], ['phase', boxes.phase(i)],
             ['FLOPs', boxes.flops.has(i) ? flops(boxes.flops.get(i)) : ''],
             ['module', place > 0 ? model.full(place) : '']];
-        return [el('b', null, boxes.name(i)), ' ', el('span', 'dim', this.texts(i).klass),
+        return [el('b', null, boxes.name(i)), ' ', span('dim', this.texts(i).klass),
             el('dl', null, rows.filter((one) => one[1]).map(([name, text]) => [
                 el('dt', null, name), el('dd', null, text)]))];
     }
@@ -216,10 +217,10 @@ class Timeline {
         if (i < 0) return;
         const {clientX, clientY} = event;
         this.timer = setTimeout(() => {
-            const box = this.box = el('div', {class: 'tip float', role: 'tooltip'}, this.tip(i));
+            const box = this.box = div({class: 'tip float', role: 'tooltip'}, this.tip(i));
             document.body.append(box);
             const size = box.getBoundingClientRect();
-            box.style.left = `${Math.max(8, Math.min(clientX + 12, innerWidth - size.width - 8))}px`;
+            box.style.left = `${max(8, min(clientX + 12, innerWidth - size.width - 8))}px`;
             box.style.top = `${clientY + 16 + size.height < innerHeight ? clientY + 16 :
                 clientY - size.height - 10}px`;
             box.style.pointerEvents = 'none';
@@ -236,7 +237,7 @@ class Timeline {
     /** The box under the pointer: as drawn, so not one that is merged. */
     boxAt(event) {
         const at = this.host.getBoundingClientRect(), [from, to] = this.window;
-        const row = Math.floor((event.clientY - at.top - this.top) / ROW);
+        const row = floor((event.clientY - at.top - this.top) / ROW);
         const wide = (to - from) / at.width;
         if (row < 1) return -1;
         const i = this.boxes.find(row, from + (event.clientX - at.left) * wide);
@@ -255,7 +256,7 @@ class Timeline {
             let moved = false;
             element.setPointerCapture(event.pointerId);
             element.onpointermove = (one) => {
-                moved = moved || Math.abs(one.clientX - event.clientX) > 3;
+                moved = moved || abs(one.clientX - event.clientX) > 3;
                 if (moved) move(begin, part(one), kept);
             };
             element.onpointerup = element.onpointercancel = (one) => {
@@ -267,8 +268,8 @@ class Timeline {
 
     bindPointer() {
         const {host, over, boxes} = this;
-        this.dragged(over, (a, b) => this.look(Math.min(a, b) * boxes.whole,
-            Math.max(a, b) * boxes.whole), (event, at) => {
+        this.dragged(over, (a, b) => this.look(min(a, b) * boxes.whole,
+            max(a, b) * boxes.whole), (event, at) => {
             const half = (this.window[1] - this.window[0]) / 2;
             this.look(at * boxes.whole - half, at * boxes.whole + half);
         });
@@ -279,8 +280,8 @@ class Timeline {
         host.addEventListener('mousemove', (event) => !event.buttons && this.hover(event));
         host.addEventListener('pointerleave', () => this.hide());
         host.addEventListener('wheel', (event) => {
-            const at = host.getBoundingClientRect(), along = Math.abs(event.deltaX) >
-                Math.abs(event.deltaY) || event.shiftKey;
+            const at = host.getBoundingClientRect(), along = abs(event.deltaX) >
+                abs(event.deltaY) || event.shiftKey;
             if (!along && !event.ctrlKey && !event.metaKey) return; // the page scrolls
             event.preventDefault();
             if (along) this.pan((event.deltaX || event.deltaY) / at.width);
@@ -325,7 +326,7 @@ class Timeline {
         }
         if (changed.has('span')) {
             const next = this.readSpan();
-            if (next.some((at, k) => Math.abs(at - this.window[k]) > 1)) {
+            if (next.some((at, k) => abs(at - this.window[k]) > 1)) {
                 this.window = next;
                 this.show();
             }
@@ -346,8 +347,4 @@ class Timeline {
     }
 }
 
-export const timeline = {
-    id: 'timeline', title: 'Timeline', icon: 'timeline', wide: true,
-    fits: (file) => file.has.includes('calls'),
-    mount: (stage) => new Timeline(stage),
-};
+export const timeline = (stage) => new Timeline(stage);

@@ -1,6 +1,7 @@
 /* timeline_data.js - the boxes of the document `timeline`: where each lies, and what it
    says. */
 
+import {ceil, floor, log10, max, round} from './math.js';
 import {share, time} from './text.js';
 
 const PHASE = 0, OP = 3; // kinds
@@ -106,13 +107,13 @@ export class Boxes {
 
 /** Round times for an axis: [[ns, '180ms'], ...]. */
 export function timeTicks(from, to, width) {
-    const least = (to - from) * 72 / Math.max(72, width);
-    const power = 10 ** Math.floor(Math.log10(least || 1));
-    const by = Math.max(1, [1, 2, 5, 10].map((k) => k * power).find((one) => one >= least));
+    const least = (to - from) * 72 / max(72, width);
+    const power = 10 ** floor(log10(least || 1));
+    const by = max(1, [1, 2, 5, 10].map((k) => k * power).find((one) => one >= least));
     const [size, unit] = [[1e9, 's'], [1e6, 'ms'], [1e3, '\u03bcs'], [1, 'ns']].find((one) =>
         by >= one[0]);
     const list = [];
-    for (let k = Math.ceil(from / by); k * by <= to && list.length < 99; k++)
-        list.push([k * by, `${Math.round(k * by / size)}${unit}`]);
+    for (let k = ceil(from / by); k * by <= to && list.length < 99; k++)
+        list.push([k * by, `${round(k * by / size)}${unit}`]);
     return list;
 }

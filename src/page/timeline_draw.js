@@ -1,6 +1,7 @@
 /* timeline_draw.js - what the canvases of the timeline show. */
 
 import {textWidth, token, write} from './draw.js';
+import {max, min, round} from './math.js';
 import {time} from './text.js';
 import {timeTicks} from './timeline_data.js';
 
@@ -29,7 +30,7 @@ function label(pen, {name, klass, took, short}, left, right, y) {
 /** One box: family: '' for what holds others. */
 function box(pen, x, y, width, family, alone) {
     rect(pen, family ? `t-${family}` : 'g3', x, y, width, 24);
-    if (family) rect(pen, `f-${family}`, x, y, Math.min(4, width), 24);
+    if (family) rect(pen, `f-${family}`, x, y, min(4, width), 24);
     if (width > 2) {
         pen.lineWidth = .75;
         pen.strokeStyle = token(family ? 'nodeline' : 'line');
@@ -42,7 +43,7 @@ function box(pen, x, y, width, family, alone) {
 /** The axis above, with hairlines down to `bottom`. */
 function axis(pen, {from, to, width, x}, bottom) {
     for (const [at, text] of timeTicks(from, to, width)) {
-        const left = Math.round(x(at)), size = textWidth(text);
+        const left = round(x(at)), size = textWidth(text);
         rect(pen, 'line', left, 18, 1, bottom - 18);
         if (left - size / 2 < 0 || left + size / 2 > width) continue;
         write(pen, 'small', 'text2', text, left - size / 2, 13);
@@ -56,7 +57,7 @@ function curve(pen, memory, {x, from, to, width}, top, bottom) {
     let begun = false, last = bottom;
     for (let i = 0; i < at.length; i++) {
         if (i + 1 < at.length && at[i + 1] < from) continue;
-        const left = Math.max(0, Math.min(width, x(at[i])));
+        const left = max(0, min(width, x(at[i])));
         if (!begun) pen.moveTo(left, bottom);
         else pen.lineTo(left, last);
         begun = true;
@@ -64,7 +65,7 @@ function curve(pen, memory, {x, from, to, width}, top, bottom) {
         if (at[i] > to) break;
     }
     if (begun) {
-        const end = Math.min(width, Math.max(0, x(at[at.length - 1])));
+        const end = min(width, max(0, x(at[at.length - 1])));
         pen.lineTo(at[at.length - 1] < to ? end : width, last);
         pen.lineTo(at[at.length - 1] < to ? end : width, bottom);
     }
@@ -79,8 +80,8 @@ function curve(pen, memory, {x, from, to, width}, top, bottom) {
 function peak(pen, memory, {x, width}, top) {
     const text = `peak ${memory.peak_text}`, at = x(memory.peak_ns);
     if (at < 0 || at > width) return;
-    const left = Math.max(2, Math.min(width - textWidth(text, 'bold') - 2, at + 4));
-    rect(pen, 'text', Math.round(at) - 1, top, 2, 6);
+    const left = max(2, min(width - textWidth(text, 'bold') - 2, at + 4));
+    rect(pen, 'text', round(at) - 1, top, 2, 6);
     pen.lineWidth = 4;
     pen.lineJoin = 'round';
     pen.strokeStyle = token('surface');
@@ -93,7 +94,7 @@ function peak(pen, memory, {x, width}, top) {
 export function drawStrip(pen, width, height, boxes) {
     const {memory} = boxes.doc, scale = {from: 0, to: boxes.whole, width,
         x: (at) => at / boxes.whole * width};
-    const rows = Math.min(boxes.rows.length, 6), bottom = height - 20;
+    const rows = min(boxes.rows.length, 6), bottom = height - 20;
     rect(pen, 'sunken', 0, 0, width, 8);
     for (let row = 1; row < rows; row++) {
         let drawn = -1;
@@ -101,7 +102,7 @@ export function drawStrip(pen, width, height, boxes) {
             const left = scale.x(boxes.start[i]), right = scale.x(boxes.end(i));
             if (right < drawn + .5) continue;
             const family = boxes.family(i);
-            rect(pen, family ? `f-${family}` : 'g3', left, row * 9, Math.max(.5, right - left), 8);
+            rect(pen, family ? `f-${family}` : 'g3', left, row * 9, max(.5, right - left), 8);
             drawn = right;
         }
     }
@@ -117,9 +118,9 @@ export function drawStrip(pen, width, height, boxes) {
     }
     for (const [at, text] of timeTicks(0, boxes.whole, width)) {
         const left = scale.x(at), size = textWidth(text);
-        rect(pen, 'line2', Math.round(left), bottom, 1, 4);
+        rect(pen, 'line2', round(left), bottom, 1, 4);
         if (left + size / 2 < width)
-            write(pen, 'small', 'text2', text, Math.max(0, left - size / 2), bottom + 16);
+            write(pen, 'small', 'text2', text, max(0, left - size / 2), bottom + 16);
     }
 }
 
@@ -129,8 +130,8 @@ function dashed(pen, x, top, bottom) {
     pen.setLineDash([3, 3]);
     pen.strokeStyle = token('text2');
     pen.lineWidth = 1;
-    pen.moveTo(Math.round(x) + .5, top);
-    pen.lineTo(Math.round(x) + .5, bottom);
+    pen.moveTo(round(x) + .5, top);
+    pen.lineTo(round(x) + .5, bottom);
     pen.stroke();
     pen.setLineDash([]);
 }
@@ -151,7 +152,7 @@ export function drawFlame(pen, width, height, boxes, view) {
         curve(pen, boxes.doc.memory, scale, TOP + 18, top - 10);
         peak(pen, boxes.doc.memory, scale, TOP + 18);
     }
-    const end = Math.min(width, scale.x(boxes.whole)), begin = Math.max(0, scale.x(0));
+    const end = min(width, scale.x(boxes.whole)), begin = max(0, scale.x(0));
     box(pen, begin, top, end - begin, '');
     label(pen, {name: view.step, took: `${time(boxes.whole)}, 100% of step`}, begin, end,
         top + 17);
@@ -162,7 +163,7 @@ export function drawFlame(pen, width, height, boxes, view) {
             const i = list[k], x0 = scale.x(boxes.start[i]), x1 = scale.x(boxes.end(i)) - 1;
             if (boxes.start[i] > to) break;
             if (x1 - x0 < 1 && i !== cursor) continue;
-            const left = Math.max(0, x0), right = Math.min(width, Math.max(x1, x0 + 1));
+            const left = max(0, x0), right = min(width, max(x1, x0 + 1));
             box(pen, left, y, right - left, boxes.family(i), true);
             if (right - left > 18) label(pen, view.texts(i), left, right, y + 17);
             if (i === cursor || boxes.place(i) === selected)

@@ -1,6 +1,7 @@
 /* timeline_table.js - where the time of a step goes, by module. */
 
-import {el} from './dom.js';
+import {div, el, put, span} from './dom.js';
+import {min} from './math.js';
 import {go} from './state.js';
 import {NONE, commas} from './text.js';
 
@@ -33,8 +34,8 @@ function line(doc, model, i) {
     const cell = (key) => el('td', 'num', text(doc, key, i));
     const {families, modules} = doc;
     return el('tr', null, el('td', null, swatch(families[modules.family[i]] || 'other'),
-        place === null ? el('b', null, name) : el('button', {type: 'button',
-            class: 'link plainlink', onclick: () => go({at: model.full(place)})}, name)),
+        place === null ? el('b', null, name) : el('button', {class: 'link plainlink',
+            onclick: () => go({at: model.full(place)})}, name)),
     el('td', 'dim cut', doc.texts[modules.class[i]]), cell('forward_text'),
     cell('backward_text'), cell('total_text'), bar(doc, i), cell('share_text'),
     cell('flops_text'));
@@ -52,22 +53,22 @@ export function tableCsv({modules, texts}) {
 /** The card below the chart. */
 export function whereTimeGoes(doc, model) {
     const {modules} = doc, all = modules.n + modules.left_out, body = el('tbody');
-    const note = el('span', 'dim cut grow');
-    const more = el('button', {type: 'button', class: 'link', onclick: () => fill(modules.n)},
+    const note = span('dim cut grow');
+    const more = el('button', {class: 'link', onclick: () => fill(modules.n)},
         `show all ${commas(modules.n)}`);
     const fill = (n) => {
-        body.replaceChildren(...Array.from({length: Math.min(n, modules.n)}, (_, i) =>
+        put(body, ...Array.from({length: min(n, modules.n)}, (_, i) =>
             line(doc, model, i)));
         more.classList.toggle('off', n >= modules.n);
-        note.textContent = `exclusive time, sorted by total; ${commas(Math.min(n, modules.n))}` +
+        note.textContent = `exclusive time, sorted by total; ${commas(min(n, modules.n))}` +
             ` of ${commas(all)}${doc.flops_text ? `; FLOPs: ${doc.flops_text}` : ''}`;
         note.title = note.textContent;
     };
     const heads = HEADS.map((head) => el('th', 'num', head));
-    heads.splice(3, 0, el('th', null, el('span', 'away', 'forward and backward')));
+    heads.splice(3, 0, el('th', null, span('away', 'forward and backward')));
     fill(FEW);
     return el('section', 'tlcard', el('h2', null, el('b', null, 'Where the time goes'), note,
-        el('span', 'tlkey', el('u'), 'forward', el('u', 'b'), 'backward')),
-    el('div', 'wider', el('table', null, el('thead', null, el('tr', null,
-        el('th', null, 'module'), el('th', null, el('span', 'away', 'class')), heads)), body)), more);
+        span('tlkey', el('u'), 'forward', el('u', 'b'), 'backward')),
+    div('wider', el('table', null, el('thead', null, el('tr', null,
+        el('th', null, 'module'), el('th', null, span('away', 'class')), heads)), body)), more);
 }

@@ -2,8 +2,8 @@
 
 import {copyItems, copyable, exportItems, exportable} from './actions.js';
 import {contents, download, isStatic} from './api.js';
-import {button, closeMenu, copyText, div, el, icon, menu, popover, put, said, span, svgEl} from
-    './dom.js';
+import {button, closeMenu, copyText, div, el, icon, menu, popover, put, said, span,
+    svgEl} from './dom.js';
 import {isDark, setTheme} from './draw.js';
 import {bind, showHelp} from './keys.js';
 import {connection, files} from './live.js';
@@ -153,7 +153,9 @@ export function topbar(views) {
                 run: () => go({view: one.id})})),
         ...[copy, out, theme, help].map((one) => ({text: one.ariaLabel, run: () =>
             setTimeout(() => one.onmenu ? one.onmenu(more) : one.click())}))]);
-    search.append(icon('search'), field, el('kbd', null, '/'));
+    const glass = icon('search'); // all that is seen of it in a narrow bar
+    glass.onclick = () => field.focus();
+    search.append(glass, field, el('kbd', null, '/'));
     const heading = el('h1', 'away');
     const bar = el('header', 'top', heading, button({icon: 'table', label: 'Modules', class:
         'ghost drawer', onclick: () => document.body.classList.toggle('treeopen')}),

@@ -1,6 +1,6 @@
-/* beside_in.h - what the files beside a model on disk say about it: config.json,
- * adapter_config.json and those of the tokenizer. Their names are ours, never those of a
- * file; nothing in them is executed. A damaged one is a note, never a failure.
+/* beside_in.h - reads the files beside a model on disk: config.json,
+ * adapter_config.json and those of the tokenizer. Their names are fixed, never taken
+ * from a file; nothing in them is executed. A damaged one is a note, never a failure.
  *
  *   beside.c            finds and reads the files; the facts "model" and "adapter"
  *   beside_classes.c    classes of known families, and sizes checked against tensors
@@ -16,12 +16,12 @@
 struct beside {
     const struct input *input;
     struct build *build;
-    struct arena arena; /* of the file that is being read */
+    struct arena arena; /* for the file being read */
     int dir_fd;
     bool whole; /* the model is complete: its sizes can be checked */
 };
 
-/* The sizes in a config.json that tensors show; -1: not said. */
+/* The sizes in a config.json that can be checked against tensors; -1: missing. */
 enum beside_size {
     SIZE_BLOCKS,
     SIZE_VOCABULARY,
@@ -33,26 +33,26 @@ enum beside_size {
 struct beside_config {
     struct str architecture; /* architectures[0], or _class_name; may be empty */
     int64_t sizes[SIZE_COUNT];
-    const char *keys[SIZE_COUNT]; /* under which config.json has them */
-    bool own_code;                /* its classes are in Python files beside it */
+    const char *keys[SIZE_COUNT]; /* their keys in config.json */
+    bool own_code;                /* its classes are in Python files in the folder */
 };
 
-/* A dict in the making. */
+/* A dict being built. */
 struct beside_dict {
     struct values *values;
     uint32_t items[48];
     uint32_t n;
 };
 
-/* Read the files beside the model that was just read, before build_finish(). */
+/* Read the files beside the model just read; call it before build_finish(). */
 void beside_read(const struct input *input, struct build *build);
 
 /* Sets the guessed classes of modules, and compares sizes with the tensors. */
 void beside_classes(struct beside *self, const struct beside_config *config);
 void beside_tokenizer(struct beside *self);
 
-/* Loads a file of the folder into the arena, which is emptied. False: there is none, or
- * it cannot be read, which is a note. */
+/* Clears the arena and loads a file of the folder into it. False: it does not exist, or
+ * cannot be read, which adds a note. */
 bool beside_load(struct beside *self, const char *name, uint64_t limit,
                  struct str *ret_text);
 bool beside_has(struct beside *self, const char *name);
@@ -60,7 +60,7 @@ void beside_note(struct beside *self, const char *name, const char *why);
 
 void beside_add(struct beside_dict *dict, const char *key, uint32_t value);
 void beside_add_text(struct beside_dict *dict, const char *key, struct str text);
-/* The dict becomes a fact, unless it is empty. */
+/* Adds the dict as a fact, unless it is empty. */
 void beside_keep(struct beside *self, const char *key, const struct beside_dict *dict);
 
 #endif

@@ -54,8 +54,10 @@ TEST(members_of_a_zip_are_read_below_their_names)
     add(&zip, "run/a.pkl", BYTES(SAFE), false);
     add(&zip, "run/b.pkl", BYTES(SAFE), true);
     add(&zip, "run/notes.txt", BYTES("hello"), false);
+    add(&zip, "other/notes.txt", BYTES("hello"), false);
     model = read_zip(&zip, NULL);
     CHECK(model);
+    CHECK_INT(model->n_findings, 0);
     CHECK_STR(model->format, "zip bundle");
     CHECK(place_find(model, STR("run.a.pkl.a")) != NO_PLACE);
     CHECK(place_find(model, STR("run.b.pkl.a")) != NO_PLACE);

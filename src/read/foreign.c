@@ -14,6 +14,8 @@ static const struct foreign core_ml = {"CoreML model",
                                        "open the model that it was converted from"};
 static const struct foreign core_ml_package = {
     "CoreML package", "open the model that it was converted from"};
+static const struct foreign runtime = {"model of ONNX Runtime (.ort)",
+                                       "open the ONNX file that it was made from"};
 static const struct foreign paddle = {"Paddle program",
                                       "convert it to ONNX with paddle2onnx"};
 static const struct foreign paddle_weights = {
@@ -148,8 +150,16 @@ static bool is_checkpoint(const struct input *input)
            memcmp(last, "\x57\xfb\x80\x8b\x24\x75\x47\xdb", 8) == 0;
 }
 
+/* A flatbuffer with an identifier of its own. */
+static bool is_runtime(const struct input *input)
+{
+    return input->head.len >= 8 && memcmp(input->head.at + 4, "ORTM", 4) == 0;
+}
+
 const struct foreign *foreign_format(const struct input *input)
 {
+    if (is_runtime(input))
+        return &runtime;
     if (is_core_ml(input))
         return &core_ml;
     if (is_saved_model(input))

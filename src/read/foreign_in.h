@@ -1,4 +1,4 @@
-/* foreign_in.h - formats of other frameworks that are named but not read: most are
+/* foreign_in.h - detects formats of other frameworks that are not read: most are
  * protobuf messages or tables without a magic number. */
 #ifndef READ_FOREIGN_IN_H
 #define READ_FOREIGN_IN_H
@@ -10,9 +10,10 @@ struct foreign {
     const char *advice; /* what to do instead */
 };
 
-/* By the first bytes (and the last ones, of a TensorFlow checkpoint); NULL: none. */
+/* Detects by the first bytes (for a TensorFlow checkpoint, also the last ones); NULL:
+ * none. */
 const struct foreign *foreign_format(const struct input *input);
-/* By the entries of a folder; NULL: none. */
+/* Detects by the entries of a folder; NULL: none. */
 const struct foreign *foreign_folder(const struct folder *folder);
 
 #endif

@@ -75,6 +75,7 @@ TEST(formats_of_other_frameworks_are_named_with_what_to_do)
                 "\0....",
                 "a Paddle program; this format is not supported: convert it to ONNX");
     CHECK_NAMED(weights, "a Paddle parameter file;");
+    CHECK_NAMED("\x28\0\0\0ORTM\0\0\0\0", "a model of ONNX Runtime (.ort);");
     index[2] = 'x';
     memcpy(index + 56, "\x57\xfb\x80\x8b\x24\x75\x47\xdb", 8);
     CHECK(strstr(named(index, 64, &why), "a TensorFlow checkpoint (its index);"));

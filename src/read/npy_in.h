@@ -15,7 +15,7 @@
 
 struct npy_header {
     struct str descr; /* the dtype as written: "<f4", or "[('x', '<f4'), ...]" */
-    struct str code;  /* of a plain dtype, without the byte order: "f4"; or empty */
+    struct str code;  /* a plain dtype without the byte order: "f4"; or empty */
     char order;       /* '<', '>', '|' or '=' */
     enum dtype dtype; /* UNKNOWN: not numbers */
     uint64_t size;    /* of an element; 0: unknown */
@@ -30,15 +30,16 @@ struct npy_header {
 /* Does this look like the beginning of a .npy file? */
 bool npy_looks_like(struct str head);
 
-/* How many bytes the header has in all, by its first bytes; 0: not the beginning of a
- * .npy file, or a version that does not exist. */
+/* The total size of the header, from its first bytes; 0: not a .npy file, or an unknown
+ * version. */
 uint64_t npy_header_bytes(struct str head);
 
-/* Parse a whole header, whose spans then point into `bytes`. NULL, or what is wrong. */
+/* Parse a whole header; the strings of the result point into `bytes`. Returns NULL, or
+ * what is wrong. */
 const char *npy_parse(struct str bytes, struct npy_header *ret_header);
 
-/* Where the bytes of a .npy file are: in a blob that the source keeps, or in a deflated
- * member of a zip. */
+/* The location of a .npy file: in a blob owned by the source, or in a deflated member
+ * of a zip. */
 struct npy_file {
     struct blob *blob;
     uint64_t at, size; /* in the blob; of a deflated member, the unpacked size */
@@ -48,7 +49,7 @@ struct npy_file {
     bool weights;    /* arrays of floats are parameters */
 };
 
-/* Add the array to the node. -1: nothing is known about it. */
+/* Add the array to the node. -1: its header cannot be read. */
 int npy_add(struct input *input, struct build *build, const struct npy_file *file,
             uint32_t node, struct npy_header *ret_header, struct err *err);
 

@@ -225,6 +225,29 @@ TEST(a_npy_file_cut_at_any_byte_neither_crashes_nor_leaks)
     buf_release(&file);
 }
 
+TEST(the_folders_of_an_npz_are_modules_without_a_finding)
+{
+    struct test_zip zip = {0};
+    struct buf file = BUF_INIT;
+    const struct model *model;
+
+    make_npy(&file, 1, F4("2,"), str_span("\0\0\x80\x3f\0\0\0\x40", 8));
+    test_zip_add(&zip, &(struct test_member){.name = "params/w.npy",
+                                             .content = file.at,
+                                             .content_len = file.len});
+    test_zip_add(&zip, &(struct test_member){.name = "state/w.npy",
+                                             .content = file.at,
+                                             .content_len = file.len});
+    test_zip_end(&zip, &(struct test_end){0});
+    model = read_bytes(&zip.bytes, "x.npz");
+    CHECK(model && place_find(model, STR("params.w")) != NO_PLACE &&
+          place_find(model, STR("state.w")) != NO_PLACE);
+    CHECK_INT(model->n_findings, 0);
+    model_free(model);
+    test_zip_release(&zip);
+    buf_release(&file);
+}
+
 /* An archive with two arrays of numbers, one of objects, one in a path. */
 static void make_npz(struct test_zip *zip, bool deflate)
 {

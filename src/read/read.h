@@ -6,12 +6,12 @@
  *   beside_in.h      config.json and other files beside a model
  *   onnx/            the ONNX format; tour in onnx/onnx_in.h
  *   bundle_in.h      a zip of model files
- *   not_a_model.c    says what any other file is; foreign_in.h: of other frameworks
+ *   not_a_model.c    identifies other files; foreign_in.h: of other frameworks
  *   verify.c         checks the zip entries that read_model() does not read
- *   file/            where bytes come from; tour in file/input_in.h
+ *   file/            inputs, archives and sources of bytes; tour in file/input_in.h
  *   gguf/            llama.cpp's GGUF; tour in gguf/gguf_in.h
  *   pickle/          the pickle machine; tour in pickle/pickle_in.h
- *   remote/          files of web servers; tour in remote/remote_in.h
+ *   remote/          files on web servers; tour in remote/remote_in.h
  *   torch/           PyTorch's formats; tour in torch/torch_in.h
  *   pt2/             programs of torch.export; tour in pt2/pt2_in.h
  *   dcp/             distributed checkpoints; tour in dcp/dcp_in.h
@@ -28,10 +28,9 @@
 #include "base/work.h"
 #include "model/model.h"
 
-/* Read the file, folder or shard index at `path` (or at an http address, whose ranges are
- * asked for as they are needed) into a new model; free it with
- * model_free(). A damaged file gives a partial model with findings. NULL: there is
- * nothing to show, and `err` says why. */
+/* Read the file, folder or shard index at `path` (or at an http address, by range
+ * requests on demand) into a new model; free it with model_free(). A damaged file gives
+ * a partial model with findings. NULL: nothing can be shown, and `err` says why. */
 const struct model *read_model(const char *path, struct work *work, struct err *err);
 
 /* Is it the address of a file on a web server? */
@@ -54,8 +53,8 @@ int read_verify(const char *path, bool data, struct arena *arena, struct work *w
  * is not supported. NULL: it cannot be opened. */
 const char *read_kind(const char *path);
 
-/* The format of a file, as "safetensors", judged by its first bytes and the names in
- * an archive only. NULL: not a supported format. */
+/* The format of a file ("safetensors"), detected by its first bytes and the names in an
+ * archive only. NULL: not a supported format. */
 const char *read_format(const char *path);
 
 /* The name of the i-th supported format, in the order of the table; NULL after the

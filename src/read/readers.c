@@ -238,12 +238,23 @@ bool read_is_url(const char *path)
     return remote_is_url(path);
 }
 
+/* A request that waits for its server stops if the work is cancelled. */
+static const struct model *read_address(const char *url, struct work *work,
+                                        struct err *err)
+{
+    struct work *before = work_enter(work);
+    const struct model *model = read_url(url, work, err);
+
+    work_leave(before);
+    return model;
+}
+
 const struct model *read_model(const char *path, struct work *work, struct err *err)
 {
     struct blob *blob;
 
     if (remote_is_url(path))
-        return read_url(path, work, err);
+        return read_address(path, work, err);
     if (path_is_folder(path))
         return read_folder(path, work, err);
     blob = blob_open_file(path, err);

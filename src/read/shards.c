@@ -281,23 +281,33 @@ static int read_folder_index(struct shards *self, struct str name, struct err *e
     return status;
 }
 
-static int read_folder(struct shards *self, struct err *err)
+static int read_folder_file(struct shards *self, struct str name, struct err *err)
 {
-    enum folder_choice choice;
-    struct blob *blob;
-    struct str name;
+    struct blob *blob = open_inside(self, name, err);
 
-    if (shards_choose(self, &choice, &name, err) < 0)
-        return -1;
-    if (choice == FOLDER_INDEX)
-        return read_folder_index(self, name, err);
-    if (choice == FOLDER_SHARDS)
-        return read_all(self, self->input->folder->fd, self->input->path, err);
-    blob = open_inside(self, name, err);
     if (!blob)
         return -1;
     self->build->model->format = ""; /* the file's reader sets it */
     return input_read_shard(self->input, blob, name.at, self->build, err);
+}
+
+static int read_folder(struct shards *self, struct err *err)
+{
+    enum folder_choice choice;
+    struct str name = {0};
+    int status;
+
+    if (shards_choose(self, &choice, &name, err) < 0)
+        return -1;
+    if (choice == FOLDER_INDEX)
+        status = read_folder_index(self, name, err);
+    else if (choice == FOLDER_SHARDS)
+        status = read_all(self, self->input->folder->fd, self->input->path, err);
+    else
+        status = read_folder_file(self, name, err);
+    if (status == 0)
+        shards_note_others(self, name);
+    return status;
 }
 
 static int read_shards(struct input *input, struct build *build, struct err *err)

@@ -1,6 +1,7 @@
 /* shards_folder.c - chooses what to read of a folder, in this order: an index; a set of
  * shards NAME-00001-of-00005.EXT; a file with a well-known name; the only file that
- * looks like a model. If there are several, the error lists them. */
+ * looks like a model; beside config.json, the only safetensors file. If there are
+ * several, the error lists them. A note names the models that are not read. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 
 #define FILES_LOOKED_AT 1000
 #define NAMES_SHOWN     6
+#define NAME_SHOWN      56 /* bytes of a name */
 
 static bool is_index(struct str name)
 {
@@ -24,7 +26,8 @@ static bool is_safetensors(struct str name)
 /* Names to choose from. */
 struct choice {
     struct str names[NAMES_SHOWN];
-    uint32_t n, n_safetensors;
+    uint32_t n, n_safetensors, looked;
+    struct str read;        /* is left out, as are the shards */
     struct str safetensors; /* the last of those */
 };
 
@@ -39,16 +42,36 @@ static void choice_add(struct choice *choice, struct str name)
     }
 }
 
-/* The only one, or the only safetensors file among several. */
-static bool choice_one(const struct choice *choice, struct str *ret_name)
+/* The only one, or (`safetensors`) the only safetensors file among several. */
+static bool choice_one(const struct choice *choice, bool safetensors,
+                       struct str *ret_name)
 {
     if (choice->n == 1)
         *ret_name = choice->names[0];
-    else if (choice->n_safetensors == 1)
+    else if (safetensors && choice->n_safetensors == 1)
         *ret_name = choice->safetensors;
     else
         return false;
     return true;
+}
+
+/* "a.pth, b.pth and 3 more"; the middle of a long name is left out. */
+static void list_names(struct buf *to, const struct choice *choice)
+{
+    for (uint32_t i = 0; i < choice->n && i < NAMES_SHOWN; i++) {
+        struct str name = choice->names[i];
+
+        buf_text(to, i ? ", " : "");
+        if (name.len > NAME_SHOWN) {
+            buf_str(to, str_head(name, NAME_SHOWN / 2));
+            buf_text(to, "...");
+            buf_str(to, str_from(name, name.len - NAME_SHOWN / 2));
+        } else {
+            buf_str(to, name);
+        }
+    }
+    if (choice->n > NAMES_SHOWN)
+        buf_printf(to, " and %" PRIu32 " more", choice->n - NAMES_SHOWN);
 }
 
 static int say_several(const struct input *input, const struct choice *choice,
@@ -57,11 +80,7 @@ static int say_several(const struct input *input, const struct choice *choice,
     struct buf names = BUF_INIT;
     int status;
 
-    for (uint32_t i = 0; i < choice->n && i < NAMES_SHOWN; i++)
-        buf_printf(&names, "%s%.*s", i ? ", " : "",
-                   STR_ARG(str_head(choice->names[i], 60)));
-    if (choice->n > NAMES_SHOWN)
-        buf_printf(&names, " and %" PRIu32 " more", choice->n - NAMES_SHOWN);
+    list_names(&names, choice);
     status =
         err_set_about(err, ERR_USAGE, input->path,
                       " holds several %s: %s. Name the one to open, as in %s/%.*s",
@@ -187,27 +206,33 @@ static const char *const usual_names[] = {
     "adapter_model.bin",         "pytorch_model.pt",
 };
 
+static bool has_file(const struct folder *folder, const char *name)
+{
+    for (uint32_t i = 0; i < folder->n; i++)
+        if (folder->entries[i].is_file && str_is(folder->entries[i].name, name))
+            return true;
+    return false;
+}
+
 static bool has_usual_name(const struct folder *folder, struct str *ret_name)
 {
     for (size_t i = 0; i < COUNT_OF(usual_names); i++)
-        for (uint32_t k = 0; k < folder->n; k++)
-            if (folder->entries[k].is_file &&
-                str_is(folder->entries[k].name, usual_names[i])) {
-                *ret_name = folder->entries[k].name;
-                return true;
-            }
+        if (has_file(folder, usual_names[i])) {
+            *ret_name = str_of(usual_names[i]);
+            return true;
+        }
     return false;
 }
 
 /* Do the first bytes of this file look like a model? */
-static bool looks_like_model(struct shards *self, struct str name)
+static bool looks_like_model(struct shards *self, int dir_fd, struct str name)
 {
     struct input file = {.path = self->input->path, .name = name};
     char head[INPUT_HEAD];
     size_t n;
     bool good = false;
 
-    file.blob = blob_open_at(self->input->folder->fd, name.at, name.at, NULL);
+    file.blob = blob_open_at(dir_fd, name.at, name.at, NULL);
     if (!file.blob)
         return false;
     n = file.blob->size < sizeof head ? (size_t)file.blob->size : sizeof head;
@@ -219,20 +244,74 @@ static bool looks_like_model(struct shards *self, struct str name)
     return good;
 }
 
-static void find_files(struct shards *self, struct choice *choice)
+static bool is_read(const struct shards *self, const struct choice *choice,
+                    struct str name)
+{
+    uint32_t shard;
+
+    return str_eq(name, choice->read) ||
+           name_map_find(&self->shard_names, name, &shard);
+}
+
+/* Adds the models in a folder; `below` is its name and a slash, or empty. */
+static void find_files(struct shards *self, const struct folder *folder,
+                       struct str below, struct choice *choice)
+{
+    for (uint32_t i = 0; i < folder->n && choice->looked < FILES_LOOKED_AT; i++) {
+        const struct folder_entry *entry = &folder->entries[i];
+        struct str name = entry->name;
+
+        if (!entry->is_file || entry->size == 0 ||
+            (below.len == 0 && is_read(self, choice, name)))
+            continue;
+        choice->looked++;
+        if (!looks_like_model(self, folder->fd, name))
+            continue;
+        if (below.len > 0 && choice->n < NAMES_SHOWN)
+            name = str_of(arena_printf(&self->build->scratch, "%.*s%.*s",
+                                       STR_ARG(below), STR_ARG(name)));
+        choice_add(choice, name);
+    }
+}
+
+/* Adds the models in the folders of the folder. Those of an unreadable one are left
+ * out. */
+static void find_below(struct shards *self, struct choice *choice)
 {
     const struct folder *folder = self->input->folder;
-    uint32_t looked = 0;
+    struct arena *arena = &self->build->scratch;
 
-    for (uint32_t i = 0; i < folder->n && looked < FILES_LOOKED_AT; i++) {
+    for (uint32_t i = 0; i < folder->n && choice->looked < FILES_LOOKED_AT; i++) {
         const struct folder_entry *entry = &folder->entries[i];
+        struct folder inner;
+        char *path, *below;
 
-        if (!entry->is_file || entry->size == 0)
+        if (!entry->is_folder || entry->is_link || entry->name.at[0] == '.')
             continue;
-        looked++;
-        if (looks_like_model(self, entry->name))
-            choice_add(choice, entry->name);
+        path = arena_printf(arena, "%s/%.*s", self->input->path, STR_ARG(entry->name));
+        below = arena_printf(arena, "%.*s/", STR_ARG(entry->name));
+        if (!path || !below || folder_open(&inner, path, arena, NULL) < 0)
+            continue;
+        find_files(self, &inner, str_of(below), choice);
+        folder_close(&inner);
     }
+}
+
+void shards_note_others(struct shards *self, struct str read)
+{
+    struct choice others = {.read = read};
+    struct buf names = BUF_INIT;
+
+    find_files(self, self->input->folder, STR(""), &others);
+    find_below(self, &others);
+    if (others.n > 0) {
+        list_names(&names, &others);
+        build_finding(
+            self->build, FINDING_UNSUPPORTED, SEVERITY_NOTE, self->input->node,
+            "not shown: %s. torchoscope check looks at every file of a folder",
+            buf_cstr(&names));
+    }
+    buf_release(&names);
 }
 
 /* Unsupported model folders, by a file that only they have. */
@@ -247,18 +326,34 @@ static const struct {
 /* -1: the folder is one of these. */
 static int name_folder(const struct input *input, struct err *err)
 {
-    const struct folder *folder = input->folder;
-
     for (size_t i = 0; i < COUNT_OF(other_folders); i++)
-        for (uint32_t k = 0; k < folder->n; k++)
-            if (folder->entries[k].is_file &&
-                str_is(folder->entries[k].name, other_folders[i].name))
-                return err_set_about(
-                    err, ERR_UNSUPPORTED, input->path,
-                    " is %s, which is not supported. Open the files in it "
-                    "one by one",
-                    other_folders[i].what);
+        if (has_file(input->folder, other_folders[i].name))
+            return err_set_about(err, ERR_UNSUPPORTED, input->path,
+                                 " is %s, which is not supported. Open the files in it "
+                                 "one by one",
+                                 other_folders[i].what);
     return 0;
+}
+
+/* There is none, but perhaps below it, as in a pipeline of several models. */
+static int say_none(struct shards *self, struct err *err)
+{
+    const char *path = self->input->path;
+    struct choice below = {0};
+    struct buf names = BUF_INIT;
+    int status;
+
+    find_below(self, &below);
+    list_names(&names, &below);
+    if (below.n == 0)
+        status = err_set_about(err, ERR_USAGE, path, ": no model file in this folder");
+    else
+        status = err_set_about(err, ERR_USAGE, path,
+                               ": no model file in this folder, but below it: %s. Name "
+                               "the one to open, as in %s/%.*s",
+                               buf_cstr(&names), path, STR_ARG(below.names[0]));
+    buf_release(&names);
+    return status;
 }
 
 int shards_choose(struct shards *self, enum folder_choice *ret_choice,
@@ -267,18 +362,20 @@ int shards_choose(struct shards *self, enum folder_choice *ret_choice,
     const struct folder *folder = self->input->folder;
     struct choice indices = {0}, sets = {0}, files = {0};
     struct str name;
+    bool one_model =
+        has_file(folder, "config.json") || has_file(folder, "adapter_config.json");
 
     for (uint32_t i = 0; i < folder->n; i++)
         if (folder->entries[i].is_file && is_index(folder->entries[i].name))
             choice_add(&indices, folder->entries[i].name);
-    if (choice_one(&indices, ret_name)) {
+    if (choice_one(&indices, true, ret_name)) {
         *ret_choice = FOLDER_INDEX;
         return 0;
     }
     if (indices.n > 1)
         return say_several(self->input, &indices, "indexes", err);
     find_sets(folder, &sets);
-    if (choice_one(&sets, &name)) {
+    if (choice_one(&sets, true, &name)) {
         *ret_choice = FOLDER_SHARDS;
         return shards_list_set(self, name);
     }
@@ -287,13 +384,12 @@ int shards_choose(struct shards *self, enum folder_choice *ret_choice,
     *ret_choice = FOLDER_FILE;
     if (has_usual_name(folder, ret_name))
         return 0;
-    find_files(self, &files);
-    if (choice_one(&files, ret_name))
+    find_files(self, folder, STR(""), &files);
+    if (choice_one(&files, one_model, ret_name))
         return 0;
     if (name_folder(self->input, err) < 0)
         return -1;
     if (files.n == 0)
-        return err_set_about(err, ERR_USAGE, self->input->path,
-                             ": no model file in this folder");
+        return say_none(self, err);
     return say_several(self->input, &files, "model files", err);
 }

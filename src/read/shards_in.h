@@ -1,8 +1,8 @@
 /* shards_in.h - one model in several files.
  *
  *   shards.c         the reader for an index file or a folder; reads the shards
- *   shards_index.c   the index: which tensor is in which file
- *   shards_folder.c  chooses what to read of a folder: index, set of shards, one file */
+ *   shards_index.c   the index: the file of each tensor
+ *   shards_folder.c  chooses what to read in a folder: index, shards, or one file */
 #ifndef READ_SHARDS_IN_H
 #define READ_SHARDS_IN_H
 
@@ -14,17 +14,17 @@
 /* One file of the model. */
 struct shard {
     struct str name;
-    bool refused;         /* its name leads out of the folder */
+    bool refused;         /* its name points outside the folder */
     bool broken;          /* it exists, but cannot be read */
     bool read;            /* it was read */
     uint32_t file;        /* if read: its index in the model's files */
-    uint32_t first, last; /* its promises, chained by `next`; or UINT32_MAX */
+    uint32_t first, last; /* its promises, linked by `next`; or UINT32_MAX */
 };
 
 /* One tensor of the index. */
 struct promise {
     uint32_t shard, next; /* next: UINT32_MAX at the end */
-    bool kept;            /* it was found in some shard */
+    bool kept;            /* it was found in a shard */
 };
 
 struct shards {
@@ -37,8 +37,8 @@ struct shards {
     struct name_map shard_names, tensor_names; /* index in the two lists */
     bool has_index;
     bool has_total;
-    uint64_t total_size; /* as the index says */
-    struct err why;      /* why the first broken shard could not be read */
+    uint64_t total_size; /* from the index */
+    struct err why;      /* the error of the first broken shard */
 };
 
 /* The shard with this name, added if it is new; UINT32_MAX: memory is spent. */
@@ -50,16 +50,19 @@ int shards_read_index(struct shards *self, struct str text, struct err *err);
 /* Add findings where the index and the tensors in the shards disagree. */
 int shards_compare(struct shards *self, struct err *err);
 
-/* Is this the name of a part, NAME-00002-of-00005.EXT, of several? */
+/* Is this the name of one part of several: NAME-00002-of-00005.EXT? */
 bool shards_is_part(struct str name);
-/* List the files of the folder that belong to the set of this name; missing ones are a
- * finding. */
+/* List the files of the folder that belong to the same set as this name; missing ones
+ * are a finding. */
 int shards_list_set(struct shards *self, struct str name);
 
 enum folder_choice { FOLDER_INDEX, FOLDER_SHARDS, FOLDER_FILE };
-/* Choose what to read of a folder. *ret_name is the index or the file; a set of shards
- * goes into the lists. -1: there is no model, or the choice is not clear. */
+/* Choose what to read in a folder. *ret_name is the index or the file; a set of shards
+ * goes into the lists. -1: no model, or an ambiguous choice. */
 int shards_choose(struct shards *self, enum folder_choice *ret_choice,
                   struct str *ret_name, struct err *err);
+/* A note names the other models of the folder, and of folders in it: all but the shards
+ * and the file `read`. */
+void shards_note_others(struct shards *self, struct str read);
 
 #endif

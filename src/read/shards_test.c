@@ -254,6 +254,86 @@ TEST(a_folder_with_one_model_gives_that_and_with_several_says_so)
     drop(&place);
 }
 
+/* The note about models that are not shown; or NULL. */
+static const char *note_of(const struct model *model)
+{
+    for (uint32_t i = 0; i < model->n_findings; i++)
+        if (strstr(model->findings[i].text, "not shown: "))
+            return model->findings[i].text;
+    return NULL;
+}
+
+TEST(a_folder_names_the_models_that_it_does_not_show)
+{
+    struct place place;
+    const struct model *model;
+    struct err err = {0};
+    char below[300];
+
+    make_folder(&place);
+    write_shard(&place, "model.safetensors", first, 2);
+    model = read_model(place.folder, NULL, NULL);
+    CHECK(model && !note_of(model));
+    model_free(model);
+    write_text(&place, "args.bin", "\x80\x02}q\x01.");
+    snprintf(below, sizeof below, "%s/2_Dense", place.folder);
+    CHECK(mkdir(below, 0700) == 0);
+    write_shard(&place, "2_Dense/model.safetensors", second, 1);
+    model = read_model(place.folder, NULL, NULL);
+    CHECK(model && note_of(model));
+    CHECK(strstr(note_of(model), "not shown: args.bin, 2_Dense/model.safetensors."));
+    CHECK_INT(model->n_tensors, 2);
+    model_free(model);
+    unlink(inside(&place, "model.safetensors"));
+    unlink(inside(&place, "args.bin"));
+    CHECK(!read_model(place.folder, NULL, &err) && err.code == ERR_USAGE);
+    CHECK(strstr(err.text, "but below it: 2_Dense/model.safetensors. Name the one"));
+    unlink(inside(&place, "2_Dense/model.safetensors"));
+    CHECK(rmdir(below) == 0);
+    drop(&place);
+}
+
+TEST(the_files_of_an_index_are_not_named_as_others)
+{
+    struct place place;
+    const struct model *model;
+
+    make_folder(&place);
+    write_both(&place);
+    write_text(&place, "model.safetensors.index.json", honest_index);
+    model = read_model(place.folder, NULL, NULL);
+    CHECK(model && !note_of(model));
+    model_free(model);
+    unlink(inside(&place, "model.safetensors.index.json"));
+    model = read_model(place.folder, NULL, NULL);
+    CHECK(model && !note_of(model));
+    model_free(model);
+    drop(&place);
+}
+
+TEST(a_safetensors_file_hides_no_pickle_unless_config_json_is_there)
+{
+    struct place place;
+    const struct model *model;
+    struct err err = {0};
+    char name[200] = "b";
+
+    make_folder(&place);
+    write_shard(&place, "a.safetensors", first, 2);
+    memset(name + 1, 'x', 100);
+    write_text(&place, name, "\x80\x02}q\x01.");
+    CHECK(!read_model(place.folder, NULL, &err) && err.code == ERR_USAGE);
+    CHECK(strstr(err.text, "a.safetensors, bxxx") && strstr(err.text, "xxx...xxx"));
+    write_text(&place, "config.json", "{}");
+    model = read_model(place.folder, NULL, NULL);
+    CHECK(model && note_of(model));
+    model_free(model);
+    unlink(inside(&place, "a.safetensors"));
+    unlink(inside(&place, name));
+    unlink(inside(&place, "config.json"));
+    drop(&place);
+}
+
 TEST(shards_of_a_format_that_is_not_read_are_named)
 {
     struct place place;

@@ -147,8 +147,9 @@ static struct zip *open_directory(struct blob *blob, struct build *build,
     return zip_open(blob, build, err);
 }
 
-int read_verify(const char *path, bool data, struct arena *arena, struct work *work,
-                struct finding **ret_findings, uint32_t *ret_n, struct err *err)
+static int verify_file(const char *path, bool data, struct arena *arena,
+                       struct work *work, struct finding **ret_findings,
+                       uint32_t *ret_n, struct err *err)
 {
     struct blob *blob =
         remote_is_url(path) ? remote_open(path, err) : blob_open_file(path, err);
@@ -181,5 +182,15 @@ int read_verify(const char *path, bool data, struct arena *arena, struct work *w
 
 out:
     build_release(&build);
+    return status;
+}
+
+int read_verify(const char *path, bool data, struct arena *arena, struct work *work,
+                struct finding **ret_findings, uint32_t *ret_n, struct err *err)
+{
+    struct work *before = work_enter(work);
+    int status = verify_file(path, data, arena, work, ret_findings, ret_n, err);
+
+    work_leave(before);
     return status;
 }

@@ -111,6 +111,8 @@ static const struct form keras_forms[] = {
      "", "keepdims=False"},
     {"InputLayer ", "", "batch_shape= batch_input_shape= dtype='float32'"},
     {"Activation ", "", "activation="},
+    {"ReLU LeakyReLU ", "", "max_value=None negative_slope=0 threshold=0"},
+    {"Reshape ", "target_shape", ""},
     {"MultiHeadAttention ", "", "num_heads= key_dim= dropout=0"},
     {"Bidirectional ", "", "merge_mode='concat'"},
     {"Concatenate Softmax ", "", "axis=-1"},
@@ -165,7 +167,7 @@ struct writer {
     struct str class_name; /* short */
     uint32_t args;
     bool some;              /* something was written */
-    struct args_list *list; /* words are wanted; else NULL */
+    struct args_list *list; /* words are requested; else NULL */
 };
 
 static bool get(const struct writer *w, struct str key, uint32_t *ret_value)
@@ -199,7 +201,7 @@ static void add_comma(struct writer *w)
     w->some = true;
 }
 
-/* "stride=", as a word "stride "; what is simply true needs no value. */
+/* "stride=", as a word "stride "; a value of True is omitted. */
 static bool add_key(struct writer *w, struct str key, uint32_t value)
 {
     const struct value *v = value_at(&w->model->values, value);
@@ -360,7 +362,7 @@ static void add_named(struct writer *w, struct str item)
         value_show(w->to, w->model, value, MOST_BYTES);
 }
 
-/* In a list of words, False is left out too. */
+/* In a list of words, False is omitted too. */
 static bool is_plain_no(const struct writer *w, uint32_t id)
 {
     const struct value *value = value_at(&w->model->values, id);
@@ -386,7 +388,7 @@ static bool is_telling(const struct values *values, uint32_t id)
     }
 }
 
-/* Does an argument only say which layer of the model it is? */
+/* Is it only the index of the layer in the model? */
 static bool is_layer_number(const struct values *values, uint32_t key, uint32_t value)
 {
     static const char *const names[] = {"layer_idx",    "layer_index", "layer_id",
@@ -439,7 +441,7 @@ static void write_args(struct writer *w, const struct object *object)
         return;
     }
     rest = str_of(form->first);
-    /* Among words the window comes first. */
+    /* Among words, put the window first. */
     if (w->list && str_ends(rest, STR(" kernel_size"))) {
         add_first(w, STR("kernel_size"));
         rest = str_head(rest, rest.len - strlen(" kernel_size"));

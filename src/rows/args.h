@@ -20,8 +20,8 @@ struct args_list {
 };
 void args_words(struct args_list *list, const struct model *model,
                 const struct object *object);
-/* A hash of all arguments, without those that number the layers of a model (layer_idx):
- * these differ where layers are equal, and args_words() leaves them out too. */
+/* A hash of all arguments, except the index of the layer (layer_idx): it differs
+ * between equal layers, and args_words() omits it too. */
 uint64_t args_hash(const struct model *model, const struct object *object);
 /* The same as torch prints it: "64, 64, kernel_size=(3, 3), stride=(1, 1)". */
 void args_repr(struct buf *to, const struct model *model, const struct object *object);

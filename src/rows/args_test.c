@@ -107,7 +107,7 @@ static void check_words(const char *class_name, const char *args, const char *ex
     sample_release(&s);
 }
 
-TEST(words_for_pictures_begin_with_the_window_and_leave_out_what_is_false)
+TEST(words_for_pictures_begin_with_the_window_and_omit_false)
 {
     check_words("torch.nn.modules.conv.Conv2d",
                 "in_channels=3 out_channels=64 kernel_size=3,3 stride=2,2 padding=0,0 "

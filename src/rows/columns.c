@@ -1,6 +1,6 @@
-/* THE TABLE of columns. To add one: write the function that fills its cell, add a line to
- * the table below, describe it in docs/torchoscope.1, and give programs the same value in
- * JSON (docs/json.md; export/columns_test.c lists where). */
+/* THE TABLE of columns. To add one: write the function that fills its cell, add a line
+ * to the table below, describe it in docs/torchoscope.1, and add the same value to JSON
+ * (docs/json.md; export/columns_test.c lists where). */
 #include "rows/columns.h"
 
 #include <math.h>

@@ -26,7 +26,7 @@ struct column {
     uint8_t sort;       /* enum rows_sort: sorts rows by this column; 0: none */
     /* Fill the cell of a row. Empty text: not applicable. */
     void (*cell)(struct figure *to, const struct show *show, const struct row *row);
-    uint8_t of; /* bits of enum column_of: it needs one of them; 0: nothing */
+    uint8_t of; /* bits of enum column_of: needs one of them; 0: needs nothing */
 };
 
 extern const struct column column_table[];
@@ -36,7 +36,7 @@ const struct column *column_find(struct str id); /* or NULL */
 /* The column that shows the sort key; NULL: none. */
 const struct column *column_sorted(const struct show *show, enum rows_sort sort);
 const char *column_title(const struct column *column);
-/* Does the session have what the column is about? */
+/* Does the session have the data for the column? */
 bool column_applies(const struct column *column, const struct show *show);
 
 /* Make the cell of a row and append its text to `to`. Bars have the default width;
@@ -75,17 +75,18 @@ enum run_amount {
     RUN_OPS,
     RUN_FLOPS,
     RUN_MATRIX,   /* operations that do matrix work */
-    RUN_UNCOUNTED /* of these, how many have no known FLOPs */
+    RUN_UNCOUNTED /* of these, the number without known FLOPs */
 };
 uint64_t row_run(const struct show *show, const struct row *row, enum run_amount what);
-/* A number of the row at the step of show->step; of several equal siblings, of all
- * together. False: not known. */
+/* A number of the row at the step of show->step; for several equal siblings, of all
+ * together. False: unknown. */
 bool row_at_step(const struct show *show, const struct row *row, enum step_number which,
                  double *ret_value);
-/* Does a column show such numbers? */
+/* Does a column show numbers of a step? */
 bool column_at_step(const struct column *column);
-/* Does the row have FLOPs? No: no operations were recorded, or none does matrix work, or
- * none of those was counted. *ret_least (unless NULL): some of them were not counted. */
+/* Does the row have FLOPs? No: no operations were recorded, or none does matrix work,
+ * or none of those was counted. *ret_least (unless NULL): some of them were not
+ * counted. */
 bool row_flops(const struct show *show, const struct row *row, bool *ret_least);
 
 #endif

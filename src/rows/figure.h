@@ -38,7 +38,7 @@ struct figure {
     uint64_t n;       /* the number behind the text, exact */
     double real, solid;
     const int64_t *dims; /* borrowed from the model or the run */
-    bool varied;         /* a shape that other calls did not have: "*" */
+    bool varied;         /* other calls had a different shape: "*" */
 };
 
 void figure_text(struct figure *to, const char *text);
@@ -51,7 +51,7 @@ void figure_share(struct figure *to, double part, double whole); /* " 9%" */
 void figure_real(struct figure *to, double value);               /* 0.0123 */
 void figure_not_finite(struct figure *to, uint64_t nan, uint64_t inf);
 void figure_shape(struct figure *to, const int64_t *dims, int rank); /* 64×3×7×7 */
-/* Do two cells of shapes show the same, perhaps no shape? */
+/* Do two cells of shapes show the same, or both nothing? */
 bool figure_same_shape(const struct figure *a, const struct figure *b);
 
 /* Draw a bar: solid up to `solid`, light from there to `real`. */

@@ -43,7 +43,7 @@ enum kind { UNSAFE, NEEDS_CODE, INCONCLUSIVE, SAFE, DAMAGED, NO_MODEL };
 
 const struct files_choice files_kinds[] = {
     [UNSAFE] = {'u', "unsafe", "a load would run something"},
-    [NEEDS_CODE] = {'c', "needs code", "names classes of its own"},
+    [NEEDS_CODE] = {'c', "needs code", "needs classes of its own"},
     [INCONCLUSIVE] = {'i', "inconclusive", "cannot be judged"},
     [SAFE] = {'s', "safe", "tensors and plain values only"},
     [DAMAGED] = {'d', "damaged", "cut short, or parts cannot be read"},
@@ -258,8 +258,8 @@ int files_sort_by_word(struct str word, enum files_sort *ret_sort, struct err *e
     nearest = text_nearest(text, &files_orders[0].word, FILES_SORT_COUNT,
                            sizeof files_orders[0]);
     return err_set(err, ERR_USAGE,
-                   "files have no order \"%s\"%s%s%s there are name, size, params, "
-                   "verdict, changed",
+                   "unknown order \"%s\"%s%s%s use name, size, params, verdict or "
+                   "changed",
                    text, nearest ? "; did you mean " : "", nearest ? nearest : "",
                    nearest ? "?" : ";");
 }

@@ -44,7 +44,7 @@ uint32_t files_view_n(const struct files_view *view);
 const struct file_row *files_view_at(const struct files_view *view, uint32_t row);
 /* The current row of a file number; UINT32_MAX: not visible. */
 uint32_t files_view_row(const struct files_view *view, uint32_t number);
-/* Judge these rows first: they are on the screen. */
+/* Judge the visible rows first. */
 void files_view_want(struct files_view *view, uint32_t first, uint32_t n);
 
 struct file_list_facts files_view_facts(const struct files_view *view);

@@ -1,5 +1,5 @@
-/* THE TABLE of labels: what the label panel (L) lists. To add one: have a column for it
- * in columns.c, and add a line to the table below. The flowing form uses the texts of
+/* THE TABLE of labels: the content of the label panel (L). To add one: add a column for
+ * it in columns.c, and a line to the table below. The flowing form uses the texts of
  * rp's explorer, with sizes and shares formatted as in the columns. */
 #include "rows/labels.h"
 

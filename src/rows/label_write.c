@@ -79,7 +79,7 @@ struct str label_part(const struct label_parts *parts, enum label_part part)
     return str_span(parts->text.at + begin, parts->ends[part] - begin);
 }
 
-/* How much of a label to write. */
+/* Which parts of a label to write. */
 struct label_write_extent {
     struct str args;
     bool cut; /* some arguments are left out */
@@ -108,7 +108,7 @@ static void compose(struct label_parts *to, const struct label *label,
     add_part(to, PART_TAIL, extent.tail);
 }
 
-/* Try this much of the label; true if it fits. */
+/* Try this extent; true if it fits. */
 static bool fits(struct label_parts *to, const struct label *label,
                  struct label_write_extent extent, size_t cells)
 {

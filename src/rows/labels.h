@@ -103,7 +103,7 @@ struct label_kind {
     /* Writes its text in the flowing form, as rp's explorer does; NULL: uses the cell.
      */
     void (*flow)(struct buf *to, const struct show *show, const struct row *row);
-    unsigned needs; /* bits of enum label_needs: one of them; 0: nothing */
+    unsigned needs; /* bits of enum label_needs: needs one of them; 0: needs nothing */
 };
 
 extern const struct label_kind label_kinds[];

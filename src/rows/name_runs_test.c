@@ -64,7 +64,7 @@ TEST(the_number_may_begin_elsewhere_in_another_name)
     check_runs("h.3.q.7 x;h.4.q.7 x", "2: h.{3+0}.q.7 x\n");
 }
 
-TEST(what_does_not_count_up_evenly_is_told_by_itself)
+TEST(names_that_do_not_count_up_evenly_are_listed_separately)
 {
     check_runs("h.0.q;h.1.k", "1: h.0.q\n1: h.1.k\n");
     check_runs("h.0.q;h.1.q;h.3.q", "2: h.{0+0}.q\n1: h.3.q\n");

@@ -41,7 +41,7 @@ static const char *cells(struct scene *s, const char *name)
     return buf_cstr(&s->text);
 }
 
-TEST(flops_are_sums_of_what_is_below_and_blank_without_matrix_work)
+TEST(flops_sum_over_modules_and_are_blank_without_matrix_work)
 {
     struct scene s;
 
@@ -51,7 +51,7 @@ TEST(flops_are_sums_of_what_is_below_and_blank_without_matrix_work)
     CHECK_STR(cells(&s, "block.conv1"), "147.5K|73.7K|1");
     CHECK_STR(cells(&s, "block.conv1.weight"), "||");
     CHECK_STR(cells(&s, "block.relu"), "||2");
-    CHECK_STR(cells(&s, "block.drop"), "||"); /* called, and nothing was computed */
+    CHECK_STR(cells(&s, "block.drop"), "||"); /* called, but nothing was computed */
     CHECK_STR(cells(&s, "head"), "320|160|2");
     scene_end(&s);
 }
@@ -67,7 +67,7 @@ TEST(flops_of_which_a_part_is_not_known_are_at_least_these)
     scene_end(&s);
 }
 
-/* The backward and the optimizer are not among them. */
+/* The backward and the optimizer do not count. */
 TEST(only_the_forward_counts)
 {
     struct scene s;

@@ -134,7 +134,8 @@ void op_shape(struct buf *to, const struct run *run, uint32_t value)
     text_shape(to, run->dims + type->shape, type->rank);
 }
 
-/* What an operation made: results, or if it has none, what it wrote to. */
+/* The outputs of an operation: results, or if it has none, the arguments it wrote
+ * to. */
 static enum op_io_kind made_kind(const struct run *run, const struct run_op *op)
 {
     uint32_t at = 0;

@@ -40,7 +40,7 @@ TEST(operations_have_short_signs)
     buf_release(&text);
 }
 
-TEST(a_convolution_says_of_how_many_dimensions)
+TEST(a_convolution_includes_its_number_of_dimensions)
 {
     struct run *run = sample_block((struct sample_block_wanted){.nan = true});
     struct buf text = BUF_INIT;

@@ -1,17 +1,17 @@
-/* rows.h - which places are rows, and in which order.
+/* rows.h - chooses the places that are rows, and their order.
  *
  * The tour of the room, which turns a tree or list into a table, without a UI toolkit:
  *   show.h        one open session as seen by the views
- *   rows.h        which places are rows, in which order   sort.h     orders siblings
+ *   rows.h        the places that are rows, in order      sort.h     orders siblings
  *   outline.h     the tree: places of a model, or nodes of two models
  *   repeats.h     which siblings are equal                search.h   which rows match
- *   columns.h     THE TABLE of columns                    layout.h   how wide they are
+ *   columns.h     THE TABLE of columns                    layout.h   widths of columns
  *   labels.h      the label of a row and how it shrinks
- *   row_state.h   what pages mark about a row
+ *   row_state.h   properties of a row that pages mark
  *   figure.h      a cell: its text, the number behind it, kind and role
  *   below.h       totals of everything below a place
- *   args.h        Conv2d(3→64, 7×7, stride=2): arguments as people read them
- *   value_text.h  plain values as Python would write them
+ *   args.h        readable arguments: Conv2d(3→64, 7×7, stride=2)
+ *   value_text.h  plain values in Python's syntax
  *   run_words.h   times, shapes and places of a run
  *   op_words.h    names and shapes of operations
  *   textual.h     rows as lines of text          name_runs.h   h.0-11: many as one
@@ -20,8 +20,7 @@
  *
  * A view describes what is open, what a filter keeps and how siblings are sorted.
  * rows_make() turns it into a list, in time linear in the rows shown (n log n if
- * sorted). The same view always gives the same rows: there is no hidden state.
- */
+ * sorted). The same view always gives the same rows: there is no hidden state. */
 #ifndef ROWS_ROWS_H
 #define ROWS_ROWS_H
 
@@ -99,9 +98,9 @@ enum rows_sort rows_order_find(struct str word);
 enum rows_flat { FLAT_NO, FLAT_LEAVES, FLAT_TENSORS };
 
 struct view {
-    const uint8_t *open;   /* a bit for each place: its children are shown; NULL: as
-                              in a printed tree, where everything but long and minor
-                              things is open */
+    const uint8_t *open;   /* a bit for each place: its children are shown; NULL: as in
+                              a printed tree, where only long and minor parts are
+                              closed */
     const uint8_t *single; /* a bit for each place: show the run that starts here one
                               by one; may be NULL */
     const uint8_t *keep;   /* a bit for each place: passes the filter; NULL: all do */

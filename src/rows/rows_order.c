@@ -18,7 +18,7 @@ const struct rows_order rows_orders[SORT_COUNT] = {
     [SORT_PARAMS] = {"params", 'p', "params", "most parameters first"},
     [SORT_BYTES] = {"memory", 'm', "memory", "largest first, all tensors below"},
     [SORT_TIME] = {"time", 'r', "time", "slowest first, inclusive"},
-    [SORT_SELF] = {"self", 's', "self", "slowest first, without what it calls"},
+    [SORT_SELF] = {"self", 's', "self", "slowest first, excluding called modules"},
     [SORT_CALLS] = {"calls", 'c', "calls", "most calls first"},
     [SORT_FLOPS] = {"flops", 'f', "FLOPs", "most FLOPs first, forward"},
     [SORT_OPS] = {"ops", 'o', "operations", "most operations first, forward"},
@@ -141,7 +141,7 @@ static int find_zeros(double *column, const struct outline *outline,
     return 0;
 }
 
-/* Of two recordings, how far their results are apart. */
+/* For two recordings, the distance of their results. */
 static void find_distances(double *column, const struct outline *outline)
 {
     for (uint32_t i = 0; i < outline->n; i++) {
@@ -171,7 +171,7 @@ static void find_deltas(double *column, const struct outline *outline)
     }
 }
 
-/* Fill the column; entries left alone are unknown. */
+/* Fill the column; entries left unset are unknown. */
 static int find_column(double *column, const struct order *order)
 {
     const struct outline *outline = order->outline;

@@ -11,7 +11,7 @@
 
 static const struct view everything = VIEW_INIT;
 
-/* The network of a tutorial, as a whole module. */
+/* A tutorial network, as a whole module. */
 static void begin_lenet(struct sample *s)
 {
     uint32_t node;
@@ -46,7 +46,7 @@ TEST(a_whole_module_prints_with_classes_and_arguments)
     sample_release(&s);
 }
 
-TEST(a_narrow_tree_has_one_number_behind_each_label)
+TEST(a_narrow_tree_has_one_number_after_each_label)
 {
     struct sample s;
 
@@ -225,7 +225,7 @@ TEST(equal_siblings_can_be_shown_one_by_one)
     sample_release(&s);
 }
 
-TEST(a_bitmap_says_what_is_open)
+TEST(a_bitmap_selects_open_places)
 {
     struct view view = VIEW_INIT;
     uint8_t open[8] = {0}, single[8] = {0};
@@ -246,7 +246,7 @@ TEST(a_bitmap_says_what_is_open)
     view.single = single;
     bit_set(single, rows.cells[3].place, true);
     CHECK(rows_make(&rows, &s.show, &view, &s.arena, NULL) == 0);
-    CHECK_INT(rows.n, 6); /* eleven are left behind the first: a run again */
+    CHECK_INT(rows.n, 6); /* eleven remain after the first: a run again */
     sample_release(&s);
 }
 
@@ -372,7 +372,7 @@ TEST(the_device_of_a_module_is_those_of_all_below_it)
     sample_release(&s);
 }
 
-TEST(a_file_with_one_bare_thing_is_called_what_it_holds)
+TEST(a_file_with_one_bare_object_is_named_after_it)
 {
     struct sample s;
 
@@ -393,7 +393,7 @@ TEST(a_file_with_one_bare_thing_is_called_what_it_holds)
                                                "└── value: 5\n");
     sample_release(&s);
 
-    /* A dict that happens to have such a key is a dict. */
+    /* A dict that happens to have such a key is still a dict. */
     sample_begin(&s, "dict.pt");
     build_object(&s.build, 0)->class_id = build_class(&s.build, STR("dict"));
     sample_plain(&s, 0, "value", value_int(build_values(&s.build), 5));

@@ -305,8 +305,8 @@ void cell_time(struct figure *to, const struct show *show, const struct row *row
         figure_text(to, gap_of(show, row));
 }
 
-/* The share of its caller's time: the nearest module above it that was called, since
- * lists of modules are not. In a flat list, the share of the run. */
+/* The share of its caller's time: of the nearest module above it that was called,
+ * because lists of modules are not called. In a flat list, the share of the run. */
 void cell_time_percent(struct figure *to, const struct show *show,
                        const struct row *row)
 {

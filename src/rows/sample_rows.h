@@ -1,4 +1,4 @@
-/* sample_in.h - for tests: small models made by hand, and their rows as text. */
+/* sample_rows.h - for tests: small models made by hand, and their rows as text. */
 #ifndef ROWS_SAMPLE_ROWS_H
 #define ROWS_SAMPLE_ROWS_H
 

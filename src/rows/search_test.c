@@ -24,7 +24,7 @@ static void begin(struct sample *s)
     sample_finish(s);
 }
 
-/* The full names of what matches, each with a blank behind it. */
+/* The full names of all matches, each followed by a blank. */
 static const char *found(struct sample *s, const char *text)
 {
     static struct buf names;
@@ -61,9 +61,9 @@ TEST(small_letters_find_types_whatever_their_case)
     struct sample s;
 
     begin(&s);
-    CHECK_STR(found(&s, "conv2d"), "layer1.conv2 layer2.conv2 "); /* just that */
+    CHECK_STR(found(&s, "conv2d"), "layer1.conv2 layer2.conv2 "); /* only that one */
     CHECK_STR(found(&s, "block"), "layer1 layer2 ");
-    CHECK_STR(found(&s, "bloc"), "layer1 layer2 "); /* no name has it */
+    CHECK_STR(found(&s, "bloc"), "layer1 layer2 "); /* no name contains it */
     CHECK_STR(found(&s, "blo*"), "layer1 layer2 ");
     CHECK_STR(found(&s, "ns"), "");
     CHECK_STR(found(&s, "conv2d("), "layer1.conv2 layer2.conv2 ");
@@ -157,7 +157,7 @@ static void begin_names(struct sample *s)
     sample_finish(s);
 }
 
-/* Is each name found that matches as a whole text? */
+/* Check that exactly the names that match as a whole text are found. */
 static void check_names(struct sample *s, const char *pattern, bool simple)
 {
     struct search *search = search_new(str_of(pattern), NULL);
@@ -260,7 +260,7 @@ TEST(names_beyond_ascii_are_looked_at_as_text)
     sample_release(&s);
 }
 
-TEST(a_wrong_or_endless_expression_is_told)
+TEST(a_wrong_or_endless_expression_is_reported)
 {
     struct sample s;
     struct err err = {0};
@@ -282,7 +282,7 @@ TEST(a_wrong_or_endless_expression_is_told)
     sample_release(&s);
 }
 
-TEST(a_filter_keeps_what_leads_to_matches_and_stands_below_them)
+TEST(a_filter_keeps_ancestors_and_descendants_of_matches)
 {
     struct view view = VIEW_INIT;
     uint8_t match[8] = {0}, keep[8] = {0};

@@ -97,7 +97,7 @@ static int find_activity(struct show *show, struct arena *arena, struct err *err
     return show->ops ? 0 : -1;
 }
 
-/* What only a run with operations tells. */
+/* Data that only a run with operations has. */
 static int find_ops(struct show *show, struct arena *arena, struct err *err)
 {
     const struct run *run = show->session->run;

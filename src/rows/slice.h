@@ -38,15 +38,16 @@ void slice_cut(struct slice *slice, int dim, uint64_t n);
 /* The sizes of the result; returns its rank. */
 int slice_shape(const struct slice *slice, int64_t shape[SLICE_RANK]);
 
-/* What a grid shows of a slice: the last dimension that is not a single index runs
- * across, the one before it down (-1: there is none); of others the first index is left.
- */
+/* The plane of a slice that a grid shows: the last dimension that is not a single index
+ * runs across, the one before it down (-1: none); of others only the first index is
+ * kept. */
 void slice_plane(struct slice *slice, int *ret_down, int *ret_across);
 /* "[0, 17, :, 2:9]" */
 void slice_text(struct buf *to, const struct slice *slice, const int64_t *shape);
 
-/* Such a plane of a strided tensor as a matrix of its own, whose rows and columns rise;
- * `flip_...`: the slice takes them from the end. Borrows the model; must not be moved. */
+/* Such a plane of a strided tensor as a separate matrix, whose rows and columns ascend;
+ * `flip_...`: the slice takes them from the end. Borrows the model; must not be
+ * moved. */
 struct slice_matrix {
     struct model model;
     struct tensor tensor;

@@ -41,7 +41,7 @@ TEST(a_slice_reads_as_numpy_reads_it)
     CHECK(parse(&slice, "...") == 0 && slice.n == 120);
 }
 
-TEST(what_is_no_slice_is_refused_with_a_reason)
+TEST(invalid_slices_are_refused_with_a_reason)
 {
     static const char *const bad[] = {"4",           "-5",  "1,2,3,4", "x",   "1:2:3:4",
                                       "..., ..., 1", "::0", "1:b",     "1,,", "[1"};
@@ -151,7 +151,7 @@ static void check_matrix(const struct session *session, uint32_t place,
     arena_release(&arena);
 }
 
-TEST(a_plane_is_a_matrix_of_its_own)
+TEST(a_plane_is_a_separate_matrix)
 {
     static const char *const slices[] = {"[]",        "[1]",          "[:, 2]",
                                          "[::-1]",    "[:, ::-2]",    "[-1, 2:0:-1]",

@@ -51,7 +51,7 @@ TEST(cells_of_shapes_are_compared_by_their_numbers)
     buf_release(&text);
 }
 
-TEST(what_ascii_makes_wider_is_cut_to_its_column)
+TEST(text_that_is_wider_in_ascii_is_cut_to_its_column)
 {
     const unsigned widths[] = {40, 60, 80, 90};
     struct sample s;
@@ -75,7 +75,7 @@ TEST(what_ascii_makes_wider_is_cut_to_its_column)
     sample_release(&s);
 }
 
-TEST(right_to_left_names_are_isolated_where_asked_for)
+TEST(right_to_left_names_are_isolated_on_request)
 {
     struct sample s;
 
@@ -111,7 +111,7 @@ TEST(guides_never_take_more_than_half_of_the_line)
     sample_release(&s);
 }
 
-TEST(that_a_call_was_not_run_is_said_also_where_there_is_little_room)
+TEST(the_remark_that_a_call_was_not_run_survives_in_narrow_rows)
 {
     struct sample s;
     struct values *values;

@@ -1,4 +1,4 @@
-/* Threads make rows and cells of one frozen run, each with a session of its own, without
+/* Threads make rows and cells of one frozen run, each with a separate session, without
  * locks. `make test` also runs this under TSan. */
 #include "base/base.h"
 #include "base/test.h"

@@ -14,8 +14,9 @@
 struct value_text_writer {
     struct buf *to;
     const struct values *values;
-    const struct model *model; /* of its tensors */
-    size_t begin, end;         /* where in `to` the text begins, and should stop */
+    const struct model *model; /* owner of the tensors */
+    size_t begin, end;         /* positions in `to` where the text begins, and should
+                                  stop */
 };
 
 static void add_value(struct value_text_writer *w, uint32_t id, int depth);

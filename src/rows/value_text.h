@@ -9,7 +9,8 @@
  * Stops after about `most` bytes with an … but still closes brackets. Escapes names and
  * texts. */
 void value_show(struct buf *to, const struct model *model, uint32_t value, size_t most);
-/* A value of other values than the model's: of a run, with the tensors of its model. */
+/* The same for values outside of the model's: of a run, with the tensors of its
+ * model. */
 void value_show_in(struct buf *to, const struct values *values,
                    const struct model *model, uint32_t value, size_t most);
 

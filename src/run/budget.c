@@ -100,7 +100,7 @@ static void choose_level(struct budget *budget)
     }
 }
 
-void budget_told(struct budget *budget, const struct budget_pass *pass)
+void budget_report(struct budget *budget, const struct budget_pass *pass)
 {
     double user = (double)pass->user_ns, most;
 

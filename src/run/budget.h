@@ -1,12 +1,12 @@
-/* budget.h - keeps the cost of recording below a share of the user's time.
- * Pure arithmetic without a clock. The caller reports what each pass took; the budget
+/* budget.h - keeps the cost of recording below a share of the user's time. Pure
+ * arithmetic without a clock. The caller reports the cost of each pass; the budget
  * decides how to record the next one. It falls back from full statistics to sampled
  * ones, to counting NaN and infinities only, and then to recording every k-th pass. It
- * comes back when there is room, after a delay, so that it does not oscillate.
+ * returns to a richer mode after a delay, so that it does not oscillate.
  *
  * Each pass earns its share of time. A pass is recorded only if the time earned so far
- * covers its expected cost. The first pass is always recorded: nothing is known before.
- */
+ * covers its expected cost. The first pass is always recorded, because its cost is
+ * unknown. */
 #ifndef RUN_BUDGET_H
 #define RUN_BUDGET_H
 
@@ -34,7 +34,8 @@ struct budget {
     double user;              /* expected ns of the next pass */
     double cost[BUDGET_SKIP]; /* expected ns, by mode; 0: unknown */
     enum budget_mode level;   /* SKIP: every mode is too expensive for every pass */
-    uint32_t over, under;     /* consecutive passes that allow a poorer, richer mode */
+    uint32_t over, under;     /* consecutive passes that suggest a poorer, richer
+                                 mode */
     uint64_t passes[BUDGET_MODES];
     uint64_t user_ns, own_ns; /* so far */
 };
@@ -44,9 +45,9 @@ void budget_init(struct budget *budget, double share);
 
 /* How to record the next pass. */
 enum budget_mode budget_next(const struct budget *budget);
-/* Reports what a pass took. */
-void budget_told(struct budget *budget, const struct budget_pass *pass);
-/* Reports a cost outside of passes, such as starting: the next passes pay for it. */
+/* Reports the cost of a pass. */
+void budget_report(struct budget *budget, const struct budget_pass *pass);
+/* Reports a cost outside of passes, such as start-up: the next passes pay for it. */
 void budget_owe(struct budget *budget, uint64_t own_ns);
 
 /* Cost so far: own / user; 0 before the first pass. */

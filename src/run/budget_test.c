@@ -4,7 +4,7 @@
 
 #include "base/test.h"
 
-/* A model as the budget sees it: what a pass takes, and what recording it costs. */
+/* A simulated model: what a pass takes, and what recording it costs. */
 struct simulated {
     double user_ns, hooks_ns; /* hooks: for all layers, in any mode */
     double bytes, rate;       /* measured in full; ns for each */
@@ -27,7 +27,7 @@ static void run_passes(struct budget *budget, const struct simulated *model, int
     for (int i = 0; i < n; i++) {
         struct budget_pass pass = simulate(model, budget_next(budget));
 
-        budget_told(budget, &pass);
+        budget_report(budget, &pass);
     }
 }
 
@@ -113,7 +113,7 @@ TEST(passes_that_become_faster_earn_less)
 
     budget_init(&budget, 0.03);
     run_passes(&budget, &model, 100);
-    model.user_ns = 5e6; /* the same cost in a twentieth of the time */
+    model.user_ns = 5e6; /* the same cost at a twentieth of the time */
     run_passes(&budget, &model, 3000);
     CHECK(budget_cost(&budget) <= 0.03);
     CHECK(budget.passes[BUDGET_SKIP] + budget.passes[BUDGET_SAMPLED] > 2000);
@@ -121,7 +121,7 @@ TEST(passes_that_become_faster_earn_less)
 
 TEST(it_does_not_swing_between_two_modes)
 {
-    /* Full costs just what a pass earns, now a little more, now a little less. */
+    /* Full costs exactly what a pass earns, sometimes a little more, sometimes less. */
     struct simulated model = {100e6, 1e6, 20e6, 0.1};
     enum budget_mode before = BUDGET_FULL;
     struct budget budget;
@@ -147,7 +147,7 @@ TEST(without_a_limit_every_pass_is_recorded_in_full)
     CHECK_INT(budget.passes[BUDGET_FULL], 100);
 }
 
-TEST(what_it_took_to_begin_is_paid_by_the_passes)
+TEST(the_cost_of_starting_is_paid_by_the_passes)
 {
     struct budget budget;
     uint64_t recorded;

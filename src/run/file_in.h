@@ -1,7 +1,8 @@
 /* file_in.h - the tables of a .scope file, for file*.c only.
  *
  * A table is described by its columns: offset in the row struct, type, and the table it
- * refers to. Creating tables, writing rows, and reading and checking them use that.
+ * refers to. This description drives CREATE TABLE, writing rows, and reading and
+ * checking them.
  *
  *   file_tables.c      THE TABLE of tables
  *   scope_db.h         binds and reads columns
@@ -31,7 +32,7 @@ enum scope_section {
     SECTION_FILE, /* of the file itself: `section` and `meta` */
     SECTION_MODEL,
     SECTION_RUN,
-    SECTION_OPS,     /* optional: if it is damaged or too new, the rest is shown */
+    SECTION_OPS,     /* optional: if it is damaged or too new, the rest is still read */
     SECTION_HISTORY, /* optional; history/ writes and reads it */
     SECTION_COUNT
 };
@@ -87,7 +88,7 @@ struct file_table {
 };
 
 extern const struct file_table scope_tables[TABLE_COUNT];
-/* How many of the last columns of a table a file may lack; they are then NULL. */
+/* The number of trailing columns that a file may lack; they are then NULL. */
 extern const uint8_t scope_columns_added[TABLE_COUNT];
 
 /* Rows that differ from the structs of a run or model. */
@@ -182,7 +183,7 @@ union any_row {
 
 /* ---- file_row.c ---- */
 
-/* How many columns a table has, without its id. */
+/* The number of columns of a table, without its id. */
 int table_columns(enum scope_table table);
 /* The CREATE TABLE statement of a table with its first `columns` columns. */
 void table_sql(enum scope_table table, int columns, struct buf *to);
@@ -195,7 +196,7 @@ typedef void get_row(void *user, uint32_t i, void *row);
 int table_write(sqlite3 *db, enum scope_table table, uint32_t n, get_row *get,
                 void *user, struct work *work, struct err *err);
 
-/* Is a table in the file, and as docs/run-file.md specifies? */
+/* Does the file have a table as specified in docs/run-file.md? */
 enum schema_state { SCHEMA_ABSENT, SCHEMA_GOOD, SCHEMA_OTHER };
 
 /* A file that is being read. */
@@ -208,7 +209,7 @@ struct scope_read {
     uint32_t sections[SECTION_COUNT]; /* the version of each; 0: absent */
     struct buf others;                /* "ops (version 1)": unknown sections */
     uint8_t schema[TABLE_COUNT];      /* enum schema_state */
-    uint8_t columns[TABLE_COUNT];     /* how many of them the file has */
+    uint8_t columns[TABLE_COUNT];     /* number of columns in the file */
     struct build build;
     struct run *run;
     uint32_t rows[TABLE_COUNT]; /* declared */
@@ -231,15 +232,16 @@ struct scope_read {
     char *no_rows;   /* of tables that are not stored as arrays */
     struct run_ops *ops;
     uint64_t ops_lost;
-    uint32_t last_owner; /* of the rows of a table that belong to those of another */
-    bool ops_bad;        /* the operations are left out, and a finding says so */
+    uint32_t last_owner; /* owner of the last row, in a table whose rows belong to those
+                            of another table */
+    bool ops_bad;        /* the operations are dropped, with a finding */
 };
 
 /* The declared number of rows of a table; 0 if impossible. */
 uint32_t table_rows(struct scope_read *read, enum scope_table table);
 
 /* Reads a table row by row; take() returns NULL, or an error. The first bad row ends
- * the table: the rest is left out, with a finding. Dangling references are replaced by
+ * the table: the rest is dropped, with a finding. Dangling references are replaced by
  * absent ones before take(). */
 typedef const char *take_row(struct scope_read *read, uint32_t i, void *row);
 void table_read(struct scope_read *read, enum scope_table table, take_row *take);
@@ -250,10 +252,10 @@ void scope_damaged(struct scope_read *read, enum scope_table table, uint32_t row
 
 /* Finds the sections, and checks the tables of the known ones. */
 int scope_check_sections(struct scope_read *read, struct err *err);
-/* Leaves the operations out, with a finding. */
+/* Drops the operations, with a finding. */
 void scope_drop_ops(struct scope_read *read, const char *why);
-/* For table_write(): the sections of a new file, `user` is not used. A file has those
- * before SECTION_OPS, or before SECTION_HISTORY. */
+/* For table_write(): the sections of a new file; `user` is unused. A file has the
+ * sections before SECTION_OPS, or before SECTION_HISTORY. */
 get_row scope_get_section;
 uint32_t scope_section_version(enum scope_section section);
 
@@ -281,8 +283,8 @@ int scope_keep_source(struct scope_read *read, struct err *err);
 void scope_read_run(struct scope_read *read);
 /* The index of a shape in run->dims, added if new; RUN_NONE: out of memory. */
 uint32_t scope_dims(struct scope_read *read, uint32_t shape);
-/* Space for the declared rows of a table, in the run's arena; false, with a finding, if
- * there is none. `at` is the address of the array's pointer. */
+/* Allocates space for the declared rows of a table, in the run's arena; false, with a
+ * finding, if that fails. `at` is the address of the array's pointer. */
 bool scope_room(struct scope_read *read, enum scope_table table, void *at, size_t item);
 extern const char *const scope_no_memory;
 

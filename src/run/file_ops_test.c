@@ -10,7 +10,7 @@
 #include "run/run_file.h"
 #include "run/sample_run.h"
 
-/* A run whose operations have everything: sources, lists, statistics, lost ones. */
+/* A run with every kind of operation data: sources, lists, statistics, lost ones. */
 static struct run *ops_run(void)
 {
     struct run *run = sample_ops();
@@ -307,12 +307,12 @@ TEST(a_newer_section_of_operations_is_named_and_skipped)
     run_free(run);
 }
 
-/* The operations are left out with one finding, and the calls are there. */
+/* Check that the operations are dropped with one finding, and the calls are there. */
 static void dropped(const char *sql, const char *expected)
 {
     struct run *run = changed(sql);
     const struct model *model = run->model;
-    bool own; /* is the first finding ours? The other one is that of the model */
+    bool own; /* is the first finding ours? The other belongs to the model */
 
     CHECK(!run->ops && run->ops_damaged);
     CHECK(model->partial);
@@ -325,7 +325,7 @@ static void dropped(const char *sql, const char *expected)
     run_free(run);
 }
 
-#define LEFT_OUT "; all operations are left out"
+#define LEFT_OUT "; all operations are skipped"
 
 TEST(tables_of_operations_that_are_not_ours_leave_them_out)
 {
@@ -339,7 +339,7 @@ TEST(a_wrong_number_in_operations_leaves_them_out)
     static const struct {
         const char *sql, *why;
     } cases[] = {
-        {"op_kind SET name=999 WHERE id=1", "table op_kind: 1 numbers lead nowhere"},
+        {"op_kind SET name=999 WHERE id=1", "table op_kind: 1 dangling references"},
         {"op_kind SET flags=256 WHERE id=1", "table op_kind, row 1: flags"},
         {"op_arg SET op_kind=99 WHERE id=2", "table op_arg, row 2: op_kind"},
         {"op_arg SET op_kind=0 WHERE id=9", "table op_arg, row 9: op_kind"},
@@ -353,8 +353,7 @@ TEST(a_wrong_number_in_operations_leaves_them_out)
         {"op_value SET type=99 WHERE id=3", "table op_value, row 3: type"},
         {"op_value SET producer=9 WHERE id=3", "table op_value, row 3: producer"},
         {"op_value SET flags=8 WHERE id=3", "table op_value, row 3: flags"},
-        {"op_value SET storage=99 WHERE id=3",
-         "table op_value: 1 numbers lead nowhere"},
+        {"op_value SET storage=99 WHERE id=3", "table op_value: 1 dangling references"},
         {"op_source SET source=3 WHERE id=1", "table op_source, row 1: source"},
         {"op_source SET source=NULL WHERE id=1", "table op_source, row 1: source"},
         {"op_source SET op_value=1 WHERE id=2", "table op_source, row 2: op_value"},
@@ -365,10 +364,10 @@ TEST(a_wrong_number_in_operations_leaves_them_out)
         {"op SET thread=NULL WHERE id=2", "table op, row 2: thread"},
         {"op SET cause=7 WHERE id=7", "table op, row 7: cause"},
         {"op SET flops=-1 WHERE id=7", "table op, row 7: flops"},
-        {"op SET call=99 WHERE id=0", "table op: 1 numbers lead nowhere"},
-        {"op SET place=99 WHERE id=0", "table op: 1 numbers lead nowhere"},
-        {"op SET gradient=99 WHERE id=0", "table op: 1 numbers lead nowhere"},
-        {"op SET attributes=999 WHERE id=0", "table op: 1 numbers lead nowhere"},
+        {"op SET call=99 WHERE id=0", "table op: 1 dangling references"},
+        {"op SET place=99 WHERE id=0", "table op: 1 dangling references"},
+        {"op SET gradient=99 WHERE id=0", "table op: 1 dangling references"},
+        {"op SET attributes=999 WHERE id=0", "table op: 1 dangling references"},
         {"op SET id=99 WHERE id=8", "table op, row 8: its number is not the next one"},
         {"op_io SET op=9 WHERE id=1", "table op_io, row 1: op"},
         {"op_io SET op=0 WHERE id=5", "table op_io, row 5: op"},
@@ -376,7 +375,7 @@ TEST(a_wrong_number_in_operations_leaves_them_out)
         {"op_io SET kind=3 WHERE id=5", "table op_io, row 5: kind"},
         {"op_io SET item=65535 WHERE id=5", "table op_io, row 5: item"},
         {"op_value SET producer=8 WHERE id=1",
-         "table op_io, row 1: a value that a later operation makes"},
+         "table op_io, row 1: a value of a later operation"},
         {"op_total SET kind=99 WHERE id=1", "table op_total, row 1: kind"},
         {"op_total SET phase=4 WHERE id=8", "table op_total, row 8: phase"},
         {"op_total SET phase=0 WHERE id=8", "table op_total, row 8: phase"},
@@ -394,7 +393,7 @@ TEST(a_wrong_number_in_operations_leaves_them_out)
     }
 }
 
-TEST(a_value_that_names_no_value_of_operations_is_said)
+TEST(a_value_with_a_wrong_operation_value_is_a_finding)
 {
     struct run *run = changed("INSERT INTO value(id, dtype, layout, flags, device,"
                               " shape, storage, op_value) VALUES"
@@ -404,13 +403,13 @@ TEST(a_value_that_names_no_value_of_operations_is_said)
     CHECK(run->ops);
     CHECK_INT(run->values[0].op_value, RUN_NONE);
     CHECK_STR(model->findings[1].text,
-              "table value: 1 numbers of op_value lead nowhere");
+              "table value: 1 dangling references in op_value");
     run_free(run);
 }
 
 /* ---- damage ---- */
 
-/* All that operations say, so that nothing in it may lead outside. */
+/* Read everything about operations, to prove that no index is out of bounds. */
 static uint64_t touch(const struct run *run)
 {
     const struct run_ops *ops = run->ops;
@@ -479,7 +478,7 @@ TEST(damaged_files_with_operations_give_a_sentence_or_a_part)
     CHECK(copy && bytes.len < 40000);
     for (size_t i = 0; i < bytes.len; i++) {
         if (i % 16 && i + 1 < bytes.len && !bytes.at[i] && !bytes.at[i + 1])
-            continue; /* nothing looks at zeros among zeros */
+            continue; /* zeros among zeros are unused */
         memcpy(copy, bytes.at, bytes.len);
         copy[i] = (char)~copy[i];
         look_at(copy, bytes.len);
@@ -496,7 +495,7 @@ TEST(damaged_files_with_operations_give_a_sentence_or_a_part)
     arena_release(&arena);
 }
 
-/* Each value consists of the one before it, twice: 2^n ways lead to the first. */
+/* Each value consists of the previous one, twice: 2^n paths lead to the first. */
 TEST(values_that_share_their_sources_do_not_take_forever)
 {
     enum { N = 60 };
@@ -524,7 +523,7 @@ TEST(values_that_share_their_sources_do_not_take_forever)
     arena_release(&arena);
 }
 
-/* tests/fuzz/make_corpus.py asks for one. */
+/* Requested by tests/fuzz/make_corpus.py. */
 TEST(an_ops_seed_for_the_fuzz_target_is_written_where_it_is_wanted)
 {
     const char *path = getenv("TORCHOSCOPE_SEED");

@@ -12,7 +12,7 @@ static const char *take_string(struct scope_read *read, uint32_t i, void *row)
     const struct text_row *text = row;
 
     if (build_string(&read->build, text->text) != i)
-        return "a text that is there already";
+        return "a duplicate text";
     return NULL;
 }
 
@@ -113,7 +113,7 @@ const char *scope_take_plain(struct scope_read *read, struct values *values, uin
         break;
     case VALUE_TENSOR:
         if (row->integer >= read->rows[TABLE_MODEL_TENSOR])
-            return "a tensor that is not there";
+            return "a missing tensor";
         id = value_tensor(values, (uint32_t)row->integer);
         break;
     case VALUE_REAL:
@@ -133,7 +133,7 @@ const char *scope_take_plain(struct scope_read *read, struct values *values, uin
             id = value_make(values, row->kind, text, read->items, row->count);
     }
     if (!why && id != i)
-        why = "a value that is there already";
+        why = "a duplicate value";
     return why;
 }
 
@@ -166,7 +166,7 @@ static const char *take_device(struct scope_read *read, uint32_t i, void *row)
     const struct name_row *device = row;
 
     if (build_device(&read->build, model_string(read->build.model, device->name)) != i)
-        return "a device that is there already";
+        return "a duplicate device";
     return NULL;
 }
 
@@ -197,7 +197,7 @@ static const char *take_tensor(struct scope_read *read, uint32_t i, void *row)
     if (build_tensor(&read->build, NO_PLACE, &tensor->tensor,
                      read->sizes + read->shape_at[tensor->shape],
                      read->sizes + read->shape_at[tensor->strides], rank) != i)
-        return "a tensor that is there already";
+        return "a duplicate tensor";
     return NULL;
 }
 

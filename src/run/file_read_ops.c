@@ -1,11 +1,11 @@
 /* Reads the operations of a recording, checking every number. They are read as a whole
- * or not at all: operations whose edges lead nowhere would show a wrong data flow. */
+ * or not at all: operations with missing edges would show a wrong data flow. */
 #include <string.h>
 
 #include "run/file_in.h"
 #include "run/op_table.h"
 
-/* Is it the number of an operation that the file has, or none? */
+/* Is it the index of an operation in the file, or none? */
 static bool is_op(const struct scope_read *read, uint32_t op)
 {
     return op == RUN_NONE || op < read->rows[TABLE_OP];
@@ -23,7 +23,7 @@ static uint8_t family_of(const struct scope_read *read, const struct op_kind_row
     for (int i = 0; i < OP_FAMILY_COUNT; i++)
         if (str_is(row->family, op_family_name(i)))
             return (uint8_t)i;
-    /* A family of a newer torchoscope. */
+    /* A family from a newer torchoscope. */
     return (uint8_t)op_family_of(run_string(read->run, row->kind.name));
 }
 
@@ -38,7 +38,7 @@ static const char *take_kind(struct scope_read *read, uint32_t i, void *row)
     return NULL;
 }
 
-/* Rows that belong to those of another table are in the order of that one. */
+/* Rows owned by rows of another table must be in the order of their owners. */
 static bool is_in_order(struct scope_read *read, uint32_t i, uint32_t owner)
 {
     if (owner == UINT32_MAX || (i > 0 && owner < read->last_owner))
@@ -171,7 +171,7 @@ static const char *take_io(struct scope_read *read, uint32_t i, void *row)
         return "item";
     producer = read->ops->values[io->value].producer;
     if (producer != RUN_NONE && producer + (io->kind == OP_IN) > from->op)
-        return "a value that a later operation makes";
+        return "a value of a later operation";
     io->item = from->item == UINT32_MAX ? OP_NO_ITEM : (uint16_t)from->item;
     read->ops->ops[from->op].n_ios++;
     read->ops->ios[i] = *io;
@@ -200,7 +200,7 @@ static const char *take_total(struct scope_read *read, uint32_t i, void *row)
 
 /* ---- tables ---- */
 
-/* Computes where the rows of each owner begin. */
+/* Computes the first row of each owner. */
 static void place_rows(struct run_ops *ops)
 {
     uint32_t at = 0;
@@ -248,7 +248,7 @@ static void read_tables(struct scope_read *read)
             scope_damaged(read, i, read->n[i], "rows are missing");
 }
 
-/* Values of the run that name one of operations which is not there. */
+/* Clear references from the run's values to missing values of operations. */
 static void mend_values(struct scope_read *read)
 {
     uint32_t n = read->run->ops ? read->run->ops->n_values : 0, astray = 0;
@@ -263,7 +263,7 @@ static void mend_values(struct scope_read *read)
     }
     if (astray && read->run->ops)
         build_finding(&read->build, FINDING_DAMAGED, SEVERITY_ALARM, 0,
-                      "table value: %u numbers of op_value lead nowhere", astray);
+                      "table value: %u dangling references in op_value", astray);
 }
 
 void scope_read_ops(struct scope_read *read)

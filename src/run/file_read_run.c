@@ -39,7 +39,7 @@ static const char *take_meta(struct scope_read *read, uint32_t i, void *row)
 static const char *take_string(struct scope_read *read, uint32_t i, void *row)
 {
     if (intern_add(&read->run->strings, ((const struct text_row *)row)->text) != i)
-        return "a text that is there already";
+        return "a duplicate text";
     return NULL;
 }
 

@@ -86,7 +86,7 @@ void scope_damaged(struct scope_read *read, enum scope_table table, uint32_t row
 
     if (scope_tables[table].section != SECTION_OPS) {
         build_finding(&read->build, FINDING_DAMAGED, SEVERITY_ALARM, 0,
-                      "table %s, row %u: %s; what follows in it is left out",
+                      "table %s, row %u: %s; the rows after it are skipped",
                       scope_tables[table].name, row, why);
         return;
     }
@@ -99,7 +99,7 @@ static void leads_nowhere(struct scope_read *read, enum scope_table table)
 {
     char text[100];
 
-    snprintf(text, sizeof text, "table %s: %u numbers lead nowhere",
+    snprintf(text, sizeof text, "table %s: %u dangling references",
              scope_tables[table].name, read->astray);
     if (scope_tables[table].section == SECTION_OPS)
         scope_drop_ops(read, text);
@@ -196,7 +196,7 @@ void table_read(struct scope_read *read, enum scope_table table, take_row *take)
         if (status != SQLITE_ROW)
             break;
         why = i < read->rows[table] ? get_row_of(read, stmt, table, i, &row)
-                                    : "more rows than there are";
+                                    : "more rows than the table declares";
         if (!why)
             why = take(read, i, &row);
         if (why)

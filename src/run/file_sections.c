@@ -8,7 +8,7 @@
 #define NAME_MOST     32
 #define SECTIONS_MOST 64
 
-/* The newest version of each section, which is written. Older ones can be read too.
+/* The newest version of each section; this one is written. Older ones can be read too.
  * SECTION_FILE has the version of the file. */
 static const struct {
     const char *name;
@@ -47,7 +47,7 @@ static bool is_ours(enum scope_table table, int columns, const char *sql)
     return good;
 }
 
-/* Finds out how many of its columns a table has. */
+/* Counts the columns of a table. */
 static void look_at_table(struct scope_read *read, enum scope_table table,
                           const char *sql)
 {
@@ -90,11 +90,11 @@ void scope_drop_ops(struct scope_read *read, const char *why)
 {
     if (!read->ops_bad)
         build_finding(&read->build, FINDING_DAMAGED, SEVERITY_ALARM, 0,
-                      "%s; all operations are left out", why);
+                      "%s; all operations are skipped", why);
     read->ops_bad = true;
 }
 
-/* The rest of a file is shown without operations. */
+/* If operations are invalid, the rest of the file is still shown. */
 static void check_ops(struct scope_read *read)
 {
     char text[100];
@@ -153,7 +153,7 @@ static const char *take_section(struct scope_read *read, uint32_t i, void *row)
     while (known < SECTION_COUNT && !str_is(section->name, sections[known].name))
         known++;
     if (known < SECTION_COUNT && read->sections[known])
-        return "a section that is there already";
+        return "a duplicate section";
     if (known >= SECTION_OPS && known < SECTION_COUNT &&
         section->version > sections[known].version)
         known = SECTION_COUNT;

@@ -248,8 +248,8 @@ const struct file_table scope_tables[TABLE_COUNT] = {
                         TO(op_type_row, type.class_name, "class_name", RUN_STRING),
                         IN(op_type_row, type.numel, "numel", U64),
                         IN(op_type_row, type.bytes, "bytes", U64)}},
-    /* Storages and values come before the operations that they name, so these columns
-     * are checked by file_read_ops.c. */
+    /* Storages and values precede the operations that they refer to, so file_read_ops.c
+     * checks these columns. */
     [TABLE_OP_STORAGE] = {"op_storage",
                           SECTION_OPS,
                           sizeof(struct run_op_storage),

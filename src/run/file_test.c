@@ -50,7 +50,7 @@ static struct run *read_again(const char *path)
 
 /* ---- equal, field by field ---- */
 
-/* Behind them stands the name of the file. */
+/* They are followed by the name of the file. */
 static void same_strings(const struct intern *a, const struct intern *b)
 {
     CHECK(a->n == b->n || a->n + 1 == b->n);
@@ -308,7 +308,7 @@ TEST(a_kept_value_may_be_larger_than_a_part)
     run_free(run);
     run = again;
     CHECK(run_file_write(run, NULL, path, NULL, NULL) ==
-          0); /* over the one it reads from */
+          0); /* over the file it reads from */
     again = read_again(path);
     memset(back, 0, n);
     CHECK(run_kept_bytes(again, 0, 0, back, n, NULL) == 0);
@@ -367,7 +367,7 @@ static void refused(const char *sql, const char *expected)
     unlink(path);
 }
 
-TEST(what_is_not_exactly_a_recording_is_refused_with_a_sentence)
+TEST(other_than_recordings_are_refused_with_a_sentence)
 {
     refused("PRAGMA user_version=3", "version 3");
     refused("PRAGMA user_version=0", "version 0");
@@ -397,7 +397,7 @@ TEST(a_section_that_is_newer_or_missing_is_named)
     refused("UPDATE section SET version=0", "has no section");
 }
 
-/* The run that is left when a row was changed so. */
+/* The run as read after a change by `sql`. */
 static struct run *changed(const char *sql)
 {
     char path[64];
@@ -410,7 +410,7 @@ static struct run *changed(const char *sql)
     return run;
 }
 
-/* The file of an unchanged run says the same after `sql`. */
+/* After `sql`, the file of an unchanged run must read the same. */
 static void same_after(const char *sql)
 {
     char path[64];
@@ -426,7 +426,7 @@ static void same_after(const char *sql)
     run_free(again);
 }
 
-TEST(what_we_do_not_use_does_not_disturb)
+TEST(unused_tables_are_ignored)
 {
     same_after("CREATE INDEX i ON call(object); CREATE INDEX j ON io(value, kind)");
     same_after("CREATE TABLE more(x); INSERT INTO more VALUES(1)");
@@ -437,7 +437,7 @@ TEST(what_we_do_not_use_does_not_disturb)
     same_after("ANALYZE");
 }
 
-/* What version 1 had: no table of sections, and passes were not counted. */
+/* Convert to version 1: no table of sections, and passes were not counted. */
 #define TO_VERSION_1                                                                   \
     "DROP TABLE section; DELETE FROM meta WHERE key='passes'; PRAGMA user_version=1"
 
@@ -484,7 +484,7 @@ static void left_out(const char *sql)
     run_free(run);
 }
 
-TEST(rows_that_lead_nowhere_are_left_out_and_said)
+TEST(dangling_rows_are_dropped_with_a_finding)
 {
     left_out("UPDATE call SET object=99 WHERE id=2");
     left_out("UPDATE call SET parent=3 WHERE id=3");
@@ -530,7 +530,7 @@ TEST(calls_before_a_damaged_one_are_kept)
 
 /* ---- damage ---- */
 
-/* All that a run says, so that nothing in it may lead outside. */
+/* Read everything in a run, to prove that no index is out of bounds. */
 static uint64_t touch(struct run *run)
 {
     const struct model *model = run->model;
@@ -589,7 +589,7 @@ static struct str load(struct arena *arena, const char *path)
     return bytes;
 }
 
-/* Of bytes that are zero among zeros, which nothing looks at, one in 16 will do. */
+/* Unused bytes (zeros among zeros): test only one in 16. */
 static bool is_idle(struct str bytes, size_t i)
 {
     return i > 0 && i + 1 < bytes.len && i % 16 && !bytes.at[i - 1] && !bytes.at[i] &&
@@ -604,7 +604,7 @@ TEST(damaged_files_give_a_sentence_or_a_part)
 
     arena_init(&arena, 0);
     run_free(written(1, path));
-    edit(path, "PRAGMA page_size=512; VACUUM"); /* little of it is empty then */
+    edit(path, "PRAGMA page_size=512; VACUUM"); /* leaves little of it empty */
     bytes = load(&arena, path);
     copy = malloc(bytes.len);
     CHECK(copy && bytes.len < 30000);
@@ -627,7 +627,7 @@ TEST(damaged_files_give_a_sentence_or_a_part)
     unlink(path);
 }
 
-/* tests/fuzz/make_corpus.py asks for one. */
+/* Requested by tests/fuzz/make_corpus.py. */
 TEST(a_seed_for_the_fuzz_target_is_written_where_it_is_wanted)
 {
     const char *path = getenv("TORCHOSCOPE_SEED");

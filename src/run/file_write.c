@@ -19,7 +19,7 @@ struct scope_write {
     struct buf items; /* of the plain value being written */
     const struct values *plain;
     const struct intern *strings;
-    /* Those of the model, plus code from another source. */
+    /* The model's, plus code from another source. */
     const struct class_info *classes;
     const struct intern *model_strings;
     /* Rows of merged shapes and kept parts, and their owners. */
@@ -29,8 +29,8 @@ struct scope_write {
     uint32_t *kept_of;   /* by part */
     uint32_t n_merged_shapes, n_parts;
     char *part;      /* buffer for a part copied from a file; or NULL */
-    bool replaces;   /* the file has sections already */
-    struct err lost; /* why a part could not be read */
+    bool replaces;   /* the file already has sections */
+    struct err lost; /* why a part was unreadable */
 };
 
 static void get_shape(void *user, uint32_t i, void *row)
@@ -378,7 +378,7 @@ static int make_tables(sqlite3 *db, bool with_ops, struct err *err)
     return status;
 }
 
-/* All tables, which are empty. */
+/* Fill the empty tables. */
 static int fill_tables(struct scope_write *w, struct source *code, struct err *err)
 {
     struct arena arena;

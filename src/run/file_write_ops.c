@@ -41,8 +41,8 @@ struct ops_write {
     const struct run *run;
     const struct run_ops *ops;
     struct shapes *shapes;
-    uint32_t owner; /* of the row before, for rows that belong to those of another
-                       table: rows are asked for in order */
+    uint32_t owner; /* of the previous row, for rows owned by rows of another table:
+                       rows are requested in order */
 };
 
 #define GET(name, from)                                                                \

@@ -1,8 +1,8 @@
 #include "run/op_table_in.h"
 
-/* The names of each family, sorted by bytes ('_' sorts before small letters) because
- * they are searched by halving; a test checks that. Names of aten have no namespace
- * here. Variants that the rules of op_table.c find (in-place, backward) are left out. */
+/* The names of each family, sorted by bytes ('_' sorts before small letters) for binary
+ * search; a test checks that. Names of aten have no namespace here. Variants that the
+ * rules of op_table.c cover (in-place, backward) are omitted. */
 
 static const char matmul_names[] =
     "_addmm_activation _cdist_forward _cslt_sparse_mm _dyn_quant_matmul_4bit "
@@ -31,7 +31,8 @@ static const char conv_names[] =
     "_nnpack_spatial_convolution conv conv1d conv2d conv3d conv_depthwise3d "
     "conv_dilated2d conv_dilated3d conv_tbc conv_transpose1d conv_transpose2d "
     "conv_transpose3d convolution convolution_add convolution_backward_overrideable "
-    "convolution_overrideable convolution_transpose depthwise_convolution "
+    "convolution_overrideable convolution_transpose depthwise_conv2d "
+    "depthwise_convolution "
     "mkldnn_prepacked::conv2d_run torchvision::_deform_conv2d "
     "torchvision::deform_conv2d";
 
@@ -154,12 +155,13 @@ static const char view_names[] =
     "view_as view_as_complex view_as_real view_of view_of_dtype vsplit";
 
 static const char copy_names[] =
-    "_autocast_to_full_precision _autocast_to_reduced_precision _cast_Byte _cast_Char "
-    "_cast_Double _cast_Float _cast_Half _cast_Int _cast_Long _cast_Short "
-    "_convert_weight_to_int4pack _copy_from _copy_from_and_resize _cslt_compress "
-    "_cudnn_rnn_flatten_weight _dim_arange _dyn_quant_pack_4bit_weight "
-    "_efficientzerotensor _empty_affine_quantized _empty_per_channel_affine_quantized "
-    "_foreach_copy _jagged_to_padded_dense_forward _lazy_clone _local_scalar_dense "
+    "_autocast_to_full_precision _autocast_to_reduced_precision _cast_Byte "
+    "_cast_Char _cast_Double _cast_Float _cast_Half _cast_Int _cast_Long "
+    "_cast_Short _clone_dim_order _convert_weight_to_int4pack _copy_from "
+    "_copy_from_and_resize _cslt_compress _cudnn_rnn_flatten_weight _dim_arange "
+    "_dyn_quant_pack_4bit_weight _efficientzerotensor _empty_affine_quantized "
+    "_empty_per_channel_affine_quantized _foreach_copy "
+    "_jagged_to_padded_dense_forward _lazy_clone _local_scalar_dense "
     "_make_per_channel_quantized_tensor _make_per_tensor_quantized_tensor "
     "_nested_from_padded _nested_from_padded_and_nested_example "
     "_nested_from_padded_tensor _nested_tensor_from_mask "
@@ -168,22 +170,23 @@ static const char copy_names[] =
     "_padded_dense_to_jagged_forward _saturate_weight_to_fp16 _shape_as_tensor "
     "_sparse_semi_structured_apply _sparse_semi_structured_apply_dense "
     "_sparse_semi_structured_tile _wrapped_linear_prepack arange bartlett_window "
-    "blackman_window chalf channel_shuffle clone collapse constant_pad_nd contiguous "
-    "convert_element_type copy copy_sparse_to_sparse copy_strided copy_to dequantize "
-    "device_put empty empty_like empty_permuted empty_quantized empty_strided eye "
-    "fbgemm_linear_quantize_weight fbgemm_pack_gemm_matrix_fp16 "
-    "fbgemm_pack_quantized_matrix fft_fftfreq fft_fftshift fft_ifftshift fft_rfftfreq "
-    "fill flatten_dense_tensors flip fliplr flipud from_file full full_like "
-    "hamming_window hann_window int_repr iota item kaiser_window linspace logspace "
-    "lu_unpack mkldnn_reorder_conv2d_weight mkldnn_reorder_conv3d_weight "
-    "native_channel_shuffle nested_to_padded_tensor new_empty new_empty_strided "
-    "new_full new_ones new_zeros ones ones_like pad pin_memory pixel_shuffle "
-    "pixel_unshuffle quantize_per_channel quantize_per_tensor "
-    "quantize_per_tensor_dynamic range reflection_pad1d reflection_pad2d "
-    "reflection_pad3d repeat replication_pad1d replication_pad2d replication_pad3d "
-    "resize resize_as resize_as_sparse resize_output resize_storage_bytes rev roll "
-    "rot90 scalar_tensor sparse_resize sparse_resize_and_clear tile to to_dense "
-    "to_mkldnn to_padded_tensor type_as zero zeros zeros_like";
+    "blackman_window chalf channel_shuffle clone collapse constant_pad_nd "
+    "contiguous convert_element_type copy copy_sparse_to_sparse copy_strided "
+    "copy_to dequantize dequantize_per_tensor device_put empty empty_like "
+    "empty_permuted empty_quantized empty_strided eye fbgemm_linear_quantize_weight "
+    "fbgemm_pack_gemm_matrix_fp16 fbgemm_pack_quantized_matrix fft_fftfreq "
+    "fft_fftshift fft_ifftshift fft_rfftfreq fill flatten_dense_tensors flip fliplr "
+    "flipud from_file full full_like hamming_window hann_window int_repr iota item "
+    "kaiser_window linspace logspace lu_unpack mkldnn_reorder_conv2d_weight "
+    "mkldnn_reorder_conv3d_weight native_channel_shuffle nested_to_padded_tensor "
+    "new_empty new_empty_strided new_full new_ones new_zeros ones ones_like pad "
+    "pin_memory pixel_shuffle pixel_unshuffle quantize_per_channel "
+    "quantize_per_tensor quantize_per_tensor_dynamic range reflection_pad1d "
+    "reflection_pad2d reflection_pad3d repeat replication_pad1d replication_pad2d "
+    "replication_pad3d resize resize_as resize_as_sparse resize_output "
+    "resize_storage_bytes rev roll rot90 scalar_tensor sparse_resize "
+    "sparse_resize_and_clear tile to to_dense to_mkldnn to_padded_tensor type_as "
+    "zero zeros zeros_like";
 
 static const char random_names[] =
     "_cudnn_init_dropout_state _dirichlet_grad _fill_mem_eff_dropout_mask "

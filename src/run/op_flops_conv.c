@@ -34,7 +34,7 @@ static int64_t convolve(const struct op_tensor *small, const struct op_tensor *l
     return multiply(op_size(small, 0), op_sizes_from(small, 2), weight);
 }
 
-/* c of a formula: 0 as usual, 1 transposed, 2: the attribute says it. */
+/* c of a formula: 0 regular, 1 transposed, 2: see the attribute. */
 static int is_transposed(const struct op_seen *seen, const struct op_formula *formula)
 {
     return formula->c < 2 ? formula->c : op_bool(seen, "transposed");
@@ -72,7 +72,7 @@ int64_t op_count_conv_back(const struct op_seen *seen, const struct op_formula *
     return op_times(forward, of_input + of_weight);
 }
 
-/* deform_conv2d: all three gradients are made. */
+/* deform_conv2d: always computes all three gradients. */
 int64_t op_count_deform_back(const struct op_seen *seen,
                              const struct op_formula *formula)
 {
@@ -80,8 +80,9 @@ int64_t op_count_deform_back(const struct op_seen *seen,
                                 op_arg(seen, 2)));
 }
 
-/* (time, batch, channels), weight (kernel, in, out) in argument b. `a` has the positions:
- * 0 the result, else the argument before (the gradient), and c how often it is done. */
+/* (time, batch, channels), weight (kernel, in, out) in argument b. c: 1 forward, where
+ * the result has the positions; else the number of products in backward, where argument
+ * a (the gradient) has them. */
 int64_t op_count_conv_tbc(const struct op_seen *seen, const struct op_formula *formula)
 {
     const struct op_tensor *weight = op_arg(seen, formula->b);
@@ -115,8 +116,8 @@ int64_t op_count_conv_packed(const struct op_seen *seen,
                       op_product(sizes, n));
 }
 
-/* oneDNN may reorder weights and give groups a dimension of their own; they have as many
- * elements as before. The binary variants put another tensor before the weight. */
+/* oneDNN may reorder weights and give groups a dimension of their own; the number of
+ * elements stays. The binary variants have another tensor before the weight. */
 int64_t op_count_conv_reordered(const struct op_seen *seen,
                                 const struct op_formula *formula)
 {

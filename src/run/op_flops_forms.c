@@ -121,7 +121,7 @@ static int64_t contract(struct einsum *sum, uint32_t i, uint32_t j, bool front)
             needed |= sum->operands[k];
             sum->operands[n++] = sum->operands[k];
         }
-    a &= needed | b; /* what only one of them has is summed before */
+    a &= needed | b; /* labels that only one of them has are summed first */
     b &= needed | a;
     result = (a | b) & needed;
     sum->n = n + 1;
@@ -149,7 +149,7 @@ static int64_t contract_all(struct einsum *sum, const int64_t *path, uint32_t n_
             return OP_NO_FLOPS;
         flops = op_plus(flops, contract(sum, (uint32_t)i, (uint32_t)j, !path));
     }
-    return flops > 0 ? flops : OP_NO_FLOPS; /* without a product of matrices */
+    return flops > 0 ? flops : OP_NO_FLOPS; /* without a matrix product */
 }
 
 int64_t op_count_einsum(const struct op_seen *seen, const struct op_formula *formula)
@@ -247,8 +247,8 @@ static bool read_trilinear(struct trilinear *three, const struct op_seen *seen)
 }
 
 /* The sum over some dimensions of a product of three factors. torch loops over one
- * dimension; within, it multiplies the first two and sums what the third does not have,
- * then multiplies that by the third. Without a sum a product is elementwise. */
+ * dimension; inside the loop it multiplies the first two, sums over dimensions that the
+ * third lacks, then multiplies by the third. Without a sum a product is elementwise. */
 int64_t op_count_trilinear(const struct op_seen *seen, const struct op_formula *formula)
 {
     struct trilinear three = {.n = 0};
@@ -292,9 +292,9 @@ static int by_product(const struct op_seen *seen, const struct op_tensor *a,
     return mode == 1 || (mode == 0 && (op_size(a, -2) > 25 || op_size(b, -2) > 25));
 }
 
-/* Distances of the rows of a and b: one product of matrices whose rows have two columns
- * more (c: 1), or subtract, take the power and add for each element (0); torch.cdist
- * decides itself (2). In backward (3), argument 0 has an element for each pair. */
+/* Distances of the rows of a and b. c = 1: one product of matrices whose rows have two
+ * extra columns; 0: subtract, take the power and add for each element; 2: torch.cdist
+ * chooses; 3: backward, where argument 0 has an element for each pair. */
 int64_t op_count_distances(const struct op_seen *seen, const struct op_formula *formula)
 {
     const struct op_tensor *a = op_arg(seen, formula->a), *b = op_arg(seen, formula->b);
@@ -322,8 +322,8 @@ int64_t op_count_pdist(const struct op_seen *seen, const struct op_formula *form
 }
 
 /* A bag adds up rows: an addition for each element, or a multiply-add if the rows have
- * weights (argument c). The size of a row is that of argument a, the number of rows that
- * of the indices, argument b. The largest (mode 2) is not a sum. */
+ * weights (argument c). The row size comes from argument a, the number of rows from the
+ * indices, argument b. Mode 2 takes the maximum, which is not a sum. */
 int64_t op_count_bag(const struct op_seen *seen, const struct op_formula *formula)
 {
     const struct op_tensor *rows = op_arg(seen, formula->a);

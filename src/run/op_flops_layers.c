@@ -2,9 +2,9 @@
 
 #include "model/model.h"
 
-/* Of attention: `pairs` of a query and a key, over all heads and the batch. Forward are
- * two products, query @ key and scores @ value; backward computes the scores again and
- * has two products for each of them. */
+/* Attention: `pairs` of a query and a key, over all heads and the batch. Forward has
+ * two products, query @ key and scores @ value; backward recomputes the scores and has
+ * two products for each of them. */
 static int64_t attend(int64_t pairs, int64_t key_size, int64_t value_size,
                       bool backward)
 {
@@ -13,7 +13,7 @@ static int64_t attend(int64_t pairs, int64_t key_size, int64_t value_size,
                               op_times(backward ? 2 : 1, value_size)));
 }
 
-/* Where sequence and heads are. */
+/* Dimensions of sequence and heads. */
 struct op_axes {
     int sequence, heads;
 };
@@ -75,8 +75,8 @@ int64_t op_count_attention(const struct op_seen *seen, const struct op_formula *
     return attention(seen, formula->a, axes, formula->b == 2);
 }
 
-/* The same as (batch, sequence, heads, size). If argument c is a tensor, it says where
- * the sequences of a batch begin, and only its values tell how long they are. */
+/* The same as (batch, sequence, heads, size). If argument c is a tensor, it holds the
+ * offsets of sequences in a batch, so their lengths are unknown. */
 int64_t op_count_flash(const struct op_seen *seen, const struct op_formula *formula)
 {
     struct op_axes axes = {.sequence = 1, .heads = 2};
@@ -136,8 +136,8 @@ static int64_t steps_of(const struct op_tensor *input)
 }
 
 /* Each step multiplies with each weight once. The weights of all layers and directions
- * are the list that comes last (a: 0) or argument a; vectors among them are biases.
- * b: 1 forward, 2 backward, where output_mask[3] says whether weights have gradients. */
+ * are the last list (a: 0) or argument a; vectors among them are biases. b: 1 forward,
+ * 2 backward, where output_mask[3] says whether weights have gradients. */
 int64_t op_count_rnn(const struct op_seen *seen, const struct op_formula *formula)
 {
     int64_t weights = 0, passes = 1;
@@ -160,8 +160,8 @@ int64_t op_count_rnn(const struct op_seen *seen, const struct op_formula *formul
     return OP_PRODUCT(2, passes, steps_of(op_arg(seen, 0)), weights);
 }
 
-/* One layer and direction of oneDNN: weights 1 and 2. Backward (b: 2) makes the gradients
- * of input and weights. */
+/* One layer and direction of oneDNN: weights 1 and 2. Backward (b: 2) computes the
+ * gradients of input and weights. */
 int64_t op_count_rnn_layer(const struct op_seen *seen, const struct op_formula *formula)
 {
     const struct op_tensor *input = op_arg(seen, 0);
@@ -190,7 +190,7 @@ int64_t op_count_cell(const struct op_seen *seen, const struct op_formula *formu
                       op_plus(op_numel(of_input), op_numel(hidden)));
 }
 
-/* The hidden state is argument 1, or the first item of it. */
+/* The hidden state is argument 1, or its first item. */
 static const struct op_tensor *state_of(const struct op_seen *seen, uint32_t arg)
 {
     const struct op_tensor *state = op_arg(seen, arg);
@@ -198,7 +198,7 @@ static const struct op_tensor *state_of(const struct op_seen *seen, uint32_t arg
     return state ? state : op_arg_item(seen, arg, 0);
 }
 
-/* A cell whose weights are packed; it has `a` gates. */
+/* A cell with packed weights; it has `a` gates. */
 int64_t op_count_packed_cell(const struct op_seen *seen,
                              const struct op_formula *formula)
 {

@@ -32,8 +32,9 @@ static int64_t multiply(const struct op_tensor *a, const struct op_tensor *b)
                       b->rank == 1 ? 1 : op_size(b, -1));
 }
 
-/* One factor is sparse: each element that it stores is multiplied with a row (column)
- * of the other. Two sparse factors: it depends on where their elements are. */
+/* One factor is sparse: each stored element is multiplied with a row (column) of the
+ * other. With two sparse factors, the work depends on the positions of their
+ * elements. */
 static int64_t multiply_sparse(const struct op_seen *seen, uint32_t a, uint32_t b)
 {
     const struct op_tensor *left = op_arg_sparse(seen, a);
@@ -64,7 +65,7 @@ int64_t op_count_matmul(const struct op_seen *seen, const struct op_formula *for
     return multiply(a, b);
 }
 
-/* Only the elements that argument 0, which is sparse, stores are computed. */
+/* Computes only the elements stored by argument 0, which is sparse. */
 int64_t op_count_sampled(const struct op_seen *seen, const struct op_formula *formula)
 {
     const struct op_tensor *self = op_arg_sparse(seen, 0);
@@ -75,9 +76,9 @@ int64_t op_count_sampled(const struct op_seen *seen, const struct op_formula *fo
     return OP_PRODUCT(2, self->stored, op_size(left, -1));
 }
 
-/* Groups of rows, columns or inner dimensions, each with a matrix of its own. The groups
- * fill what is grouped: a matrix (2 dimensions) is cut into groups, a stack of matrices
- * (3) has one for each. */
+/* Groups of rows, columns or inner dimensions, each with a matrix of its own. The
+ * groups fill the grouped dimension: a matrix (2 dimensions) is cut into groups, a
+ * stack of matrices (3) has one for each. */
 int64_t op_count_grouped(const struct op_seen *seen, const struct op_formula *formula)
 {
     const struct op_tensor *a = op_arg(seen, formula->a);
@@ -104,7 +105,7 @@ int64_t op_count_linear(const struct op_seen *seen, const struct op_formula *for
     return OP_PRODUCT(2, op_numel(input), op_sizes_before(weight, -1));
 }
 
-/* The weight is not a tensor, or in an order of its own; input a and result 0 suffice. */
+/* The weight is not a tensor, or reordered; input a and result 0 suffice. */
 int64_t op_count_packed(const struct op_seen *seen, const struct op_formula *formula)
 {
     const struct op_tensor *input = op_arg(seen, formula->a);
@@ -116,8 +117,8 @@ int64_t op_count_packed(const struct op_seen *seen, const struct op_formula *for
     return OP_PRODUCT(2, op_size(input, -1), op_numel(result));
 }
 
-/* The gradients of input (c: 1), weight (2) or both, as output_mask says (3). Each is as
- * much work as the forward operation. Gradient of the result a, weight b. */
+/* The gradients of input (c: 1), weight (2) or both, selected by output_mask (3). Each
+ * is as much work as the forward operation. Gradient of the result a, weight b. */
 int64_t op_count_linear_back(const struct op_seen *seen,
                              const struct op_formula *formula)
 {

@@ -1,6 +1,6 @@
 #include "run/op_table_in.h"
 
-/* Sorted by bytes, because it is searched by halving; a test checks that. */
+/* Sorted by bytes for binary search; a test checks that. */
 const struct op_formula op_formulas[] = {
     {"_addmm_activation", op_count_matmul, 1, 2, 22},
     {"_cdist_backward", op_count_distances, 1, 2, 3},

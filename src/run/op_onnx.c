@@ -1,6 +1,7 @@
 /* THE TABLE of ONNX's operations, sorted by bytes. Those of onnxruntime (com.microsoft)
- * are among them; other domains are asked by name too, as they mostly extend a standard
- * operation. What is missing is "other": classic machine learning, texts, control. */
+ * are included; other domains are looked up by name too, because they mostly extend a
+ * standard operation. Missing ones are "other": classic machine learning, texts,
+ * control flow. */
 #include "run/op_table_in.h"
 
 #include <stdlib.h>

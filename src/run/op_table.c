@@ -1,7 +1,11 @@
 #include "run/op_table_in.h"
 
-/* Variants do the work of the operation that they are named after: these endings and
- * beginnings are cut off a name that the table does not have, one after the other. */
+#include <string.h>
+
+#include "base/base.h"
+
+/* Variants do the work of the operation they are named after: these endings and
+ * beginnings are removed one after the other from a name that is not in the table. */
 static const char *const endings[] = {
     "_backward_data",
     "_backward_impl",
@@ -25,7 +29,7 @@ static const char *const beginnings[] = {
     "_thnn_",    "thnn_",   "_slow_",   "slow_",   "_sparse_", "sparse_", "_",
 };
 
-/* For names that are still unknown then: the first rule that fits. */
+/* For names that are still unknown: the first matching rule. */
 static const struct {
     const char *head;
     enum op_family family;
@@ -39,11 +43,12 @@ static const struct {
     {"_sparse_b", OP_FAMILY_COPY},      {"sparse_b", OP_FAMILY_COPY},
 };
 
-/* Namespaces whose operations have the names that aten gives them. */
+/* Namespaces whose operations have the same names as in aten. */
 static const char *const twins[] = {
-    "prims", "quantized", "_quantized", "onednn",   "mkldnn",
-    "mkl",   "sparse",    "inductor",   "rngprims", "quantized_decomposed"};
-/* What their fused and converted variants add to a name. */
+    "prims",    "quantized",     "_quantized",     "onednn",   "mkldnn",
+    "mkl",      "sparse",        "inductor",       "rngprims", "quantized_decomposed",
+    "cortex_m", "dim_order_ops", "executorch_prim"};
+/* Suffixes of their fused and converted variants. */
 static const char *const twin_endings[] = {"_pointwise", "_dynamic", "_fp16", "_add",
                                            "_scalar",    "_tanh",    "_leaky"};
 
@@ -54,14 +59,16 @@ struct str op_table_name(struct str name)
 
 struct str op_short_name(struct str name)
 {
-    if (str_starts(name, STR("aten::")) || str_starts(name, STR("prim::")) ||
-        str_starts(name, STR("onnx::")))
-        return str_from(name, 6);
+    static const char *const spaces[] = {
+        "aten::", "prim::", "onnx::", "keras::", "tflite::"};
+
+    for (size_t i = 0; i < COUNT_OF(spaces); i++)
+        if (str_starts(name, str_of(spaces[i])))
+            return str_from(name, strlen(spaces[i]));
     return name;
 }
 
-/* Is `name` one of the words of `row`? The search halves the text and begins at the
- * word in the middle. */
+/* Is `name` one of the words of `row`? A binary search on the text. */
 static bool row_has(const struct op_family_row *row, struct str name)
 {
     size_t low = 0, high = row->length;
@@ -85,12 +92,17 @@ static bool row_has(const struct op_family_row *row, struct str name)
     return false;
 }
 
-static enum op_family listed(struct str name)
+static enum op_family listed_in(const struct op_family_row *rows, struct str name)
 {
     for (int i = OP_FAMILY_OTHER + 1; i < OP_FAMILY_COUNT; i++)
-        if (row_has(&op_families[i], name))
+        if (row_has(&rows[i], name))
             return (enum op_family)i;
     return OP_FAMILY_OTHER;
+}
+
+static enum op_family listed(struct str name)
+{
+    return listed_in(op_families, name);
 }
 
 static bool cut_ending(struct str *name, const char *const *list, size_t n)
@@ -129,7 +141,7 @@ static enum op_family variant_family(struct str name, bool twin)
         family = listed(rest);
         if (family != OP_FAMILY_OTHER)
             return family;
-        if (str_ends(rest, STR("_copy"))) /* view_copy: what a view does not do */
+        if (str_ends(rest, STR("_copy"))) /* view_copy: unlike a view */
             return OP_FAMILY_COPY;
         if (!cut_ending(&rest, endings, sizeof(endings) / sizeof(endings[0])) &&
             !(twin && cut_ending(&rest, twin_endings,
@@ -164,6 +176,10 @@ enum op_family op_family_of(struct str name)
         return word.len < name.len ? variant_family(word, false) : OP_FAMILY_OTHER;
     space = str_head(word, (size_t)at);
     bare = str_from(word, (size_t)at + 2);
+    if (str_is(space, "keras"))
+        return listed_in(op_keras_rows, bare);
+    if (str_is(space, "tflite"))
+        return listed_in(op_tflite_rows, bare);
     do {
         family = listed(word);
         if (family != OP_FAMILY_OTHER)
@@ -212,7 +228,7 @@ const struct op_formula *op_formula_find(struct str name)
     if (str_find(name, STR("::")) < 0)
         return NULL;
     formula = formula_of(word);
-    /* An in-place operation has the arguments of the other one. */
+    /* An in-place operation has the same arguments. */
     if (!formula && str_ends(word, STR("_")))
         formula = formula_of(str_head(word, word.len - 1));
     return formula;

@@ -3,13 +3,13 @@
  * A multiply-add is two FLOPs; a complex number counts as one. Only *matrix work* has
  * formulas: matrix products, convolutions, attention, recurrent layers, their backward,
  * and embedding bags (one addition per element, two FLOPs if samples have weights).
- * Elementwise operations and the like are not counted, which is not zero. So are
- * decompositions and FFTs (OP_FAMILY_LINALG): how much work an SVD does depends on its
- * values.
+ * Other operations, such as elementwise ones, are not counted; they are not zero
+ * either. Decompositions and FFTs (OP_FAMILY_LINALG) are not counted because the work
+ * of an SVD depends on its values.
  *
- * The numbers equal those of torch.utils.flop_counter where that counts. There is one
+ * The numbers equal those of torch.utils.flop_counter where it has any, with one
  * exception: for the weight gradient of a convolution with groups it counts every
- * group's input channels for every group, here each channel counts once. As there,
+ * group's input channels for every group; here each channel counts once. Like there,
  * padding, biases, causal masks and dropout are ignored. */
 #ifndef RUN_OP_TABLE_H
 #define RUN_OP_TABLE_H
@@ -51,7 +51,7 @@ struct op_tensor {
     int64_t stored;     /* elements that a sparse tensor stores; 0: not known */
 };
 
-/* An operation that ran, as far as counting needs it. */
+/* An executed operation, reduced to what counting needs. */
 struct op_seen {
     struct str name;            /* "aten::convolution" */
     const struct op_tensor *in; /* lists are flattened */
@@ -59,23 +59,24 @@ struct op_seen {
     const struct op_tensor *out; /* of an in-place or out= operation: what it wrote */
     uint32_t n_out;
     const struct values *plain;
-    uint32_t attributes; /* a dict in `plain`: the arguments that are not tensors, also
-                            those that had their defaults. A packed weight of a quantized
-                            convolution is a dict or an object with the list `sizes` */
+    uint32_t attributes; /* a dict in `plain`: the non-tensor arguments, including
+                            defaults. A packed weight of a quantized convolution is a
+                            dict or an object with the list `sizes` */
 };
 
-/* Its name without the namespace that most have: "conv2d", "Conv". */
+/* The name without the common namespace: "conv2d", "Conv". */
 struct str op_short_name(struct str name);
-/* The family of an operation; OP_FAMILY_OTHER if the table does not have it. In-place,
- * backward and similar variants belong to the family of their operation. */
+/* The family of an operation; OP_FAMILY_OTHER if it is not in the table. In-place,
+ * backward and similar variants have the family of the base operation. */
 enum op_family op_family_of(struct str name);
 const char *op_family_name(enum op_family family); /* "matmul" */
-/* Does a family do matrix work? An operation of it without FLOPs is missing in a sum. */
+/* Does this family do matrix work? If one of its operations has no FLOPs, a sum is
+ * incomplete. */
 bool op_family_is_matrix(enum op_family family);
 /* Does the table have a formula for this operation? */
 bool op_has_flops(struct str name);
-/* Its FLOPs; OP_NO_FLOPS: there is no formula, the arguments are not as expected, or the
- * number does not fit. */
+/* Its FLOPs; OP_NO_FLOPS: there is no formula, the arguments are not as expected, or
+ * the number does not fit. */
 int64_t op_flops(const struct op_seen *seen);
 
 #endif

@@ -1,5 +1,5 @@
-/* op_table_in.h - the two tables behind op_table.h: names by family (op_families.c) and
- * formulas by name (op_formulas.c), and what the formulas share (op_flops.c). In both
+/* op_table_in.h - the two tables of op_table.h: names by family (op_families.c) and
+ * formulas by name (op_formulas.c), and helpers for the formulas (op_flops.c). In both
  * tables names of aten have no namespace. */
 #ifndef RUN_OP_TABLE_IN_H
 #define RUN_OP_TABLE_IN_H
@@ -15,8 +15,12 @@ struct op_family_row {
 };
 extern const struct op_family_row op_families[OP_FAMILY_COUNT];
 
-/* How to count the FLOPs of an operation. What a, b and c mean is up to `count`:
- * usually which arguments it multiplies. */
+/* op_layers.c: classes of Keras, operators of TFLite; without titles. */
+extern const struct op_family_row op_keras_rows[OP_FAMILY_COUNT];
+extern const struct op_family_row op_tflite_rows[OP_FAMILY_COUNT];
+
+/* How to count the FLOPs of an operation. `count` defines the meaning of a, b and c:
+ * usually the arguments to multiply. */
 struct op_formula {
     const char *name;
     int64_t (*count)(const struct op_seen *seen, const struct op_formula *formula);
@@ -30,7 +34,7 @@ const struct op_formula *op_formula_find(struct str name); /* or NULL */
 enum op_family op_onnx_family(struct str name);
 bool op_onnx_sorted(void); /* for a test: is the table sorted? */
 
-/* "aten::add" is "add"; other names stay as they are. */
+/* "aten::add" becomes "add"; other names are unchanged. */
 struct str op_table_name(struct str name);
 
 /* Arithmetic on counts: OP_NO_FLOPS if an operand is negative or the result does not
@@ -57,12 +61,12 @@ int64_t op_sizes_before(const struct op_tensor *tensor, int dim);
 int64_t op_numel(const struct op_tensor *tensor);
 bool op_is_rank(const struct op_tensor *tensor, uint32_t rank);
 
-/* Attributes. A missing one is not a default: recordings have all. op_bool() and
- * op_mask() return 0, 1 or -1: missing or of another kind. */
+/* Attributes. A missing one does not mean the default: recordings have all. op_bool()
+ * and op_mask() return 0, 1 or -1: missing or of another kind. */
 int op_bool(const struct op_seen *seen, const char *key);
 int op_mask(const struct op_seen *seen, const char *key, uint32_t item);
 bool op_int(const struct op_seen *seen, const char *key, int64_t *ret_value);
-/* The items of a list of integers. False: more than `most`, or of other kinds. */
+/* The items of a list of integers. False: more than `most`, or other kinds. */
 bool op_ints(const struct values *values, uint32_t id, int64_t *ret_items,
              uint32_t most, uint32_t *ret_n);
 

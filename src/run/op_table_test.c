@@ -33,7 +33,7 @@ TEST(the_names_of_each_family_are_sorted)
     each_name(check_order);
 }
 
-/* A name in two families would be found in the first. */
+/* A name in two families would only be found in the first. */
 static void check_family(struct str name, enum op_family family)
 {
     char full[128];
@@ -60,6 +60,32 @@ TEST(operations_of_onnx_have_families_in_all_domains)
     CHECK_INT(op_family_of(STR("onnx::Nothing")), OP_FAMILY_OTHER);
     CHECK(str_is(op_short_name(STR("onnx::Conv")), "Conv"));
     CHECK(str_is(op_short_name(STR("com.microsoft::Gelu")), "com.microsoft::Gelu"));
+}
+
+static void check_rows(const char *space, const struct op_family_row *rows)
+{
+    for (int i = 0; i < OP_FAMILY_COUNT; i++) {
+        struct str rest = {rows[i].names, rows[i].length}, last = STR(""), one;
+        char full[128];
+
+        while (rest.len > 0 && str_split(&rest, ' ', &one)) {
+            CHECK(str_cmp(last, one) < 0);
+            snprintf(full, sizeof full, "%s::%.*s", space, STR_ARG(one));
+            CHECK_INT(op_family_of(str_of(full)), i);
+            last = one;
+        }
+    }
+}
+
+TEST(layers_of_keras_and_operators_of_tflite_have_families)
+{
+    check_rows("keras", op_keras_rows);
+    check_rows("tflite", op_tflite_rows);
+    CHECK_INT(op_family_of(STR("keras::Conv1D")), OP_FAMILY_CONV);
+    CHECK_INT(op_family_of(STR("tflite::DEPTHWISE_CONV_2D")), OP_FAMILY_CONV);
+    CHECK_INT(op_family_of(STR("keras::MyLayer")), OP_FAMILY_OTHER);
+    CHECK(str_is(op_short_name(STR("keras::Conv2D")), "Conv2D"));
+    CHECK(str_is(op_short_name(STR("tflite::ADD")), "ADD"));
 }
 
 TEST(formulas_are_sorted_and_belong_to_families_that_are_counted)
@@ -111,7 +137,7 @@ TEST(a_copy_of_a_view_is_no_view)
     CHECK_STR(family_of("aten::select_backward"), "index");
 }
 
-TEST(what_follows_the_products_of_a_cell_is_no_matrix_work)
+TEST(operations_after_the_products_of_a_cell_are_no_matrix_work)
 {
     CHECK_STR(family_of("aten::_thnn_fused_lstm_cell"), "elementwise");
     CHECK_STR(family_of("aten::_thnn_fused_lstm_cell_backward_impl"), "elementwise");

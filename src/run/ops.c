@@ -77,12 +77,12 @@ static bool is_listed(const uint32_t *list, uint32_t n, uint32_t one)
     return false;
 }
 
-/* Steps of one search. Real values need a handful; in a file made by hand, values that
- * share their sources level by level would take forever. */
+/* Limit of steps in one search. Real values need a handful; in a crafted file, values
+ * that share their sources level by level would take forever. */
 #define STEPS_MOST 4096
 
-/* A source may itself consist of others (it is older, so this ends), at most a few
- * levels deep in practice; deeper ones are followed one by one without recursion. */
+/* A source may itself consist of others (it is older, so this ends), in practice only a
+ * few levels deep. The stack avoids recursion for deeper ones. */
 uint32_t op_producers(const struct run_ops *ops, uint32_t value, uint32_t *to,
                       uint32_t most)
 {

@@ -1,19 +1,19 @@
-/* ops.h - the operations of a run: every aten operation that torch executed while it was
- * recorded, the values that went in and came out, and the storages that held them.
+/* ops.h - the operations of a run: every aten operation that torch executed during the
+ * recording, its input and output values, and the storages that held them.
  *
- * A *kind* is one overload of an operation: aten::add, "Tensor". A *value* is what a
- * tensor held between two writes, seen through one view: (storage, number of writes to
- * it so far, dtype, shape, strides, offset). **An edge is a value**: the operation that
- * produced it, and those that read it. A view has the operation that made it as its
- * producer, an in-place operation makes a new value.
+ * A *kind* is one overload of an operation: aten::add, "Tensor". A *value* is the
+ * content of a tensor between two writes, seen through one view: (storage, number of
+ * writes to it so far, dtype, shape, strides, offset). **An edge is a value**: the
+ * operation that produced it, and those that read it. The producer of a view is the
+ * operation that made it; an in-place operation makes a new value.
  *
  * Some values were never the result of an operation as a whole: `a` after `a[0] = 1`.
  * Such a value has *sources*: the results that it consists of, oldest first; each
  * overwrites its part of the storage. A value without producer and sources came from
- * outside: an input, a parameter, or something that was written unseen.
+ * outside: an input, a parameter, or a tensor written by an unrecorded operation.
  *
- * Operations are numbered in the order in which they ran. Beyond a limit they are not
- * kept one by one: `totals` has them all, in any case. */
+ * Operations are numbered in execution order. Beyond a limit they are not kept
+ * individually; `totals` always includes all of them. */
 #ifndef RUN_OPS_H
 #define RUN_OPS_H
 
@@ -33,15 +33,15 @@ enum op_kind_flag {
     OP_WRITES = 2,     /* it writes to some of its arguments */
     OP_RANDOM = 4,     /* it draws random numbers */
     OP_MAKES = 8,      /* empty*: its result has no content yet */
-    OP_REGION = 16,    /* not one operation but a region whose inside was not seen:
-                         compiled, scripted, fused, a higher-order operation */
+    OP_REGION = 16,    /* not one operation but an opaque region: compiled, scripted,
+                          fused, a higher-order operation */
     OP_CUSTOM = 32,    /* registered by torch.library, not torch's own */
     OP_COUNTED = 64,   /* there is a formula for its FLOPs */
-    OP_DETACHES = 128, /* its result is the argument without its gradient */
+    OP_DETACHES = 128, /* its result is the argument, detached */
 };
 
-/* The name of a kind that is not torch's: torchoscope.attach() gave the tensor that it
- * reads the name in its attribute "name". It makes and changes nothing. */
+/* The name of a kind that torch does not have: torchoscope.attach() gave the input
+ * tensor the name in its attribute "name". It has no results and changes nothing. */
 #define OP_ATTACH "torchoscope::attach"
 
 /* One overload of an operation, by its schema. */
@@ -53,7 +53,7 @@ struct run_op_kind {
     uint8_t family;        /* enum op_family (op_table.h) */
 };
 
-/* What tensors of one dtype, shape and layout have in common. */
+/* What tensors with the same dtype, shape and layout share. */
 struct run_op_type {
     uint8_t dtype, layout, rank;
     uint16_t device;         /* index in run->devices */
@@ -64,21 +64,21 @@ struct run_op_type {
 
 enum op_value_flag {
     OP_VALUE_GRAD = 1,    /* it requires a gradient */
-    OP_VALUE_NO_GRAD = 2, /* it was read and does not; neither: never read */
-    OP_VALUE_UNSEEN = 4,  /* its only producer is empty*, and it was read: something
-                            that is not an operation wrote it */
+    OP_VALUE_NO_GRAD = 2, /* it was read and requires none; neither flag: never read */
+    OP_VALUE_UNSEEN = 4,  /* its only producer is empty*, but it was read: an unrecorded
+                             write happened */
 };
 
 struct run_op_value {
     uint32_t type;
-    uint32_t storage;  /* index in ops->storages, or RUN_NONE: the tensor has none */
-    uint32_t write;    /* how often its storage had been written to */
+    uint32_t storage;  /* index in ops->storages, or RUN_NONE: it has no storage */
+    uint32_t write;    /* number of earlier writes to its storage */
     uint32_t producer; /* op, or RUN_NONE */
-    uint16_t output;   /* which result of it */
+    uint16_t output;   /* index among the producer's results */
     uint8_t flags;     /* enum op_value_flag */
     uint32_t sources, n_sources; /* in ops->sources: values, oldest first */
-    uint32_t tensor; /* the parameter or buffer (in model->tensors) whose storage it
-                          is seen in; or RUN_NONE */
+    uint32_t tensor; /* the parameter or buffer (in model->tensors) with this storage;
+                        or RUN_NONE */
     uint32_t stats;  /* index in run->stats, or RUN_NONE */
     uint64_t offset; /* of its first element, in elements */
 };
@@ -119,7 +119,7 @@ struct run_op_io {
 
 enum op_flag {
     OP_RAISED = 1,
-    OP_GRAD_MODE = 2, /* autograd was on */
+    OP_GRAD_MODE = 2, /* autograd was enabled */
     OP_INFERENCE_MODE = 4,
     OP_BEFORE_MODEL = 8, /* ran outside of all calls of the model */
 };
@@ -132,8 +132,8 @@ struct run_op {
     uint8_t flags;       /* enum op_flag */
     uint16_t n_ios;
     uint32_t ios;   /* in ops->ios: inputs, then results, then written arguments */
-    uint32_t call;  /* innermost call that it belongs to, in backward that of the
-                            forward operation; RUN_NONE: none, or merged */
+    uint32_t call;  /* innermost call that contains it; in backward that of the forward
+                       operation; RUN_NONE: none, or merged */
     uint32_t place; /* of the module; NO_PLACE: outside the model */
     uint32_t step, thread;
     uint32_t line;     /* string id, "net.py:41"; in backward that of `cause`; or 0 */
@@ -150,10 +150,10 @@ struct run_op {
 struct run_op_total {
     uint32_t kind, place, line;
     uint8_t phase;
-    uint32_t first; /* op; RUN_NONE: it was not kept */
+    uint32_t first; /* op; RUN_NONE: not kept */
     uint64_t count, ns, new_bytes;
     uint64_t flops;   /* of those whose FLOPs are known */
-    uint64_t unknown; /* how many are not */
+    uint64_t unknown; /* number of those without */
 };
 
 struct run_ops {
@@ -175,44 +175,44 @@ struct run_ops {
     uint32_t n_ios;
     struct run_op_total *totals; /* by phase, then the largest time first */
     uint32_t n_totals;
-    uint64_t lost; /* operations that ran beyond the limit: only in totals */
+    uint64_t lost; /* number of operations beyond the limit: only in totals */
 };
 
 /* "forward", "backward", "recompute", "optimizer" */
 const char *op_phase_name(enum op_phase phase);
 /* The name of an op's kind: "aten::add". */
 struct str op_name(const struct run *run, const struct run_op *op);
-/* Does it only look at the shape of its arguments: zeros_like, new_empty? */
+/* Does it use only the shape of its arguments: zeros_like, new_empty? */
 bool op_only_shape(const struct run *run, const struct run_op *op);
 
 /* Its inputs (`kind` OP_IN) or results, in order; NULL after the last. *at begins at 0:
  *   for (uint32_t at = 0; (io = op_next(run, op, OP_IN, &at));) */
 const struct run_op_io *op_next(const struct run *run, const struct run_op *op,
                                 enum op_io_kind kind, uint32_t *at);
-/* The value of the argument of this name, or NULL: none, or it is a list. */
+/* The value of the argument with this name; NULL: it has none, or a list. */
 const struct run_op_value *op_input(const struct run *run, const struct run_op *op,
                                     const char *name);
-/* An attribute, as a value id of run->plain; VALUE_ID_NONE if it has none of that
- * name. */
+/* An attribute, as a value id of run->plain; VALUE_ID_NONE if it has no such
+ * attribute. */
 uint32_t op_attribute(const struct run *run, const struct run_op *op, const char *name);
 
-/* An edge for each operation that made (part of) what `value` holds: its producer, or
- * those of its sources. Returns how many there are; the first `most` go to `to`. */
+/* The operations that made (part of) `value`: its producer, or those of its sources.
+ * Returns their number; the first `most` go to `to`. */
 uint32_t op_producers(const struct run_ops *ops, uint32_t value, uint32_t *to,
                       uint32_t most);
 
 /* The same for many values, and for values with thousands of sources: each search takes
- * time linear in what it finds. */
+ * time linear in its results. */
 struct op_walk {
     const struct run_ops *ops;
     uint32_t *found; /* the producers of the last search */
     uint32_t *stack;
-    uint32_t *op_seen, *value_seen; /* in which search */
+    uint32_t *op_seen, *value_seen; /* index of the search */
     uint32_t search;
 };
 /* In the arena; -1 if it is spent. */
 int op_walk_init(struct op_walk *walk, const struct run_ops *ops, struct arena *arena);
-/* Fills walk->found and returns how many there are. */
+/* Fills walk->found and returns its length. */
 uint32_t op_walk(struct op_walk *walk, uint32_t value);
 
 #endif

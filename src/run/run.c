@@ -276,7 +276,7 @@ uint64_t run_forward_ns(const struct run *run)
     for (uint32_t i = 0; i < run->n_calls; i++)
         if (is_root(run, i) && !(run->calls[i].flags & RUN_LIGHT))
             sum += run_inclusive(&run->calls[i]);
-    /* A file without that fact: merged calls count if their newest is a pass. */
+    /* A file without that fact: merged calls count if their newest call is a pass. */
     for (uint32_t i = 0; i < run->n_merged; i++)
         if (is_root(run, run->merged[i].newest))
             sum += run->merged[i].inclusive_ns;

@@ -4,21 +4,20 @@
  * The tour of the room:
  *   run.h        calls, values, gradients, gaps; reading them
  *   ops.h        operations, their values and storages
- *   op_table.h   THE TABLE of operations: families and FLOPs
- *   run_times.h  the times of one run for another
+ *   op_table.h   THE TABLE of operations: families (op_families.c), how to count FLOPs
+ *                (op_formulas.c)
+ *   run_times.h  copies the times of one run to another
  *   trace.h      recording a run: used by python/ext
  *   trace_ops.h  recording its operations
  *   run_file.h   the .scope file (docs/run-file.md): a run and its model, in SQLite;
- *                behind it file_in.h, with THE TABLE of tables in file_tables.c
- *   op_table.h   THE TABLE of operations: families (op_families.c), how to count FLOPs
- *                (op_formulas.c)
+ *                internals in file_in.h, THE TABLE of tables in file_tables.c
  *   kept.h       a kept activation as a tensor
  *   budget.h     keeps the cost of recording below a share of the user's time
  *
  * A *call* is one execution of a module. A *value* is the content of a tensor at one
- * moment: a tensor that several modules see unchanged is one value; overwriting it
- * makes a new one. An *io* links a value to a call, as an argument or a result, with
- * its position.
+ * moment: a tensor that passes through several modules unchanged is one value;
+ * overwriting it makes a new one. An *io* links a value to a call, as an argument or a
+ * result, with its position.
  *
  * A *pass* is a call without a parent: one execution of the whole model (or of a part
  * called by itself). A *step* ends when an optimizer of the model returns from step();
@@ -52,7 +51,7 @@ enum run_value_flag {
     RUN_REQUIRES_GRAD = 1,
     RUN_LEAF = 2,
     RUN_PARAMETER = 4,   /* a parameter or buffer of the model */
-    RUN_NEW_STORAGE = 8, /* its storage was first seen with this value */
+    RUN_NEW_STORAGE = 8, /* first value seen in its storage */
     RUN_SAMPLED = 16,    /* its statistics cover 1 of 8 blocks */
     RUN_INFERENCE = 32,  /* made in inference mode */
 };
@@ -67,10 +66,10 @@ struct run_value {
     uint32_t class_name;         /* string id of a subclass, or 0: a plain tensor */
     uint32_t storage;            /* number of its storage within this run */
     uint32_t stats;              /* index in run->stats, or RUN_NONE */
-    uint32_t why;                /* string id: why it has none: "no data (meta)" */
+    uint32_t why;                /* string id: reason for missing statistics: "no data
+                                    (meta)" */
     uint32_t kept;               /* index in run->kept, or RUN_NONE */
-    uint32_t op_value;           /* the same among the values of operations: index in
-                                    run->ops->values; or RUN_NONE */
+    uint32_t op_value;           /* the same value in run->ops->values; or RUN_NONE */
     uint64_t numel, bytes;
     struct str spread;  /* packed (measure/spread.h), if the recorder counted it; not in
                            files */
@@ -106,8 +105,8 @@ struct run_io {
     uint32_t call;
     uint8_t kind, flags; /* enum run_io_kind, enum run_io_flag */
     uint32_t path;       /* string id: forward's name for the argument, and the position
-                            in it: "x", "past[3][0]"; "[0]" if names are unknown; a
-                            bare result has "", others "[1].logits" */
+                            in it: "x", "past[3][0]"; "[0]" if names are unknown; a bare
+                            result has "", others "[1].logits" */
     uint32_t value;      /* or RUN_NONE: None or not a tensor */
 };
 
@@ -118,11 +117,11 @@ enum run_call_flag {
                            among the calls of its module, nor in forward time */
     RUN_TRAINING = 8,   /* module.training */
     RUN_GRAD_MODE = 16, /* autograd was on */
-    RUN_COMPILED = 32,  /* compiled code ran: nothing inside it was seen */
+    RUN_COMPILED = 32,  /* compiled code ran: its inside was not recorded */
     RUN_FUSED = 64,     /* a fused kernel ran: its modules were not called */
-    RUN_SCRIPTED = 128, /* TorchScript: nothing inside it was seen */
+    RUN_SCRIPTED = 128, /* TorchScript: its inside was not recorded */
     RUN_AUTOCAST = 256,
-    RUN_DIRECT = 512, /* forward() was called without __call__; found afterwards */
+    RUN_DIRECT = 512, /* forward() was called without __call__; detected afterwards */
     RUN_BACKWARD_GAP = 1024, /* the time of a backward is unknown: its nodes did not run
                                 consecutively, are too many or did not all run */
     RUN_LIGHT = 2048, /* the newest merged call of its object: its times are included in
@@ -150,7 +149,7 @@ struct run_call {
     uint64_t device_ns;        /* inclusive, measured by the device; 0: unknown */
     int64_t device_bytes;      /* change of the device's allocated bytes */
     uint64_t out_bytes;        /* of its results */
-    uint64_t new_bytes;        /* of its results' storages that were not seen before */
+    uint64_t new_bytes;        /* of its results' storages that are new */
 };
 
 /* The calls of one object at one place beyond those that are kept, merged.
@@ -184,7 +183,7 @@ struct run_param {
     uint32_t value;
 };
 
-/* What could not be recorded, and why. */
+/* Data that could not be recorded, and the reason. */
 enum run_gap_kind {
     RUN_GAP_NOT_CALLED, /* the module was never called */
     RUN_GAP_FUSED,      /* ... because a fused kernel did its work */
@@ -217,7 +216,7 @@ struct run {
     struct arena kept_arena; /* of the bytes of kept values */
     struct intern strings;
     struct values plain;       /* of facts */
-    const struct model *model; /* owned */
+    const struct model *model; /* owned; freed with the run */
     const char *name;          /* of the model, given by the recorder */
     const char *folder;        /* of the ranks of which it is the first; or NULL */
 
@@ -240,7 +239,8 @@ struct run {
     struct run_kept *kept;
     uint32_t n_kept;
     const struct run_ops *ops; /* NULL: operations were not recorded */
-    bool ops_damaged; /* ... or those of its file cannot be read: a finding says why */
+    bool ops_damaged; /* ... or its file's operations are unreadable: a finding says
+                         why */
     int64_t *dims;
     uint32_t n_dims;
     uint32_t *devices; /* string ids */
@@ -257,7 +257,7 @@ struct run {
     bool other_sections; /* private: the model's last finding names unknown sections of
                             its file; it is not written again */
     uint32_t *by_object, *next_call; /* private: the index of calls */
-    struct run_source *source;       /* private: where kept values are, if in a file */
+    struct run_source *source;       /* private: the file with kept values, if any */
 };
 
 void run_free(struct run *run); /* with its model; NULL is allowed */
@@ -265,8 +265,8 @@ void run_free(struct run *run); /* with its model; NULL is allowed */
 struct str run_string(const struct run *run, uint32_t id);
 uint64_t run_inclusive(const struct run_call *call);
 uint64_t run_exclusive(const struct run_call *call);
-/* A capsule (docs/run-file.md) has this fact: what was found, as text. Its calls have
- * only inputs: nothing ran. */
+/* A capsule (docs/run-file.md) has this fact: its contents, as text. Its calls have
+ * only inputs: nothing was executed. */
 #define RUN_CAPSULE_FACT "capsule_about"
 /* The time of all passes, without recomputations. Merged passes are included through
  * this fact. */
@@ -298,11 +298,11 @@ bool run_is_newer(const struct run *run, uint32_t a, uint32_t b);
  * `arena`; NULL if out of memory. */
 uint32_t *run_calls_at(const struct run *run, uint32_t place, bool everywhere,
                        struct arena *arena, uint32_t *ret_n);
-/* The merged calls whose newest is this one, or NULL. */
+/* The merged calls whose newest call is `newest`, or NULL. */
 const struct run_merged *run_merged_with(const struct run *run, uint32_t newest);
 
 const char *run_gap_name(enum run_gap_kind kind); /* "not called", "fused", ... */
-/* Is something missing? RUN_GAP_CONTAINER only describes a module. */
+/* Is data missing? RUN_GAP_CONTAINER only describes a module. */
 bool run_is_gap(const struct run_gap *gap);
 const char *run_io_name(enum run_io_kind kind); /* "in", "out", "grad_out", ... */
 

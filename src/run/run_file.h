@@ -12,14 +12,14 @@
 /* Is it a .scope file: SQLite with the application_id of torchoscope? */
 bool run_file_is(const char *path);
 
-/* -1 with a sentence if `path` is a file with the history of a training: it has more than
- * a run, so none may replace it. */
+/* -1 with an error if `path` holds the history of a training run: it must not be
+ * replaced by a plain recording. */
 int run_file_may_replace(const char *path, struct err *err);
 
-/* Writes a temporary file beside it and renames it: all or nothing. It may be the file
- * that the run was read from, but none that has a history. Kept values in a file are
- * copied part by part. `code` (may be NULL) provides the source code of classes that
- * the model does not hold. */
+/* Writes a temporary file beside it and renames it: all or nothing. `path` may be the
+ * file that the run was read from, but not one with a history. Kept values in a file
+ * are copied part by part. `code` (may be NULL) provides the source code of classes if
+ * the model lacks it. */
 int run_file_write(const struct run *run, struct source *code, const char *path,
                    struct work *work, struct err *err);
 /* The run with its model; free it with run_free(). A file holds the statistics of

@@ -8,7 +8,7 @@
 struct run *run_new(size_t limit);
 
 /* Freezes a run that has its model: builds the index of calls. From then on the run
- * does not change, and threads may read it. -1: out of memory. */
+ * does not change, and any thread may read it. -1: out of memory. */
 int run_seal(struct run *run);
 
 /* The file that kept values are read from (file_read.c). NULL is allowed. */

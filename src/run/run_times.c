@@ -4,7 +4,7 @@
 
 #include "run/ops.h"
 
-/* A moment in both runs: a call began or ended. */
+/* A moment that both runs have: a call began or ended. */
 struct run_moment {
     uint64_t from, to;
 };
@@ -56,7 +56,7 @@ static struct run_moment *moments_of(const struct run *run, const struct run *of
     return moments;
 }
 
-/* The time in the other run: between the same two moments, as far along. */
+/* Map a time to the other run: interpolate between the same two moments. */
 static uint64_t mapped(const struct run_moment *moments, uint32_t n, uint64_t ns)
 {
     uint32_t low = 0, high = n;
@@ -118,7 +118,7 @@ static void take_merged(struct run_merged *to, const struct run_merged *from)
     to->device_ns = from->device_ns;
 }
 
-/* Facts that are numbers: the duration of the warm-up, of all passes. */
+/* Facts that are durations: the warm-up, all passes. */
 static void take_facts(struct run *run, const struct run *of)
 {
     for (uint32_t i = 0; i < run->n_facts; i++) {

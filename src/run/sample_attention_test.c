@@ -71,7 +71,7 @@ static const struct model *make_model(void)
 
 /* ---- the pass ---- */
 
-/* Where a value is: its storage, seen as a type. */
+/* A value: its storage, seen as a type. */
 struct attention_value {
     uint32_t storage, type;
 };

@@ -49,7 +49,7 @@ struct sample_block_wanted {
     bool uncounted; /* the second convolution has no FLOPs */
     bool backward;  /* the backward of conv1 follows: 294,912 FLOPs in 400 μs */
     bool twice;     /* two passes */
-    uint32_t adds;  /* so many more additions after the head, one after the other */
+    uint32_t adds;  /* number of additional additions after the head, in sequence */
 };
 struct run *sample_block(struct sample_block_wanted wanted);
 

@@ -91,13 +91,13 @@ struct scene {
     uint32_t value; /* of the newest result */
     uint8_t phase;
     uint32_t place;      /* of operations outside of calls */
-    uint32_t weights[4]; /* storages of parameters, and 1; 0: not met yet */
+    uint32_t weights[4]; /* storages of parameters, plus 1; 0: not used yet */
     uint64_t ns;         /* of the next operation */
     int64_t flops;
     const char *line;
 };
 
-/* A tensor: where it is, and its type. */
+/* A tensor: its storage and type. */
 struct cell {
     uint32_t storage, type;
     uint64_t offset;
@@ -199,7 +199,7 @@ static void io(struct scene *s, uint32_t call, enum run_io_kind kind, const char
                           .op_value = op_value,
                           .numel = 1,
                           .bytes = 4};
-    static uint32_t known[64]; /* value of operations -> value of calls, and 1 */
+    static uint32_t known[64]; /* value of operations -> value of calls, plus 1 */
 
     for (int i = 0; i < c->rank; i++)
         v.numel *= (uint64_t)c->sizes[i], v.bytes *= (uint64_t)c->sizes[i];
@@ -213,7 +213,7 @@ static void io(struct scene *s, uint32_t call, enum run_io_kind kind, const char
              known[op_value] - 1, 0);
 }
 
-/* A module that does one operation. */
+/* A module with one operation. */
 static struct cell unit(struct scene *s, uint32_t object, const char *line,
                         const char *name, struct cell x, struct cell w)
 {

@@ -50,7 +50,7 @@ uint32_t sample_op(struct trace *trace, uint32_t kind,
     return put(trace, &given, tensors, n, values);
 }
 
-/* What differs between the operations of sample_ops(). */
+/* The varying data of the operations of sample_ops(). */
 struct step {
     const char *line;
     uint32_t thread, cause, gradient, kind;

@@ -27,7 +27,7 @@ uint32_t sample_value(struct trace *trace, int64_t rows, int64_t columns, double
  * recording. */
 void sample_step(struct trace *trace, uint64_t *clock);
 
-/* A run with everything that a run can have. */
+/* A run that uses every feature. */
 struct run *sample_run(uint32_t steps);
 
 /* A training step with its operations. x is a 2x3 input that existed before.
@@ -42,7 +42,7 @@ struct run *sample_run(uint32_t steps);
  *   7 aten::mm          a         backward of 1: the gradient of a.weight
  *   8 aten::add_        optimizer a.weight += its gradient   train.py:5 */
 struct run *sample_ops(void);
-/* An operation of n tensors, for those who write their own. */
+/* An operation of n tensors, for tests with their own operations. */
 struct sample_tensor {
     uint32_t storage;
     uint8_t kind; /* enum op_io_kind */

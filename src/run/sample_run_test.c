@@ -1,4 +1,4 @@
-/* The model and runs that tests of this room share. */
+/* The model and runs shared by tests. */
 #include "run/sample_run.h"
 
 #include <stdio.h>

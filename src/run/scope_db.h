@@ -62,30 +62,30 @@ int columns_put(sqlite3_stmt *stmt, const struct file_column *columns, int n,
 bool column_get(sqlite3_stmt *stmt, int at, const struct file_column *column,
                 void *row);
 
-/* Is `sql` the expected CREATE statement, perhaps with further plain columns at its
+/* Is `sql` the expected CREATE statement, optionally with more plain columns at the
  * end? */
 bool scope_sql_is(const char *sql, struct str expected);
 
-/* Limits what the content of an untrusted file can do to its connection. */
+/* Limits what an untrusted file can do to its connection. */
 void scope_make_careful(sqlite3 *db);
 
 /* "file:PATH?QUERY", with special characters of the path as %XX. */
 void scope_uri(const char *path, const char *query, struct buf *to);
 
-/* A careful connection that reads a file; close it also if it has an error. NULL: no
- * memory. It sees the file as it is now, with what is in the -wal, if that is possible: a
- * writer that was killed or met a full disk while it moved the -wal into the file leaves
- * a file that makes no sense without it. */
+/* A careful connection for reading a file; close it even if it has an error. NULL: out
+ * of memory. It sees the current content including the -wal, if possible: a writer that
+ * was killed, or met a full disk, while it moved the -wal into the file leaves a file
+ * that is inconsistent without it. */
 sqlite3 *scope_open(const char *path);
 
-/* Replaces the recording in a file by another one of the same model: what else the file
- * has (a history) refers to its places. Inside a transaction of the caller's, who undoes
- * it on failure: errors name no file. `code` as in run_file_write(). */
+/* Replaces the recording in a file by another one of the same model: other sections (a
+ * history) refer to its places. Runs inside the caller's transaction, which the caller
+ * rolls back on failure; errors name no file. `code` as in run_file_write(). */
 int scope_replace_run(sqlite3 *db, const struct run *run, struct source *code,
                       struct err *err);
 
-/* Removes the journals that belong to a file which is about to be replaced: SQLite would
- * apply them to the new one. */
+/* Removes the journals of a file that is about to be replaced: SQLite would apply them
+ * to the new one. */
 void scope_remove_journals(const char *path);
 
 #endif

@@ -1,22 +1,21 @@
-/* trace.h - records a run as it happens.
- * Calls are cheap: arrays that grow, looked up by number. It takes no lock: a recorder
- * with several threads must hold one (python/ext holds the GIL). Nothing here fails,
- * because the caller is inside the user's forward: records beyond the memory limit are
- * counted and become a gap.
+/* trace.h - records a run as it happens. Calls are cheap: arrays that grow, looked up
+ * by number. It takes no lock: a recorder with several threads must hold one
+ * (python/ext holds the GIL). No function here fails, because the caller is inside the
+ * user's forward: records beyond the memory limit are counted and become a gap.
  *
  * Memory use is bounded. The first calls of an object are kept (trace_wanted). A later
  * one is *light*: its number has TRACE_LIGHT set and is reused after it ends; its ios
- * are merged into the object's run_merged as they come (gradients may come late); only
- * the newest light call of each object is kept in full. Values of a parameter are
- * treated alike. When the outermost call ends, values without references may be
+ * are merged into the object's run_merged as they arrive (gradients may arrive late);
+ * only the newest light call of each object is kept in full. Values of a parameter are
+ * treated the same way. When the outermost call ends, values without references may be
  * dropped: trace_epoch() changes, and callers must forget value numbers that they
  * cached. Pass a value to trace_io(), trace_param() or trace_keep() before that.
  *
- * trace.c         stacks, times, calls
- * trace_value.c   values, ios, parameters, kept bytes
- * trace_light.c   merging
- * trace_step.c    steps
- * trace_finish.c  makes the run */
+ *   trace.c         stacks, times, calls
+ *   trace_value.c   values, ios, parameters, kept bytes
+ *   trace_light.c   merging
+ *   trace_step.c    steps
+ *   trace_finish.c  makes the run */
 #ifndef RUN_TRACE_H
 #define RUN_TRACE_H
 
@@ -37,9 +36,8 @@ struct trace_wanted {
 /* Takes the model that is recorded. */
 struct trace *trace_new(const struct model *model, const struct trace_wanted *wanted);
 void trace_free(struct trace *trace); /* NULL is allowed */
-/* Replaces the model by a newer description of it (lazy modules were initialised), if
- * that has the same places and objects. False: it has not, and stays with the caller.
- */
+/* Replaces the model by a newer description of it (lazy modules were initialised) with
+ * the same places and objects. False: they differ, and the caller keeps the model. */
 bool trace_renew(struct trace *trace, const struct model *model);
 
 /* The id of a string; 0 if the memory limit is reached. */
@@ -59,12 +57,12 @@ void trace_stepped(struct trace *trace, uint32_t optimizer);
 /* This optimizer was freed: do not wait for it. */
 void trace_optimizer_gone(struct trace *trace, uint32_t optimizer);
 /* If the stack of this thread is empty, its next call becomes a child of the current
- * call on `other`, which waits for its threads. */
+ * call on `other`, which is waiting for its threads. */
 void trace_under(struct trace *trace, uint32_t thread, uint32_t other);
 /* Cost of a hook on this thread: subtracted from all open calls there. */
 void trace_own(struct trace *trace, uint32_t thread, uint64_t ns);
 /* Ends all calls above `call` on its stack as RUN_ABORTED; RUN_NONE: the whole stack.
- * For callers that know that these will not end: forward raised. */
+ * For calls that the caller knows will not end normally: forward raised. */
 void trace_abort(struct trace *trace, uint32_t thread, uint32_t call, uint64_t end_ns);
 /* Is one of the places of `inner` below `outer`? */
 bool trace_is_inside(const struct trace *trace, uint32_t inner, uint32_t outer);
@@ -78,8 +76,8 @@ uint64_t trace_serial(const struct trace *trace, uint32_t call);
  * call's. `serial` is from trace_serial(), as for trace_gradient(). */
 void trace_backward(struct trace *trace, uint32_t call, uint64_t serial, uint64_t ns,
                     uint16_t flags);
-/* The time of the call on a device, and (unless `bytes` is NULL) how many more bytes
- * are allocated there. The call may have ended; `serial` as above. */
+/* The call's time on a device, and (unless `bytes` is NULL) the increase of allocated
+ * bytes there. The call may have ended; `serial` as above. */
 void trace_device_call(struct trace *trace, uint32_t call, uint64_t serial, uint64_t ns,
                        const int64_t *bytes);
 /* Cost of recording on this thread so far. */
@@ -99,11 +97,11 @@ void trace_value_norms(struct trace *trace, uint32_t value,
 bool trace_has_norms(const struct trace *trace, uint32_t value);
 /* The same for its units (measure/units.h). */
 void trace_value_units(struct trace *trace, uint32_t value, struct units units);
-/* Merges the values of light calls that were not measured when seen. Call it after
+/* Merges values of light calls that were not measured when first seen. Call it after
  * trace_value_stats() and before the outermost call ends. */
 void trace_settle(struct trace *trace);
-/* Keeps all values, and their numbers, until it is called with false: some are not
- * measured yet, and will be after the outermost call. */
+/* While on, keeps all values and their numbers: some are measured only after the
+ * outermost call. */
 void trace_hold(struct trace *trace, bool on);
 /* Copies n dense bytes of a value; false: over the limit, which becomes one gap. A
  * value of light calls only is kept too, but no call refers to it. */
@@ -123,17 +121,17 @@ void trace_gradient(struct trace *trace, uint32_t call, uint64_t serial,
 void trace_param(struct trace *trace, uint32_t tensor, bool gradient, uint32_t value);
 void trace_gap(struct trace *trace, enum run_gap_kind kind, uint32_t object,
                const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* The text of the gap if the object is never called: its forward() was called directly,
- * or its weights were used without it. */
+/* Sets the text of the gap if the object is never called: its forward() was called
+ * directly, or its weights were used without it. */
 void trace_direct(struct trace *trace, uint32_t object, const char *text);
-/* Sets a fact about the run, or replaces it; its value is made in trace_values(). */
+/* Sets or replaces a fact about the run; its value is allocated in trace_values(). */
 struct values *trace_values(struct trace *trace);
 void trace_fact(struct trace *trace, const char *key, uint32_t value);
 void trace_fact_text(struct trace *trace, const char *key, const char *text);
 
 /* Number of calls of an object so far. */
 uint32_t trace_calls(const struct trace *trace, uint32_t object);
-/* Does a value that is still known have non-finite elements? */
+/* Does any current value have non-finite elements? */
 bool trace_spoilt(const struct trace *trace);
 /* Changes when value numbers become invalid. */
 uint32_t trace_epoch(const struct trace *trace);
@@ -142,7 +140,7 @@ uint32_t trace_epoch(const struct trace *trace);
  * were not called. NULL only if out of memory. */
 struct run *trace_finish(struct trace *trace, uint64_t wall_ns, uint64_t hooks_ns);
 
-/* An independent run of everything so far, to look at while recording continues. */
+/* An independent run of everything so far, for use while recording continues. */
 struct run *trace_snapshot(const struct trace *trace);
 
 #endif

@@ -242,9 +242,9 @@ static void close_open(struct finish *f)
     }
 }
 
-/* Merged records do not tell which of their calls were passes, so the total time of
- * passes is stored as a fact. */
-static int tell_forward(struct finish *f)
+/* Merged records do not say how many of their calls were passes, so store the total
+ * time of passes as a fact. */
+static int add_forward(struct finish *f)
 {
     const struct trace *trace = f->trace;
     struct run *run = f->run;
@@ -534,7 +534,8 @@ static unsigned flags_around(const struct trace *trace, uint32_t place)
     return 0;
 }
 
-/* Adds a gap that says why the module was not called, from the calls around it. */
+/* Add a gap with the reason why the module was not called, derived from the calls
+ * around it. */
 static void say_not_called(struct finish *f, uint32_t object, unsigned around)
 {
     if (around & RUN_FUSED)
@@ -572,7 +573,7 @@ static void find_not_called(struct finish *f, const bool *said)
     }
 }
 
-/* Adds gaps that say what was dropped at the memory limit. */
+/* Add gaps for what was dropped at the memory limit. */
 static void say_lost(struct finish *f)
 {
     const struct trace *trace = f->trace;
@@ -635,7 +636,7 @@ static int fill(struct finish *f)
         copy_values(f) < 0 || order_lights(f) < 0 || merge_calls(f) < 0)
         return -1;
     close_open(f);
-    if (tell_forward(f) < 0 || sort_ios(f) < 0 || sort_gradients(f) < 0 ||
+    if (add_forward(f) < 0 || sort_ios(f) < 0 || sort_gradients(f) < 0 ||
         copy_dims(f) < 0 || add_merged(f) < 0 || add_gaps(f) < 0)
         return -1;
     if (trace_ops_finish(f->trace, f->run, call_of, f) < 0)

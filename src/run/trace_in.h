@@ -2,8 +2,8 @@
  *
  * An open call is a *frame* on the stack of its thread. A kept call is a run_call from
  * its start. A light call is a *slot* of its object at its place: a slot holds one call
- * at a time, so there are as many slots as such calls were ever open at once. The
- * serial tells which call a late gradient belongs to. */
+ * at a time, so the number of slots is the largest number of such calls open at once.
+ * The serial identifies the call that a late gradient belongs to. */
 #ifndef RUN_TRACE_IN_H
 #define RUN_TRACE_IN_H
 
@@ -61,7 +61,7 @@ struct light {
     struct run_merged merged;
     struct light_io *ios;
     uint32_t n_ios, ios_room;
-    uint32_t cursor; /* where to look for the next io first: they come in order */
+    uint32_t cursor; /* where the search for the next io starts: they arrive in order */
     struct light_call newest;
     uint32_t slots; /* the first slot, or RUN_NONE */
 };
@@ -97,7 +97,7 @@ struct trace_object {
     uint32_t n_places;
 };
 
-/* How often a parent call used a place of an object that has several. */
+/* The number of times a parent call used a place of an object with several places. */
 struct place_use {
     uint64_t around; /* serial of the parent */
     uint32_t calls;
@@ -148,7 +148,7 @@ struct trace {
     struct intern strings;
     struct values plain; /* of facts */
     const struct model *model;
-    uint32_t keep_calls; /* of one object; TRACE_ALL_CALLS: never merge */
+    uint32_t keep_calls; /* limit for one object; TRACE_ALL_CALLS: never merge */
 
     struct trace_object *objects; /* by object of the model */
     uint32_t *places;
@@ -168,7 +168,7 @@ struct trace {
     struct run_call *calls;
     uint64_t *serials;        /* of calls */
     uint64_t *parents;        /* serial of the parent of each, or NO_SERIAL */
-    struct repeated *repeats; /* what each repeats */
+    struct repeated *repeats; /* the call that each repeats */
     uint32_t n_calls, calls_room, serials_room, parents_room, repeats_room;
     struct run_io *ios;
     uint32_t n_ios, ios_room;
@@ -222,12 +222,13 @@ struct light_slot *light_slot(struct trace *trace, uint32_t call);
 /* The record of a light call: the open one (NO_SERIAL), or the newest ended one if it
  * has this serial; or NULL. */
 struct run_call *light_record(struct trace *trace, uint32_t call, uint64_t serial);
-/* Replaces a recomputation by the call that it repeats, which gets its gradients and
- * backward time. */
+/* Replaces a recomputation by the call that it repeats, which receives its gradients
+ * and backward time. */
 void trace_repeated(struct trace *trace, uint32_t *call, uint64_t *serial);
 struct repeated light_repeats(struct trace *trace, uint32_t call, uint64_t serial);
 
-/* What an io adds to out_bytes and new_bytes of its call; marks the value as seen. */
+/* The bytes that an io adds to out_bytes and new_bytes of its call; marks the value as
+ * seen. */
 struct io_bytes {
     uint64_t out, fresh;
 };

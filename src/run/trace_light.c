@@ -207,7 +207,7 @@ static void add_to_call(struct trace *trace, struct light_call *call,
     call->ios[call->n_ios++] = *io;
 }
 
-/* Statistics of the value are not back from the device: merge them later. */
+/* The value's statistics have not arrived from the device: merge them later. */
 static void wait_for(struct trace *trace, uint32_t light, const struct light_io *io,
                      uint32_t value)
 {

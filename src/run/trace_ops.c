@@ -1,8 +1,8 @@
 /* Operations as they happen: kinds, types, storages and values.
  *
  * A value is looked up by (storage, number of writes to it, type, offset). If no
- * operation made exactly that, it consists of what was written to the storage: the
- * writes are searched, newest first, until one covers the whole value. */
+ * operation made exactly that value, it consists of earlier writes to the storage: they
+ * are searched, newest first, until they cover the whole value. */
 #include "run/trace_ops_in.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ bool trace_ops_begin(struct trace *trace, uint32_t most)
 
     if (!ops)
         return false;
-    /* By itself, so that operations leave room for calls and values. */
+    /* Separate, so that operations leave room for calls and values. */
     arena_init(&ops->arena, trace->arena.limit);
     map_init(&ops->types_by_hash, &ops->arena);
     map_init(&ops->values_by_key, &ops->arena);
@@ -269,7 +269,7 @@ static bool is_value(const struct run_op_value *value, uint32_t storage, uint32_
            value->offset == offset;
 }
 
-/* Finds a value; if there is none, *ret_key is the key to enter it with. */
+/* Finds a value; if there is none, sets *ret_key to its key for insertion. */
 static uint32_t find_value(const struct trace_ops *ops, uint32_t storage,
                            uint32_t write, uint32_t type, uint64_t offset,
                            uint64_t *ret_key)
@@ -307,7 +307,7 @@ static uint32_t add_value(struct trace_ops *ops, uint32_t storage, uint32_t writ
     return ops->n_values++;
 }
 
-/* The value with this key, found or made; *ret_new: made. */
+/* The value with this key, found or added; sets *ret_new if added. */
 static uint32_t value_of(struct trace_ops *ops, uint32_t storage, uint32_t write,
                          uint32_t type, uint64_t offset, bool *ret_new)
 {
@@ -323,7 +323,7 @@ static uint32_t value_of(struct trace_ops *ops, uint32_t storage, uint32_t write
     return id;
 }
 
-/* The first byte of a value in its storage, and the one behind its last. */
+/* The first byte of a value in its storage, and one past its last. */
 struct op_span {
     uint64_t from, to;
     bool dense;
@@ -343,8 +343,8 @@ static bool is_within(struct op_span inner, struct op_span outer)
     return outer.from <= inner.from && inner.to <= outer.to;
 }
 
-/* Where it lies in rows of this length: from *ret_from, `inner` elements. False: it
- * crosses the end of one. */
+/* Its position in rows of this length: `inner` elements from *ret_from. False: it
+ * crosses the end of a row. */
 static bool lies_in_rows(const struct op_extent *extent, uint64_t offset, uint64_t row,
                          uint64_t *ret_from)
 {
@@ -354,8 +354,8 @@ static bool lies_in_rows(const struct op_extent *extent, uint64_t offset, uint64
     return *ret_from + extent->inner <= row;
 }
 
-/* Do two values have no element in common, though their spans overlap? The chunks of the
- * columns of a matrix lie between one another. */
+/* Are two values disjoint although their spans overlap? The column chunks of a matrix
+ * interleave. */
 static bool is_between(const struct trace_ops *ops, const struct run_op_value *a,
                        uint32_t type, uint64_t offset)
 {
@@ -369,9 +369,9 @@ static bool is_between(const struct trace_ops *ops, const struct run_op_value *a
     return from + one->inner <= other_from || other_from + other->inner <= from;
 }
 
-/* Does a write matter to a value with this span, of which `known` is explained already?
- * One that is itself a value with sources (see joined_value) only if it is a part: some
- * of its sources may not matter. */
+/* Does a write contribute to a value with this span, of which `known` is already
+ * explained? A write that is itself a value with sources (see joined_value) counts only
+ * if it lies inside: some of its sources may lie outside. */
 static bool matters(const struct run_op_value *write, struct op_span span,
                     struct op_span own, struct op_span known)
 {
@@ -380,7 +380,7 @@ static bool matters(const struct run_op_value *write, struct op_span span,
     return write->n_sources == 0 || is_within(span, own);
 }
 
-/* Adds a write to what is explained, which stays one piece. */
+/* Extends the explained span by a write, if they form one piece. */
 static struct op_span widen(struct op_span known, struct op_span span)
 {
     if (!span.dense)
@@ -391,8 +391,8 @@ static struct op_span widen(struct op_span known, struct op_span span)
                             known.to > span.to ? known.to : span.to, true};
 }
 
-/* Finds the writes that a value consists of, newest first, in ops->found. False: they do
- * not cover it, so that some of it is older than all of them. */
+/* Finds the writes that make up a value, newest first, in ops->found. False: they do
+ * not cover it, so part of it is older than all of them. */
 static bool find_writes(struct trace_ops *ops, uint32_t newest, uint32_t type,
                         uint64_t offset)
 {
@@ -426,7 +426,7 @@ static void add_write(struct trace_ops *ops, uint32_t storage, uint32_t value)
     memory->newest = ops->n_writes++;
 }
 
-/* Enters what a new value consists of: ops->found, newest first. */
+/* Sets the sources of a new value from ops->found, newest first. */
 static void add_sources(struct trace_ops *ops, uint32_t value)
 {
     ops->values[value].sources = ops->n_sources;
@@ -436,7 +436,7 @@ static void add_sources(struct trace_ops *ops, uint32_t value)
     }
 }
 
-/* A value that consists of several writes; `covered`: of nothing else. */
+/* A value that consists of several writes; `covered`: and nothing else. */
 static uint32_t joined_value(struct trace_ops *ops, uint32_t type, uint32_t storage,
                              uint64_t offset, bool covered)
 {
@@ -453,14 +453,14 @@ static uint32_t joined_value(struct trace_ops *ops, uint32_t type, uint32_t stor
     if (value == RUN_NONE || !is_new)
         return value;
     add_sources(ops, value);
-    /* So that the next one who reads it, or more, need not search again. */
+    /* Cache it for the next reader of this value or a larger one. */
     if (ops->values[value].n_sources > 1)
         add_write(ops, storage, value);
     return value;
 }
 
-/* The current value of a tensor: what an operation made, or a new one that consists of
- * what was written to its storage. */
+/* The current value of a tensor: the result of an operation, or a new value that
+ * consists of the writes to its storage. */
 static uint32_t current_value(struct trace_ops *ops, uint32_t type, uint32_t storage,
                               uint64_t offset)
 {
@@ -473,7 +473,7 @@ static uint32_t current_value(struct trace_ops *ops, uint32_t type, uint32_t sto
     if (storage >= ops->n_storages)
         return add_value(ops, RUN_NONE, 0, type, offset);
     memory = &ops->storages[storage];
-    if (memory->newest != RUN_NONE) { /* usually it is what was written last */
+    if (memory->newest != RUN_NONE) { /* usually it is the last write */
         value = ops->writes[memory->newest].value;
         if (is_value(&ops->values[value], storage, memory->writes, type, offset))
             return value;
@@ -514,11 +514,11 @@ void trace_op_stats(struct trace *trace, uint32_t value, const struct stats *sta
 
 /* ---- operations ---- */
 
-/* detach() returns a tensor with the same storage, type and offset, so a value of its own
- * is entered beside the first one. Those who read it without a gradient read this. */
+/* detach() returns a tensor with the same storage, type and offset, so a second value
+ * is added beside the first one. Reads without a gradient refer to it. */
 #define HAS_DETACHED 0x80 /* in flags of the first one */
 
-/* The value beside this one that detach() returned; this one if there is none. */
+/* The detached twin of this value; the value itself if it has none. */
 static uint32_t detached_or(const struct trace_ops *ops, uint32_t id)
 {
     const struct run_op_value *first = &ops->values[id];
@@ -532,7 +532,7 @@ static uint32_t detached_or(const struct trace_ops *ops, uint32_t id)
     return detached != RUN_NONE ? detached : id;
 }
 
-/* Was it made with gradients? Then it is not a leaf of autograd. */
+/* Was it made with gradients? Then it is not an autograd leaf. */
 static bool has_graph(const struct trace_ops *ops, uint32_t id)
 {
     uint32_t maker = ops->values[id].producer;
@@ -547,7 +547,7 @@ static bool has_graph(const struct trace_ops *ops, uint32_t id)
     return false;
 }
 
-/* A leaf that was made with gradients is what detach() returned. */
+/* A leaf that was made with gradients is the result of detach(). */
 static uint32_t leaf_value(const struct trace_ops *ops, uint32_t id)
 {
     return has_graph(ops, id) ? detached_or(ops, id) : id;
@@ -583,7 +583,7 @@ static uint32_t detached_value(struct trace_ops *ops, uint32_t first, bool *ret_
                     value.offset, ret_new);
 }
 
-/* A result that is in memory of its own, or in that of an argument: a view. */
+/* A result in new memory, or in that of an argument: a view. */
 static uint32_t made_value(struct trace_ops *ops, uint32_t op, uint8_t kind_flags,
                            const struct trace_op_tensor *tensor, uint64_t *new_bytes)
 {
@@ -658,7 +658,7 @@ static void add_io(struct trace_ops *ops, struct run_op *op,
 }
 
 /* Reads come first, then writes, then results: a result that is a written argument is
- * the value after the write. Ios keep the order in which they were given. */
+ * the value after the write. Ios keep the caller's order. */
 static void add_tensors(struct trace_ops *ops, struct run_op *op,
                         const struct trace_op_given *given, uint32_t *values)
 {
@@ -711,7 +711,7 @@ found:
         total->flops += (uint64_t)op->flops;
 }
 
-/* Beyond the limit values are no longer followed; new storages still count as
+/* Beyond the limit values are no longer tracked; new storages still count as
  * allocated. */
 static void count_new_bytes(struct trace_ops *ops, struct run_op *op,
                             const struct trace_op_given *given)

@@ -7,17 +7,17 @@
 #include "run/trace_in.h"
 #include "run/trace_ops.h"
 
-/* The bytes that a type spans, from its first element on. */
+/* The bytes that a type spans, from its first element. */
 struct op_extent {
     uint64_t bytes;
     bool dense;      /* it has no holes: all of these bytes belong to it */
     uint8_t element; /* bytes of one */
-    /* In elements: `inner` of every `row` belong to it, at the same place in each (a
-     * chunk of the columns of a matrix). A row of 0: they are not regular, or dense. */
+    /* In elements: `inner` elements of every `row` belong to it, at the same offset in
+     * each row (a chunk of the columns of a matrix). A row of 0: irregular or dense. */
     uint64_t row, inner;
 };
 
-/* A write to a storage: the value that it left there. */
+/* A write to a storage: the value after it. */
 struct op_write {
     uint32_t value;
     uint32_t before; /* the write before it, or RUN_NONE */
@@ -25,8 +25,8 @@ struct op_write {
 
 struct op_memory {
     struct run_op_storage storage;
-    uint32_t writes; /* how many so far */
-    uint32_t base;   /* how many when its content was last unknown */
+    uint32_t writes; /* number of writes so far */
+    uint32_t base;   /* number of writes when its content was last unknown */
     uint32_t newest; /* in ops->writes, or RUN_NONE */
     bool fresh;      /* no operation used it yet */
     bool valued;     /* it has values */
@@ -44,8 +44,7 @@ struct trace_ops {
     struct op_extent *extents; /* by type */
     uint32_t n_types, types_room, extents_room;
     struct map types_by_hash;
-    uint32_t
-        recent[4]; /* types, by their rank: the next tensor is often like the last */
+    uint32_t recent[4]; /* types, by rank: the next tensor is often like the last */
     struct run_op_value *values;
     uint32_t n_values, values_room;
     struct map values_by_key;
@@ -55,7 +54,7 @@ struct trace_ops {
     uint32_t n_storages, storages_room;
     struct op_write *writes;
     uint32_t n_writes, writes_room;
-    uint32_t *found; /* writes that a value consists of: see find_writes() */
+    uint32_t *found; /* writes that make up a value: see find_writes() */
     uint32_t n_found, found_room;
     struct run_op *ops;
     uint64_t *serials; /* of the call of each */
@@ -76,19 +75,19 @@ struct trace_ops {
     uint64_t lost;
 };
 
-/* While recording: what detach() returned differs from its argument by this bit in
- * `write`; in `flags` are bits beyond these. */
+/* While recording: the result of detach() differs from its argument by this bit in
+ * `write`; `flags` has bits beyond these. */
 #define OP_DETACHED_WRITE 0x80000000u
 #define OP_VALUE_FLAGS    (OP_VALUE_GRAD | OP_VALUE_NO_GRAD | OP_VALUE_UNSEEN)
 
-/* Adds sizes or strides to those of the trace, and returns where they are; RUN_NONE:
- * out of memory (trace_value.c). */
+/* Adds sizes or strides to those of the trace, and returns their index; RUN_NONE: out
+ * of memory (trace_value.c). */
 uint32_t trace_dims(struct trace *trace, const int64_t *dims, int rank);
 /* The FLOPs of an operation; OP_NO_FLOPS: unknown. */
 int64_t trace_op_flops(struct trace *trace, const struct trace_op_given *op);
 
-/* Copies the operations into a run (trace_ops_finish.c). `call_of` gives the number of a
- * call in the run by its serial, or RUN_NONE. */
+/* Copies the operations into a run (trace_ops_finish.c). `call_of` maps the serial of a
+ * call to its index in the run, or RUN_NONE. */
 int trace_ops_finish(const struct trace *trace, struct run *run,
                      uint32_t (*call_of)(const void *user, uint64_t serial),
                      const void *user);

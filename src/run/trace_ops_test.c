@@ -49,7 +49,7 @@ static const char *made_by(const struct run *run, uint32_t value)
     return text;
 }
 
-TEST(an_edge_goes_from_the_producer_of_a_value_to_those_who_read_it)
+TEST(an_edge_goes_from_the_producer_of_a_value_to_its_readers)
 {
     struct run *run = sample_ops();
     const struct run_op *ops = run->ops->ops;
@@ -68,7 +68,7 @@ TEST(an_edge_goes_from_the_producer_of_a_value_to_those_who_read_it)
     run_free(run);
 }
 
-TEST(an_operation_knows_its_call_place_cause_and_step)
+TEST(an_operation_has_its_call_place_cause_and_step)
 {
     struct run *run = sample_ops();
     const struct run_op *ops = run->ops->ops;
@@ -258,11 +258,11 @@ TEST(columns_that_lie_between_others_are_not_mixed_up_with_them)
     run = trace_finish(trace, 0, 0);
     CHECK_STR(made_by(run, read[0]), "0 ");
     CHECK_STR(made_by(run, read[1]), "0 1 ");
-    CHECK_STR(made_by(run, read[2]), "0 "); /* in the last row, behind the left half */
+    CHECK_STR(made_by(run, read[2]), "0 "); /* in the last row, after the left half */
     run_free(run);
 }
 
-TEST(writing_all_of_a_tensor_hides_what_was_there)
+TEST(overwriting_a_whole_tensor_hides_earlier_values)
 {
     struct trace *trace = begin(0);
     uint32_t s = storage(trace, 64), values[4];
@@ -282,12 +282,12 @@ TEST(writing_all_of_a_tensor_hides_what_was_there)
     sample_op(trace, look, top, 1, &after);
     run = trace_finish(trace, 0, 0);
     CHECK_STR(made_by(run, before), "0 ");
-    CHECK_INT(run->ops->values[before].n_sources, 2); /* and what was there before */
+    CHECK_INT(run->ops->values[before].n_sources, 2); /* and the previous content */
     CHECK_STR(made_by(run, after), "2 ");
     run_free(run);
 }
 
-TEST(what_is_written_behind_our_back_has_no_producer)
+TEST(values_written_unseen_have_no_producer)
 {
     struct trace *trace = begin(0);
     uint32_t s = storage(trace, 64), made[1], read[1];
@@ -305,7 +305,7 @@ TEST(what_is_written_behind_our_back_has_no_producer)
     run_free(run);
 }
 
-TEST(what_empty_returns_and_nobody_wrote_is_written_unseen)
+TEST(an_empty_result_without_writer_is_written_unseen)
 {
     struct trace *trace = begin(0);
     uint32_t s = storage(trace, 64), made[1], read[1];

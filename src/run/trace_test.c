@@ -23,7 +23,8 @@ TEST(exclusive_times_add_up_to_the_inclusive_one)
         if (run->calls[i].thread == 0)
             sum += run_exclusive(&run->calls[i]);
     CHECK_INT(run->calls[0].object, SAMPLE_NET);
-    /* Seven looks at the clock after its beginning, 90 ns of each the user's. */
+    /* Reads the clock seven times after its start; each adds 90 ns of the user's
+     * time. */
     CHECK_INT(run_inclusive(&run->calls[0]), 7 * 90);
     CHECK_INT(sum, run_inclusive(&run->calls[0]));
     CHECK_INT(run->own_ns, 8 * 10);
@@ -65,13 +66,13 @@ TEST(ios_stand_in_the_order_of_calls_though_gradients_come_late)
     CHECK_INT(a->backward_ns, 50);
     CHECK_INT(a->out_bytes, 32);
     CHECK_INT(a->new_bytes, 32);
-    /* The block hands out what act made: no storage of its own. */
+    /* The block returns the result of act: no storage of its own. */
     CHECK_INT(run->calls[2].out_bytes, 32);
     CHECK_INT(run->calls[2].new_bytes, 0);
     run_free(run);
 }
 
-TEST(a_call_stands_where_the_call_around_it_stands)
+TEST(a_call_is_placed_below_its_parent_call)
 {
     struct trace *trace = new_trace(sample_model());
     const struct model *model = trace->model;
@@ -81,18 +82,17 @@ TEST(a_call_stands_where_the_call_around_it_stands)
     CHECK_INT(trace->calls[block].place, place_find(model, STR("list.0")));
     trace_end(trace, 0, net, 0, 3);
     CHECK_INT(trace->calls[net].place, 0);
-    /* Without a call around it, its first place. */
+    /* Without a surrounding call, its first place. */
     block = trace_begin(trace, 0, SAMPLE_BLOCK, 0, 0, 4);
     CHECK_INT(trace->calls[block].place, place_find(model, STR("list.0")));
-    /* A frame at the place where it is met again: what is inside has its first place.
-     */
+    /* A frame at the repeated place: the modules inside have their first place. */
     trace->stacks[0].frames[0].place = place_find(model, STR("list.1"));
     block = trace_begin(trace, 0, SAMPLE_ACT, 0, 0, 5);
     CHECK_INT(trace->calls[block].place, place_find(model, STR("list.0.act")));
     trace_free(trace);
 }
 
-TEST(what_does_not_end_is_aborted_with_the_call_around_it)
+TEST(calls_that_do_not_end_are_aborted_with_their_parent)
 {
     struct trace *trace = new_trace(sample_model());
     uint32_t net = trace_begin(trace, 0, SAMPLE_NET, 0, 0, 1000);
@@ -139,8 +139,8 @@ static void pass(struct trace *trace)
     trace_end(trace, 0, call, 0, 2);
 }
 
-/* The steps of all passes as digits. "f" is a pass, "A" and "B" the steps of two
- * optimizers; "a" says that A was freed. */
+/* The steps of all passes as digits. "f" is a pass, "A" and "B" are steps of two
+ * optimizers; "a" means that A was freed. */
 static const char *steps_of(const char *events)
 {
     static char text[64];
@@ -176,7 +176,7 @@ TEST(micro_batches_are_passes_of_one_step)
     CHECK_STR(steps_of("ffffAffffAf"), "000011112");
 }
 
-TEST(of_several_optimizers_the_slowest_counts)
+TEST(the_slowest_of_several_optimizers_counts)
 {
     CHECK_STR(steps_of("fAfBfAfBf"), "00112");
     CHECK_STR(steps_of("fABfABf"), "012");
@@ -266,7 +266,7 @@ TEST(a_light_call_has_its_gradients_and_backward_time)
     run_free(run);
 }
 
-TEST(what_a_device_took_is_told_of_calls_that_are_over)
+TEST(device_times_arrive_after_the_end_of_calls)
 {
     struct trace *trace = new_trace(sample_model());
     uint64_t serials[RUN_KEEP_CALLS + 3];
@@ -296,8 +296,8 @@ TEST(what_a_device_took_is_told_of_calls_that_are_over)
     run_free(run);
 }
 
-/* Three light calls, then their gradients from the last to the first, as in a backward
- * over a cell that was unrolled: twice for the first of them. */
+/* Three light calls, then their gradients from the last to the first, as in the
+ * backward of an unrolled cell; the first call gets two. */
 TEST(gradients_that_come_late_are_merged_and_only_the_newest_has_its_own)
 {
     struct trace *trace = new_trace(sample_model());
@@ -426,7 +426,7 @@ TEST(gradients_of_a_recomputation_belong_to_the_call_that_it_repeats)
         trace_gradient(trace, again, trace_serial(trace, again), RUN_GRAD_OUT, 0, value,
                        0);
         trace_backward(trace, again, trace_serial(trace, again), 70, 0);
-        /* Of two calls it is not known which one is repeated. */
+        /* With two calls it is unknown which one is repeated. */
         CHECK_INT(trace->ios[trace->n_ios - 1].call, times == 1 ? call : again);
         CHECK_INT(trace->calls[times == 1 ? call : again].backward_ns, 70);
     }
@@ -496,7 +496,7 @@ TEST(all_calls_are_kept_where_that_is_wanted)
     run_free(run);
 }
 
-TEST(so_many_calls_are_kept_as_are_wanted)
+TEST(the_requested_number_of_calls_is_kept)
 {
     struct trace *trace =
         trace_new(sample_model(), &(struct trace_wanted){.keep_calls = 1});
@@ -543,7 +543,7 @@ TEST(a_module_is_inside_another_by_any_of_its_places)
     trace_free(trace);
 }
 
-TEST(why_a_module_was_not_called_is_said_only_if_it_was_not)
+TEST(reasons_are_given_only_for_modules_that_were_not_called)
 {
     struct trace *trace = new_trace(sample_model());
     uint64_t clock = 0;
@@ -576,14 +576,14 @@ TEST(passes_take_their_forward_and_the_backward_that_is_known)
         for (uint32_t k = 0; k < steps[i]; k++)
             sample_step(trace, &clock);
         run = trace_finish(trace, 1 << 30, 0);
-        /* That of the model is not known, that of the module in it is 50. */
+        /* The model's is unknown, that of the module in it is 50. */
         CHECK_INT(run_passes_ns(run), steps[i] * (run_inclusive(&run->calls[0]) + 50));
         CHECK(run_inclusive(&run->calls[0]) > 0);
         run_free(run);
     }
 }
 
-TEST(what_was_not_called_is_said)
+TEST(modules_that_were_not_called_are_reported)
 {
     struct run *run = sample_run(1);
     bool tail = false;
@@ -599,7 +599,7 @@ TEST(what_was_not_called_is_said)
     run_free(run);
 }
 
-TEST(a_spent_limit_is_said_and_fails_nobody)
+TEST(a_spent_limit_is_reported_without_failing)
 {
     struct trace *trace =
         trace_new(sample_model(), &(struct trace_wanted){.limit = 40000});

@@ -308,7 +308,7 @@ static void pack_values(struct trace *trace, uint32_t *moved)
 }
 
 /* Adds the sizes of the remaining values again. They need no more room than before:
- * sizes that were shared are shared again. */
+ * shared sizes are shared again. */
 static void pack_dims(struct trace *trace, const int64_t *before)
 {
     trace->n_dims = 0;

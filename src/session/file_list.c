@@ -12,19 +12,19 @@
 #include "session/session.h"
 #include "study/safety/check.h"
 
-#define TELL_NS 50000000u /* interval of notifications while many results come */
+#define NOTIFY_NS 50000000u /* interval of notifications while many results come */
 
 /* ---- on the threads ---- */
 
-void file_list_tell(struct file_list *list, bool at_once)
+void file_list_notify(struct file_list *list, bool at_once)
 {
     uint64_t now = clock_ns();
 
     list->news = true;
-    if (list->told || (!at_once && now - list->told_ns < TELL_NS))
+    if (list->notified || (!at_once && now - list->notified_ns < NOTIFY_NS))
         return;
-    list->told_ns = now;
-    list->told = write(list->write_fd, "!", 1) == 1;
+    list->notified_ns = now;
+    list->notified = write(list->write_fd, "!", 1) == 1;
 }
 
 void file_list_found(struct file_list *list, const char *path,
@@ -57,7 +57,7 @@ void file_list_found(struct file_list *list, const char *path,
     list->rows[list->n++] = row;
     list->facts.found = list->n;
     pthread_cond_signal(&list->more);
-    file_list_tell(list, false);
+    file_list_notify(list, false);
 
 out:
     pthread_mutex_unlock(&list->lock);
@@ -71,7 +71,7 @@ static void *walk_thread(void *argument)
     pthread_mutex_lock(&list->lock);
     list->facts.walking = false;
     pthread_cond_signal(&list->more); /* now the rest can be judged */
-    file_list_tell(list, true);
+    file_list_notify(list, true);
     pthread_mutex_unlock(&list->lock);
     return NULL;
 }
@@ -182,7 +182,7 @@ static void judge_row(struct file_list *list, uint32_t number)
         row->damaged = row->format[0] && err.code == ERR_FORMAT;
         row->why = arena_str(&list->arena, str_of(err.text)).at;
     }
-    file_list_tell(list, true);
+    file_list_notify(list, true);
     pthread_mutex_unlock(&list->lock);
     session_close(session);
     pthread_mutex_lock(&list->lock);
@@ -318,7 +318,7 @@ bool file_list_poll(struct file_list *list)
         ;
     pthread_mutex_lock(&list->lock);
     news = list->news;
-    list->told = list->news = false;
+    list->notified = list->news = false;
     if (news)
         take_rows(list);
     pthread_mutex_unlock(&list->lock);

@@ -1,8 +1,8 @@
-/* file_list.h - the model files below a folder, to choose from. One thread finds them,
- * another one judges them, those on the screen first. Formats are detected by content,
- * by the readers. Links to folders are not followed; hidden folders are skipped. A
- * folder that is one model (an index, or a set of shards) is one row. All functions are
- * for the owner's thread. */
+/* file_list.h - the model files below a folder, for a chooser. One thread finds them,
+ * another judges them, visible rows first. Formats are detected by content, by the
+ * readers. Links to folders are not followed; hidden folders are skipped. A folder that
+ * is one model (an index, or a set of shards) is one row. All functions are for the
+ * owner's thread. */
 #ifndef SESSION_FILE_LIST_H
 #define SESSION_FILE_LIST_H
 
@@ -32,13 +32,14 @@ struct file_row {
     bool damaged;        /* truncated, or partly unreadable */
     uint64_t params;     /* if FILE_JUDGED */
     uint8_t has;         /* enum session_has */
-    bool trained;        /* has the history of a training run; when it was judged: */
+    bool trained;        /* has the history of a training run; at the time of
+                            judging: */
     bool has_loss;       /* the newest loss is known */
     uint8_t alarm;       /* enum severity: the worst; SEVERITY_NOTE: none */
     uint64_t steps;      /* of training, logged ones */
     uint64_t evals;      /* of evaluation */
     double loss;         /* the newest */
-    const char *capsule; /* see session_capsule(); NULL: it is none */
+    const char *capsule; /* see session_capsule(); NULL: not a capsule */
     const char *why;     /* of FILE_TROUBLE the error; if damaged, the first finding */
     uint32_t number;     /* its index, in the order of finding */
 };
@@ -48,8 +49,8 @@ struct file_list;
 /* Starts the search. NULL: the folder cannot be read, or no thread can be started. */
 struct file_list *file_list_new(const char *folder, struct err *err);
 void file_list_free(struct file_list *list); /* stops it; NULL is allowed */
-/* The files of a Hugging Face cache are in `blobs`, and snapshots have links to them under
- * their names. Is this entry such a folder, whose files would be found twice? */
+/* In a Hugging Face cache, the files are in `blobs`, and snapshots link to them under
+ * their real names. Is this entry such a folder, whose files would be found twice? */
 struct folder;
 struct folder_entry;
 bool file_list_is_blobs(const struct folder *folder, const struct folder_entry *entry);
@@ -66,7 +67,7 @@ int file_list_fd(const struct file_list *list);
 uint32_t file_list_n(const struct file_list *list);
 const struct file_row *file_list_at(const struct file_list *list, uint32_t number);
 
-/* These rows are on the screen: judge them first. */
+/* Marks rows as visible: they are judged first. */
 void file_list_want(struct file_list *list, const uint32_t *numbers, uint32_t n);
 
 struct file_list_facts {
@@ -76,7 +77,7 @@ struct file_list_facts {
     uint32_t trained;    /* judged files that are training runs */
     uint32_t skipped;    /* other files: not a model by name or content */
     bool walking;        /* the search is not finished */
-    bool full;           /* there are more than the limit */
+    bool full;           /* the limit of rows was reached */
 };
 struct file_list_facts file_list_facts(const struct file_list *list);
 

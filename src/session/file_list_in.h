@@ -21,8 +21,8 @@ struct file_list {
     uint32_t *wanted; /* numbers of rows on the screen, the most important first */
     uint32_t n_wanted, wanted_room;
     struct file_list_facts facts;
-    uint64_t told_ns; /* time of the last notification */
-    bool news, told;
+    uint64_t notified_ns; /* time of the last notification */
+    bool news, notified;
     bool ending;
 
     struct work work; /* cancelled to end */
@@ -41,6 +41,6 @@ void file_list_found(struct file_list *list, const char *path,
                      const struct file_row *row);
 /* Notifies the owner; the lock is held. Notifications in quick succession are combined.
  */
-void file_list_tell(struct file_list *list, bool at_once);
+void file_list_notify(struct file_list *list, bool at_once);
 
 #endif

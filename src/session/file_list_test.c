@@ -139,7 +139,7 @@ TEST(the_models_below_a_folder_are_found_and_judged)
     end();
 }
 
-/* It begins as a model does, and there is no more of it. */
+/* It begins like a model and is truncated. */
 TEST(a_model_that_cannot_be_opened_at_all_is_damaged)
 {
     const struct file_row *row;

@@ -28,8 +28,8 @@ static bool ends_in(const struct model *model, uint32_t place, struct str name,
     return false;
 }
 
-/* The child that holds all parameters of the model, or NO_PLACE. Not if other modules
- * beside it hold tensors too (tied ones). */
+/* The child that holds all parameters of the model, or NO_PLACE; also NO_PLACE if its
+ * siblings hold tensors (tied ones). */
 static uint32_t only_child(const struct session *session, uint32_t place)
 {
     const struct model *model = session->model;

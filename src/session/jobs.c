@@ -11,20 +11,20 @@
 #include "session/jobs_in.h"
 
 #define POLL_NS     10000000u  /* how long one poll may run errands */
-#define TELL_NS     50000000u  /* interval of notifications by the long job */
+#define NOTIFY_NS   50000000u  /* interval of notifications by the long job */
 #define QUIET_NS    500000000u /* the same if the job is quiet */
 #define JOBS_MEMORY GIB
 
 /* ---- on the threads; the lock is held unless noted ---- */
 
-void jobs_tell(struct jobs *jobs)
+void jobs_notify(struct jobs *jobs)
 {
     ssize_t written;
 
-    if (jobs->told)
+    if (jobs->notified)
         return;
     written = write(jobs->write_fd, "!", 1);
-    jobs->told = written == 1;
+    jobs->notified = written == 1;
 }
 
 /* Takes the next task: the newest wish, else a part of the long job. Only one thread at
@@ -93,10 +93,10 @@ static void give(struct jobs *jobs, const struct answer *answer)
     jobs->n_brief += answer->brief;
     if (answer->brief && jobs->at_order < jobs->n_order &&
         jobs->n_brief < JOBS_BRIEF / 2 &&
-        now - jobs->long_told_ns < (jobs->quiet ? QUIET_NS : TELL_NS))
+        now - jobs->long_notified_ns < (jobs->quiet ? QUIET_NS : NOTIFY_NS))
         return;
-    jobs->long_told_ns = now;
-    jobs_tell(jobs);
+    jobs->long_notified_ns = now;
+    jobs_notify(jobs);
 }
 
 /* Computes the result of a slot, on a copy: another one may be requested meanwhile. */
@@ -358,7 +358,7 @@ void jobs_want_all(struct jobs *jobs, enum jobs_voice voice)
     jobs->at_order = 0;
     jobs->long_on = n > 0;
     jobs->quiet = voice == JOBS_QUIET;
-    jobs->long_began_ns = jobs->long_told_ns = clock_ns();
+    jobs->long_began_ns = jobs->long_notified_ns = clock_ns();
     work_again(&jobs->long_work);
     atomic_store(&jobs->long_work.total, total);
     jobs_start(jobs);
@@ -446,8 +446,8 @@ static void drain(struct jobs *jobs)
     char byte;
 
     pthread_mutex_lock(&jobs->lock);
-    if (jobs->told && read(jobs->read_fd, &byte, 1) == 1)
-        jobs->told = false;
+    if (jobs->notified && read(jobs->read_fd, &byte, 1) == 1)
+        jobs->notified = false;
     pthread_mutex_unlock(&jobs->lock);
 }
 
@@ -511,7 +511,7 @@ void jobs_waited(struct jobs *jobs)
     if (!jobs->unseen)
         return;
     pthread_mutex_lock(&jobs->lock);
-    jobs_tell(jobs);
+    jobs_notify(jobs);
     pthread_mutex_unlock(&jobs->lock);
 }
 

@@ -42,15 +42,15 @@ bool jobs_poll(struct jobs *jobs);
 int jobs_fd(const struct jobs *jobs);
 
 /* The numbers of a tensor so far, or NULL. *ret_busy: requested or running; *ret_why:
- * why there will be none, or NULL. */
+ * why they are unavailable, or NULL. */
 const struct numbers *jobs_numbers(struct jobs *jobs, uint32_t tensor, bool *ret_busy,
                                    const char **ret_why);
-/* Waits for a request, at most `ms`: so that the first frame shows small tensors. */
+/* Waits for a request, at most `ms`, so that the first frame shows small tensors. */
 void jobs_wait(struct jobs *jobs, uint32_t tensor, unsigned ms);
 
 /* Any other result computed from values (made.h). Waits for at most `ms`. One result
- * per function is kept, of at most eight functions: another question replaces it. NULL:
- * it is running (*ret_busy), or *ret_why says why there is none. */
+ * per function is kept, for at most eight functions; another question replaces it.
+ * NULL: it is running (*ret_busy), or *ret_why has the reason. */
 const void *jobs_made(struct jobs *jobs, const struct making *making, unsigned ms,
                       bool *ret_busy, const char **ret_why);
 /* Progress of the long job, in bytes; false: none is running, or it is quiet. */

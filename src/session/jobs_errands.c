@@ -20,7 +20,7 @@ static int errand_bytes(struct source *source, uint32_t storage, uint64_t at, vo
                               .to = to,
                               .n = n,
                               .err = {0}};
-    jobs_tell(jobs);
+    jobs_notify(jobs);
     pthread_cond_signal(&jobs->asked);
     /* Once it runs, the owner writes to `to`: wait for it even when ending. */
     while (errand->state == ERRAND_ASKED && !jobs->ending)
@@ -114,7 +114,7 @@ bool errands_run(struct jobs *jobs, uint64_t most_ns)
         any |= errand != NULL;
     }
     if (next_errand(jobs, &busy))
-        jobs_tell(jobs); /* the next poll runs the rest */
+        jobs_notify(jobs); /* the next poll runs the rest */
     pthread_mutex_unlock(&jobs->lock);
     return any;
 }

@@ -65,7 +65,7 @@ struct jobs {
     pthread_cond_t asked;  /* an errand waits, or a worker finished */
     pthread_cond_t served; /* an errand was run, or `ending` */
     int read_fd, write_fd;
-    bool told; /* a byte is in the pipe */
+    bool notified; /* a byte is in the pipe */
     bool ending;
 
     struct worker workers[JOBS_THREADS];
@@ -83,7 +83,7 @@ struct jobs {
     uint32_t *order;
     uint32_t n_order, at_order;
     struct work long_work;
-    uint64_t long_began_ns, long_told_ns;
+    uint64_t long_began_ns, long_notified_ns;
     bool long_on;
     bool quiet; /* the long job reports no progress, and wakes the owner less often */
 
@@ -98,15 +98,15 @@ struct jobs {
 enum jobs_asked { NOT_ASKED, ASKED, ANSWERED };
 
 /* Makes jobs_fd() readable. The lock is held. */
-void jobs_tell(struct jobs *jobs);
+void jobs_notify(struct jobs *jobs);
 
 /* A worker takes a requested slot, and returns the result. */
 struct slot *slot_take(struct worker *worker); /* or NULL */
 void slot_give(struct jobs *jobs, struct slot *slot, struct made *made);
 /* Waits for results until end_ns and takes them. False: none came. */
 bool jobs_wait_more(struct jobs *jobs, uint64_t end_ns);
-/* After the last wait: among the results may be some that others wait for, so the next
- * jobs_poll() reports them. */
+/* Called after the last wait: its results may include some that other callers expect,
+ * so the next jobs_poll() reports them. */
 void jobs_waited(struct jobs *jobs);
 /* Starts threads as needed. The lock is held. */
 void jobs_start(struct jobs *jobs);

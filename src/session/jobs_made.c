@@ -31,7 +31,7 @@ void slot_give(struct jobs *jobs, struct slot *slot, struct made *made)
     slot->made = *made;
     slot->state = SLOT_DONE;
     jobs->slot_new = true;
-    jobs_tell(jobs);
+    jobs_notify(jobs);
 }
 
 /* The lock is held. */

@@ -15,12 +15,12 @@
 
 #define TENSORS     100u
 #define ELEMENTS    4096u
-#define PATIENCE_MS 250000 /* until a test hangs */
+#define PATIENCE_MS 250000 /* before a test is considered hung */
 
 struct slow {
     struct source source;
     pthread_t owner;
-    atomic_uint others; /* questions that did not come from the owner */
+    atomic_uint others; /* requests that did not come from the owner */
     atomic_size_t bytes;
 };
 
@@ -128,7 +128,7 @@ TEST(a_wish_is_answered_by_a_thread_and_the_session_learns_it)
     session_close(session);
 }
 
-TEST(what_cannot_be_read_says_why_at_once)
+TEST(unreadable_tensors_have_a_reason_immediately)
 {
     struct session *session = sample_session();
     struct jobs *jobs = jobs_new(session, NULL);
@@ -152,7 +152,7 @@ TEST(wishes_beyond_64_are_dropped_the_oldest_first_and_all_when_a_person_moves_o
     const char *why;
     bool busy;
 
-    /* Nobody polls: at most one of them was begun. */
+    /* Without polling, at most one of them starts. */
     for (uint32_t i = 0; i < TENSORS; i++)
         jobs_want(jobs, i);
     for (uint32_t i = 0; i < TENSORS; i++) {
@@ -173,7 +173,7 @@ TEST(wishes_beyond_64_are_dropped_the_oldest_first_and_all_when_a_person_moves_o
     session_close(session);
 }
 
-TEST(a_source_that_only_its_owner_may_ask_is_asked_in_polls)
+TEST(a_source_limited_to_its_owner_is_read_in_polls)
 {
     struct slow slow;
     struct session *session = slow_session(&slow, false, ELEMENTS);
@@ -199,7 +199,7 @@ TEST(a_poll_reads_for_ten_milliseconds_however_much_there_is)
     struct jobs *jobs = jobs_new(session, NULL);
     size_t few = 128u << 20, before = 0;
 
-    /* Bytes are counted, as a busy machine takes any time: of a tensor of 1 GB a poll
+    /* Count bytes, because a busy machine takes any time: of a tensor of 1 GB a poll
      * reads a little, and the end reads nothing. */
     jobs_want(jobs, 0);
     for (int polls = 0; polls < 3;) {
@@ -214,7 +214,7 @@ TEST(a_poll_reads_for_ten_milliseconds_however_much_there_is)
     session_close(session);
 }
 
-TEST(the_long_job_tells_how_far_it_is_and_leaves_its_statistics_in_the_session)
+TEST(the_long_job_reports_progress_and_fills_the_session)
 {
     struct slow slow;
     struct session *session = slow_session(&slow, true, ELEMENTS);
@@ -260,7 +260,7 @@ TEST(the_long_job_can_be_stopped_and_begun_again)
     session_close(session);
 }
 
-/* The sum of the first values of a tensor, whose number is the question. */
+/* The sum of the first values of a tensor; the question is their number. */
 static int make_sum(const struct model *model, const void *question,
                     struct arena *arena, struct work *work, const void **ret_made,
                     struct err *err)
@@ -332,7 +332,7 @@ TEST(one_thing_of_each_kind_is_made_in_the_background_and_another_takes_its_plac
     }
 }
 
-TEST(what_comes_while_another_thing_is_waited_for_is_new_in_the_next_poll)
+TEST(results_that_arrive_during_a_wait_are_new_in_the_next_poll)
 {
     struct slow slow;
     struct session *session = slow_session(&slow, true, 4);
@@ -359,7 +359,7 @@ TEST(what_comes_while_another_thing_is_waited_for_is_new_in_the_next_poll)
     session_close(session);
 }
 
-TEST(a_quiet_long_job_reports_no_progress_until_somebody_asks_for_it)
+TEST(a_quiet_long_job_reports_progress_only_on_request)
 {
     struct slow slow;
     struct session *session = slow_session(&slow, true, 1 << 20);
@@ -377,7 +377,7 @@ TEST(a_quiet_long_job_reports_no_progress_until_somebody_asks_for_it)
     session_close(session);
 }
 
-TEST(the_long_job_waits_while_nobody_takes_its_answers)
+TEST(the_long_job_waits_until_its_answers_are_taken)
 {
     enum { MANY = 3 * JOBS_BRIEF };
     struct slow slow;
@@ -409,7 +409,7 @@ TEST(the_long_job_waits_while_nobody_takes_its_answers)
     session_close(session);
 }
 
-TEST(what_was_forgotten_is_measured_again)
+TEST(forgotten_tensors_are_measured_again)
 {
     struct session *session = sample_session();
     struct jobs *jobs = jobs_new(session, NULL);

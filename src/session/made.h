@@ -1,6 +1,6 @@
-/* made.h - a result that takes long to compute from values: a picture, a histogram with
- * other bins, the numbers of a kept value. The caller provides the function and the
- * question; jobs.h runs it in the background. */
+/* made.h - a slow result computed from values: a picture, a histogram with other bins,
+ * the numbers of a kept value. The caller provides the function and the question;
+ * jobs.h runs it in the background. */
 #ifndef SESSION_MADE_H
 #define SESSION_MADE_H
 

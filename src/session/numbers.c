@@ -53,7 +53,7 @@ static bool known_quantile(const struct numbers *numbers, double at, double *ret
     return false;
 }
 
-/* Outliers squeeze a histogram into a few bins: the middle 98 % have one of their own. */
+/* Outliers squeeze a histogram into a few bins, so the middle 98 % get a second one. */
 static int count_inner(const struct model *model, const struct tensor *tensor,
                        const struct numbers_wanted *wanted, struct arena *arena,
                        struct work *work, struct numbers *numbers, struct err *err)

@@ -17,8 +17,8 @@ struct pair {
     struct arena arena;
 };
 
-/* Opens and compares both. Of two recordings the results are compared, the values of
- * parameters are not: a recording does not have them. NULL if one cannot be opened. A
+/* Opens and compares both. For two recordings the results are compared, not the values
+ * of parameters: a recording does not have them. NULL if one cannot be opened. A
  * cancelled comparison returns a pair with an incomplete diff, and sets err->code. */
 struct pair *pair_open(const char *left, const char *right,
                        const struct diff_wanted *wanted, struct work *work,
@@ -31,12 +31,12 @@ struct pair *pair_of(struct session *left, struct session *right,
 struct pair *pair_on(struct session *left, struct session *right,
                      const struct diff_wanted *wanted, struct work *work,
                      struct err *err);
-/* Two training runs with common steps: are these equal? Two recordings whose results
- * could be compared: do all of them agree? Else: are the models equal? */
+/* Two training runs with common steps: are these equal? Two recordings with comparable
+ * results: do all of them agree? Otherwise: are the models equal? */
 bool pair_equal(const struct pair *pair);
 /* Were results compared? */
 bool pair_has_results(const struct pair *pair);
-/* The results at and below a node of the diff; NULL: none could be compared. */
+/* The results at and below a node of the diff; NULL: none were comparable. */
 const struct divergence_sum *pair_results(const struct pair *pair, uint32_t node);
 void pair_close(struct pair *pair); /* NULL is allowed */
 

@@ -16,7 +16,7 @@ TEST(a_pair_of_sessions_is_compared_and_closed)
     pair_close(pair);
 }
 
-TEST(a_pair_that_was_stopped_is_there_and_says_so)
+TEST(a_cancelled_pair_is_incomplete_and_marked)
 {
     struct err err = {0};
     struct work work;

@@ -63,6 +63,7 @@ static struct session *open_on(const struct model *model, const struct run *run,
         return NULL;
     }
     arena_init(&session->arena, SESSION_LIMIT);
+    arena_init(&session->of_step, 0);
     session->model = model;
     session->run = run;
     if (prepare(session, err) < 0 || (run && take_statistics(session, err) < 0)) {
@@ -101,7 +102,7 @@ struct session *session_of_run(struct run *run, struct err *err)
 
 /* ---- the history ---- */
 
-/* A history that cannot be read does not keep the rest from being shown. */
+/* An unreadable history does not prevent the rest from being shown. */
 void session_attach_history(struct session *session, const char *path)
 {
     struct arena *arena = &session->arena;
@@ -159,18 +160,22 @@ struct session *session_on_run(const struct run *run, struct source *source,
 
 int session_take_step(struct session *session, const char *step, struct err *err)
 {
-    struct at_step *at = arena_alloc(&session->arena, sizeof *at);
+    struct at_step *at;
     uint64_t number;
 
+    session->step = NULL;
+    arena_release(&session->of_step);
+    arena_init(&session->of_step, SESSION_LIMIT);
+    at = arena_alloc(&session->of_step, sizeof *at);
     if (!at)
-        return arena_err(&session->arena, "the numbers of a step", err);
+        return arena_err(&session->of_step, "the numbers of a step", err);
     if (at_step_parse(str_of(step), &number, err) < 0)
         return -1;
     if (!session->history)
         return err_set(err, ERR_USAGE,
                        "%s: --step is for training runs; this file has no history",
                        session->model->path);
-    if (at_step_read(session->history, session->model, number, &session->arena, at,
+    if (at_step_read(session->history, session->model, number, &session->of_step, at,
                      err) < 0)
         return -1;
     session->step = at;
@@ -195,7 +200,7 @@ struct history_memo *session_memo(struct session *session, struct err *err)
     return session->memo;
 }
 
-/* `history`: the same file, or the folder of ranks that it is in. */
+/* `history`: the same file, or the folder of ranks that contains it. */
 static struct session *open_recording(const char *path, const char *history,
                                       struct work *work, struct err *err)
 {
@@ -253,6 +258,7 @@ void session_close(struct session *session)
     history_close(session->history);
     model_free(session->own_model);
     run_free(session->own_run);
+    arena_release(&session->of_step);
     arena_release(&session->arena);
     free(session);
 }

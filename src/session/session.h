@@ -48,6 +48,7 @@ struct session {
     struct run *own_run;           /* likewise */
     struct model view; /* `model`, if the session has another source than the model */
     struct arena arena;
+    struct arena of_step; /* of `step`, anew for each */
     struct counts total;
     struct place_counts places;
     struct verdict_sum verdict;
@@ -56,21 +57,21 @@ struct session {
     bool want_sha256;       /* session_stats_many() computes digests; default: false */
     /* The history of a training run in the same file; all NULL: it has none. */
     struct history *history;          /* for this thread; others open history_path */
-    struct history_summary *training; /* when it was opened, or refreshed */
-    const char *history_path;         /* also set if the history cannot be read */
-    const char *history_why;          /* then: why */
+    struct history_summary *training; /* as of opening, or of the last refresh */
+    const char *history_path;         /* also set if the history is unreadable */
+    const char *history_why;          /* then the reason */
     const struct at_step *step;       /* see session_take_step() */
     struct overview *overview;        /* private: session_overview() */
     struct history_memo *memo;        /* private: session_memo() */
     struct stats **stats;             /* private: by tensor; NULL: not measured */
     struct exponents **exponents;     /* likewise */
-    const char **why;                 /* likewise: why there are no statistics */
+    const char **why;                 /* likewise: why statistics are missing */
     const char **sha256;              /* likewise: 64 digits */
 };
 
-/* Opens a file or folder, or a recording (.scope); of a folder with the recordings of
- * several ranks, the first and the histories of all; of a history without a model, the
- * tree of its names. NULL: it cannot be opened. */
+/* Opens a file or folder, or a recording (.scope). A folder with the recordings of
+ * several ranks opens as the first one with the histories of all; a history without a
+ * model gets the tree of its names. NULL: it cannot be opened. */
 struct session *session_open(const char *path, struct work *work, struct err *err);
 /* Opens a model; takes it, even on failure. */
 struct session *session_of(const struct model *model, struct err *err);
@@ -80,31 +81,30 @@ struct session *session_on(const struct model *model, struct err *err);
  * the recording are known at once. */
 struct session *session_of_run(struct run *run, struct err *err);
 /* Opens a borrowed recording, which must outlive the session, with the history in its
- * file, if it was read from one that has it. `source` (borrowed too)
- * replaces the source of the run's model, for example by the live model's; NULL: keep
- * the run's. */
+ * file, if any. `source` (borrowed too) replaces the source of the run's model, for
+ * example by the live model's; NULL: keep the run's. */
 struct session *session_on_run(const struct run *run, struct source *source,
                                struct err *err);
 /* Reads the summary of the history again: another process may be writing it. False: it
- * cannot be read now, and the old one stays. */
+ * is unreadable now, and the old summary stays. */
 bool session_refresh_training(struct session *session);
 /* Reads the numbers of all places at a step of the history: a number or "newest". */
 int session_take_step(struct session *session, const char *step, struct err *err);
-/* What was read of the history for earlier questions; made on first use. NULL: no memory.
- * Only of sessions with a history. */
+/* Cached results of earlier questions about the history; created on first use. NULL:
+ * out of memory. Only for sessions with a history. */
 struct overview *session_overview(struct session *session, struct err *err);
 struct history_memo *session_memo(struct session *session, struct err *err);
-/* Looks at the files more thoroughly than opening them does; `values`: compares the
- * checksums of all bytes, too. Sets what was found in `ask`. */
+/* Checks the files more thoroughly than opening them does; `values`: compares the
+ * checksums of all bytes, too. Adds the results to `ask`. */
 int session_verify(const struct session *session, bool values, struct arena *arena,
                    struct work *work, struct check_ask *ask, struct err *err);
 void session_close(struct session *session); /* NULL is allowed */
 
-/* Does it have a verdict? A live module, and a recording of one in memory, has none: it
- * is not a file. */
+/* Does it have a verdict? A live module, or a recording in memory, has none: it is not
+ * a file. */
 bool session_judged(const struct session *session);
 
-/* Which kinds of answers it has, as flags. */
+/* The kinds of answers it has, as flags. */
 enum session_has {
     SESSION_GRAPH = 1, /* calls or operations */
     SESSION_OPS = 2,
@@ -115,8 +115,8 @@ enum session_has {
 };
 unsigned session_has(const struct session *session);
 
-/* What a capsule, a step that can run again, was saved for; NULL in `at`: it
- * is none. Ends with a NUL. */
+/* The reason for which a capsule (a step that can run again) was saved; NULL in `at`:
+ * it is not a capsule. Ends with a NUL. */
 struct str session_capsule(const struct session *session);
 
 /* The statistics of a tensor (an index in model->tensors), cached. */

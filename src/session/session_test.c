@@ -21,7 +21,7 @@ static uint32_t tensor_at(const struct session *session, const char *name)
     return session->model->object[sample_place(session, name)];
 }
 
-TEST(opening_counts_what_is_there)
+TEST(opening_counts_the_model)
 {
     struct session *session = sample_session();
 
@@ -53,7 +53,7 @@ TEST(statistics_are_computed_once_and_kept)
     session_close(session);
 }
 
-TEST(what_cannot_be_read_keeps_a_reason)
+TEST(unreadable_tensors_keep_a_reason)
 {
     struct session *session = sample_session();
     uint32_t lost = tensor_at(session, "lost");
@@ -103,7 +103,7 @@ TEST(exponents_are_folded_from_the_histogram)
     session_close(session);
 }
 
-TEST(a_cancelled_run_keeps_what_it_has)
+TEST(a_cancelled_run_keeps_partial_results)
 {
     struct session *session = sample_session();
     uint32_t all[3] = {0, 1, 2};
@@ -338,7 +338,7 @@ TEST(a_history_without_a_model_has_the_tree_of_its_series)
     history_writer_begin(writer, 3, HISTORY_TRAIN, 1000000000);
     for (uint32_t i = 0; i < COUNT_OF(names); i++) {
         const struct history_series series = {
-            .place = 1, /* of a model that is not there */
+            .place = 1, /* a place that the model does not have */
             .kind = i < 2 ? HISTORY_PARAM : HISTORY_OUTPUT,
             .name = str_of(names[i])};
         struct history_point point = {.merged = 1};
@@ -360,6 +360,9 @@ TEST(a_history_without_a_model_has_the_tree_of_its_series)
     CHECK(step_number(&session->step->at[place_find(session->model, STR("net"))],
                       STEP_WEIGHT, &value));
     CHECK_NEAR(value, sqrt(50), 1e-12);
+    for (int i = 0; i < 1000; i++) /* a server does it for each question */
+        CHECK_INT(session_take_step(session, "0", NULL), 0);
+    CHECK(session->of_step.used < 1 << 18);
     session_close(session);
     unlink(path);
 }

@@ -1,5 +1,5 @@
-/* Threads ask sessions of their own about one frozen model and run, without locks.
- * `make test` also runs these under TSan. */
+/* Threads query separate sessions on one frozen model and run, without locks. `make
+ * test` also runs these under TSan. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 
 #define TENSORS     8u
 #define ELEMENTS    65536u
-#define PATIENCE_MS 250000 /* until a test hangs */
+#define PATIENCE_MS 250000 /* before a test is considered hung */
 
 /* ---- a model in a file ---- */
 
@@ -212,7 +212,7 @@ static const struct numbers *wait_for(struct jobs *jobs, uint32_t tensor)
     return numbers;
 }
 
-/* The owner asks its session while jobs measure all tensors. */
+/* The owner queries its session while jobs measure all tensors. */
 static void ask_jobs(const void *what, struct buf *text)
 {
     struct session *session = session_on(what, NULL);

@@ -1,5 +1,5 @@
-/* Adds up calls by place in a few scans: sums; then which calls raised or produced the
- * first non-finite value; then the flags of the places above. */
+/* Sums up calls by place in a few scans: sums; the calls that raised or produced the
+ * first non-finite value; the flags of the places above. */
 #include "study/activity.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ struct work_on {
     const struct model *model;
     struct arena *scratch;
     bool *nested; /* by call: it is inside another call of the same place */
-    bool *inside; /* by object: a kept call of it is inside another call */
+    bool *inside; /* by object: some recorded call of it is inside another call */
 };
 
 uint32_t activity_value(const struct run *run, uint32_t call, enum run_io_kind kind)
@@ -127,8 +127,8 @@ static void add_call(struct work_on *on, uint32_t c)
     }
 }
 
-/* A file of version 1 does not count passes, but each is a step there, and the newest
- * calls are kept. What a file says is limited by the calls that it holds. */
+/* A file of version 1 has no count of passes, but there each pass is a step, and the
+ * newest calls are kept. A count from a file is limited by its number of calls. */
 static void count_passes(struct work_on *on)
 {
     const struct run *run = on->run;
@@ -273,8 +273,8 @@ static int mark_producers(struct work_on *on)
     return 0;
 }
 
-/* Find the innermost calls that raised. Calls come after those around them, so a scan
- * from the end has seen everything inside a call. */
+/* Find the innermost calls that raised. A call comes after its parents, so a backward
+ * scan has seen everything inside a call. */
 static int find_alarms(struct work_on *on)
 {
     const struct run *run = on->run;
@@ -339,7 +339,8 @@ static void set_gap(const struct run *run, struct activity *at, uint32_t gap)
         at->flags |= ACTIVITY_CONTAINER;
 }
 
-/* Of several gaps of an object, the one with the lowest kind: why there is no call. */
+/* Of several gaps of an object, takes the one with the lowest kind: the reason why
+ * there is no call. */
 static int find_gaps(struct work_on *on)
 {
     const struct run *run = on->run;

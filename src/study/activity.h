@@ -1,4 +1,4 @@
-/* activity.h - what each place of a model did in a run: its calls added up.
+/* activity.h - sums over the calls of each place of a model in a run.
  *
  * The calls of a shared module count at the place where they were made; its merged calls
  * count at the place of the newest one. Times are sums over all calls, including merged
@@ -30,12 +30,12 @@ struct activity {
     uint32_t recomputed;        /* calls repeated during backward */
     uint32_t newest;            /* call by run_is_newer(), or RUN_NONE */
     uint64_t total_ns, self_ns; /* inclusive and exclusive, of all calls */
-    uint64_t backward_ns;       /* of the calls where it is known; 0: none */
+    uint64_t backward_ns;       /* of the calls for which it is known; 0: none */
     uint64_t device_ns;         /* likewise, measured by the device */
     uint64_t out_bytes;         /* of the newest call */
     uint64_t nan, inf;          /* in the results of all calls */
-    uint32_t gap;   /* index in run->gaps, or RUN_NONE: of its object, or of a module
-                     around it whose inside was not recorded */
+    uint32_t gap;   /* index in run->gaps, or RUN_NONE: the gap of its object, or of a
+                       parent whose inside was not recorded */
     unsigned flags; /* enum activity_flag */
 };
 
@@ -43,9 +43,9 @@ struct activities {
     struct activity *at; /* by place */
     uint32_t n;
     uint64_t total_ns;       /* of calls without a parent */
-    uint64_t backward_ns;    /* of the same */
-    uint64_t device_ns;      /* of the same */
-    uint32_t passes;         /* how many, without recomputations */
+    uint64_t backward_ns;    /* of calls without a parent */
+    uint64_t device_ns;      /* of calls without a parent */
+    uint32_t passes;         /* number of passes, without recomputations */
     uint32_t first_producer; /* place of the earliest ACTIVITY_PRODUCER, or NO_PLACE */
     uint32_t producing_call; /* its call, or RUN_NONE */
     uint32_t spoilt_call;  /* the earliest call with non-finite results, or RUN_NONE */

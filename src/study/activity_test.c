@@ -122,7 +122,7 @@ static const struct activity *at(const struct scene *s, const char *name)
     return &s->all.at[place_find(s->run->model, str_of(name))];
 }
 
-TEST(calls_are_put_together_where_they_were_made)
+TEST(calls_are_summed_at_the_place_where_they_were_made)
 {
     struct scene s;
     uint32_t root, call;
@@ -160,7 +160,7 @@ TEST(calls_are_put_together_where_they_were_made)
     scene_free(&s);
 }
 
-TEST(the_slowest_are_told_by_own_time)
+TEST(slowest_modules_are_sorted_by_exclusive_time)
 {
     struct slow_list places, classes;
     struct scene s;
@@ -205,7 +205,7 @@ TEST(merged_calls_are_counted_once)
     scene_free(&s);
 }
 
-TEST(a_last_call_by_itself_does_not_make_passes_of_merged_calls)
+TEST(a_separate_last_call_does_not_turn_merged_calls_into_passes)
 {
     struct scene s;
     uint32_t root;
@@ -271,7 +271,7 @@ TEST(the_innermost_call_that_made_nan_is_the_producer)
     scene_free(&s);
 }
 
-/* NaN that comes from the code between two calls was made by what calls both. */
+/* NaN from the code between two calls is produced by the module that calls both. */
 TEST(code_between_calls_makes_its_module_the_producer)
 {
     struct scene s;
@@ -330,7 +330,7 @@ TEST(after_an_exception_later_modules_were_not_reached)
     scene_free(&s);
 }
 
-TEST(what_stands_inside_compiled_code_was_not_seen)
+TEST(modules_inside_compiled_code_are_gaps)
 {
     struct scene s;
     uint32_t root;
@@ -350,7 +350,7 @@ TEST(what_stands_inside_compiled_code_was_not_seen)
     scene_free(&s);
 }
 
-TEST(what_raised_once_and_then_worked_is_no_alarm)
+TEST(a_module_that_raised_once_and_then_worked_is_no_alarm)
 {
     struct scene s;
 

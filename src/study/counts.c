@@ -150,7 +150,7 @@ struct counts_mark {
     uint32_t end; /* end of the last whole tensor and its parts */
 };
 
-/* Step over a place; true if it is a whole tensor, not a part. */
+/* Skip a place; true if it is a whole tensor, not a part. */
 static inline bool pass_place(struct counts_mark *sum, const struct model *model,
                               uint32_t place)
 {

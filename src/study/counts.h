@@ -30,8 +30,8 @@ struct counts {
 /* The totals of a model. */
 void counts_total(const struct model *model, struct counts *ret_counts);
 
-/* Per place: what is at and below it. Stores sums up to every eighth place, eight bytes
- * per place. The arena holds them; the model is borrowed. */
+/* Sums over each place and all places below it. Stores prefix sums at every eighth
+ * place, which takes eight bytes per place, in the arena; borrows the model. */
 struct counts_mark;
 struct place_counts {
     const struct model *model;
@@ -39,18 +39,18 @@ struct place_counts {
 };
 int counts_places(const struct model *model, struct arena *arena,
                   struct place_counts *ret_counts, struct err *err);
-/* Unique parameters whose first place is there. */
+/* Unique parameters whose first place is at or below `place`. */
 uint64_t counts_params(const struct place_counts *counts, uint32_t place);
-/* Bytes of all tensors whose first place is there, of any role: place 0 has `bytes` plus
- * `other_bytes`. */
+/* Bytes of all tensors, of any role, whose first place is at or below `place`: place 0
+ * has `bytes` plus `other_bytes`. */
 uint64_t counts_bytes(const struct place_counts *counts, uint32_t place);
-/* Places of tensors. */
+/* The number of places of tensors at or below `place`. */
 uint32_t counts_tensors(const struct place_counts *counts, uint32_t place);
 
 /* Is this the place at which its tensor is counted? */
 bool counts_here(const struct model *model, uint32_t place);
 
-/* The elements of a tensor: those of its shape; for sparse and nested tensors those of
+/* The number of elements of a tensor: by its shape; for sparse and nested tensors, of
  * their stored values; 0 if it is invalid. */
 uint64_t counts_elements(const struct model *model, uint32_t place);
 

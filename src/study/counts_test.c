@@ -31,7 +31,7 @@ static const struct model *finish(struct build *b)
     return model;
 }
 
-TEST(tied_parameters_are_counted_where_they_are_met_first)
+TEST(tied_parameters_are_counted_at_their_first_place)
 {
     struct place_counts places;
     struct counts total;
@@ -64,7 +64,7 @@ TEST(tied_parameters_are_counted_where_they_are_met_first)
     model_free(model);
 }
 
-TEST(the_bytes_of_a_place_hold_those_of_its_children)
+TEST(the_bytes_of_a_place_include_those_of_its_children)
 {
     struct place_counts places;
     struct counts total;
@@ -139,7 +139,7 @@ TEST(packed_elements_are_expanded_in_the_logical_count_only)
 }
 
 /* Sums that do not fit stay at the top, and leave those beside them alone. */
-TEST(what_stands_below_a_place_is_what_its_tensors_add_up_to)
+TEST(the_sum_below_a_place_equals_the_sum_of_its_tensors)
 {
     static const int64_t huge[1] = {INT64_MAX};
     struct place_counts places;

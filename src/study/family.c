@@ -90,11 +90,11 @@ static const struct {
     {"*shrink", FAMILY_ACTIVATION},
 };
 
-/* A class that was guessed from an operation of ONNX has its name: "Gemm", "Relu". */
-static enum family family_of_onnx(struct str name)
+/* A class guessed from an ONNX operation has the operation's name: "Gemm", "Relu". */
+static enum family family_in(const char *space, struct str name)
 {
     char full[64];
-    int n = snprintf(full, sizeof full, "onnx::%.*s", STR_ARG(name));
+    int n = snprintf(full, sizeof full, "%s::%.*s", space, STR_ARG(name));
 
     if (n < 0 || (size_t)n >= sizeof full)
         return FAMILY_OTHER;
@@ -106,7 +106,7 @@ enum family family_of_class(struct str name)
     for (size_t i = 0; i < COUNT_OF(patterns); i++)
         if (str_glob(name, patterns[i].pattern))
             return patterns[i].family;
-    return family_of_onnx(name);
+    return family_in("onnx", name);
 }
 
 /* By base classes, the nearest first. */
@@ -147,6 +147,11 @@ enum family family_of_place(const struct model *model, uint32_t place)
     name = class_short(place_class(model, place));
     if (str_is(name, "MultiheadAttention"))
         return FAMILY_ATTENTION;
+    family = str_starts(place_class(model, place), STR("keras."))
+                 ? family_in("keras", name)
+                 : FAMILY_OTHER;
+    if (family != FAMILY_OTHER) /* an LSTM has its cell inside */
+        return family;
     if (name.len == 0 || str_is(name, "Sequential") || str_is(name, "ModuleList") ||
         str_is(name, "ModuleDict") || holds_modules(model, place))
         return FAMILY_NONE;

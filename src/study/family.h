@@ -1,5 +1,5 @@
-/* family.h - what kind of work a module or operation does, judged by its name. Tables,
- * pages and graphs share a colour for each family (export/look/tokens.h). */
+/* family.h - the kind of work that a module or operation does, derived from its name.
+ * Tables, pages and graphs share a colour for each family (export/look/tokens.h). */
 #ifndef STUDY_FAMILY_H
 #define STUDY_FAMILY_H
 
@@ -22,17 +22,18 @@ enum family {
     FAMILY_COUNT
 };
 
-/* "conv", "linear": as in the tokens; "" for FAMILY_NONE. */
+/* The name of the colour token: "conv", "linear"; "" for FAMILY_NONE. */
 const char *family_name(enum family family);
 
-/* By the short name of a class ("Conv2d", or a guess: "conv"); else FAMILY_OTHER. */
+/* Looks up the short name of a class ("Conv2d", or a guessed kind: "conv");
+ * FAMILY_OTHER if unknown. */
 enum family family_of_class(struct str name);
 
-/* By the class of a module, else by its nearest known base class. FAMILY_NONE for other
- * places and for modules that hold modules, except torch's MultiheadAttention. */
+/* The family of a module's class, else of its nearest known base class. FAMILY_NONE for
+ * other places and for modules with submodules, except torch's MultiheadAttention. */
 enum family family_of_place(const struct model *model, uint32_t place);
 
-/* Of an operation. */
+/* The family of an operation. */
 enum family family_of_op(enum op_family family);
 
 #endif

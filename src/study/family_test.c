@@ -4,7 +4,7 @@
 #include "base/test.h"
 #include "run/sample_run.h"
 
-TEST(a_class_tells_its_family)
+TEST(a_class_has_a_family)
 {
     static const struct {
         const char *name;

@@ -10,7 +10,7 @@ static bool is_single(const struct grad_paths *paths, uint32_t value)
     return !paths->hidden[value] && grad_count_uses(paths, value) == 1;
 }
 
-/* From an argument to the use and on to the result; only where that is unknown. */
+/* Propagates norms from an argument to the use and on to the result, where unknown. */
 static void pass_down(struct grad_walk *walk, uint32_t op, struct grad_use *use)
 {
     struct grad_paths *paths = walk->paths;
@@ -26,7 +26,7 @@ static void pass_down(struct grad_walk *walk, uint32_t op, struct grad_use *use)
         paths->total[result] = use->l2 / scale;
 }
 
-/* From a result to the use and on to the argument. */
+/* Propagates norms from a result to the use and on to the argument. */
 static void pass_up(struct grad_walk *walk, uint32_t op, struct grad_use *use)
 {
     struct grad_paths *paths = walk->paths;
@@ -58,7 +58,7 @@ static void each_argument(struct grad_walk *walk, uint32_t op,
 }
 
 /* Equal norms form trees: a result has arguments, and an argument with one reader has
- * one result. So once down to the roots and once up to the leaves is enough. */
+ * one result. So one pass to the roots and one to the leaves are enough. */
 static void pass_on(struct grad_walk *walk)
 {
     for (uint32_t i = 0; i < walk->ops->n_ops; i++)
@@ -118,13 +118,13 @@ int grad_paths_make(struct grad_paths *ret_paths, const struct run *run,
 
 /* ---- asking it ---- */
 
-/* A value that no reader sends a gradient to has none. */
+/* A value has no gradient if no reader sends one. */
 static bool has_gradient(const struct grad_paths *paths, uint32_t value)
 {
     return paths->any && value < paths->n_values && grad_count_uses(paths, value) > 0;
 }
 
-/* Is its result the same value, seen as another tensor? Then those who read that send
+/* Is its result the same value as another tensor? Then the readers of that tensor send
  * the gradient back. */
 static bool is_alias(const struct run *run, const struct run_op *op, uint32_t value)
 {

@@ -1,17 +1,17 @@
 /* Norms from backward operations. Each belongs to a forward operation, its cause, whose
- * node of autograd ran it. Two questions are answered:
+ * autograd node ran it. This file finds:
  *
- * Which value is the part of the gradient that a forward operation sends to one of its
- * arguments? It is made by a backward operation of that cause and read by others: by
- * those of the operation that made the argument, or by the sum with other parts. If
- * that does not tell, the only one of the argument's shape is it.
+ * - The part of the gradient that a forward operation sends to one of its arguments. A
+ *   backward operation of that cause makes it and others read it: those of the
+ *   operation that made the argument, or the sum with other parts. If that is
+ *   ambiguous, it is the only value with the argument's shape.
  *
- * Which value is the gradient of the result of a forward operation? The only one that
- * its backward operations read and that another cause made in backward.
+ * - The gradient of the result of a forward operation: the only value that its backward
+ *   operations read and that another cause made in backward.
  *
- * The sum of parts is an addition that autograd's engine runs. It is recorded with the
- * cause whose part comes last. It differs from that cause's own additions: one of its
- * arguments was made by another cause. */
+ * Autograd's engine adds up the parts. This addition is recorded with the cause whose
+ * part comes last. It differs from that cause's own additions because another cause
+ * made one of its arguments. */
 #include "study/grad_paths_in.h"
 
 #include <math.h>
@@ -19,11 +19,11 @@
 #include "run/op_table.h"
 
 #define SEVERAL (UINT32_MAX - 1)
-/* An operation with more pairs of arguments and parts than this is left unknown. */
+/* Limit of pairs of arguments and parts; operations with more remain unknown. */
 #define PAIRS_MOST 65536
 
 enum part_flag {
-    PART_LEAVES = 1, /* read by others than those that made it */
+    PART_LEAVES = 1, /* read by another cause than the one that made it */
     PART_OF_PARAMETER = 2,
     PART_AGAIN = 4, /* a view back: operations of another cause made it too */
 };
@@ -31,12 +31,12 @@ enum part_flag {
 struct grad_parts {
     bool *joins;      /* by operation: it is a sum of parts */
     uint32_t *maker;  /* by value: the cause that made it in backward, or RUN_NONE */
-    uint32_t *taker;  /* by value: the cause that it goes to; RUN_NONE; SEVERAL */
+    uint32_t *taker;  /* by value: the cause that reads it; RUN_NONE; SEVERAL */
     uint8_t *flags;   /* by value: enum part_flag */
     uint32_t *wanted; /* by forward operation: the gradient of its result */
     uint32_t *head;   /* by forward operation: the first part that it made ... */
     uint32_t *next;   /* ... by value: the next one */
-    uint8_t *found;   /* by use: how many parts it has, at most 2 */
+    uint8_t *found;   /* by use: number of its parts, at most 2 */
 };
 
 /* ---- norms ---- */
@@ -147,7 +147,7 @@ static void take(const struct grad_walk *walk, struct grad_parts *parts, uint32_
     }
 }
 
-/* From the last operation back, so that where a sum goes is known before its parts. */
+/* Backward, so that the reader of a sum is known before its parts. */
 static void find_takers(struct grad_walk *walk, struct grad_parts *parts)
 {
     const struct run_ops *ops = walk->ops;
@@ -172,8 +172,8 @@ static void find_takers(struct grad_walk *walk, struct grad_parts *parts)
 
 /* ---- parts of arguments ---- */
 
-/* The argument that a part is the gradient of, because it goes to the operation that
- * made the argument; RUN_NONE: it does not tell. */
+/* The argument whose gradient a part is, because the operation that made the argument
+ * reads it; RUN_NONE: ambiguous. */
 static uint32_t argument_by_taker(const struct grad_walk *walk,
                                   const struct grad_parts *parts,
                                   const struct run_op *op, uint32_t part)
@@ -191,7 +191,7 @@ static uint32_t argument_by_taker(const struct grad_walk *walk,
                                                                       : RUN_NONE;
 }
 
-/* ... because it is the only part, and that the only argument, of its shape. */
+/* ... because it is the only part of its shape, and so is the argument. */
 static uint32_t argument_by_shape(const struct grad_walk *walk,
                                   const struct grad_parts *parts, uint32_t op,
                                   uint32_t part)
@@ -222,7 +222,7 @@ static void enter_part(struct grad_walk *walk, struct grad_parts *parts, uint32_
     if (!use)
         return;
     at = (uint32_t)(use - walk->paths->uses);
-    /* Of two parts neither is the whole. */
+    /* With two parts, neither is the whole. */
     if (parts->found[at] == 0 && isnan(use->l2))
         use->l2 = walk->norm[part];
     else if (parts->found[at] == 1)
@@ -230,8 +230,8 @@ static void enter_part(struct grad_walk *walk, struct grad_parts *parts, uint32_
     parts->found[at] = 2 - (parts->found[at] == 0);
 }
 
-/* Is each gradient that leaves this operation the gradient of one of its arguments? The
- * backward of others is the user's code, or long. */
+/* Is each gradient that leaves this operation the gradient of one of its arguments? Not
+ * if its backward is user code or has many operations. */
 static bool is_simple(const struct grad_walk *walk, const struct run_op *op)
 {
     const struct run_op_kind *kind = &walk->ops->kinds[op->kind];
@@ -306,7 +306,7 @@ static int begin(struct grad_walk *walk, struct grad_parts *parts)
                : -1;
 }
 
-/* With create_graph a value of a backward may be used as anything later. */
+/* With create_graph a value of backward may be used for anything later. */
 static bool has_double_backward(const struct grad_walk *walk)
 {
     for (uint32_t i = 0; i < walk->ops->n_ops; i++) {

@@ -1,5 +1,5 @@
-/* Norms from calls: the gradients of their arguments, through the call only, and those
- * that reached their results. */
+/* Norms from calls: the gradients of their arguments (through the call only) and of
+ * their results. */
 #include "study/grad_paths_in.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ const struct grad_call *grad_find_call(const struct grad_paths *paths, uint32_t 
                : NULL;
 }
 
-/* The entry of a value and a call, made if there is none; NULL: out of memory. */
+/* Finds or makes the entry of a value and a call; NULL: out of memory. */
 static struct grad_call *entry(struct grad_paths *paths, uint32_t value, uint32_t call)
 {
     uint64_t key = (uint64_t)value << 32 | call;
@@ -59,7 +59,7 @@ static int enter_uses(struct grad_paths *paths)
     return 0;
 }
 
-/* The value of an io as the answer numbers them, or RUN_NONE. */
+/* The value index of an io, as in `paths`, or RUN_NONE. */
 static uint32_t value_of(const struct grad_paths *paths, const struct run_io *io)
 {
     uint32_t value = io->value;
@@ -157,7 +157,7 @@ static void know_argument(struct grad_paths *paths, const struct grad_call *of)
         paths->total[of->value] = of->in;
 }
 
-/* What calls say about uses and values. Several gradients are those of several
+/* Sets the norms of uses and values from calls. Several gradients come from several
  * backwards: none of them is the whole. */
 static void know(struct grad_paths *paths)
 {

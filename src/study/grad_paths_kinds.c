@@ -1,10 +1,10 @@
-/* What operations do to the norm of a gradient. */
+/* The effect of operations on the norm of a gradient. */
 #include "study/grad_paths_in.h"
 
 #include <math.h>
 
 static const struct {
-    const char *name; /* without "aten::" and the _ of in-place ones */
+    const char *name; /* without "aten::" and the _ of in-place variants */
     enum grad_kind kind;
 } known_kinds[] = {
     {"add", GRAD_ADD},
@@ -81,8 +81,8 @@ static uint32_t only_result(const struct grad_walk *walk, const struct run_op *o
     return result;
 }
 
-/* Marks the results of a view that another operation made before. One that returns its
- * argument is not meant. */
+/* Marks the results of views that another operation made before, except those that
+ * return their argument. */
 static void mark_again(struct grad_walk *walk, uint32_t op)
 {
     const struct run_op *of = &walk->ops->ops[op];
@@ -148,8 +148,8 @@ double grad_norm(const struct run *run, uint32_t stats)
     return stats_l2(of);
 }
 
-/* A number among the arguments; `missing` if there is none of that name, NAN if it is
- * not a number. */
+/* A numeric argument; `missing` if there is none of that name, NAN if it is not a
+ * number. */
 static double number(const struct run *run, const struct run_op *op, const char *name,
                      double missing)
 {
@@ -167,7 +167,7 @@ bool grad_is_plain_sum(const struct grad_walk *walk, const struct run_op *op)
     return walk->kinds[op->kind] == GRAD_ADD && number(walk->run, op, "alpha", 1) == 1;
 }
 
-/* self + alpha * other: how often the result contains `value`. */
+/* self + alpha * other: the factor of `value` in the result. */
 static double scale_of_sum(const struct grad_walk *walk, const struct run_op *op,
                            uint32_t value)
 {

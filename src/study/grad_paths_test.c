@@ -138,7 +138,7 @@ static bool is_near(double a, double b)
     return fabs(a - b) < 1e-9;
 }
 
-TEST(the_sum_hands_its_gradient_on_and_the_main_path_has_its_own)
+TEST(the_sum_passes_its_gradient_on_and_the_main_path_has_its_own)
 {
     static const struct grad_reader readers[] = {{OP_RELU, RUN_NONE},
                                                  {OP_SUM_OF_BOTH, RUN_NONE}};
@@ -166,7 +166,7 @@ TEST(a_share_needs_all_readers)
     op_scene_end(&b->scene);
 }
 
-TEST(what_was_not_measured_is_unknown)
+TEST(gradients_that_were_not_measured_are_unknown)
 {
     static const struct grad_reader readers[] = {{OP_RELU, RUN_NONE},
                                                  {OP_SUM_OF_BOTH, RUN_NONE}};
@@ -194,7 +194,7 @@ TEST(statistics_that_are_not_exact_are_not_used)
     op_scene_end(&b->scene);
 }
 
-TEST(an_operation_that_is_no_sum_hands_nothing_on)
+TEST(an_operation_that_is_no_sum_passes_no_gradient_on)
 {
     struct block *b = block("maximum");
 
@@ -203,7 +203,7 @@ TEST(an_operation_that_is_no_sum_hands_nothing_on)
     op_scene_end(&b->scene);
 }
 
-/* The block with one more reader of x, whose result nobody reads. */
+/* The block with one more reader of x, whose result is not read. */
 static double unused(const char *name)
 {
     static struct block made;
@@ -223,13 +223,13 @@ static double unused(const char *name)
     return l2;
 }
 
-TEST(a_reader_without_backward_sends_nothing_unless_one_could_begin_there)
+TEST(a_reader_without_backward_sends_no_gradient_unless_a_backward_may_start_there)
 {
     CHECK(unused("cos") == 0);
     CHECK(isnan(unused("neg")));
 }
 
-TEST(without_backward_nothing_is_known)
+TEST(without_backward_all_gradients_are_unknown)
 {
     static struct block b;
 
@@ -298,7 +298,7 @@ static struct block *called_block(uint32_t n_ios)
     return b;
 }
 
-TEST(gradients_of_a_call_tell_both_paths)
+TEST(gradients_of_a_call_give_the_shares_of_both_paths)
 {
     static const struct grad_reader readers[] = {{RUN_NONE, 1},
                                                  {OP_SUM_OF_BOTH, RUN_NONE}};
@@ -324,7 +324,7 @@ TEST(a_call_with_two_backwards_is_unknown)
     op_scene_end(&b->scene);
 }
 
-TEST(without_operations_calls_still_tell)
+TEST(without_operations_shares_come_from_calls)
 {
     struct block *b = called_block(4);
     const struct run_ops *ops = b->scene.run->ops;

@@ -1,9 +1,9 @@
-/* Which operations may send a gradient back to the values that they read. */
+/* Finds operations that may send a gradient back to the values that they read. */
 #include "study/grad_paths_in.h"
 
 #include <math.h>
 
-/* What the recording as a whole says. */
+/* Properties of the whole recording. */
 struct grad_seen {
     bool *caused;   /* by forward operation: a backward operation belongs to it */
     bool unclear;   /* some backward operations belong to an unknown one */
@@ -72,7 +72,7 @@ static void look(struct grad_walk *walk, struct grad_seen *seen)
             seen->functions = true;
         }
     }
-    /* Who reads the whole reads its parts. */
+    /* A reader of the whole reads its parts. */
     for (uint32_t i = 0; i < ops->n_sources; i++)
         walk->paths->hidden[ops->sources[i]] = true;
 }
@@ -104,8 +104,8 @@ static bool is_silent(const struct grad_walk *walk, const struct run_op *op)
     return kind >= GRAD_FIRST;
 }
 
-/* If a forward operation has no backward operation of its own, a gradient may still
- * pass through it, to where its results are read, or from the start of a backward. */
+/* A forward operation without backward operations may still pass a gradient on, from
+ * the readers of its results or from the start of a backward. */
 static bool may_pass(const struct grad_walk *walk, const struct grad_seen *seen,
                      const struct run_op *op)
 {
@@ -137,7 +137,7 @@ static bool is_seen(const struct grad_walk *walk, const struct grad_seen *seen,
     return false;
 }
 
-/* Is this a use? A view that is equal to its argument is the same value: those who read
+/* Is this a use? A view that is equal to its argument is the same value: the readers of
  * the view are its uses. */
 static bool is_use(const struct grad_walk *walk, uint32_t op,
                    const struct run_op_io *io)
@@ -210,7 +210,7 @@ static int list_uses(struct grad_walk *walk)
     for (uint32_t i = 0; i < n; i++)
         last[i] = 0;
     each_use(walk, last, paths->uses);
-    for (size_t i = n; i > 0; i--) /* listing moved each to the next one */
+    for (size_t i = n; i > 0; i--) /* listing advanced each to the next one */
         paths->first[i] = paths->first[i - 1];
     paths->first[0] = 0;
     return 0;

@@ -1,20 +1,20 @@
-/* One scan backwards over the operations of forward. It finds for each value what becomes
- * of a gradient that should come back to it (its *fate*): that of the results of the
- * operations that read it, or the operation that cut it off. The fate of a parameter is
- * that of its values. No recursion: operations are in the order in which they ran, so
- * all readers of a value come before its producer. */
+/* One backward scan over the operations of forward. It finds what happens to the
+ * gradient of each value (its *fate*): the fate of the results of its readers, or the
+ * operation that cut it off. The fate of a parameter is that of its values. No
+ * recursion: operations are in the order of execution, so the scan meets all readers of
+ * a value before its producer. */
 #include "study/no_gradient.h"
 
 #include <string.h>
 
 #include "base/base.h"
 
-/* From bad to good: the best one that any path has is the fate of a value. */
+/* From bad to good: the fate of a value is the best one of all paths. */
 enum fate_rank {
     FATE_NONE,   /* not read */
     FATE_LOOSE,  /* its results are not part of the loss; `op`: the last one */
     FATE_CUT,    /* cut off at `op`, before the loss */
-    FATE_INTACT, /* a backward came to `op` */
+    FATE_INTACT, /* backward reached `op` */
 };
 
 struct fate {
@@ -27,10 +27,11 @@ struct gradient_scan {
     const struct run_ops *ops;
     const struct model *model;
     bool *has;           /* by tensor: it got a gradient */
-    bool *caused;        /* by operation: a backward came to it */
-    bool *leads;         /* by value: the loss was made from it */
+    bool *caused;        /* by operation: backward reached it */
+    bool *leads;         /* by value: the loss depends on it */
     uint8_t *read;       /* by value: how forward read it, enum op_value_flag */
-    uint32_t *reader;    /* by value: the first operation that read it without */
+    uint32_t *reader;    /* by value: the first operation that read it without
+                            gradient */
     struct fate *fates;  /* by value */
     struct fate *inside; /* by value without gradient, in a region without autograd: its
                             fate if the region's result has one (a custom function) */
@@ -47,7 +48,7 @@ const char *no_gradient_name(enum no_gradient_why why)
     return why < NO_GRADIENT_WHYS ? names[why] : "";
 }
 
-/* The earliest of equal reasons; of loose ends the last. */
+/* Of equal fates the earliest operation; for FATE_LOOSE the last. */
 static struct fate better(struct fate a, struct fate b)
 {
     if (a.rank != b.rank)
@@ -109,7 +110,7 @@ static void scan_ops(struct gradient_scan *scan)
         else if (is_forward(op))
             scan_forward(scan, i);
     }
-    /* Those that were measured may be older than the recording. */
+    /* Measured gradients may be older than the recording. */
     for (uint32_t i = 0; i < scan->run->n_params && !scan->any_gradient; i++)
         if (scan->run->params[i].gradient)
             scan->has[scan->run->params[i].tensor] = true;
@@ -124,7 +125,8 @@ static void scan_ops(struct gradient_scan *scan)
 
 /* ---- fates ---- */
 
-/* Without autograd an operation may write to a parameter: nothing flows through that. */
+/* Without autograd an operation may write to a parameter: no gradient flows through
+ * that. */
 static bool updates(const struct gradient_scan *scan, const struct run_op *op,
                     const struct run_op_io *io)
 {
@@ -144,7 +146,7 @@ static bool is_real(const struct gradient_scan *scan, uint32_t value)
     return kind == DTYPE_KIND_FLOAT || kind == DTYPE_KIND_COMPLEX;
 }
 
-/* A result was read, but without gradient: who cut it off? */
+/* A result was read, but without gradient: finds the operation that cut it off. */
 static struct fate cut_fate(const struct gradient_scan *scan, uint32_t number,
                             uint32_t value)
 {
@@ -168,7 +170,7 @@ static struct fate cut_fate(const struct gradient_scan *scan, uint32_t number,
     return fate;
 }
 
-/* The results of an operation, without those that nothing flows through. */
+/* The results of an operation that a gradient can flow through. */
 static const struct run_op_io *next_result(const struct gradient_scan *scan,
                                            const struct run_op *op, uint32_t *at)
 {
@@ -181,8 +183,8 @@ static const struct run_op_io *next_result(const struct gradient_scan *scan,
     return NULL;
 }
 
-/* What becomes of a gradient that should come back through this operation. If one of its
- * results carries gradients, the others (indices, running means) do not matter. */
+/* The fate of a gradient that should pass through this operation. If one of its results
+ * carries gradients, the others (indices, running means) do not matter. */
 static struct fate fate_of(const struct gradient_scan *scan, uint32_t number,
                            bool *ret_carried, bool *ret_leads)
 {
@@ -239,7 +241,7 @@ static void tell_arguments(struct gradient_scan *scan, uint32_t number)
     const struct run_op_io *io;
 
     step.fate = fate_of(scan, number, &step.carried, &step.leads);
-    /* In a region without autograd the result of the region decides. */
+    /* In a region without autograd the region's result decides. */
     if (step.no_grad && !step.carried)
         for (uint32_t at = 0; (io = next_result(scan, op, &at));)
             if (scan->inside[io->value].rank != FATE_NONE) {
@@ -288,8 +290,8 @@ static void find_parameters(struct gradient_scan *scan)
     }
 }
 
-/* Several parameters in one storage cannot be told apart, and operations inside compiled
- * or scripted code were not seen. */
+/* Several parameters in one storage cannot be distinguished, and operations inside
+ * compiled or scripted code were not recorded. */
 static bool is_known(const struct gradient_scan *scan, const uint32_t *sharers,
                      const struct tensor *tensor)
 {
@@ -312,8 +314,8 @@ static bool is_wanted(const struct gradient_scan *scan, uint32_t i)
            tensor->place != NO_PLACE && !scan->has[i];
 }
 
-/* Did the model take part at all? If torch.func computes with copies of its parameters,
- * nobody reads or changes those. */
+/* Were the model's parameters used at all? torch.func computes with copies and neither
+ * reads nor changes them. */
 static bool takes_part(const struct gradient_scan *scan)
 {
     for (uint32_t i = 0; i < scan->model->n_tensors; i++)

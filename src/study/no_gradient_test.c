@@ -168,7 +168,7 @@ TEST(a_result_that_is_read_as_data_gets_no_gradient)
     check_one(&g, NO_GRADIENT_DATA, 1);
 }
 
-TEST(a_parameter_that_nobody_reads_is_named)
+TEST(a_parameter_that_is_not_read_is_named)
 {
     struct gradient_scene g;
 
@@ -177,7 +177,7 @@ TEST(a_parameter_that_nobody_reads_is_named)
     check_one(&g, NO_GRADIENT_NOT_READ, RUN_NONE);
 }
 
-TEST(looking_at_a_shape_is_not_reading)
+TEST(reading_only_the_shape_is_not_reading)
 {
     struct gradient_scene g;
     uint32_t y;
@@ -210,7 +210,7 @@ TEST(a_result_that_is_not_part_of_the_loss_is_named)
     check_one(&g, NO_GRADIENT_NOT_IN_LOSS, 1);
 }
 
-TEST(an_intact_path_is_said_to_be_intact)
+TEST(an_intact_path_is_reported_as_intact)
 {
     struct gradient_scene g;
     uint32_t y;

@@ -117,7 +117,7 @@ static int add_op(struct op_graph_walk *walk, uint32_t number)
     return walk->op_node[number] == NO_NODE ? -1 : 0;
 }
 
-/* Makes an operation part of the node of its call. */
+/* Adds an operation to the node of its call. */
 static void join_call(struct op_graph_walk *walk, uint32_t number)
 {
     const struct run_op *op = &walk->run->ops->ops[number];
@@ -156,7 +156,8 @@ static int add_ops(struct op_graph_walk *walk, const struct op_graph_wanted *wan
              call++)
             if (walk->call_node[call] != NO_NODE && add_call(walk, call) < 0)
                 return -1;
-        /* A call that begins within the same tick as its operation is not made yet. */
+        /* The node of a call that begins in the same clock tick as its operation does
+         * not exist yet. */
         for (; lifted && op->call < walk->run->n_calls && call <= op->call; call++)
             if (walk->call_node[call] != NO_NODE && add_call(walk, call) < 0)
                 return -1;
@@ -207,7 +208,7 @@ static void keep_edges(struct op_graph *graph, const uint32_t *number)
     graph->n_edges = n;
 }
 
-/* Leaves out each detach that nothing reads. */
+/* Removes each detach whose result is not read. */
 static int drop_detached(struct op_graph_walk *walk)
 {
     struct op_graph *graph = walk->graph;

@@ -1,22 +1,22 @@
-/* op_graph.h - the graph of a run: nodes, and the values that go from one to another.
+/* op_graph.h - the graph of a run: nodes, and the values that flow between them.
  *
  * At the level of operations every operation is a node, and its edges are the values
- * that it read. At the level of modules the same edges are lifted: a call that calls no
- * other module is one node together with its operations, and operations outside of
- * these calls are nodes of their own (the `+` of a residual block). Only forward
- * operations count there, and the parameters of a module belong to its calls.
+ * that it read. At the level of modules, a call that calls no other module and its
+ * operations become one node; operations outside of such calls stay separate nodes (the
+ * `+` of a residual block). That level has forward operations only, and the parameters
+ * of a module are part of its calls.
  *
- * A detach whose result nothing in that graph reads is left out there, and in the graph
- * of one call: autograd detaches what it saves for backward.
+ * At that level and in the graph of one call, a detach whose result is not read is
+ * omitted: autograd detaches what it saves for backward.
  *
- * A view that several operations take of one tensor is one value, and its producer is the
- * first of them. In the graph of one call it comes from the one that took it last.
+ * Equal views that several operations take of one tensor are one value; its producer is
+ * the first of them. In the graph of one call it is the last one.
  *
- * A call without operations that returns what it was given (Identity, Dropout in eval
- * mode) is the source of that value from then on.
+ * A call without operations that returns its argument (Identity, Dropout in eval mode)
+ * is the source of that value from then on.
  *
- * If operations were not recorded, the level of modules shows what the values of calls
- * prove: one call returned a value, and another took it (`exact` is false). */
+ * Without recorded operations, edges at the level of modules come from the values of
+ * calls: one call returned a value that another took (`exact` is false). */
 #ifndef STUDY_OP_GRAPH_H
 #define STUDY_OP_GRAPH_H
 
@@ -50,16 +50,16 @@ struct op_graph_node {
     uint32_t io;     /* of INPUT and OUTPUT: in run->ios; of UNCLEAR: the region; else
                         RUN_NONE */
     uint32_t tensor; /* of PARAMETER and BUFFER: in model->tensors; else RUN_NONE */
-    uint32_t value; /* what it holds, or its first result: as in an edge; or RUN_NONE */
-    uint64_t flops; /* of CALL: the sum of the known ones */
-    bool has_flops; /* of CALL: some are known */
-    bool given;     /* it is or made an argument of a pass */
+    uint32_t value;  /* its value or first result, as in an edge; or RUN_NONE */
+    uint64_t flops;  /* of CALL: the sum of the known ones */
+    bool has_flops;  /* of CALL: some are known */
+    bool given;      /* it is an argument of a pass, or made one */
 };
 
 struct op_graph_edge {
     uint32_t source, target; /* nodes */
-    uint32_t value; /* that the target reads: in run->ops->values; if the graph is not
-                       exact, in run->values */
+    uint32_t value; /* the value that the target reads: in run->ops->values; if the
+                       graph is not exact, in run->values */
     bool loose;     /* only the storage is the same; never if exact */
 };
 
@@ -72,15 +72,15 @@ struct op_graph {
                                     of operations, node i is operation i unless some
                                     phases were left out */
     uint32_t n_nodes, nodes_room;
-    struct op_graph_edge *edges; /* by target, as they were read */
+    struct op_graph_edge *edges; /* by target, in the order of reading */
     uint32_t n_edges, edges_room;
 };
 
 struct op_graph_wanted {
     enum op_graph_level level;
     unsigned phases; /* bits 1 << enum op_phase, at the level of operations; 0: all */
-    uint32_t within; /* 1 + a call: only what ran inside it. Its arguments and results
-                        are then the inputs and outputs; 0: everything */
+    uint32_t within; /* 1 + a call: limits the graph to what ran inside it, with its
+                        arguments and results as inputs and outputs; 0: everything */
 };
 
 /* Linear in operations, calls and edges; no recursion. Allocates in the arena. Fails if

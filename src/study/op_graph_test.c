@@ -71,7 +71,7 @@ TEST(every_operation_is_a_node_with_an_edge_for_each_value_that_it_reads)
     drop(&drawn);
 }
 
-TEST(phases_that_are_left_out_have_no_nodes)
+TEST(excluded_phases_have_no_nodes)
 {
     struct drawn drawn = draw(sample_ops(), OP_GRAPH_OPS, 1 << OP_BACKWARD);
     const struct op_graph *graph = &drawn.graph;
@@ -226,7 +226,7 @@ static void op_in_call(struct trace *trace, uint32_t kind, uint32_t from, uint32
     CHECK(trace_op(trace, &given, values) != RUN_NONE);
 }
 
-TEST(in_one_call_a_view_that_is_taken_twice_comes_from_who_took_it_last)
+TEST(in_one_call_a_view_taken_twice_comes_from_the_last_operation)
 {
     struct trace *trace = begin();
     uint32_t view = trace_op_kind(trace, "aten::t", "", NULL, 0, OP_VIEW);

@@ -1,7 +1,7 @@
-/* Exact edges: who made each value that an operation read. */
+/* Exact edges: from the producer of each value that an operation read. */
 #include "study/op_graph_in.h"
 
-/* Keys of walk->others: values, and behind them tensors of the model. */
+/* Keys of walk->others: values, followed by tensors of the model. */
 #define TENSOR_KEY ((uint64_t)1 << 32)
 
 static const struct run_op_value *value_at_op(const struct op_graph_walk *walk,
@@ -32,8 +32,8 @@ static struct op_graph_node outside_node(const struct op_graph_walk *walk,
     return node;
 }
 
-/* The node of a value that no operation of the graph made. A parameter is one node,
- * however it is seen. */
+/* The node of a value that no operation of the graph made. All views of a parameter are
+ * one node. */
 static uint32_t other_node(struct op_graph_walk *walk, uint32_t value)
 {
     struct op_graph_node node = outside_node(walk, value);
@@ -128,8 +128,8 @@ static uint32_t value_of_io(const struct run *run, const struct run_io *io)
 
 /* ---- passes ---- */
 
-/* Marks the operation that made an argument of a pass; false: none did, or what ran
- * before the pass is not in the graph. */
+/* Marks the operation that made an argument of a pass; false: none did, or it ran
+ * before the pass and is not in the graph. */
 static bool mark_maker(struct op_graph_walk *walk, uint32_t value)
 {
     const struct run_op_value *of = value_at_op(walk, value);
@@ -201,7 +201,7 @@ static int each_pass(struct op_graph_walk *walk,
 
 /* ---- calls without operations ---- */
 
-/* Such a call reads what it was given and is the maker of what it returns. */
+/* Such a call reads its arguments and is the producer of its results. */
 static int pass_on(struct op_graph_walk *walk, uint32_t call)
 {
     const struct run *run = walk->run;
@@ -281,9 +281,9 @@ static bool reads(const struct run *run, const struct run_op *op, uint32_t value
     return false;
 }
 
-/* A view that was taken before is the same value, but those who read it from now on got
- * it here: each decoder layer transposes the memory for itself. A view that changes
- * nothing does not count. */
+/* A view that was taken before is the same value, but later readers got it from here:
+ * each decoder layer transposes the memory again. A view that changes nothing does not
+ * count. */
 static int take_again(struct op_graph_walk *walk, uint32_t op)
 {
     const struct run_op *of = &walk->run->ops->ops[op];

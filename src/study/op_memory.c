@@ -1,6 +1,6 @@
-/* Each storage adds its bytes where it is born and takes them where it dies; one scan
- * over the operations then gives the curve. Which storages are saved follows from the
- * same lifetimes: they span the first operation of a backward. */
+/* Each storage adds its bytes when it is allocated and subtracts them when it is freed;
+ * one scan over the operations then gives the curve. The lifetimes also determine saved
+ * storages: they span the first operation of a backward. */
 #include "study/op_memory.h"
 
 #include <string.h>
@@ -20,10 +20,10 @@ struct memory_scan {
     uint8_t *roles;        /* by storage: enum op_storage_role */
     bool *read_back;       /* by storage: an operation of backward read it */
     uint32_t *step_begins; /* by operation: the first one of its step */
-    uint32_t *step_ends;   /* by operation: how many step() of optimizers ended */
+    uint32_t *step_ends;   /* by operation: number of optimizer steps that ended */
     uint32_t *rounds;      /* the first operation of each backward */
     uint32_t n_rounds;
-    uint32_t *round_of;   /* by operation: how many backwards began up to it */
+    uint32_t *round_of;   /* by operation: number of backwards that began so far */
     uint64_t outside_ops; /* bytes of parameters and buffers that no operation used */
     uint64_t outside_kinds[MEMORY_KINDS];
 };
@@ -106,7 +106,8 @@ static void scan_ops(struct memory_scan *scan)
     }
 }
 
-/* What accumulates the gradient of a parameter makes or writes that gradient. */
+/* An operation that accumulates the gradient of a parameter makes or writes that
+ * gradient. */
 static void find_gradients(struct memory_scan *scan)
 {
     for (uint32_t i = 0; i < scan->ops->n_ops; i++) {
@@ -128,7 +129,7 @@ static bool in_optimizer(const struct memory_scan *scan, uint32_t op)
     return op < scan->ops->n_ops && scan->ops->ops[op].phase == OP_OPTIMIZER;
 }
 
-/* Is it state of an optimizer: made by a step() and alive after it, or older than the
+/* Is it optimizer state: made by a step() and alive after it, or older than the
  * recording and first used by a step()? */
 static bool is_state(const struct memory_scan *scan,
                      const struct run_op_storage *storage)
@@ -146,7 +147,7 @@ static bool is_state(const struct memory_scan *scan,
            scan->step_ends[storage->born] != scan->step_ends[last];
 }
 
-/* The roles that the recorder gave, and those that follow from what operations did. */
+/* Sets roles: those of the recorder, and those derived from the operations. */
 static void find_roles(struct memory_scan *scan)
 {
     uint32_t ends = 0;
@@ -226,8 +227,8 @@ static bool made_in(const struct memory_scan *scan,
            scan->ops->ops[storage->born].phase == phase;
 }
 
-/* Can it be saved for backward? What no_grad code made is not, unless backward reads
- * it: a custom autograd function runs without gradients. */
+/* Can it be saved for backward? Results of no_grad code are not, unless backward reads
+ * them: a custom autograd function runs without gradients. */
 static bool may_be_saved(const struct memory_scan *scan, uint32_t i)
 {
     const struct run_op_storage *storage = &scan->ops->storages[i];
@@ -236,8 +237,8 @@ static bool may_be_saved(const struct memory_scan *scan, uint32_t i)
            (scan->read_back[i] || scan->ops->ops[storage->born].flags & OP_GRAD_MODE);
 }
 
-/* Was it alive when a backward began? Of a storage that was freed before operation
- * `to`, the last operation that may begin a backward is to - 1. */
+/* Was it alive when a backward began? For a storage freed before operation `to`, the
+ * last operation that may begin a backward is to - 1. */
 static bool spans_backward(const struct memory_scan *scan, struct memory_life life)
 {
     return life.to > life.from &&
@@ -323,7 +324,7 @@ static void describe_peak(struct memory_scan *scan)
     }
 }
 
-/* The most of each kind: a curve of its own for each. */
+/* The peak of each kind, from a separate curve. */
 static int find_most(struct memory_scan *scan)
 {
     struct memory_use *use = scan->use;
@@ -353,7 +354,8 @@ static int find_most(struct memory_scan *scan)
 
 /* ---- saved for backward ---- */
 
-/* The backward that began with the most: each storage counts for all that it spans. */
+/* Finds the backward that began with the most: each storage counts for every backward
+ * that it spans. */
 static int largest_round(struct memory_scan *scan)
 {
     uint64_t *sums =

@@ -67,7 +67,7 @@ TEST(the_sample_step_has_a_curve_a_peak_and_saved_activations)
 }
 
 /* x -> a -> b; a is freed in forward, so only b is saved. */
-TEST(what_is_freed_before_backward_is_not_saved)
+TEST(storages_freed_before_backward_are_not_saved)
 {
     struct op_scene s;
     struct memory_use use;
@@ -131,8 +131,8 @@ TEST(the_backward_that_began_with_the_most_is_described)
     op_scene_end(&s);
 }
 
-/* A metric that is kept without gradients is not saved; what a custom function makes in
- * no_grad and backward reads is. */
+/* A metric kept without gradients is not saved; results of a custom function in no_grad
+ * that backward reads are. */
 TEST(results_without_gradient_are_saved_only_if_backward_reads_them)
 {
     struct op_scene s;

@@ -26,7 +26,7 @@ struct scene_read {
 };
 
 struct scene_op {
-    const char *name; /* "aten::" is put in front */
+    const char *name; /* without "aten::", which is prepended */
     uint8_t kind;     /* enum op_kind_flag */
     enum op_phase phase;
     uint32_t place;

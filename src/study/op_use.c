@@ -80,7 +80,7 @@ void op_use_phases_at(const struct run *run, uint32_t place,
     }
 }
 
-/* Is call `inner` the call `outer`, or inside it? Calls are behind their parents. */
+/* Is call `inner` the call `outer`, or inside it? Calls come after their parents. */
 static bool is_inside(const struct run *run, uint32_t inner, uint32_t outer)
 {
     while (inner != RUN_NONE && inner > outer)
@@ -121,7 +121,7 @@ struct op_sum *op_use_below(const struct run *run, unsigned phases, struct arena
         if (total->place != NO_PLACE && phases & 1u << total->phase)
             op_sum_add(&sums[total->place], &sum);
     }
-    /* A place is behind its parent, so each is complete when it is added. */
+    /* A place comes after its parent, so each sum is complete when it is added. */
     for (uint32_t place = model->n_places; place-- > 1;)
         op_sum_add(&sums[model->parent[place]], &sums[place]);
     return sums;
@@ -218,7 +218,7 @@ static int larger_first(uint64_t a, uint64_t b)
     return a > b ? -1 : a < b;
 }
 
-/* Ties are in the order in which they ran, so that every view shows them alike. */
+/* Ties are broken by the order of execution, so that all views show the same order. */
 static int by_time(const struct op_use *x, const struct op_use *y)
 {
     int order = larger_first(x->sum.ns, y->sum.ns);

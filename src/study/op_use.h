@@ -1,8 +1,8 @@
-/* op_use.h - the operations that a run used, added up: by name, by module, by phase.
+/* op_use.h - sums over the operations of a run: by name, by module, by phase.
  *
- * Everything is taken from run->ops->totals, so operations beyond the limit of the
- * recording count too. All views (the command `ops`, JSON, panels) take their sums from
- * here. Nothing here is called for a run without operations (run->ops is NULL). */
+ * The source is run->ops->totals, so operations beyond the limit of the recording count
+ * too. All views (the command `ops`, JSON, panels) take their sums from here. Call
+ * these functions only for a run with operations (run->ops is not NULL). */
 #ifndef STUDY_OP_USE_H
 #define STUDY_OP_USE_H
 
@@ -12,18 +12,19 @@
 
 struct op_sum {
     uint64_t count, ns, new_bytes;
-    uint64_t flops;          /* of those whose FLOPs are known */
-    uint64_t unknown;        /* how many are not */
-    uint64_t matrix;         /* how many do matrix work: op_family_is_matrix() */
-    uint64_t matrix_unknown; /* how many of these have no FLOPs */
+    uint64_t flops;          /* of operations whose FLOPs are known */
+    uint64_t unknown;        /* number of the others */
+    uint64_t matrix;         /* number that do matrix work: op_family_is_matrix() */
+    uint64_t matrix_unknown; /* number of these without FLOPs */
 };
 
-/* One row of a list. What does not apply is that of the operation that ran first. */
+/* One row of a list. Members that vary within the row are those of the operation that
+ * ran first. */
 struct op_use {
     uint32_t kind;             /* index in run->ops->kinds */
     uint32_t place;            /* NO_PLACE: outside the model */
     uint32_t line;             /* string id, or 0 */
-    uint32_t first;            /* op; RUN_NONE: it was not kept */
+    uint32_t first;            /* the first operation; RUN_NONE: it was not kept */
     struct str name, overload; /* of its kind */
     struct op_sum sum;
     uint64_t key; /* private: sorting */
@@ -31,11 +32,11 @@ struct op_use {
 struct op_use_list {
     struct op_use *at; /* the largest time first */
     uint32_t n;
-    struct op_sum sum; /* of all: shares are shares of this */
+    struct op_sum sum; /* of all rows: shares are relative to this */
 };
 
 enum op_use_by {
-    OP_USE_BY_NAME,     /* aten::add, whatever the overload */
+    OP_USE_BY_NAME,     /* aten::add, with all overloads */
     OP_USE_BY_OVERLOAD, /* aten::add.Tensor */
     OP_USE_BY_MODULE,   /* by place; operations outside the model are one row */
     OP_USE_BY_LINE,     /* by place and source line */
@@ -44,14 +45,15 @@ enum op_use_by {
 /* Sets of phases: 1u << OP_FORWARD | 1u << OP_BACKWARD. */
 #define OP_PHASES_ALL ((1u << OP_PHASES) - 1)
 
-/* A row for each name (overload, module, line) with operations in these phases; in the
- * arena. A module's row has its own operations, not those of modules inside it. */
+/* Makes a row for each name (overload, module, line) with operations in these phases,
+ * in the arena. A module's row has its own operations, not those of modules inside
+ * it. */
 int op_use_of(struct op_use_list *ret_list, const struct run *run, enum op_use_by by,
               unsigned phases, struct arena *arena, struct err *err);
 
-/* The same for one place and all below it. */
-int op_use_at(struct op_use_list *ret_list, const struct run *run, uint32_t place,
-              enum op_use_by by, unsigned phases, struct arena *arena, struct err *err);
+/* The same for one place and everything below it. */ int
+op_use_at(struct op_use_list *ret_list, const struct run *run, uint32_t place,
+          enum op_use_by by, unsigned phases, struct arena *arena, struct err *err);
 
 enum op_use_order {
     OP_USE_TIME,
@@ -59,12 +61,12 @@ enum op_use_order {
     OP_USE_FLOPS,
     OP_USE_MEMORY, /* new_bytes */
     OP_USE_NAME,   /* name and overload */
-    OP_USE_FIRST,  /* the order in which they ran first */
+    OP_USE_FIRST,  /* the order of first use */
     OP_USE_ORDERS
 };
 /* "time", "count", ... */
 const char *op_use_order_name(enum op_use_order order);
-/* Largest first, names and first uses smallest first. */
+/* Sorts in descending order; names and first uses in ascending order. */
 void op_use_sort(struct op_use_list *list, enum op_use_order order);
 
 /* The sums of each phase. */

@@ -47,7 +47,7 @@ static bool gives_finite(const struct run *run, const struct run_call *call)
     return some;
 }
 
-/* Which values are masks, if they hold -Inf. */
+/* Finds the values that are masks, if they hold -Inf. */
 static void find_masks_of(struct producer_search *search, const struct run_call *call)
 {
     const struct run *run = search->run;
@@ -68,7 +68,7 @@ static void find_masks_of(struct producer_search *search, const struct run_call 
     }
 }
 
-/* Is it made to read -Inf: attention, a softmax? */
+/* Is it designed to read -Inf: attention, a softmax? */
 static bool reads_masks(const struct model *model, uint32_t place)
 {
     struct str name = class_short(place_class(model, place));
@@ -114,7 +114,8 @@ static int find_bad_steps(struct producer_search *search, struct arena *arena)
     return 0;
 }
 
-/* Does a call give non-finite results? Sets whether it made them from finite values. */
+/* Does a call return non-finite results? Sets whether it made them from finite
+ * values. */
 static bool is_bad(const struct producer_search *search, const struct run_call *call,
                    bool *ret_made)
 {
@@ -143,8 +144,8 @@ static bool is_bad(const struct producer_search *search, const struct run_call *
     return bad;
 }
 
-/* Calls come after those around them, so a scan from the end has seen everything inside
- * a call. */
+/* A call comes after its parents, so a backward scan has seen everything inside a
+ * call. */
 static int find_calls(const struct producer_search *search, struct arena *arena,
                       struct producers *to)
 {

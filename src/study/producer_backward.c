@@ -1,6 +1,6 @@
-/* Backward visits calls in about the reverse order of forward. So the first non-finite
- * gradient belongs to the call that began last, among those whose results have finite
- * gradients while something behind them has not. */
+/* Backward visits calls in roughly the reverse order of forward. So the first
+ * non-finite gradient belongs to the last call to begin among those whose results have
+ * finite gradients but whose inputs or parameters do not. */
 #include "study/producer.h"
 
 struct backward_search {
@@ -65,7 +65,8 @@ static int prepare(struct backward_search *b, struct arena *arena)
     return 0;
 }
 
-/* What the backward of a call spoilt, if the gradients that reached it are finite. */
+/* The first non-finite gradient that the backward of a call made, if the gradients that
+ * reached it are finite. */
 static struct producer_backward look_at(const struct backward_search *b, uint32_t c)
 {
     const struct run_call *call = &b->run->calls[c];
@@ -114,15 +115,14 @@ static bool visit(struct backward_search *b, uint32_t c, struct producer_backwar
     return known && to->kind == PRODUCER_CALL;
 }
 
-/* The call that tells how late in forward it was: a container begins before what is
- * inside it. */
+/* The call whose start is compared: a container begins before the calls inside it. */
 static uint32_t moment(const struct producer_backward *found)
 {
     return found->kind == PRODUCER_OWN_CODE ? found->inner : found->call;
 }
 
-/* Nothing is known about gradients inside the model: the last parameter that has a
- * non-finite one. */
+/* Without recorded gradients inside the model: the last parameter with a non-finite
+ * one. */
 static void last_param(const struct backward_search *b, struct producer_backward *to)
 {
     for (uint32_t t = b->run->model->n_tensors; t-- > 0;)

@@ -1,6 +1,6 @@
-/* Follows values from operation to operation: clean, a mask (-Inf put there on purpose,
- * or derived from such), or bad. Then back from the last operation: a bad value that only
- * gave good ones (1 / Inf) did no harm. */
+/* Follows values from operation to operation: clean, a mask (intended -Inf, or derived
+ * from it), or bad. Then scans back from the last operation: a bad value that only led
+ * to good ones (1 / Inf) did no harm. */
 #include "study/producer.h"
 
 enum value_state { VALUE_CLEAN, VALUE_MASK, VALUE_BAD };
@@ -33,8 +33,8 @@ static bool fills(const struct run *run, const struct run_op *op)
     return false;
 }
 
-/* The worst of what went in. A value without producer may not have been measured: then
- * it counts as clean. */
+/* The worst of the inputs. A value without producer may not have been measured: then it
+ * counts as clean. */
 static enum value_state inputs_state(const struct run *run, const struct run_op *op,
                                      const uint8_t *states)
 {
@@ -57,7 +57,7 @@ static enum value_state inputs_state(const struct run *run, const struct run_op 
     return worst;
 }
 
-/* A result by what went in and what was measured. Views are not measured. */
+/* Classifies a result by the inputs and the measurement. Views are not measured. */
 static enum value_state result_state(const struct run *run, const struct run_op *op,
                                      uint32_t value, enum value_state given)
 {
@@ -73,7 +73,7 @@ static enum value_state result_state(const struct run *run, const struct run_op 
     return state == VALUE_MASK && given == VALUE_BAD ? VALUE_BAD : state;
 }
 
-/* What an operation did. */
+/* The effect of an operation. */
 enum op_deed {
     OP_SPOILT = 1,   /* a result is bad */
     OP_PRODUCED = 2, /* and its inputs are not */
@@ -103,14 +103,14 @@ static uint8_t visit_op(const struct run *run, const struct run_op *op, uint8_t 
 
 /* ---- back from the last operation ---- */
 
-/* Who read a value. An operation whose results are not known, or are no real numbers
- * (isnan), does not count. */
+/* The readers of a value. An operation whose results are unknown or not real numbers
+ * (isnan) does not count. */
 enum value_use {
-    VALUE_HEALED = 1, /* an operation of which nothing bad was left */
-    VALUE_HARMED = 2, /* one of which something was */
+    VALUE_HEALED = 1, /* a reader without bad results */
+    VALUE_HARMED = 2, /* a reader with lasting bad results */
 };
 
-/* Is a bad result still there at the end, or did it spoil what came of it? */
+/* Does a bad result last until the end, or has it spoilt later results? */
 static bool does_harm(const struct run *run, const struct run_op *op,
                       const uint8_t *states, const uint8_t *uses)
 {
@@ -184,7 +184,7 @@ static void find_first(const struct run *run, const uint8_t *deeds,
         ret_found->reader = RUN_NONE;
 }
 
-/* What the whole model returned is bad as it is, whatever is computed from it. */
+/* A bad result of the whole model counts, whatever is computed from it. */
 static void use_results(const struct run *run, uint8_t *uses)
 {
     for (uint32_t i = 0; i < run->n_calls; i++) {
@@ -203,7 +203,7 @@ static void use_results(const struct run *run, uint8_t *uses)
 
 /* ---- the start ---- */
 
-/* What is known of values that came from outside: inputs of calls, parameters. */
+/* Classifies values from outside: inputs of calls, parameters. */
 static int first_states(const struct run *run, struct arena *arena, uint8_t *states)
 {
     const struct run_ops *ops = run->ops;

@@ -34,7 +34,7 @@ static void made_free(struct made *m)
     run_free(m->run);
 }
 
-/* A value of 6 elements, of which so many are not finite. */
+/* A value of 6 elements, some of them non-finite. */
 static uint32_t value(struct made *m, uint64_t nan, uint64_t negative)
 {
     struct run_value v = {.dtype = DTYPE_FLOAT32, .rank = 1, .numel = 6, .bytes = 24};
@@ -98,7 +98,7 @@ TEST(the_innermost_call_that_made_nan_is_the_producer)
     made_free(&m);
 }
 
-TEST(a_mask_that_the_model_is_given_or_that_is_read_well_is_no_producer)
+TEST(a_mask_from_outside_or_with_finite_readers_has_no_producer)
 {
     struct producers found;
     uint32_t root, mask, made;
@@ -117,8 +117,8 @@ TEST(a_mask_that_the_model_is_given_or_that_is_read_well_is_no_producer)
     made_free(&m);
 }
 
-/* What log(0) gives is -Inf too, but who reads it makes NaN of it. */
-TEST(minus_infinity_that_does_harm_has_a_producer)
+/* log(0) is -Inf too, but its reader turns it into NaN. */
+TEST(minus_infinity_with_bad_readers_has_a_producer)
 {
     const uint8_t masks[16] = {0};
     struct producers found;
@@ -207,7 +207,7 @@ TEST(code_between_calls_is_a_producer_too)
     made_free(&m);
 }
 
-TEST(gradients_that_come_bad_from_the_loss_and_none_at_all)
+TEST(bad_gradients_from_the_loss_and_missing_gradients)
 {
     struct producer_backward found;
     struct made m;
@@ -281,7 +281,7 @@ TEST(the_first_operation_with_a_bad_result_of_good_values)
     made_free(&m);
 }
 
-TEST(a_value_from_outside_is_told_by_its_first_reader)
+TEST(a_value_from_outside_is_reported_by_its_first_reader)
 {
     struct stats stats;
     struct producer_op found;
@@ -305,7 +305,7 @@ TEST(a_value_from_outside_is_told_by_its_first_reader)
     made_free(&m);
 }
 
-TEST(an_infinity_that_vanishes_is_not_blamed)
+TEST(an_infinity_that_vanishes_is_not_reported)
 {
     struct made m;
     uint32_t at;

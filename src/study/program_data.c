@@ -7,8 +7,7 @@
 
 /* ---- operations ---- */
 
-/* Operations of aten that make numbers, booleans and texts, whatever they read. Sorted.
- */
+/* Operations of aten that always return numbers, booleans or strings. Sorted. */
 static const char *const number_ops[] = {
     "Bool",
     "Complex",
@@ -69,7 +68,7 @@ static const char *const number_ops[] = {
     "warn",
 };
 
-/* The few of prim that hand tensors on. Sorted. */
+/* The few operations of prim that pass tensors on. Sorted. */
 static const char *const tensor_prims[] = {
     "NumToTensor", "data", "grad", "unchecked_cast", "unchecked_unwrap_optional",
 };
@@ -83,6 +82,8 @@ static bool makes_numbers(struct str name)
 {
     if (str_starts(name, STR("onnx::")))
         return str_is(name, "onnx::Shape") || str_is(name, "onnx::Size");
+    if (str_starts(name, STR("tflite::")))
+        return str_is(name, "tflite::SHAPE") || str_is(name, "tflite::RANK");
     if (str_starts(name, STR("prim::"))) {
         name = str_from(name, 6);
         return !bsearch(&name, tensor_prims, COUNT_OF(tensor_prims),
@@ -95,7 +96,7 @@ static bool makes_numbers(struct str name)
                    by_name) != NULL;
 }
 
-/* Does it make a tensor of numbers alone? Operations of other libraries may. */
+/* Does it make a tensor from numbers only? Operations of other libraries may. */
 static bool makes_tensors(struct str name)
 {
     enum op_family family = op_family_of(name);
@@ -105,6 +106,10 @@ static bool makes_tensors(struct str name)
     if (str_starts(name, STR("onnx::")))
         return str_starts(name, STR("onnx::Random")) || str_is(name, "onnx::Range") ||
                str_is(name, "onnx::ConstantOfShape");
+    if (str_starts(name, STR("tflite::")) || str_starts(name, STR("keras::")))
+        return str_starts(name, STR("tflite::RANDOM")) ||
+               str_is(name, "tflite::RANGE") || str_is(name, "tflite::FILL") ||
+               str_is(name, "tflite::READ_VARIABLE");
     return !str_starts(name, STR("aten::")) || str_is(name, "aten::tensor") ||
            str_is(name, "aten::as_tensor") || family == OP_FAMILY_COPY ||
            family == OP_FAMILY_RANDOM;
@@ -120,7 +125,7 @@ struct spreading {
     uint8_t *kinds;       /* by operation: OP_NUMBERS, OP_TENSORS */
     uint32_t *readers_at; /* by value + 1: its first reader; one more at the end */
     uint32_t *readers;    /* operations, and n_ops + merges and items of lists */
-    uint32_t *stack, n;   /* values whose readers were not told yet */
+    uint32_t *stack, n;   /* values whose readers were not marked yet */
 };
 
 static void make_data(struct spreading *s, uint32_t value)
@@ -151,8 +156,8 @@ static void add_reader(struct spreading *s, uint32_t value, uint32_t reader)
         s->readers_at[value + 1]++;
 }
 
-/* The first result of the operation that made a value: its items are values of their own
- * if the code takes a list apart. */
+/* The first result of the operation that made a value: if the code unpacks a list, its
+ * items are separate values. */
 static uint32_t list_of(const struct program *program, uint32_t value)
 {
     const struct program_value *of = &program->values[value];
@@ -199,7 +204,7 @@ static int index_readers(struct spreading *s, struct arena *arena)
     return 0;
 }
 
-/* What is data without being made of data. */
+/* Values that are data without being computed from data. */
 static void begin(struct spreading *s, const struct model *model)
 {
     const struct program *program = s->program;

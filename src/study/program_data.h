@@ -1,10 +1,11 @@
-/* program_data.h - which values of a program are data. Code is full of numbers: sizes,
- * comparisons, messages of exceptions. A picture leaves them out, as it would hide what
- * happens to tensors.
+/* program_data.h - finds the values of a program that are data. Code is full of
+ * numbers: sizes, comparisons, messages of exceptions. A graph omits them, because they
+ * would hide what happens to tensors.
  *
- * Data are tensors, what may be one, and lists of them: arguments of the program whose
- * type allows it, parameters and buffers, new tensors, and whatever is made of data.
- * Some operations make numbers of anything: aten::size, prim::device. */
+ * Data are tensors, values that may be tensors, and lists of them: arguments of the
+ * program whose type allows it, parameters and buffers, new tensors, and everything
+ * computed from data. Some operations always return numbers: aten::size,
+ * prim::device. */
 #ifndef STUDY_PROGRAM_DATA_H
 #define STUDY_PROGRAM_DATA_H
 
@@ -16,11 +17,11 @@ struct program_data {
     bool *op;    /* by operation: some of its results are data */
 };
 
-/* In the arena; linear in the program. -1: spent. */
+/* Allocates in the arena; linear in the program. -1: the arena is spent. */
 int program_data_find(struct program_data *ret_data, const struct program *program,
                       const struct model *model, struct arena *arena);
-/* A number that matters is data as well, with the numbers that it is made of: a result of
- * the program. `stack` has room for all values. */
+/* Marks a number as data as well, with the numbers that it is computed from: for a
+ * result of the program. `stack` has room for all values. */
 void program_data_add(struct program_data *data, const struct program *program,
                       uint32_t value, uint32_t *stack);
 

@@ -4,7 +4,8 @@
 #include "study/program_data.h"
 
 #define NODE_NONE UINT32_MAX
-/* Steps back from readers to sources: conditions in sequence could multiply them. */
+/* Limits the steps from readers back to sources: consecutive conditions could multiply
+ * them. */
 #define STEPS_EACH  8 /* for each value that is read or merged */
 #define STEPS_LEAST 20000
 
@@ -21,12 +22,12 @@ struct program_making {
     uint32_t *op_node;           /* by operation */
     uint32_t *call_node;         /* by call */
     uint32_t *region_node;       /* by region: of code that was not understood */
-    uint32_t *from;              /* by value: the node that it comes from; NODE_NONE: as
-                                    the value says */
-    uint32_t *stack, *seen;      /* private: values that are being followed */
+    uint32_t *from;              /* by value: the node that it comes from; NODE_NONE:
+                                    its producer */
+    uint32_t *stack, *seen;      /* private: values being followed */
     uint32_t search;
     uint64_t steps, steps_most;
-    struct map edges; /* those that there are */
+    struct map edges; /* existing edges */
 };
 
 /* ---- what is part of it ---- */
@@ -180,10 +181,10 @@ static int add_unclear(struct program_making *m, uint32_t i)
     return 0;
 }
 
-/* Everything in the order of the code: operations, code that was not understood before
- * the operation that follows it, calls without operations after those before them. */
+/* Makes nodes in the order of the code: operations; unclear code before the operation
+ * that follows it; calls without operations after earlier operations. */
 struct program_order {
-    uint32_t call, region; /* the next ones */
+    uint32_t call, region; /* the next ones to add */
 };
 
 static bool next_call(const struct program_making *m, struct program_order *order,

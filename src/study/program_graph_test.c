@@ -129,7 +129,7 @@ TEST(a_call_without_operations_passes_its_input_on)
                 "conv2d(x) neg(conv2d) skip(neg) relu(skip) add(relu x) output(add)");
 }
 
-TEST(a_loop_leads_back_and_a_branch_that_is_not_taken_is_left_out)
+TEST(a_loop_makes_a_cycle_and_a_branch_never_taken_is_omitted)
 {
     struct sample_program s;
     uint32_t x, turn, y, dead, after;
@@ -172,7 +172,7 @@ TEST(code_that_was_not_understood_is_a_node)
                 "unclear() add(x unclear) output(add)");
 }
 
-TEST(conditions_in_sequence_do_not_multiply_edges_without_end)
+TEST(consecutive_conditions_do_not_multiply_edges)
 {
     enum { STEPS = 2000 };
     struct sample_program s;

@@ -71,6 +71,20 @@ struct program_sum program_sums(const struct program *program)
     return sum;
 }
 
+void program_origin(struct buf *to, const struct model *model)
+{
+    struct str method = model_string(model, model->program->method);
+
+    if (str_starts(str_of(model->format ? model->format : ""), STR("Keras"))) {
+        buf_text(to, "the configuration");
+        return;
+    }
+    buf_text(to, "the code");
+    if (method.len > 0)
+        buf_text(to, " of ");
+    buf_str(to, method);
+}
+
 bool program_line(struct buf *to, const struct model *model, uint32_t file,
                   uint32_t line)
 {

@@ -1,4 +1,4 @@
-/* sample_program.h - for tests: programs of a model, an operation at a time. */
+/* sample_program.h - for tests: builds programs of a model, one operation at a time. */
 #ifndef STUDY_SAMPLE_PROGRAM_H
 #define STUDY_SAMPLE_PROGRAM_H
 

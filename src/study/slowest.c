@@ -29,7 +29,7 @@ static void list_places(struct slow_list *list, const struct activities *activit
     qsort(list->at, list->n, sizeof *list->at, by_self);
 }
 
-/* Modules of unknown class are added up behind the last class. */
+/* Modules of unknown class are summed after the last class. */
 static void add_up_classes(struct slow_list *sums, const struct slow_list *list,
                            const struct model *model)
 {

@@ -1,5 +1,5 @@
-/* slowest.h - where the time of a run went, by place and by class. Exclusive times only,
- * so nothing is counted twice. */
+/* slowest.h - exclusive times of a run by place and by class: nothing is counted
+ * twice. */
 #ifndef STUDY_SLOWEST_H
 #define STUDY_SLOWEST_H
 

@@ -1,14 +1,14 @@
 /* study.h - facts computed from a model, without changing it.
  *
  *   counts.h             parameters, bytes and tensors, in total and below every place
- *   family.h             what kind of work a module does: convolution, norm, activation
- *   activity.h           what each place did in a run: its calls added up
- *   grad_paths.h         where gradients flow at forks: skip or main path
- *   no_gradient.h        parameters without gradient, and the operation to blame
- *   producer.h           who produced NaN and infinities: a module, an operation
+ *   family.h             the kind of work of a module: convolution, norm, activation
+ *   activity.h           sums over the calls of each place in a run
+ *   grad_paths.h         how gradients split at forks: skip or main path
+ *   no_gradient.h        parameters without gradient, and the operation that caused it
+ *   producer.h           the module or operation that produced NaN and infinities
  *   op_memory.h          tensor memory of a run: its curve, peak, saved activations
- *   slowest.h            where the time of a run went, by place and by class
- *   timeline.h           a pass as boxes in time, without the cost of recording
+ *   slowest.h            exclusive times of a run, by place and by class
+ *   timeline.h           a pass as nested boxes in time, without the recording overhead
  *   op_graph.h           operations or calls, and the values between them
  *   op_use.h             the operations that a run used: by name, by module, by phase
  *   program_use.h        the operations in the code of a file, by name

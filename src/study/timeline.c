@@ -1,12 +1,12 @@
-/* Calls and operations are merged in the order of time. Forward operations know their
- * call; for the others a chain of open boxes follows the modules that they belong to. */
+/* Calls and operations are merged in the order of time. Forward operations have a call;
+ * the others get a chain of open boxes for the modules that they belong to. */
 #include "study/timeline.h"
 
 #include <inttypes.h>
 
 #include "study/timeline_in.h"
 
-#define DEEPEST 64 /* modules inside one another, in backward */
+#define DEEPEST 64 /* depth of nested modules in backward */
 
 const char *timeline_kind_name(enum timeline_kind kind)
 {
@@ -47,7 +47,7 @@ static bool is_pass(const struct run_call *call)
     return call->parent == RUN_NONE && !(call->flags & RUN_RECOMPUTED);
 }
 
-/* A whole pass is better than one that raised or was merged; else the newest. */
+/* Prefers a complete pass to one that raised or was merged; then the newest. */
 static bool is_better(const struct run_call *call, const struct run_call *than)
 {
     const unsigned odd = RUN_RAISED | RUN_ABORTED | RUN_LIGHT;
@@ -83,8 +83,8 @@ static int choose_pass(struct timeline_making *m, uint32_t pass, struct err *err
     return 0;
 }
 
-/* From the begin of the pass to that of the next one; the first pass has what came before
- * it, too. */
+/* From the start of the pass to that of the next one; the first pass includes
+ * everything before it. */
 static void find_window(struct timeline_making *m)
 {
     const struct run *run = m->run;
@@ -113,7 +113,7 @@ static uint32_t add_box(struct timeline_making *m, struct timeline_box box)
     return to->n++;
 }
 
-/* A box that begins with what is put into it. */
+/* A box that begins with its first child. */
 static uint32_t open_box(struct timeline_making *m, enum timeline_kind kind,
                          enum timeline_phase phase, uint32_t parent, uint32_t place,
                          const struct timeline_box *first)
@@ -128,7 +128,7 @@ static uint32_t open_box(struct timeline_making *m, enum timeline_kind kind,
                                             .to = first->to});
 }
 
-/* Everything around a box ends after it. */
+/* Extends all boxes around a box to its end. */
 static void stretch(struct timeline *to, uint32_t box)
 {
     uint64_t end = to->boxes[box].to;
@@ -161,7 +161,7 @@ static void close_phase(struct timeline_making *m)
 }
 
 /* The modules around an operation, the outermost first: those of its forward call, else
- * those above its place. Returns how many. */
+ * those above its place. Returns their number. */
 static uint32_t modules_around(const struct timeline_making *m, uint32_t call,
                                uint32_t place, uint32_t to[DEEPEST])
 {
@@ -174,7 +174,7 @@ static uint32_t modules_around(const struct timeline_making *m, uint32_t call,
             break;
         to[n++] = run->calls[call].place;
     }
-    if (n == 0) /* merged, or made again */
+    if (n == 0) /* merged, or recomputed */
         for (; place < model->n_places && n < DEEPEST; place = model->parent[place])
             if (m->called[place])
                 to[n++] = place;
@@ -187,7 +187,7 @@ static uint32_t modules_around(const struct timeline_making *m, uint32_t call,
     return n;
 }
 
-/* Open the boxes of these modules, as far as they are not open. Returns the innermost. */
+/* Open the boxes of these modules unless they are open. Returns the innermost. */
 static uint32_t open_chain(struct timeline_making *m, const uint32_t *places,
                            uint32_t n, const struct timeline_box *first)
 {
@@ -300,7 +300,8 @@ static int add_op(struct timeline_making *m, uint32_t number)
 
 /* ---- in the order of time ---- */
 
-/* The operations of the window are in a row: they are numbered as they ran. */
+/* The operations of the window are contiguous: they are numbered in the order of
+ * execution. */
 static void find_ops(struct timeline_making *m)
 {
     const struct run_ops *ops = m->run->ops;

@@ -4,7 +4,7 @@
 
 #include "study/timeline.h"
 
-/* Take the cost of recording out: start, ns and own of all boxes, and the sums. */
+/* Removes the recording overhead: sets start, ns and own of all boxes, and the sums. */
 int timeline_lay_out(struct timeline *timeline, const struct run *run,
                      struct arena *scratch, struct err *err);
 

@@ -1,7 +1,6 @@
-/* Where boxes begin once the cost of recording is taken out. The length of a call is
- * measured; what is left of it between the boxes inside shares out the time between them.
- * Outside of calls, the time between operations shrinks by the cost that is not in calls.
- */
+/* Positions of boxes without the recording overhead. The length of a call is measured;
+ * its time outside of inner boxes is distributed over the gaps between them. Outside of
+ * calls, the time between operations shrinks by the overhead that is not in calls. */
 #include "study/timeline_in.h"
 
 /* The inside of a box; element 0 is that of the timeline. */
@@ -9,7 +8,7 @@ struct timeline_inside {
     uint64_t last;  /* the end of the latest box, by the clock of the recording */
     uint64_t gaps;  /* the time between the boxes */
     uint64_t boxes; /* their lengths */
-    uint64_t calls; /* of them, those of boxes that are not operations */
+    uint64_t calls; /* lengths of boxes that are not operations */
     double shrink;  /* how much of a gap remains */
     uint64_t begin; /* where the box begins */
     uint64_t at;    /* where the next gap begins */
@@ -26,8 +25,8 @@ static double ratio(uint64_t part, uint64_t whole)
     return whole == 0 || part >= whole ? 1 : (double)part / (double)whole;
 }
 
-/* The share of the time outside of calls and operations that is not the cost of
- * recording, in the whole recording. */
+/* In the whole recording, the share of the time outside of calls and operations that is
+ * not recording overhead. */
 static double outside_shrink(const struct run *run)
 {
     uint64_t cost = run->own_ns, busy = 0;
@@ -71,7 +70,7 @@ static void find_gaps(struct timeline *timeline, struct timeline_inside *list)
             list[i + 1].gaps += timeline->boxes[i].to - list[i + 1].last;
 }
 
-/* The same of backward, if its time was measured and it is in one piece. */
+/* The same for backward, if its time was measured and it is one box. */
 static double backward_shrink(const struct timeline *timeline,
                               const struct timeline_inside *list, double outside)
 {
@@ -97,7 +96,7 @@ static double backward_shrink(const struct timeline *timeline,
     return ratio(timeline->backward_ns - busy, gaps);
 }
 
-/* The lengths, from the inside out. */
+/* Sets lengths, from the inside out. */
 static void find_lengths(struct timeline *timeline, const struct run *run,
                          struct timeline_inside *list, double outside, double backward)
 {
@@ -125,7 +124,8 @@ static void find_lengths(struct timeline *timeline, const struct run *run,
     list[0].shrink = outside;
 }
 
-/* After the one before it; beside it, if another thread ran it at the same time. */
+/* Starts after the previous box; or at the same time, if another thread ran it in
+ * parallel. */
 static void place_box(struct timeline_box *box, struct timeline_inside *around)
 {
     uint64_t overlap = around->last > box->from ? around->last - box->from : 0;

@@ -23,8 +23,8 @@ static bool has_back_ops(const struct timeline *timeline)
     return timeline->sums[TIMELINE_BACK].ops.ns > 0;
 }
 
-/* An operation of backward counts for its place, one of forward brings its FLOPs: its
- * time is in that of its call. */
+/* A backward operation adds its time to its place; a forward operation adds only FLOPs,
+ * because its call includes its time. */
 static void add_op(struct timeline_adding *a, const struct timeline_box *box)
 {
     const struct run_op *op = &a->run->ops->ops[box->index];

@@ -15,7 +15,7 @@ static struct timeline made(const struct run *run, uint32_t pass, struct arena *
     return timeline;
 }
 
-/* Parents come first and boxes are inside them; what is beside one another is in order. */
+/* Parents come first and boxes are inside them; siblings are in order. */
 static void check_order(const struct timeline *timeline)
 {
     for (uint32_t i = 0; i < timeline->n; i++) {
@@ -44,7 +44,7 @@ static const struct timeline_box *call_box(const struct timeline *timeline,
     return NULL;
 }
 
-TEST(calls_take_as_long_as_everywhere_else)
+TEST(calls_have_the_same_times_as_in_other_views)
 {
     struct run *run = sample_block((struct sample_block_wanted){.backward = true});
     struct timeline timeline;
@@ -194,7 +194,7 @@ TEST(the_newest_pass_is_the_newest_complete_one)
 
 /* A checkpoint runs its block again during backward: its box is inside that of backward.
  */
-TEST(what_is_computed_again_is_inside_backward)
+TEST(recomputation_is_inside_backward)
 {
     const struct timeline_box *again;
     struct run *run = sample_ops();
@@ -218,7 +218,7 @@ TEST(what_is_computed_again_is_inside_backward)
     run_free(run);
 }
 
-TEST(making_a_timeline_can_be_stopped)
+TEST(making_a_timeline_can_be_cancelled)
 {
     struct run *run = sample_ops();
     struct timeline timeline;

@@ -33,7 +33,7 @@ TEST(ordinary_names_stay_as_they_are)
     check(escape_terminal, examples, COUNT_OF(examples));
 }
 
-TEST(what_a_terminal_would_obey_or_hide_is_shown)
+TEST(characters_that_a_terminal_obeys_or_hides_become_visible)
 {
     static const struct example examples[] = {
         {STR("a\x1b[31mb"), "a\\x1b[31mb"},

@@ -1,5 +1,6 @@
-/* lines.h - text as lines of spans, each with a role: what panels make, screens draw
- * and `y` `t` copies. Text is escaped UTF-8; the printer converts it to ASCII. */
+/* lines.h - text as lines of spans, each with a role: panels produce them, screens draw
+ * them, and `y` `t` copies them. Text is escaped UTF-8; the printer converts it to
+ * ASCII. */
 #ifndef TEXT_LINES_H
 #define TEXT_LINES_H
 
@@ -39,7 +40,7 @@ struct lines {
     struct line *at;
     uint32_t n, room;
     uint32_t begun; /* private: the first span of the line that is being written */
-    bool bad;       /* out of memory: some of it is missing */
+    bool bad;       /* out of memory: the text is incomplete */
 };
 
 void lines_release(struct lines *lines);
@@ -66,7 +67,7 @@ void lines_end_target(struct lines *lines, uint32_t target);
  * `indent` blanks. */
 void lines_wrap(struct lines *lines, enum colour colour, struct str text, size_t cells,
                 size_t indent);
-/* The same; words that are longer than a line are cut only if asked for. */
+/* The same; words longer than a line are cut only if `cut_words` is set. */
 void lines_fold(struct lines *lines, enum colour colour, struct str text, size_t cells,
                 size_t indent, bool cut_words);
 /* All lines, each with its newline. */

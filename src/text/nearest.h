@@ -1,4 +1,4 @@
-/* nearest.h - suggest the word that was meant. */
+/* nearest.h - suggests the intended word for a typo. */
 #ifndef TEXT_NEAREST_H
 #define TEXT_NEAREST_H
 

@@ -36,7 +36,7 @@ static char *write_digits(char *end, uint64_t n)
     return end;
 }
 
-#define QUICK_DIGITS 6 /* at most so many are written without printf */
+#define QUICK_DIGITS 6 /* limit of digits written without printf */
 
 /* A fast "%.*g". False: use printf, because the number is large or small, or so close to
  * halfway between two roundings that further digits decide. */

@@ -8,7 +8,7 @@
 
 static struct buf text = BUF_INIT;
 
-/* What a format made, until the next one. */
+/* The last formatted text. */
 static const char *made(void)
 {
     static char kept[128];
@@ -217,7 +217,7 @@ TEST(reals_have_four_or_six_digits)
     CHECK_STR(made(), "-Inf");
 }
 
-/* A number as printf has it. */
+/* A number as printf formats it. */
 static const char *printed(double value, int digits)
 {
     static char words[64];
@@ -281,7 +281,7 @@ TEST(the_shape_of_a_scalar_is_a_word)
     CHECK_STR(made(), "scalar");
 }
 
-/* What the devices in `list`, separated by blanks, are written as. */
+/* The output for the devices in `list`, separated by blanks. */
 static const char *devices(const char *list)
 {
     struct str rest = str_of(list), names[8];

@@ -1,5 +1,5 @@
-/* options.h - reads options by a table.
- * A row says where in a struct the value of its option is stored:
+/* options.h - reads options by a table. Each row has the offset in a struct where the
+ * option's value is stored:
  *
  *     static const struct option options[] = {
  *         {"depth", 'd', OPTION_COUNT, "N", offsetof(struct tree_options, depth),
@@ -57,14 +57,14 @@ struct option_set {
 int options_read(const struct option_set *sets, size_t n_sets, int *argc, char **argv,
                  struct err *err);
 
-/* How many words at the front are options and their values. A word that is neither ends
- * them, "--" and "-" too. An unknown option counts: options_read() reports it. */
+/* The number of leading words that are options and their values, up to the first other
+ * word, "--" or "-". An unknown option counts: options_read() reports it. */
 int options_leading(const struct option_set *sets, size_t n_sets, int argc,
                     char **argv);
 
 /* The option called `name` (without dashes); NULL: the set has none. */
 const struct option *option_find(const struct option_set *set, struct str name);
-/* Does the next word belong to the option? */
+/* Does the option take a value from the next word? */
 bool option_needs_value(const struct option *option);
 /* Stores a value in the struct at `to`; NULL: a flag, or OPTION_MAYBE without text. */
 int option_take(const struct option *option, void *to, const char *value,
@@ -74,7 +74,7 @@ int option_check(const struct option *option, const char *value, struct err *err
 /* Is a value stored? (Not for OPTION_REAL, which has no unset value.) */
 bool option_given(const struct option *option, const void *to);
 
-/* The lines about a set, for help. */
+/* Prints the help lines of a set. */
 void options_help(const struct option_set *set, struct out *out);
 
 #endif

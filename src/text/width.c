@@ -4,7 +4,7 @@
 
 #include "base/utf8.h"
 
-#define NEAR_GAP 12 /* a line may be so many bytes shorter to break at a gap */
+#define NEAR_GAP 12 /* a line may be shorter by this many bytes to break at a gap */
 
 /* The cells of the first character of `s`; *ret_len is its bytes. A byte that is not
  * UTF-8 takes one cell, like the replacement sign of terminals. */

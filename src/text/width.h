@@ -21,9 +21,9 @@ void text_cut_shape(struct buf *to, struct str s, size_t cells, const char *elli
  * the first does not fit, its shape is cut. */
 void text_cut_shapes(struct buf *to, struct str s, size_t cells, const char *ellipsis,
                      const char *times);
-/* How many bytes of `s` fit on a line of `cells`: up to a blank, or one word that is
- * longer than the line. Prefers a break at a gap of two blanks
- * ("min -1.5  max 2.25"). */
+/* The number of bytes of `s` that fit on a line of `cells`: up to a blank, or one word
+ * that is longer than the line. Prefers a break at a gap of two blanks ("min -1.5 max
+ * 2.25"). */
 size_t text_wrap(struct str s, size_t cells);
 /* Pad to `cells`: on the right, on the left. */
 void text_pad(struct buf *to, struct str s, size_t cells);

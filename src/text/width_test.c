@@ -36,7 +36,7 @@ TEST(a_text_that_fits_is_not_cut)
     CHECK_STR(made(), "conv1");
 }
 
-TEST(a_cut_text_says_so)
+TEST(a_cut_text_ends_in_an_ellipsis)
 {
     text_cut(&text, STR("Conv2d(64, 64)"), 8, "…");
     CHECK_STR(made(), "Conv2d(…");

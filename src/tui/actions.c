@@ -1,4 +1,4 @@
-/* What each action does. */
+/* Implements the actions. */
 #include <string.h>
 
 #include "base/base.h"

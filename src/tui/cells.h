@@ -23,7 +23,8 @@ struct cell_grid {
     unsigned columns, rows;
     struct cell *at; /* rows of columns */
     bool ascii;      /* draw the ASCII replacements of all characters */
-    unsigned cursor_column, cursor_row; /* the terminal's cursor: where typing goes */
+    unsigned cursor_column, cursor_row; /* the terminal's cursor: the position of typed
+                                           text */
     bool cursor_shown;
 };
 

@@ -154,7 +154,7 @@ TEST(a_line_of_spans_keeps_their_roles)
     cells_release(&cells);
 }
 
-TEST(halves_are_drawn_by_a_letter_and_what_is_behind_it)
+TEST(half_blocks_use_foreground_and_background)
 {
     struct cell_grid cells;
     struct area area = {0, 0, 4, 1};

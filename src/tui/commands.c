@@ -96,7 +96,7 @@ static int panel_command(struct tui *tui, struct str words, struct err *err)
     const struct panel *panel = panel_find(words);
 
     if (!panel)
-        return err_set(err, ERR_USAGE, "there is no panel \"%.*s\"; use 1 to 6",
+        return err_set(err, ERR_USAGE, "there is no panel \"%.*s\"; use 1 to 7",
                        STR_ARG(str_head(words, 40)));
     tui_focus(tui, panel->number);
     return 0;
@@ -317,7 +317,7 @@ static int go_to(struct tui *tui, struct str line, struct err *err)
         return tui_go(tui, place), 0;
     if (str_to_u64(line, &number)) {
         if (number == 0 || number > browse_rows(browse)->n)
-            return err_set(err, ERR_USAGE, "there are rows 1 to %u",
+            return err_set(err, ERR_USAGE, "no such row; use 1 to %u",
                            (unsigned)browse_rows(browse)->n);
         browse_jump(browse, (uint32_t)number - 1);
         return 0;

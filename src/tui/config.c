@@ -32,7 +32,7 @@ void config_names(struct buf *to)
         buf_printf(to, "%s%s", i > 0 ? ", " : "", config_name(config_option(i), &no));
 }
 
-/* Where the config keeps a setting. */
+/* The config's storage of a setting. */
 static void *kept_at(struct config *config, const struct option *option)
 {
     switch (option->at) {

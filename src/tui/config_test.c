@@ -5,7 +5,7 @@
 #include "base/test.h"
 #include "tui/keys.h"
 
-TEST(a_config_file_says_how_it_looks_and_which_keys)
+TEST(a_config_file_sets_the_look_and_keys)
 {
     struct keymap *map = keymap_new();
     struct config config = {0};
@@ -25,7 +25,7 @@ TEST(a_config_file_says_how_it_looks_and_which_keys)
     keymap_free(map);
 }
 
-TEST(the_first_mistake_is_told_and_all_else_counts)
+TEST(the_first_mistake_is_reported_and_other_lines_apply)
 {
     struct keymap *map = keymap_new();
     struct config config = {0};

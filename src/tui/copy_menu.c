@@ -166,7 +166,7 @@ static void add_json(struct tui *tui, struct buf *to, struct row row)
     struct err err = {0};
 
     if (tui->explorer.pair)
-        explorer_say(&tui->explorer, "of two models there is :export diff.json");
+        explorer_say(&tui->explorer, "not available in a diff; use :export diff.json");
     else if (export_row_json(to, tui->explorer.session, row.place, JSON_BYTES,
                              &tui->work, &err) < 0)
         tui_trouble(tui, &err, NULL);

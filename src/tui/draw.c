@@ -132,8 +132,8 @@ static void make_content(struct tui *tui, const struct panel *panel)
 }
 
 /* The panel's lines, rebuilt after a change. Whether they need a scroll bar is known
- * only afterwards, so assume it is as before and rebuild if not; once more if what they
- * wait for came meanwhile. */
+ * only afterwards, so assume no change and rebuild if that was wrong; rebuild once more
+ * if the data they wait for arrived meanwhile. */
 static struct lines *panel_content(struct tui *tui, const struct panel *panel,
                                    struct panel_room room)
 {
@@ -263,7 +263,7 @@ static void draw_panel(struct tui *tui, const struct frame_panel *where)
     buf_release(&title);
 }
 
-/* How many of n labels to show; if some do not fit, the last line says so. */
+/* The number of labels to show of n; if some do not fit, the last line says so. */
 static unsigned fit_labels(struct tui *tui, uint32_t n, unsigned rows)
 {
     unsigned fit = n > rows && rows > 1 ? rows - 1 : rows;

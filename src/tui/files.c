@@ -10,13 +10,13 @@
 #include "tui/draw_in.h"
 #include "tui/tui_in.h"
 
-#define PRINT_NS 60000000000u /* how long a printed list waits for all verdicts */
+#define PRINT_NS 60000000000u /* limit of the wait for all verdicts of a printed list */
 
 struct files {
     struct files_view *list;
     char *folder;
     uint32_t cursor, top, page;
-    uint32_t number; /* the selected file; UINT32_MAX: the user selected none yet */
+    uint32_t number; /* the selected file; UINT32_MAX: nothing selected yet */
     struct buf message;
 };
 

@@ -94,7 +94,7 @@ static void shows(struct stage *stage, const char *text)
         test_fail(__FILE__, __LINE__, "no \"%s\" in\n%s", text, buf_cstr(&stage->text));
 }
 
-TEST(two_marked_files_are_compared_and_q_leads_back_to_the_list)
+TEST(two_marked_files_are_compared_and_q_returns_to_the_list)
 {
     struct stage *stage = begin(false);
 
@@ -151,7 +151,7 @@ TEST(commands_are_for_the_list_that_is_shown)
     press(stage, ":fold 1\r");
     shows(stage, "no model is open");
     press(stage, "\033\033:sort time\r");
-    shows(stage, "there are name, size, params, verdict, changed");
+    shows(stage, "use name, size, params, verdict or changed");
     press(stage, "\033g GD");
     CHECK(!stage->tui.files && stage->tui.explorer.pair);
     press(stage, "q");

@@ -93,7 +93,7 @@ TEST(three_panels_are_stacked_or_five_where_there_is_room)
     CHECK_INT(rows, frame.body.rows);
 }
 
-TEST(what_is_zoomed_has_the_body_to_itself)
+TEST(a_zoomed_part_fills_the_body)
 {
     struct frame_wanted it = wanted(120, 36);
     struct frame frame;

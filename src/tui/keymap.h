@@ -131,11 +131,11 @@ struct keymap; /* the table with the user's bindings */
 struct keymap *keymap_new(void); /* NULL: out of memory */
 void keymap_free(struct keymap *map);
 /* Bind keys to an action, replacing its own: "fold-subtree", "z ^T"; "" unbinds it. A
- * key that another action has in the same part is taken from that. ERR_USAGE: bad name
- * or key. */
+ * key that another action has in the same part is removed there. ERR_USAGE: bad name or
+ * key. */
 int keymap_bind(struct keymap *map, struct str name, struct str keys, struct err *err);
 
-/* The binding of a key there, or NULL. */
+/* The binding of a key at `where`, or NULL. */
 const struct binding *keymap_find(const struct keymap *map, uint32_t key,
                                   unsigned where);
 /* The keys of a binding after the user's changes, up to KEYS_MOST; 0 ends. */

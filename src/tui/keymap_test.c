@@ -13,7 +13,7 @@ static enum action does(const struct keymap *map, uint32_t key, unsigned where)
     return found ? (enum action)found->action : ACTION_NONE;
 }
 
-TEST(every_action_has_a_binding_and_a_name_of_its_own)
+TEST(every_action_has_a_binding_and_a_unique_name)
 {
     bool have[ACTION_COUNT] = {false};
 
@@ -29,7 +29,7 @@ TEST(every_action_has_a_binding_and_a_name_of_its_own)
             test_fail(__FILE__, __LINE__, "action %d has no binding", i);
 }
 
-TEST(no_key_is_hidden_behind_another)
+TEST(no_key_hides_another)
 {
     struct keymap *map = keymap_new();
 

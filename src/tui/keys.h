@@ -59,9 +59,9 @@ size_t keys_take(const char *bytes, size_t n, bool last, struct key *ret_key);
 
 /* The same inside a paste whose end has not arrived yet. */
 size_t keys_take_paste(const char *bytes, size_t n, bool last, struct key *ret_key);
-/* How many milliseconds to wait for the rest of an incomplete key before it is decoded
- * as is. Nobody types more than the first two bytes of a sequence by hand, so on a slow
- * line wait longer for the rest instead of decoding it as keys. */
+/* The number of milliseconds to wait for the rest of an incomplete key before it is
+ * decoded as is. People never type more than the first two bytes of a sequence by hand,
+ * so after these a slow line gets more time. */
 int keys_patience(const char *bytes, size_t n);
 
 /* "^F", "space", "Enter", "→", "k": the name in help and the config file. */

@@ -41,7 +41,7 @@ TEST(a_character_of_several_bytes_is_waited_for)
     CHECK_INT(key.code, KEY_UNKNOWN);
 }
 
-TEST(what_is_not_utf8_is_swallowed_byte_by_byte)
+TEST(invalid_utf8_is_consumed_byte_by_byte)
 {
     CHECK_INT(ONE("\xff").code, KEY_UNKNOWN);
     CHECK_INT(ONE("\x80").code, KEY_UNKNOWN);
@@ -147,7 +147,7 @@ TEST(alt_comes_as_an_escape_before_the_key)
     CHECK(key.alt && key.code == KEY_BACKSPACE);
 }
 
-TEST(the_mouse_tells_where_and_what)
+TEST(mouse_events_have_position_and_button)
 {
     struct key key = ONE("\033[<0;12;7M");
 
@@ -180,7 +180,7 @@ TEST(pasted_text_is_one_key)
     CHECK_INT(ONE("\033[201~").code, KEY_UNKNOWN);
 }
 
-TEST(answers_of_the_terminal_are_told_from_keys)
+TEST(answers_of_the_terminal_are_distinguished_from_keys)
 {
     struct key key = ONE("\033]11;rgb:1e1e/1e1e/2e2e\033\\");
 
@@ -236,7 +236,7 @@ TEST(garbage_never_hangs)
     }
 }
 
-TEST(what_was_begun_is_waited_for_longer_than_an_escape)
+TEST(incomplete_sequences_have_a_longer_timeout_than_escape)
 {
     static const char paste[] = "\033[200~qq";
 
@@ -247,7 +247,7 @@ TEST(what_was_begun_is_waited_for_longer_than_an_escape)
     CHECK(keys_patience(paste, strlen(paste)) > keys_patience("\033[2", 3));
 }
 
-TEST(a_paste_goes_on_behind_its_first_part)
+TEST(a_paste_continues_after_its_first_part)
 {
     struct key key = {0};
 

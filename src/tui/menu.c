@@ -78,7 +78,7 @@ static size_t words_width(const struct menu *menu, unsigned width)
     return most;
 }
 
-/* How many lines the last choice of a menu of keys takes; a command may be long. */
+/* The number of lines of the last choice in a menu of keys; a command may be long. */
 static unsigned last_rows(const struct menu *menu, unsigned width)
 {
     size_t used = words_width(menu, width) + 6, room;

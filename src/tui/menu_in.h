@@ -32,7 +32,7 @@ struct str menu_about(const struct menu *menu, uint32_t choice);
 void menu_move(struct menu *menu, int by); /* wraps around */
 /* The choice with this key; MENU_MOST: none. */
 uint32_t menu_find(const struct menu *menu, uint32_t key);
-/* How many lines all choices take; long ones take several. */
+/* The number of lines for all choices; long ones take several. */
 unsigned menu_rows(const struct menu *menu, unsigned width);
 /* At most `rows` lines around the selected choice. */
 void menu_lines(struct menu *menu, struct lines *to, unsigned width, unsigned rows);

@@ -178,7 +178,7 @@ static void click_labels(struct tui *tui, const struct frame_panel *panel,
         tui_act(tui, ACTION_LABEL_TOGGLE);
 }
 
-/* A drawing selects what is at the cell. */
+/* A drawing selects the item at the cell. */
 static void click_drawing(struct tui *tui, const struct frame_panel *panel,
                           const struct key *key)
 {

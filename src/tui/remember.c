@@ -113,7 +113,7 @@ int remember_switch(struct tui *tui, struct err *err)
     if (status == 0)
         tui_say(tui, "%s",
                 tui->config.remember ? "views will be kept, from now on"
-                                     : "views are not kept any more");
+                                     : "views are no longer saved");
     buf_release(&path);
     return status;
 }

@@ -1,4 +1,4 @@
-/* :serve - the page in a browser of what is open. */
+/* :serve - shows what is open on a page in a browser. */
 #include <stdlib.h>
 
 #include "base/base.h"
@@ -7,7 +7,7 @@
 
 #define PORT  8080
 #define TRIES 20
-#define LOOK  100 /* ms between two looks at what a page asks of a live model */
+#define LOOK  100 /* ms between two checks for a page's requests about a live model */
 
 struct tui_server {
     struct web_server *server;

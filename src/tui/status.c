@@ -54,7 +54,7 @@ static void add_action(struct tui *tui, enum action action, const char *text)
              action);
 }
 
-/* The name of the user's first key for an action; "": none. */
+/* The user's first key for an action; "": none. */
 static const struct binding *named_key(const struct tui *tui, const char *action,
                                        char name[16])
 {

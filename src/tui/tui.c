@@ -13,7 +13,7 @@
 #include "tui/tui_in.h"
 
 #define FRAME_MS  250  /* how often to update a long job's progress */
-#define FOLLOW_MS 1000 /* how often to look whether a training run went on */
+#define FOLLOW_MS 1000 /* interval of checks for new steps of a training run */
 
 /* --- What is explored */
 

@@ -1,23 +1,22 @@
-/* tui.h - the terminal explorer. It draws what explorer/explorer.h says and turns keys into
- * calls; it decides nothing about models.
+/* tui.h - the terminal explorer. It draws the state of explorer/explorer.h and maps
+ * keys to calls; it has no logic about models.
  *
  * The tour of the room:
- *   tui.c          the loop: a key, what it does, a frame; what is opened and shown
- *   keymap.h       THE TABLE of keys: help, hints and the man page are made from it
- *   input.c        where a key goes            actions.c      what each action does
- *   commands.h     THE TABLE of : commands     complete.c     what completes them
- *   frame_in.h     who gets which part of the screen
+ *   tui.c          the main loop: key, action, frame; opening and closing
+ *   keymap.h       THE TABLE of keys: generates help, hints and the man page
+ *   input.c        routes keys                 actions.c      implements actions
+ *   commands.h     THE TABLE of : commands     complete.c     completes them
+ *   frame_in.h     the screen layout
  *   draw.c         a frame                     status.c       its last two lines
- *   prompt_in.h    a line that is typed        menu_in.h      a list to choose from
+ *   prompt_in.h    a line editor               menu_in.h      a list of choices
  *   sort_menu.c    i                           copy_menu.c    y, and the clipboard
  *   help.c         ?                           mouse.c        the mouse
  *   files.c        the model files of a folder edit.c         E
- *   config_in.h    the user's file             remember.c     views that are kept
- *   cells.h        our own grid of cells       keys.h         bytes in, keys out
- *   term.h         the one door to terminals: term_draw.c writes what changed,
- *                  term_signals.c gives it back, terminfo.c knows what TERM can do,
- *                  palette.c has the colours of the roles
- */
+ *   config_in.h    the config file             remember.c     saved views
+ *   cells.h        a grid of cells             keys.h         decodes input bytes
+ *   term.h         the only interface to terminals: term_draw.c writes changed cells,
+ *                  term_signals.c restores the terminal, terminfo.c reads its
+ *                  capabilities, palette.c has the colours of the roles */
 #ifndef TUI_TUI_H
 #define TUI_TUI_H
 

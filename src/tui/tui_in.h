@@ -45,7 +45,7 @@ struct hint {
 
 struct files; /* files.c: the model files of a folder, shown over the body */
 
-#define AHEAD_MOST 64 /* further keys are lost */
+#define AHEAD_MOST 64 /* keys typed ahead; further ones are lost */
 
 struct tui {
     const struct tui_wanted *wanted; /* borrowed */
@@ -63,8 +63,9 @@ struct tui {
     struct pair *pair;
     struct files *files;       /* the folder's list that is shown, or NULL */
     struct tui_server *server; /* of :serve; or NULL */
-    struct files *folder;      /* the same, also while a file of it is shown, for q */
-    /* The session below a comparison, to which q goes back; or NULL. */
+    struct files *folder;      /* the same, even while one of its files is shown, for
+                                  q */
+    /* The session below a comparison, which q returns to; or NULL. */
     struct session *under;
     bool under_ours;       /* close it when done */
     bool under_listed;     /* it was not shown: q goes back to the list of files */
@@ -122,7 +123,7 @@ int tui_over(struct tui *tui, struct session *right, struct pair *pair,
 /* The same for two files of the list, also owned; q goes back to the list. */
 int tui_over_list(struct tui *tui, struct session *left, struct session *right,
                   struct pair *pair, struct err *err);
-/* q: go back to what is below, or to the folder's list; false: there is neither. */
+/* q: return to what is below, or to the folder's list; false: there is neither. */
 bool tui_leave(struct tui *tui);
 /* Apply the options of a view, as written by link_options(). */
 void tui_look_at(struct tui *tui, char *words);
@@ -150,7 +151,7 @@ void tui_key(struct tui *tui, const struct key *key);
 /* Open a prompt, with an initial text such as "diff ". */
 void tui_prompt(struct tui *tui, enum prompt_kind kind, struct str text);
 void tui_choose(struct tui *tui, uint32_t choice); /* of the menu, by a click */
-/* Which values Statistics shows; "": all. */
+/* Set the slice that Statistics shows; "": all. */
 void tui_slice(struct tui *tui, struct str text);
 
 /* --- actions.c */
@@ -169,8 +170,8 @@ bool tui_go(struct tui *tui, uint32_t place);
 /* --- sort_menu.c */
 
 void sort_menu(struct tui *tui);
-/* Is this order for what is open? Those of pairs and of training runs are for them
- * only. */
+/* Does this order apply to what is open? Some orders are only for pairs or training
+ * runs. */
 bool sort_offered(const struct tui *tui, enum rows_sort sort);
 void sort_choose(struct tui *tui, char key);
 /* A click on a column title. */
@@ -222,11 +223,12 @@ bool remember_load(struct tui *tui, struct buf *to);
 
 /* --- serve.c */
 
-/* Ends the server of :serve, if there is one. */
+/* Stop the server of :serve, if running. */
 void serve_end(struct tui *tui);
-/* The session that is explored will be closed: a server may borrow it. */
+/* Call it before the explored session is closed: a server may borrow it. */
 void serve_session_ends(struct tui *tui);
-/* Answers what a page asks of a live model. In how many ms to look again; -1: never. */
+/* Answer the page's requests about a live model. Returns the delay in ms until the next
+ * call; -1: never. */
 int serve_look(struct tui *tui);
 
 #endif

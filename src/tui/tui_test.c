@@ -210,7 +210,7 @@ TEST(a_bad_pattern_turns_the_prompt_red_and_keeps_the_result)
     end_stage(stage);
 }
 
-TEST(keys_that_do_nothing_say_so)
+TEST(keys_without_effect_give_a_reason)
 {
     struct stage *stage = stage_of_model(80, 24);
 
@@ -223,7 +223,7 @@ TEST(keys_that_do_nothing_say_so)
     end_stage(stage);
 }
 
-TEST(panel_7_opens_and_says_that_there_is_no_history)
+TEST(panel_7_opens_and_reports_a_missing_history)
 {
     struct stage *stage = stage_of_model(80, 24);
 
@@ -260,7 +260,7 @@ TEST(labels_take_the_panels_place_and_keep_them)
     end_stage(stage);
 }
 
-TEST(labels_that_have_no_room_are_told_and_come_by_scrolling)
+TEST(labels_that_do_not_fit_are_counted_and_scroll_into_sight)
 {
     struct stage *stage = stage_of_model(120, 24);
 
@@ -332,7 +332,7 @@ TEST(the_mouse_does_what_keys_do)
     end_stage(stage);
 }
 
-TEST(panel_6_is_drawn_as_boxes_and_its_keys_lead_from_box_to_box)
+TEST(panel_6_is_drawn_as_boxes_and_its_keys_move_between_them)
 {
     struct stage *stage = stage_on(session_of_run(sample_attention(), NULL), 120, 36);
 
@@ -359,7 +359,8 @@ TEST(panel_6_is_drawn_as_boxes_and_its_keys_lead_from_box_to_box)
     SHOWS(stage, "║ ln_2 ");
     press(stage, "v");
     SHOWS(stage, "── 6 Flow ── block Block ──");
-    SHOWS(stage, " ln_2  LayerNorm   1.10μs"); /* what the last lines are about */
+    SHOWS(stage, " ln_2  LayerNorm   1.10μs"); /* the node described by the last
+                                                  lines */
     end_stage(stage);
 }
 
@@ -383,7 +384,7 @@ TEST(a_drawing_scrolls_without_moving_the_selection)
     end_stage(stage);
 }
 
-TEST(a_small_screen_says_how_large_it_must_be)
+TEST(a_small_screen_shows_the_required_size)
 {
     struct stage *stage = stage_of_model(120, 36);
     struct buf before = BUF_INIT;

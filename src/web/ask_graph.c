@@ -1,5 +1,5 @@
-/* The graph, as data that the page places and draws: what is shown at first, and what can
- * be opened without another question. */
+/* The graph as data that the page lays out and draws: the initial view, and the parts
+ * that can be opened without another request. */
 #include "base/base.h"
 #include "export/picture/picture.h"
 #include "web/web_in.h"

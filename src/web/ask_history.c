@@ -10,7 +10,7 @@
 #define MOST_ROWS    256u
 #define MOST_CLIP    0.25
 
-/* A step number; 0 is also that it is not given. */
+/* A step number; 0 also means that it is missing. */
 static int read_step(struct web_ask *ask, const char *name, uint64_t *ret_step,
                      struct err *err)
 {

@@ -133,7 +133,7 @@ TEST(a_training_run_answers_its_questions)
     stage_end(&s);
 }
 
-TEST(questions_that_cannot_be_are_refused_with_a_sentence)
+TEST(invalid_questions_are_refused_with_a_sentence)
 {
     static const struct {
         const char *address, *says;

@@ -1,4 +1,4 @@
-/* Questions about one model or two, whose documents the command line writes as well. */
+/* Questions about one model or two; the command line writes the same documents. */
 #include <stdlib.h>
 
 #include "base/base.h"

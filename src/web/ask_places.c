@@ -11,7 +11,7 @@
 #define MOST_BINS      10000u
 #define MOST_PICTURE   256u
 
-/* The value of an argument as a C string in the arena; NULL: not given. */
+/* The value of an argument as a C string in the arena; NULL: missing. */
 static int arg_text(struct web_ask *ask, const char *name, const char **ret_text,
                     struct err *err)
 {
@@ -42,7 +42,7 @@ static int not_ours(const struct web_ask *ask, const char *what, struct err *err
                    what);
 }
 
-/* The number of a call at a place. */
+/* The index of a call at a place. */
 static int read_call(struct web_ask *ask, uint64_t *ret_call, struct err *err)
 {
     return web_number(ask, "call", 0, UINT32_MAX, EXPORT_NEWEST, ret_call, err);

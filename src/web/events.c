@@ -1,5 +1,5 @@
-/* Tells listeners what changed. A thread looks at the files while somebody listens; a page
- * that polls (api/news) makes its request look. */
+/* Sends changes to listeners. A thread checks the files while there are listeners; a
+ * page that polls (api/news) checks in its request. */
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
@@ -10,13 +10,13 @@
 #include "web/web_in.h"
 
 #define LOOK_MS 250
-#define BEAT_NS 15000000000u /* a listener that is gone is noticed by writing to it */
+#define BEAT_NS 15000000000u /* writing detects listeners that left */
 
-/* Waits for the next look; false: the server ends. */
+/* Waits for the next check; false: the server is stopping. */
 static bool wait_to_look(struct web_server *server)
 {
     struct timespec until = clock_later(CLOCK_REALTIME, LOOK_MS);
-    bool goes_on;
+    bool running;
 
     pthread_mutex_lock(&server->lock);
     while (!server->ending && server->listeners == 0) {
@@ -26,22 +26,22 @@ static bool wait_to_look(struct web_server *server)
     while (!server->ending &&
            pthread_cond_timedwait(&server->more, &server->lock, &until) == 0)
         ;
-    goes_on = !server->ending;
+    running = !server->ending;
     pthread_mutex_unlock(&server->lock);
-    return goes_on;
+    return running;
 }
 
 static void *watch(void *user)
 {
     struct web_server *server = user;
-    uint64_t told = shelf_news(server->shelf), beat = clock_ns();
+    uint64_t seen = shelf_news(server->shelf), beat = clock_ns();
 
     while (wait_to_look(server)) {
         uint64_t news = shelf_look(server->shelf), now = clock_ns();
 
-        if (news == told && now - beat < BEAT_NS)
+        if (news == seen && now - beat < BEAT_NS)
             continue;
-        told = news;
+        seen = news;
         beat = now;
         server->module->wake(server->http);
     }
@@ -84,7 +84,7 @@ char *events_text(void *user, struct web_stream *stream, size_t *ret_len)
     struct out out;
     size_t begin;
 
-    if (news == stream->since && stream->told_ns && now - stream->told_ns < BEAT_NS)
+    if (news == stream->since && stream->sent_ns && now - stream->sent_ns < BEAT_NS)
         return NULL;
     if (news == stream->since) {
         buf_text(&text, ": still here\n\n");
@@ -103,7 +103,7 @@ char *events_text(void *user, struct web_stream *stream, size_t *ret_len)
     if (text.bad)
         buf_release(&text);
     stream->since = news;
-    stream->told_ns = now;
+    stream->sent_ns = now;
     *ret_len = text.len;
     return text.at;
 }

@@ -1,6 +1,6 @@
-/* Who may ask. A page of another site can make a browser send requests here: under a name
- * of its own (DNS rebinding; then Host is that name), or as itself (then it cannot read
- * the answer, and knows no token). */
+/* Access control. A page of another site can make a browser send requests here: under
+ * its own host name (DNS rebinding; then Host is that name), or cross-origin (then it
+ * cannot read the answer and has no token). */
 #include <string.h>
 
 #include "base/base.h"
@@ -17,7 +17,7 @@ static const struct web_header strict[] = {
     {"Cross-Origin-Resource-Policy", "same-origin"},
 };
 
-/* Is it a name, which ends nothing in a header? */
+/* Is it a host name that is safe inside a header? */
 static bool is_name(const char *host)
 {
     for (const char *c = host; *c; c++)
@@ -27,7 +27,7 @@ static bool is_name(const char *host)
     return host[0] != 0;
 }
 
-/* A notebook shows the page in a frame under the name of its proxy. */
+/* A notebook frames the page under the name of its proxy. */
 int guard_policy(struct web_server *server, struct err *err)
 {
     struct buf policy = BUF_INIT;
@@ -81,7 +81,7 @@ static bool is_ours(const struct web_server *server, struct str host)
     return str_is_word(name, server->host) || is_allowed(server, host);
 }
 
-/* A proxy may give the host another name than the page has: one of --allow-host. */
+/* A proxy may use another host name than the page: one of --allow-host. */
 static bool is_same_origin(const struct web_server *server,
                            const struct web_request *request)
 {
@@ -108,7 +108,7 @@ unsigned guard_check(const struct web_server *server, const struct web_request *
         return 403;
     }
     if (request->origin.at && !is_same_origin(server, request)) {
-        *ret_why = "a page of another site may not ask here";
+        *ret_why = "requests from pages of other sites are refused";
         return 403;
     }
     if (!str_is(request->method, "GET") && !str_is(request->method, "HEAD")) {
@@ -126,7 +126,7 @@ unsigned guard_check(const struct web_server *server, const struct web_request *
     return 0;
 }
 
-/* In a time that does not depend on where they differ. */
+/* Compares in constant time, independent of where they differ. */
 bool guard_knows(const struct web_server *server, const struct web_request *request)
 {
     size_t len = strlen(server->token);

@@ -6,11 +6,11 @@
 
 #include "web/web_in.h"
 
-#define LEAST ((size_t)1024)    /* bytes; below that it does not pay */
+#define LEAST ((size_t)1024)    /* bytes; smaller bodies are not worth it */
 #define MOST  ((size_t)1 << 28) /* sizes below are unsigned int */
 #define WRAP  (15 + 16)         /* zlib: the largest window, in a gzip file */
-#define FAST  1                 /* for what is made anew for each request */
-#define SMALL 6                 /* for the page: it is loaded once */
+#define FAST  1                 /* for bodies generated for each request */
+#define SMALL 6                 /* for the page, which is loaded once */
 
 /* "gzip" or "*" in a list such as "br, gzip;q=0.5", unless its weight is 0. */
 static bool accepts_gzip(struct str list)
@@ -27,7 +27,7 @@ static bool accepts_gzip(struct str list)
     return false;
 }
 
-/* malloc()ed; NULL: it failed, or is not shorter. */
+/* Returns a malloc()ed body; NULL: failed, or not shorter. */
 static char *pack(struct str text, int level, size_t *ret_len)
 {
     z_stream stream = {.next_in = (Bytef *)(uintptr_t)text.at,

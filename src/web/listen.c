@@ -1,4 +1,4 @@
-/* A listening socket on a port that is really free. */
+/* Opens a listening socket on a port that is really free. */
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -47,7 +47,7 @@ static int bind_to(const struct sockaddr_storage *address, socklen_t len)
 
     if (fd < 0)
         return -1;
-    /* A server that was just ended leaves connections that keep the port busy. */
+    /* Connections of a server that just ended keep the port busy. */
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     if (address->ss_family == AF_INET6)
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
@@ -59,8 +59,8 @@ static int bind_to(const struct sockaddr_storage *address, socklen_t len)
     return -1;
 }
 
-/* Does another program have this port of ::1? A browser may try that for "localhost", and
- * would tell it the token. */
+/* Does another program listen on this port of ::1? A browser may try that for
+ * "localhost" and would send it the token. */
 static bool is_taken_as_localhost(const struct sockaddr_storage *address, unsigned port)
 {
     struct sockaddr_in6 six = {.sin6_family = AF_INET6,

@@ -1,6 +1,6 @@
 /* Finds the module that owns libmicrohttpd: a file beside the program, or beside the
- * extension of Python that contains this code. Linked in, the library and those below it
- * would cost every start 15 ms. */
+ * extension of Python that contains this code. Linked in, the library and its
+ * dependencies would add 15 ms to every start. */
 #define _GNU_SOURCE /* dladdr() */
 #include <dlfcn.h>
 #include <glob.h>
@@ -24,7 +24,7 @@ static const char *const places[] = {
     "../../src/", /* the extension in the build folder: python/torchoscope */
 };
 
-/* Also for the program itself, which dladdr() only knows as it was called. */
+/* Also for the program itself, because dladdr() returns argv[0]. */
 static bool own_folder(char *to, size_t room)
 {
     Dl_info info;

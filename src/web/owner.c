@@ -9,8 +9,8 @@
 #include "base/base.h"
 #include "base/clock.h"
 
-#define WAIT_MS      2000 /* for an owner that answered lately */
-#define SHORT_MS     250  /* for one that did not */
+#define WAIT_MS      2000 /* for an owner that answered recently */
+#define SHORT_MS     250  /* for other owners */
 #define LATELY_NS    10000000000u
 #define COPIES_LIMIT (512 * MIB)
 
@@ -53,7 +53,7 @@ struct owner_copy *owner_copy(struct owner *owner, const struct source *of,
     return NULL;
 }
 
-/* The one that was used longest ago and that nobody reads. */
+/* The least recently used copy that is not being read. */
 static struct owner_copy *oldest_copy(struct owner *owner)
 {
     struct owner_copy *oldest = NULL;
@@ -73,7 +73,7 @@ void owner_drop_copy(struct owner_copy *copy)
     *copy = (struct owner_copy){0};
 }
 
-/* A free entry with room for so many bytes; NULL: all are being read. */
+/* A free entry with room for `bytes`; NULL: all are being read. */
 static struct owner_copy *make_room(struct owner *owner, uint64_t bytes)
 {
     struct owner_copy *free_one = NULL, *oldest;
@@ -149,7 +149,7 @@ static void answer_one(struct owner *owner, struct owner_wish *wish)
     }
 }
 
-/* The lock is held, except while Python may run. */
+/* Call it with the lock held; releases it while Python may run. */
 static void forget_handles(struct owner *owner)
 {
     while (owner->n_forgets > 0) {
@@ -224,7 +224,7 @@ void owner_end(struct owner *owner)
 
 /* ---- who asks ---- */
 
-/* Nobody need be asked: any thread may read it. */
+/* No request needed: any thread may read it. */
 bool owner_is_free(const struct source *real)
 {
     return !real || real->any_thread;

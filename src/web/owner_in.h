@@ -1,5 +1,5 @@
 /* owner_in.h - shared by owner.c (the owner's side, copies, waiting) and owner_source.c
- * (the sources that ask). */
+ * (the sources that send requests). */
 #ifndef WEB_OWNER_IN_H
 #define WEB_OWNER_IN_H
 
@@ -15,13 +15,13 @@
 enum wish_kind { WISH_BYTES, WISH_ATTRIBUTES, WISH_CODE };
 enum wish_state { WISH_WAITS, WISH_TAKEN, WISH_DONE };
 
-/* One question, on the stack of who asks. */
+/* One request, on the stack of the requesting thread. */
 struct owner_wish {
     struct owner_wish *next;
     enum wish_kind kind;
     enum wish_state state;
     struct source *real;
-    const struct source *of; /* who asks */
+    const struct source *of; /* the requesting source */
     uint32_t number;         /* storage or class */
     uint64_t bytes;
     const struct attribute_of *what;
@@ -33,7 +33,7 @@ struct owner_wish {
     struct err err;
 };
 
-/* Of a storage, for one source. */
+/* A copy of a storage, for one source. */
 struct owner_copy {
     const struct source *of;
     uint32_t storage;
@@ -47,9 +47,9 @@ struct owner {
     pthread_cond_t answered;
     struct owner_wish *first;
     struct owner_copy copies[COPIES];
-    struct source *forgets[FORGETS]; /* whose handles are not needed any more */
+    struct source *forgets[FORGETS]; /* sources whose handles can be released */
     unsigned n_forgets;
-    uint64_t clock;      /* counts questions and copies */
+    uint64_t clock;      /* incremented by questions and copies */
     uint64_t offered_ns; /* when the owner last offered to answer; 0: never */
     uint64_t step, steps;
     bool answering, ended;
@@ -61,15 +61,15 @@ struct owner_source {
     struct owner *owner;
     const struct model *model;
     struct source *real;
-    uint64_t wanted; /* copies that are older are too old */
+    uint64_t wanted; /* minimum clock of a copy that is new enough */
     struct owner_age age;
 };
 
-/* Asks the owner and waits. 0 or -1: it answered; 1: it did not. */
+/* Sends a request and waits. 0 or -1: the owner's result; 1: it did not answer. */
 int owner_ask(struct owner *owner, struct owner_wish *wish);
-/* May any thread read it? */
+/* May any thread read this source? */
 bool owner_is_free(const struct source *real);
-/* The copy of a storage for a source; NULL: none. The lock is held. */
+/* The copy of a storage for a source; NULL: none. Call it with the lock held. */
 struct owner_copy *owner_copy(struct owner *owner, const struct source *of,
                               uint32_t storage);
 void owner_drop_copy(struct owner_copy *copy);

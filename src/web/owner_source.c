@@ -7,11 +7,11 @@
 static int is_busy(struct err *err)
 {
     return err_set(err, ERR_LIMIT,
-                   "Python is busy: it answers this at the end of a training step, or "
-                   "when pump() or wait() of the server is called; ask again");
+                   "Python is busy: it answers at the end of a training step, or "
+                   "when pump() or wait() of the server is called; try again then");
 }
 
-/* Copies n bytes of the copy, if there is one that is new enough. */
+/* Reads n bytes of a copy that is new enough, if there is one. */
 static bool read_copy(struct owner_source *self, uint32_t storage, uint64_t at,
                       void *to, size_t n)
 {
@@ -50,8 +50,8 @@ static int owner_bytes(struct source *source, uint32_t storage, uint64_t at, voi
     wish.bytes = self->model->storages[storage].bytes;
     if (wish.bytes > COPY_LIMIT)
         return err_set(err, ERR_LIMIT,
-                       "a live tensor of over 256 MB is not copied for a page; "
-                       "torchoscope.explore() measures it");
+                       "the page cannot show live tensors over 256 MB; "
+                       "use torchoscope.explore()");
     status = owner_ask(self->owner, &wish);
     if (status < 0)
         return err_copy(err, &wish.err);
@@ -94,7 +94,7 @@ static int owner_code(struct source *source, uint32_t class_id, struct arena *ar
     return status > 0 ? is_busy(err) : 0;
 }
 
-/* The owner does so when it answers next. */
+/* The owner forgets them when it answers next. */
 static void owner_forget(struct source *source)
 {
     struct owner_source *self = (struct owner_source *)source;

@@ -114,7 +114,7 @@ TEST(the_owner_answers_on_its_own_thread_with_the_number_of_its_step)
     stage_end(&s);
 }
 
-TEST(without_an_answer_the_newest_copy_is_used_and_said_to_be_old)
+TEST(without_an_answer_the_newest_copy_is_used_and_marked_as_old)
 {
     struct owner_age age;
     struct stage s;
@@ -150,7 +150,7 @@ static void *ask_attributes(void *user)
     return NULL;
 }
 
-TEST(attributes_are_asked_for_and_forgotten_later_once)
+TEST(attributes_are_requested_and_released_later_once)
 {
     struct stage s;
 
@@ -170,7 +170,7 @@ TEST(attributes_are_asked_for_and_forgotten_later_once)
     stage_end(&s);
 }
 
-TEST(what_the_owner_cannot_read_is_said_and_its_end_ends_the_wait)
+TEST(errors_of_the_owner_are_returned_and_its_end_ends_the_wait)
 {
     struct stage s;
     char got;
@@ -184,7 +184,7 @@ TEST(what_the_owner_cannot_read_is_said_and_its_end_ends_the_wait)
     stage_end(&s);
 }
 
-TEST(a_source_that_any_thread_may_read_asks_nobody)
+TEST(a_source_that_any_thread_may_read_sends_no_requests)
 {
     struct stage s;
     char got = 0;

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "export/export.h"
 #include "export/look/look.h"
 #include "rows/columns.h"
 #include "web/page_file_in.h"
@@ -16,10 +17,11 @@ void page_string(struct buf *to, struct str text)
 void page_columns(struct buf *to)
 {
     for (size_t i = 0; i < n_column_table; i++)
-        buf_printf(to, "%s%s", i > 0 ? "," : "", column_table[i].id);
+        if (export_rows_has(&column_table[i]))
+            buf_printf(to, "%s%s", to->len > 0 ? "," : "", column_table[i].id);
 }
 
-/* Where a path can begin: at the begin of a string or behind a word of a sentence. */
+/* Can a path begin here: at the start of a string or after a word of a sentence? */
 static bool before_path(char c)
 {
     return c == '"' || c == ' ' || c == '(' || c == '\'' || c == '=' || c == ',';
@@ -31,7 +33,7 @@ static bool in_path(char c)
            c != ';' && c != ':' && c != '\\' && c != '<' && c != '>';
 }
 
-/* How long the folders of the path at `at` are, with the last '/'; 0: it has none. */
+/* The length of the folders of the path at `at`, with the last '/'; 0: none. */
 static size_t folders(struct str text, size_t at)
 {
     size_t last = at, end = at + 1;

@@ -1,5 +1,6 @@
-/* The page of a training run as one file: its answers are asked for here, as a browser
- * would, and stored in it by the words of the question. src/page/api.js finds them. */
+/* The page of a training run as one file: requests its answers as a browser would and
+ * stores them in the file, with the question as the key. src/page/api.js looks them
+ * up. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,10 +17,10 @@
 #include "web/page_file_in.h"
 
 #define LIMIT        (10 * MIB - 512 * KIB) /* the page itself is in the file, too */
-#define LATER        (1500 * KIB) /* kept free for what is asked after histograms */
+#define LATER        (1500 * KIB) /* reserved for questions after the histograms */
 #define MOST_COLUMNS 240u
 #define MOST_ALARMS  50u
-#define PROBES       16u /* modules whose histograms are measured */
+#define PROBES       16u /* modules whose histograms are measured to estimate sizes */
 
 /* Histograms: columns and rows, the largest first. */
 static const unsigned sizes[][2] = {{160, 48}, {120, 48}, {100, 32},
@@ -38,8 +39,8 @@ struct page_making {
         size_t key, key_len, body, body_len; /* in `answers` */
     } * kept;
     uint32_t n_kept, room;
-    uint32_t left_out; /* answers for which there was no room */
-    struct buf says;   /* lines: what is in the file */
+    uint32_t left_out; /* answers that did not fit */
+    struct buf says;   /* lines that describe the content of the file */
 };
 
 /* ---- questions ---- */
@@ -75,7 +76,7 @@ static uint64_t hash_of(struct str text)
     return hash;
 }
 
-/* The same answer to another question: its key, so that it is stored once. */
+/* Finds an equal answer to another question: its key is stored instead. */
 static const struct kept *find_same(struct page_making *self, struct str body,
                                     uint64_t *hash)
 {
@@ -201,7 +202,7 @@ static void put_run(struct page_making *self)
         MOST_COLUMNS);
 }
 
-/* The graph that opens first, then those one can go into. */
+/* The graph that opens first, then those inside it. */
 static void put_graphs(struct page_making *self, bool inner)
 {
     const struct model *model = self->session->model;
@@ -244,8 +245,8 @@ static void series_words(struct ask_words *words, char texts[3][16], uint32_t pl
                                  texts[2], "phase", phase, NULL}};
 }
 
-/* About how many bytes the smallest histograms of a phase take, by some of the modules: a
- * long history takes seconds to read. */
+/* Estimates the bytes of the smallest histograms of a phase from some modules, because
+ * reading a long history takes seconds. */
 static size_t measure(struct page_making *self, const char *phase)
 {
     const struct model *model = self->session->model;
@@ -332,7 +333,7 @@ static bool put_step(struct page_making *self, uint64_t step)
     return put(self, key, &(struct ask_words){"step", {"step", text, NULL}});
 }
 
-/* Was it put already? */
+/* Is it in the file already? */
 static bool is_alarm(const struct history_alarm *alarms, uint32_t n, uint64_t step)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -441,14 +442,15 @@ static void put_contents(struct page_making *self)
 static void write_html(const struct page_making *self, struct out *out)
 {
     const char *theme = self->wanted->theme;
-    struct str html = static_text(""), script = static_text("page.js"), head;
+    const struct page_texts texts = page_texts();
+    struct str html = texts.html, head;
     struct buf hash = BUF_INIT;
     size_t link = (size_t)str_find(html, STR("<link rel=\"stylesheet\"")),
            end = (size_t)str_find(html, STR("</head>")),
            root = (size_t)str_find(html, STR("<html")),
            foot = (size_t)str_find(html, STR("</body>"));
 
-    look_script_hash(&hash, script.at);
+    look_script_hash(&hash, texts.script.at);
     head = str_span(html.at + root + 5, link - root - 5);
     out_str(out, str_span(html.at, root + 5));
     if (theme)
@@ -460,13 +462,13 @@ static void write_html(const struct page_making *self, struct out *out)
                "data: blob:; base-uri 'none'; form-action 'none'\">\n<style>\n",
                buf_cstr(&hash));
     tokens_css(out);
-    out_str(out, static_text("page.css"));
+    out_str(out, texts.style);
     out_text(out, "</style>\n");
     out_str(out, str_span(html.at + end, foot - end));
     out_text(out, "<script type=\"application/json\" id=\"answers\">{\n");
     look_document(out, buf_span(&self->answers));
     out_text(out, "}</script>\n<script>");
-    out_str(out, script);
+    out_str(out, texts.script);
     out_text(out, "</script>\n");
     out_str(out, str_from(html, foot));
     buf_release(&hash);

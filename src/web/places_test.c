@@ -6,7 +6,7 @@
 #include "run/sample_run.h"
 #include "web/stage_in.h"
 
-TEST(the_tree_is_asked_for_whole_or_by_columns)
+TEST(the_tree_is_requested_whole_or_by_columns)
 {
     struct stage s;
 
@@ -46,7 +46,7 @@ TEST(a_tensor_is_shown_with_its_window_picture_and_cell)
     stage_end(&s);
 }
 
-TEST(code_and_attributes_are_asked_for_by_place_and_call)
+TEST(code_and_attributes_are_requested_by_place_and_call)
 {
     struct stage s;
 
@@ -110,7 +110,7 @@ TEST(values_code_and_attributes_of_a_live_model_are_not_read_here)
     stage_end(&s);
 }
 
-TEST(hostile_arguments_are_refused_or_found_not)
+TEST(hostile_arguments_are_refused_or_not_found)
 {
     struct web_request request;
     struct stage s;

@@ -1,5 +1,5 @@
-/* request.h - what is asked over HTTP and what is answered, without a library. The module
- * in web/http turns connections into these, routes.c answers them; the fuzz target and
+/* request.h - HTTP requests and answers, independent of a library. The module in
+ * web/http turns connections into requests, routes.c answers them; the fuzz target and
  * the tests make requests themselves. This header only includes headers of base/ that
  * declare no functions, because the module is not linked with the core. */
 #ifndef WEB_REQUEST_H
@@ -14,21 +14,21 @@
 
 #define WEB_ARGS        24 /* arguments of a request, at most */
 #define WEB_CONNECTIONS 64
-#define WEB_STREAMS     32 /* of the connections: event streams */
+#define WEB_STREAMS     32 /* connections that may be event streams */
 
 struct web_arg {
     struct str name, value; /* decoded: any bytes */
 };
 
-/* Everything is borrowed from the connection. A header that was not sent has a NULL `at`. */
+/* Borrowed from the connection. For a header that was not sent, `at` is NULL. */
 struct web_request {
     struct str method, path; /* path: decoded, without its first '/' */
     struct web_arg args[WEB_ARGS];
     unsigned n_args;
-    bool too_many; /* arguments were left out */
+    bool too_many; /* some arguments were dropped */
     bool has_body;
     bool odd;  /* a header below was sent twice */
-    bool late; /* it waited too long for its turn */
+    bool late; /* it waited too long in the queue */
     struct str host, origin, token, etag;
     struct str accepts; /* encodings: "gzip, br" */
     struct work *work;  /* cancelled when the client leaves; may be NULL */
@@ -43,11 +43,11 @@ struct web_header {
 struct web_answer {
     unsigned status;
     const char *type; /* "application/json" */
-    char *own;        /* malloc()ed body; the module frees it; or NULL: */
+    char *own;        /* malloc()ed body that the module frees; NULL: use `fixed` */
     struct str fixed; /* a body that lives as long as the program */
     size_t len;       /* of `own` */
-    bool stream;      /* no body: what web_host.events gives follows, for ever */
-    uint64_t since;   /* of the stream: where it begins */
+    bool stream;      /* an endless event stream from web_host.events, no body */
+    uint64_t since;   /* for a stream: its start position */
     struct web_header headers[WEB_HEADERS];
     unsigned n_headers;
     char texts[320]; /* room for values of headers */
@@ -56,38 +56,39 @@ struct web_answer {
 /* The position of an event stream: the last news that was sent. */
 struct web_stream {
     uint64_t since;
-    uint64_t told_ns;
+    uint64_t sent_ns;
 };
 
-/* What the module asks. Its threads call these. */
+/* Callbacks for the module's threads. */
 struct web_host {
     void *user;
-    /* Whose turn a request waits for: the number of a file, of whose requests one is
-     * answered at a time. 0: it is quick, and waits for nothing. */
+    /* The queue of a request: the number of a file, whose requests are answered one at
+     * a time. 0: the request is quick and never waits. */
     uint64_t (*lane)(void *user, const struct web_request *request);
-    /* Takes as long as it takes; several threads at once. */
+    /* May take long; called by several threads at once. */
     void (*answer)(void *user, const struct web_request *request,
                    struct web_answer *ret_answer);
-    /* Text of events that the stream was not told yet, malloc()ed; NULL: none now. */
+    /* The text of new events for the stream, malloc()ed; NULL: none. */
     char *(*events)(void *user, struct web_stream *stream, size_t *ret_len);
     /* A stream begins (true) or ends. */
     void (*listens)(void *user, bool begins);
 };
 
-/* Around a fork: in the process that forks, before and after; in the new one. */
+/* When a process forks: before and after in the parent, and in the child. */
 enum web_fork { WEB_FORK_BEGINS, WEB_FORK_ENDS, WEB_FORK_CHILD };
 
-/* What the module offers. */
+/* The functions of the module. */
 struct web_http;
 struct web_http_module {
     unsigned version; /* WEB_HTTP_VERSION */
-    /* Serves on a listening socket, which it takes if it succeeds. NULL: *ret_why. */
+    /* Serves on a listening socket, which it owns on success. NULL: failed, see
+     * *ret_why. */
     struct web_http *(*start)(int listener, const struct web_host *host,
                               const char **ret_why);
-    /* There may be new events: asks the host for each stream. */
+    /* Polls web_host.events for each stream. */
     void (*wake)(struct web_http *http);
-    /* Ends all connections and threads; answers in progress are cancelled and waited
-     * for. */
+    /* Ends all connections and threads; cancels answers in progress and waits for
+     * them. */
     void (*stop)(struct web_http *http);
     /* The child has no threads of the server: it closes its descriptors, so that
      * connections end when the parent ends them, and forgets the server. */

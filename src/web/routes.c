@@ -96,7 +96,7 @@ static void answer_events(struct web_server *server, struct str rest,
 }
 
 struct web_route {
-    const char *path; /* with a '/' at its end: all paths below */
+    const char *path; /* ending in '/': all paths below it */
     bool open;        /* without a token: holds no data */
     void (*answer)(struct web_server *server, struct str rest,
                    const struct web_request *request, struct web_answer *answer);
@@ -104,7 +104,8 @@ struct web_route {
 
 static const struct web_route routes[] = {
     {"", true, answer_page},          {"page.js", true, answer_page},
-    {"page.css", true, answer_page},  {"api/", false, answer_question},
+    {"page.css", true, answer_page},  {"chunk.js", true, answer_page},
+    {"more.js", true, answer_page},   {"api/", false, answer_question},
     {"events", false, answer_events},
 };
 
@@ -132,7 +133,7 @@ uint64_t web_lane(void *user, const struct web_request *request)
                           : (struct str){0};
     const char *why;
 
-    /* What is refused, is refused at once. */
+    /* Refusals do not wait in the queue. */
     if (guard_check(server, request, &why) != 0 || !guard_knows(server, request) ||
         !(name.at ? question_needs_file(name) : str_is(request->path, "export")))
         return 0;
@@ -159,7 +160,7 @@ void web_answer(struct web_server *server, const struct web_request *request,
         answer_header(ret_answer, "Cache-Control", "no-store");
     if (request->late) {
         answer_error(ret_answer, 503,
-                     "the file is busy with another question; ask again");
+                     "the file is busy with another request; try again");
         answer_header(ret_answer, "Retry-After", "5");
     } else if (refused)
         answer_error(ret_answer, refused, why);

@@ -87,7 +87,7 @@ struct web_server *web_server_new(struct shelf *shelf, const struct web_wanted *
 
 /* ---- forks ---- */
 
-/* Those that serve. */
+/* The running servers. */
 static struct web_server *servers;
 static pthread_mutex_t servers_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t forks_once = PTHREAD_ONCE_INIT;
@@ -110,7 +110,7 @@ static void after_fork(void)
     pthread_mutex_unlock(&servers_lock);
 }
 
-/* Nothing of a server may be touched here: its threads do not exist, and may have held
+/* Do not touch a server here: its threads do not exist in the child and may have held
  * its locks. */
 static void in_child(void)
 {

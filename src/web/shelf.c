@@ -55,7 +55,7 @@ void shelf_free(struct shelf *shelf)
 
 /* ---- items ---- */
 
-/* Two files of the same name: the second one is called by its path. */
+/* Two files with the same name: the second one is named by its path. */
 static struct str unique_id(struct shelf *shelf, const struct export_shelf_file *facts)
 {
     struct str id = facts->file;
@@ -151,7 +151,7 @@ int shelf_add(struct shelf *shelf, const char *path, struct work *work, struct e
     pthread_mutex_unlock(&shelf->lock);
     if (!item)
         return no_memory(err);
-    /* A wrong name fails at once. The other files are opened by shelf_look(). */
+    /* A wrong name fails at once. shelf_look() opens the files later. */
     if (first) {
         if (!shelf_take(shelf, item, work, err))
             return -1;
@@ -182,7 +182,7 @@ void shelf_learn(struct shelf *shelf, struct shelf_item *item)
     bool news;
 
     pthread_mutex_lock(&shelf->lock);
-    /* shelf_look() may have told of this change. */
+    /* shelf_look() may have reported this change. */
     news =
         !facts->opened || facts->why || facts->has != has || item->seen != item->stamp;
     facts->opened = true;
@@ -276,7 +276,7 @@ struct shelf_item *shelf_at(struct shelf *shelf, uint32_t number)
 
 /* ---- sessions ---- */
 
-/* The session of the item that was used longest ago, if nobody uses it; the lock is
+/* Takes the least recently used session, if it is not in use. Call it with the lock
  * held. */
 static struct session *take_oldest(struct shelf *shelf, const struct shelf_item * not )
 {
@@ -316,7 +316,7 @@ static void set_open(struct shelf *shelf, struct shelf_item *item, bool open)
     session_close(old);
 }
 
-/* A training run that has grown: its reader sees the new steps by itself. */
+/* A training run has grown: its reader sees the new steps without reopening. */
 static bool is_renewed(struct session *session)
 {
     return session->history && history_has_model(session->history) &&
@@ -350,8 +350,8 @@ static int open_session(struct shelf *shelf, struct shelf_item *item, struct wor
     return err_copy(err, &why);
 }
 
-/* Requests about one file wait for their turn before they get here; those about two may
- * meet another one. */
+/* Requests for one file were queued before they get here; those for two files may
+ * conflict with others. */
 static int lock_item(struct shelf_item *item, struct work *work, struct err *err)
 {
     struct timespec until;
@@ -363,7 +363,7 @@ static int lock_item(struct shelf_item *item, struct work *work, struct err *err
         if (work && work_cancelled(work))
             return err_set(err, ERR_CANCELLED, "stopped");
     }
-    return err_set(err, ERR_LIMIT, "%s is busy with another question; ask again",
+    return err_set(err, ERR_LIMIT, "%s is busy with another request; try again",
                    item->facts.name.at);
 }
 

@@ -16,9 +16,9 @@ struct shelf_item {
     uint32_t number;
     pthread_mutex_t lock; /* protects the session, `stamp` and `bare` */
     struct session *session;
-    uint64_t stamp; /* of the file that the session has read */
+    uint64_t stamp; /* of the file version that the session has read */
     bool borrowed;
-    struct shelf_live live; /* of the session; owner NULL: it is a file */
+    struct shelf_live live; /* shown by the session; owner NULL: a file */
     struct source *asks;    /* the session's; NULL: no session was made yet */
     struct model view;      /* live.model with that source */
     uint64_t steps;         /* owner_steps() when the session was made */
@@ -26,12 +26,12 @@ struct shelf_item {
     struct export_shelf_file facts;
     bool asked;             /* named by the user, not found in a folder */
     bool open;              /* has a session */
-    uint64_t used;          /* when it was last taken, in takes */
+    uint64_t used;          /* value of shelf.takes when last taken */
     uint64_t changed;       /* the number of its newest change */
     uint64_t seen;          /* stamp of the file at the last look */
-    struct shelf_live next; /* what is live from now on; owner NULL: nothing */
-    struct owner *owner;    /* of what is live; NULL: it is a file */
-    uint64_t told;          /* owner_steps() at the last look */
+    struct shelf_live next; /* replaces `live` at the next question; owner NULL: none */
+    struct owner *owner;    /* of the live model; NULL: a file */
+    uint64_t seen_steps;    /* owner_steps() at the last look */
     int writer; /* process that writes the run on this machine; 0: unknown */
 };
 
@@ -55,25 +55,25 @@ struct shelf {
     bool searching; /* some folder */
 };
 
-/* Sizes and times of a file and its -wal, in one number; of a folder of ranks, of all
- * its files; 0: it is gone. */
+/* A hash of sizes and times of a file and its -wal; for a folder of ranks, of all its
+ * files; 0: it was removed. */
 uint64_t shelf_stamp(const char *path);
 
-/* Adds an item with a copy of the texts in `facts`; the id is made unique. The lock is
- * held. NULL: no memory is left. */
+/* Adds an item with a copy of the texts in `facts` and a unique id. Call it with the
+ * lock held. NULL: no memory is left. */
 struct shelf_item *shelf_put(struct shelf *shelf,
                              const struct export_shelf_file *facts);
-/* Its answers changed. The lock is held. */
+/* Marks an item as changed. Call it with the lock held. */
 void shelf_changed(struct shelf *shelf, struct shelf_item *item);
-/* Makes the session of a live item; its lock is held. */
+/* Makes the session of a live item. Call it with the item's lock held. */
 int shelf_open_live(struct shelf *shelf, struct shelf_item *item, struct err *err);
 void shelf_close_live(struct shelf_item *item);
-/* What the session of an item says of it; the item's lock is held. */
+/* Updates the facts of an item from its session. Call it with the item's lock held. */
 void shelf_learn(struct shelf *shelf, struct shelf_item *item);
-/* What a summary says of a run. The lock is held. */
+/* Updates the facts of a run from a summary. Call it with the lock held. */
 void shelf_learn_training(struct shelf_item *item,
                           const struct history_summary *summary);
-/* Does a process write this run now? The lock is held. */
+/* Updates whether a process is writing this run. Call it with the lock held. */
 void shelf_learn_live(struct shelf_item *item);
 /* The process in the newest segment, if it runs on this machine; 0: unknown. */
 int shelf_writer(struct history *history);

@@ -62,7 +62,7 @@ int shelf_renew_live(struct shelf *shelf, struct shelf_item *item,
         item->next = copy;
         item->facts.path = copy.path;
         item->facts.labels = copy.labels;
-        /* The page asks again, and the answer says what it has. */
+        /* The page requests again and gets what the run has. */
         item->facts.kind = copy.path ? "run" : copy.run ? "recording" : "file";
         item->facts.has |= copy.path ? SESSION_HISTORY : 0u;
         shelf_changed(shelf, item);
@@ -79,7 +79,7 @@ void shelf_close_live(struct shelf_item *item)
     item->asks = NULL;
 }
 
-/* What was renewed since the last question. */
+/* Applies a renewal since the last question. */
 static void take_next(struct shelf *shelf, struct shelf_item *item)
 {
     struct shelf_live next;
@@ -111,14 +111,13 @@ static struct session *make_session(struct shelf_item *item, struct err *err)
                         : session_on(&item->view, err);
     if (session && live->path) {
         session_attach_history(session, live->path);
-        session_forget(
-            session); /* numbers of the first step: the present is asked for */
+        session_forget(session); /* discards cached numbers of an earlier step */
     }
     return session;
 }
 
-/* The session caches numbers: one is kept only until the next step, or a new age of the
- * values. */
+/* The session caches numbers, so it is only kept until the next step or a new age of
+ * the values. */
 int shelf_open_live(struct shelf *shelf, struct shelf_item *item, struct err *err)
 {
     uint64_t stamp, steps = owner_steps(item->owner);

@@ -1,4 +1,4 @@
-/* What changed on the shelf. */
+/* Detects changes of the shelf. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "web/shelf_in.h"
 
 #define LOOK_NS 250000000u
-#define RECENT  120 /* seconds: a run of another machine is then being written */
+#define RECENT  120 /* seconds; a run of another machine with newer changes is live */
 
 /* ---- files ---- */
 
@@ -69,8 +69,8 @@ uint64_t shelf_stamp(const char *path)
     return each_file(path, stamp_one);
 }
 
-/* The newest time of a -wal, in seconds; 0: there is none. A run that was closed well
- * has none, or an empty one if somebody was reading. */
+/* The newest time of a -wal, in seconds; 0: none. A run that was closed properly has
+ * none, or an empty one if it was being read. */
 static uint64_t newest_wal(uint64_t newest, const char *path)
 {
     struct buf name = BUF_INIT;
@@ -146,7 +146,7 @@ void shelf_learn_live(struct shelf_item *item)
     facts->died = !live && wal > 0;
 }
 
-/* Reads the summary of a run again; without any lock. */
+/* Reads the summary of a run again; call it without locks. */
 static bool summarise(const char *path, struct history_summary *ret_summary,
                       int *ret_writer)
 {
@@ -176,7 +176,7 @@ static void look_at_run(struct shelf *shelf, struct shelf_item *item, const char
     pthread_mutex_unlock(&shelf->lock);
 }
 
-/* A process that writes may have ended without a trace in the file. */
+/* A writing process may have ended without a trace in the file. */
 static void look_at_process(struct shelf *shelf, struct shelf_item *item)
 {
     pthread_mutex_lock(&shelf->lock);
@@ -195,21 +195,21 @@ static void look_at_owner(struct shelf *shelf, struct shelf_item *item)
 
     pthread_mutex_lock(&shelf->lock);
     steps = item->owner ? owner_steps(item->owner) : 0;
-    if (steps != item->told)
+    if (steps != item->seen_steps)
         shelf_changed(shelf, item);
-    item->told = steps;
+    item->seen_steps = steps;
     pthread_mutex_unlock(&shelf->lock);
 }
 
-/* Opens a file that the user named, so that the list of files can say what it is. One
- * that cannot be opened says why. */
+/* Opens a file that the user named, so that the list of files can describe it, or show
+ * why it cannot be opened. */
 static void open_item(struct shelf *shelf, struct shelf_item *item)
 {
     if (shelf_take(shelf, item, NULL, NULL))
         shelf_give(shelf, item);
 }
 
-/* Files that are open, and all runs. */
+/* Checks open files and all runs. */
 static void look_at_item(struct shelf *shelf, struct shelf_item *item)
 {
     const char *path;

@@ -1,4 +1,4 @@
-/* stage_in.h - for tests in this directory: a server that is not started, asked without
+/* stage_in.h - for tests in this directory: a server that is not started, used without
  * sockets. */
 #ifndef WEB_STAGE_IN_H
 #define WEB_STAGE_IN_H

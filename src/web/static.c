@@ -21,18 +21,19 @@ static const struct {
 } files[] = {
     FILE_OF("", "text/html; charset=utf-8", page_html),
     FILE_OF("page.css", "text/css; charset=utf-8", page_css),
-    FILE_OF("page.js", "text/javascript; charset=utf-8", page_js),
+    FILE_OF("page.js", "text/javascript; charset=utf-8", page_js_page),
+    FILE_OF("chunk.js", "text/javascript; charset=utf-8", page_js_chunk),
+    FILE_OF("more.js", "text/javascript; charset=utf-8", page_js_more),
 };
 
-struct str static_text(const char *path)
+struct page_texts page_texts(void)
 {
-    for (size_t i = 0; i < COUNT_OF(files); i++)
-        if (strcmp(files[i].path, path) == 0)
-            return files[i].text;
-    return str_span(NULL, 0);
+    return (struct page_texts){
+        .html = STR(page_html), .style = STR(page_css), .script = STR(page_whole)};
 }
 
-/* From the bytes, the same in every process (str_hash() is not): FNV-1a. */
+/* A hash of the bytes, FNV-1a, which is the same in every process (unlike
+ * str_hash()). */
 static void make_etag(char to[24], struct str text)
 {
     uint64_t hash = 0xcbf29ce484222325u;

@@ -1,4 +1,4 @@
-/* web_in.h - the inside of the server. */
+/* web_in.h - internals of the server. */
 #ifndef WEB_WEB_IN_H
 #define WEB_WEB_IN_H
 
@@ -9,19 +9,19 @@
 #include "base/json_write.h"
 #include "web/web.h"
 
-#define WEB_TOKEN   65 /* usually 32 digits of 128 random bits; and NUL */
+#define WEB_TOKEN   65 /* usually 32 hexadecimal digits; with NUL */
 #define TOKEN_BYTES 16
 
 struct web_server {
-    struct web_server *next; /* of those that serve */
+    struct web_server *next; /* list of running servers */
     bool forked;             /* this is a copy in a child */
     struct shelf *shelf;
-    char *host;         /* as Host names the address that was asked for */
+    char *host;         /* the requested address, as in a Host header */
     char **allow_hosts; /* owned */
     unsigned n_allow_hosts;
-    char *policy;          /* what a page may load, and who may frame it */
+    char *policy;          /* the Content-Security-Policy header */
     char token[WEB_TOKEN]; /* "": none */
-    int listener;          /* -1: none, or the module has it */
+    int listener;          /* -1: none, or owned by the module */
     unsigned port;
     bool local;
     struct work work; /* cancelled when the server ends */
@@ -38,27 +38,27 @@ struct web_server {
 
 /* ---- guard.c, static.c, listen.c, load.c, events.c ---- */
 
-/* May it be asked at all? 0, or the status of the refusal and *ret_why. */
+/* Is the request allowed? 0, or the HTTP status of the refusal and *ret_why. */
 unsigned guard_check(const struct web_server *server, const struct web_request *request,
                      const char **ret_why);
-/* ... with a token? */
+/* Does it have the right token? */
 bool guard_knows(const struct web_server *server, const struct web_request *request);
-/* The headers that every answer has. */
+/* Adds the headers that every answer has. */
 void guard_headers(const struct web_server *server, struct web_answer *answer);
 /* Writes the policy, which depends on --allow-host. */
 int guard_policy(struct web_server *server, struct err *err);
 
-/* Packs the body if the client accepts that and it pays. */
+/* Compresses the body if the client accepts that and it saves bytes. */
 void gzip_answer(const struct web_request *request, struct web_answer *answer);
 
-/* The files of the page. */
+/* Answers requests for the files of the page. */
 bool static_answer(struct str path, const struct web_request *request,
                    struct web_answer *answer);
 
-/* A listening socket; *ret_port is the port it got. -1: see err. */
+/* Opens a listening socket; *ret_port is its port. */
 int listen_on(const struct web_wanted *wanted, unsigned *ret_port, bool *ret_local,
               struct err *err);
-/* The module with the library, kept until the process ends. */
+/* Loads the module with the library, which stays loaded until the process ends. */
 const struct web_http_module *load_http(struct err *err);
 
 int events_start(struct web_server *server, struct err *err);
@@ -70,7 +70,7 @@ void events_listens(void *user, bool begins);
 /* ---- answers ---- */
 
 void answer_header(struct web_answer *answer, const char *name, const char *value);
-/* The same with a value that is copied to answer->texts; dropped if it does not fit. */
+/* The same with a value that is copied to answer->texts; ignored if it does not fit. */
 void answer_header_text(struct web_answer *answer, const char *name, const char *value);
 void answer_body(struct web_answer *answer, struct buf *body); /* takes it */
 void answer_error(struct web_answer *answer, unsigned status, const char *sentence);
@@ -80,10 +80,10 @@ void answer_err(struct web_answer *answer, const struct err *err);
 
 enum web_needs {
     WEB_FILE = 1,    /* file=: its session is taken */
-    WEB_RUN = 2,     /* ... and has a recording */
-    WEB_HISTORY = 4, /* ... and the history of a training run */
-    WEB_RIGHT = 8,   /* right=: another file, taken too */
-    WEB_OLD = 16,    /* old=: the same, if it is given */
+    WEB_RUN = 2,     /* ... which must have a recording */
+    WEB_HISTORY = 4, /* ... which must have the history of a training run */
+    WEB_RIGHT = 8,   /* right=: another file, whose session is taken too */
+    WEB_OLD = 16,    /* old=: the same, optional */
 };
 
 /* One question while it is answered. */
@@ -101,9 +101,9 @@ struct web_ask {
 
 struct web_question {
     const char *name;
-    const char *args; /* names of its arguments besides file, separated by blanks */
+    const char *args; /* names of its arguments except file, separated by spaces */
     unsigned needs;   /* enum web_needs */
-    /* Writes one document. Fails before it wrote anything, or after. */
+    /* Writes one document. May fail after writing a part of it. */
     int (*answer)(struct web_ask *ask, struct json *json, struct err *err);
 };
 
@@ -115,12 +115,13 @@ bool question_needs_file(struct str name);
 void question_answer(struct web_server *server, struct str name,
                      const struct web_request *request, struct web_answer *answer);
 
-/* The value of an argument; `at` is NULL: not given. */
+/* The value of an argument; `at` is NULL if it is missing. */
 struct str web_arg(const struct web_ask *ask, const char *name);
-/* A number from `least` to `most`; `usual` if it is not given. */
+/* Parses a number from `least` to `most`; `usual` if it is missing. */
 int web_number(const struct web_ask *ask, const char *name, uint64_t least,
                uint64_t most, uint64_t usual, uint64_t *ret_number, struct err *err);
-/* place=: its number, or its full name; name=: always its full name. Neither: the root. */
+/* Finds the place: place= is its index or full name, name= always its full name.
+ * Default: the root. */
 int web_place(const struct web_ask *ask, uint32_t *ret_place, struct err *err);
 /* Is the flag set: "1", "true" or an empty value? */
 bool web_flag(const struct web_ask *ask, const char *name);

@@ -143,7 +143,7 @@ TEST(every_answer_has_the_strict_headers)
 
 /* ---- paths ---- */
 
-TEST(what_is_not_in_the_table_of_paths_does_not_exist)
+TEST(paths_outside_the_table_do_not_exist)
 {
     static const char *const none[] = {"index.html", "../etc/passwd",  "/etc/passwd",
                                        "page.js/",   "page.css/../..", "api",
@@ -156,7 +156,7 @@ TEST(what_is_not_in_the_table_of_paths_does_not_exist)
     stage_end(&s);
 }
 
-TEST(a_page_that_the_browser_has_is_not_sent_again)
+TEST(a_page_that_the_browser_has_cached_is_not_sent_again)
 {
     struct stage s;
     char etag[32];
@@ -172,7 +172,7 @@ TEST(a_page_that_the_browser_has_is_not_sent_again)
     stage_end(&s);
 }
 
-TEST(long_answers_are_packed_for_clients_that_accept_it)
+TEST(long_answers_are_compressed_for_clients_that_accept_it)
 {
     static const char *const yes[] = {"gzip", "br, gzip;q=0.5", "*", "deflate,gzip"};
     static const char *const no[] = {"",         "identity", "gzip;q=0", "gzip; q=0.0",
@@ -243,7 +243,7 @@ TEST(a_place_is_a_number_or_a_full_name)
     stage_end(&s);
 }
 
-TEST(a_wrong_question_is_told_why)
+TEST(a_wrong_question_gets_an_explanation)
 {
     static const struct {
         const char *address;

@@ -1,7 +1,8 @@
 """Watching a training, compared with the bare training, torchexplorer, wandb.watch()
 offline and TensorBoard's add_histogram().
 
-    BENCH_ROUNDS=7 watch_bench.py [WORD...]      only models whose name has a WORD
+    BENCH_ROUNDS=7 BENCH_PARTS=every,log_freq,budget watch_bench.py [WORD...]
+                                                 only models whose name has a WORD
 
 Ratios to the bare training, as in record_bench.py; process time with one thread, so that
 the thread that writes the history counts too. Everything is logged in every step unless
@@ -32,6 +33,7 @@ import torchoscope  # noqa: E402
 PEERS = Path(os.environ.get("BENCH_WATCH_PEERS", bench.ROOT / "build" / "watch_peers"))
 STEPS = 3  # of a timed run
 TRAINING = float(os.environ.get("BENCH_TRAINING", "20"))  # seconds, of the budget
+PARTS = os.environ.get("BENCH_PARTS", "every,log_freq,budget").split(",")
 
 
 def install_peers():
@@ -203,16 +205,24 @@ def one_model(name, make, folder):
     torch.manual_seed(1)
     trainer = record_bench.Trainer(*make())
     table = bench.Table(f"Watching {name}, 1 thread, process time")
-    every_step(name, trainer, table, folder)
+    if "every" in PARTS:
+        every_step(name, trainer, table, folder)
     # Step 10 is logged, and written when step 11 begins.
     tenth = Ours(folder, trainer, 10, 2, log_freq=10)
-    if not name.startswith("tiny"):
+    if "log_freq" in PARTS and not name.startswith("tiny"):
         some_steps("log_freq=10", tenth, 1.03, table, record_bench.ROUNDS)
+    if "budget" in PARTS:
+        budget(trainer, table, folder)
+    return table.short
+
+
+def budget(trainer, table, folder):
+    """A whole training, with the start and end of watch()."""
+    trainer.step()
     took = record_bench.timed(time.process_time, trainer.step)
     steps = max(20, int(TRAINING / took))
     whole = Ours(folder, trainer, steps, 0)
     some_steps(f"budget=0.03, {steps} steps", whole, 1.03, table, 3)
-    return table.short
 
 
 def main():

@@ -105,7 +105,8 @@ def requests():
     for question in questions:
         for file in files if "?" in question and "since" not in question else ("",):
             yield f"GET api/{question}&file={file}\n" if file else f"GET api/{question}\n"
-    for path in "", "page.js", "page.css", "events?since=3", "../etc/passwd", "%2e%2e%2f":
+    static = "", "page.js", "more.js", "page.css"
+    for path in *static, "events?since=3", "../etc/passwd", "%2e%2e%2f":
         yield f"GET {path}\nhost: hub.example.org:80\norigin: http://evil.example\n"
         yield f"HEAD {path}\nhost: localhost:1\ntoken: T\netag: \"0\"\n"
     yield "GET export?file=run.scope&form=csv\n"

@@ -1,8 +1,10 @@
 """tools/embed.py: modules and styles as one text each, and texts as C."""
 
+import json
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -10,6 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 import embed  # noqa: E402
 from folder import TemporaryFolder  # noqa: E402
+from page_server import tokens  # noqa: E402
 
 PAGE, PICTURE = ROOT / "src/page", ROOT / "src/export/picture"
 ENTRIES = [PAGE / "app.js", PAGE / "page_styles.css"]
@@ -28,12 +31,26 @@ class Sources(unittest.TestCase):
 
 
     def test_the_page_is_small(self):
-        """Bytes that a browser reads, not packed: the page with its script, and its style
-        without the colours of tokens.c."""
-        script, style = (len(embed.bundle(entry)[0].encode()) for entry in ENTRIES[:2])
-        page = len((PAGE / "index.html").read_bytes())
-        self.assertLess(page + script, 250_000)
-        self.assertLess(style, 40_000)
+        """All bytes that a browser reads up to the first view, not packed: the page, its
+        style with the colours, both scripts; and the third one, for other views."""
+        parts = {name: len(text.encode()) for name, text in
+                 embed.split(PAGE / "app.js")[0].items()}
+        style = tokens() + embed.bundle(PAGE / "page_styles.css")[0]
+        page = len((PAGE / "index.html").read_bytes()) + len(style.encode())
+        self.assertLess(page + parts["page"] + parts["chunk"], 250_000)
+        self.assertLess(parts["more"], 60_000)
+
+    def test_no_view_of_the_second_script_is_in_the_first(self):
+        read = {}
+        with tempfile.TemporaryDirectory() as folder:
+            told = Path(folder, "told")
+            embed.esbuild(PAGE / "app.js", folder, [
+                "--format=esm", "--splitting", f"--outdir={folder}", "--chunk-names=[name]"])
+            for path, made in json.loads(told.read_text())["outputs"].items():
+                read[Path(path).name] = {Path(one).name for one in made["inputs"]}
+        views = {"compare.js", "curves.js", "details.js", "safety.js", "timeline.js"}
+        self.assertLess(views, read["more.js"])
+        self.assertFalse(views & (read["app.js"] | read["chunk.js"]))
 
 
 class Embed(TemporaryFolder):

@@ -3,6 +3,7 @@ by us, is the state_dict that torch would load; what cannot be kept is refused."
 
 import json
 import os
+import resource
 import subprocess
 import tempfile
 import unittest
@@ -154,6 +155,21 @@ class Convert(unittest.TestCase):
         self.assertIn("no tensor", self.refused(self.save({"epoch": 3})))
         nothing = self.folder / "nothing.pth"
         self.assertIn("No such file", self.refused(nothing))
+
+    def test_a_file_that_may_not_grow_leaves_nothing_behind(self):
+        path = self.save({"weight": torch.ones(100_000)})
+        limit = (10_000, 10_000)
+        to = self.folder / "out.safetensors"
+        done = subprocess.run(
+            [os.environ["TORCHOSCOPE"], "convert", path, "-o", to],
+            capture_output=True,
+            text=True,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit),
+            restore_signals=True,
+        )
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("File too large", done.stderr)
+        self.assertEqual(list(self.folder.iterdir()), [path])
 
     def test_a_million_names_are_enough(self):
         module = nn.Linear(1, 1)

@@ -188,6 +188,15 @@ class Checkpoints(unittest.TestCase):
         self.assertIsNotNone(why["row"])
         self.assertIsNone(why["scalar"])
 
+    def test_a_value_in_a_missing_file_is_not_none(self):
+        folder = self.copy().parent / "one"
+        dcp.save({"step": 3, "none": None}, checkpoint_id=folder, no_dist=True)
+        self.assertIn("step: 3", scope.run("tree", folder).stdout.decode())
+        (folder / "__0_0.distcp").unlink()
+        text = scope.run("tree", folder).stdout.decode()
+        self.assertIn("step: … (missing)", text)
+        self.assertNotIn("None", text)
+
     def test_a_short_file_is_a_finding(self):
         path = self.copy()
         os.truncate(path / "__1_0.distcp", 2000)

@@ -34,7 +34,7 @@ except ImportError:
 
 MEMBERS = (
     "torchoscope kind left right equal values complete rtol atol counts sentence parts "
-    "tensors joins others rules loads load python"
+    "tensors joins others rules errors loads load python"
 ).split()
 COUNTS = (
     "tensors same close changed retyped reshaped only_left only_right joined unread "

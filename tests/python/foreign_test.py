@@ -93,13 +93,6 @@ class Order(Files):
 
 
 MB = 1 << 20
-# A child inherits the peak of the process it was made from: let that be a small one.
-PEAK = """
-import os, sys
-pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
-_, status, usage = os.wait4(pid, 0)
-print(status, usage.ru_maxrss, file=sys.stderr)
-"""
 
 
 class Plain(Files):
@@ -151,11 +144,9 @@ class Plain(Files):
         arrays = {f"a{i}": numpy.zeros(MB) for i in range(4)}  # 32 MB
         for content, most in ((state, 24 * MB), (arrays, 56 * MB)):
             path = self.dump(content)
-            command = [sys.executable, "-ISc", PEAK, scope.PROGRAM, "stats", path]
-            done = subprocess.run(command, capture_output=True, check=True, text=True)
-            status, kilobytes = map(int, done.stderr.split())
+            status, peak = scope.peak("stats", path)
             self.assertEqual(status, 0)
-            self.assertLess(kilobytes * 1024, most)
+            self.assertLess(peak, most)
 
     def test_what_a_torch_file_in_bytes_does_is_judged(self):
         evil = hostile.whole(hostile.SYSTEM)

@@ -355,5 +355,90 @@ class Outside(Case):
         self.assertIn("Python", texts)
 
 
+MB = 1 << 20
+
+
+def varint(n):
+    head = b""
+    while n > 127:
+        head += bytes([n & 127 | 128])
+        n >>= 7
+    return head + bytes([n])
+
+
+def field(key, data, size=None):
+    """A field with a length; `size` is that of more bytes than are here."""
+    return varint(key << 3 | 2) + varint(len(data) if size is None else size) + data
+
+
+def number(key, value):
+    return varint(key << 3) + varint(value)
+
+
+def node(op, inputs, output, name=b""):
+    ends = b"".join(field(1, one) for one in inputs) + field(2, output)
+    return field(1, ends + field(3, name) + field(4, op))
+
+
+def tensor(name, count, data, size=None):
+    """An initialiser of float32; the zeros of a larger `size` come after it."""
+    head = number(1, count) + number(2, 1) + field(8, name) + field(9, data, size)
+    return field(5, head, size and len(head) + size - len(data))
+
+
+class Memory(Case):
+    """Reading takes at most 64 MB and 8 times the file."""
+
+    def write(self, name, graph, zeros=0):
+        head = number(1, 8) + field(8, number(2, 18))
+        head += field(7, graph, len(graph) + zeros)
+        path = self.folder / f"{name}.onnx"
+        with open(path, "wb") as file:
+            file.write(head)
+            file.truncate(len(head) + zeros)
+        return path
+
+    def check_peak(self, path, statuses, most=None):
+        most = most or 64 * MB + 8 * path.stat().st_size
+        for command in ("tree", "info", "ops", "check"):
+            status, peak = scope.peak(command, path)
+            self.assertIn(status, statuses, (command, path))
+            self.assertLess(peak, most, (command, path))
+
+    def test_many_nodes(self):
+        for n in (10, 1_000, 100_000):
+            graph = bytearray()
+            for i in range(n):
+                name = b"/model/layers.%d/add_%d" % (i // 10, i)
+                before = b"/model/layers.%d/add_%d_output_0" % ((i - 1) // 10, i - 1)
+                weight = b"model.layers.%d.weight_%d" % (i // 10, i)
+                ends = [before if i else weight, weight]
+                graph += node(b"Add", ends, name + b"_output_0", name)
+                graph += tensor(weight, 4, bytes(16))
+            path = self.write("nodes", graph)
+            tensors = scope.document("stats", path)["tensors"]
+            self.assertEqual(len(tensors), n)
+            self.check_peak(path, {0})
+
+    def test_a_large_tensor_is_not_read(self):
+        count = 50 * MB
+        graph = node(b"Identity", [b"w"], b"y") + tensor(b"w", count, b"", 4 * count)
+        path = self.write("large", graph, 4 * count)
+        self.assertGreater(path.stat().st_size, 200 * MB)
+        self.check_peak(path, {0}, 48 * MB)
+        document = scope.document("stats", path)
+        self.assertEqual(document["tensors"][0]["zeros"], count)
+        self.assertLess(scope.peak("stats", path)[1], 48 * MB)
+
+    def test_millions_of_empty_parts(self):
+        n = 1_000_000
+        add = field(4, b"Add")
+        inner = {f"{k} in a node": field(1, field(k, b"") * n + add) for k in (1, 2, 5)}
+        outer = {f"{k} in the graph": field(k, b"") * n for k in (1, 5, 11, 12, 13, 14, 15)}
+        for name, graph in {**inner, **outer}.items():
+            with self.subTest(name):
+                self.check_peak(self.write("empty", graph), {0, 1, 2})
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -227,6 +227,13 @@ class Curves(browser.BrowserTest):
 
     # axes and the readout
 
+    def test_keys_before_the_run_is_read(self):
+        self.server.slow = 1
+        self.browser.open(self.server.url, "#file=1&view=curves")
+        self.browser.press("v", ",", ".", "x", "x", "0", "Left")
+        self.browser.wait("return document.querySelector('.curve') !== null")
+        self.assertNotIn("x=", self.hash())
+
     def test_axes(self):
         self.open()
         self.assertEqual(self.all(".ctl .seg")[0], "StepTimeTokens")
@@ -359,6 +366,50 @@ class Curves(browser.BrowserTest):
         self.assertEqual(
             self.browser.run("return document.querySelector('.big .plot').ariaValueNow"), "301"
         )
+
+    def kept(self):
+        """Elements, listeners, canvases and documents of the cache that are alive."""
+        documents = self.browser.alive("Map", "Math.max(...this.filter((map) => [...map.values()]"
+                                       ".some((one) => one?.promise)).map((map) => map.size))")
+        canvases = self.browser.alive("HTMLCanvasElement")
+        made = self.browser.devtools("Memory.getDOMCounters", {})
+        return {**made, "canvases": canvases, "cached": documents}
+
+    def test_hundreds_of_events_leave_nothing_behind(self):
+        self.server.files[1].update(live=True, ended=False)
+        self.runs["2"] = Training(300)
+        self.open("&smooth=0", file="2")
+
+        def events(n):
+            for _ in range(n):
+                self.runs["2"].steps += 1
+                newest = self.runs["2"].steps - 1
+                self.server.change(1, newest_step=newest)
+                self.browser.wait("return document.querySelector('.big .plot').ariaValueNow"
+                                  f" === '{newest}'")
+
+        events(20)
+        before = self.kept()
+        self.assertLess(before["cached"], 6)
+        events(200)
+        self.assertEqual(self.kept(), before)
+
+    def test_views_that_were_left_are_forgotten(self):
+        self.open("&smooth=0")
+
+        def round_trips(n):
+            for _ in range(n):
+                for view, there in (("table", ".table"), ("curves", ".curve canvas")):
+                    self.browser.run(f"location.hash = location.hash.replace(/view=\\w+/,"
+                                     f" 'view={view}')")
+                    self.browser.wait(f"return document.querySelector('{there}') !== null")
+
+        round_trips(3)
+        before = self.kept()
+        round_trips(6)
+        after = self.kept()
+        for what in "jsEventListeners", "canvases", "cached":
+            self.assertLessEqual(after[what], before[what] + 2, what)
 
     def test_no_scroll_bar_sideways(self):
         for width in (1440, 1024, 390):

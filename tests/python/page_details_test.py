@@ -164,7 +164,9 @@ class Objects(Details):
 
     def test_a_tensor_without_values_says_why(self):
         self.look("kept.scope", "conv.weight", ".dtnote")
-        self.assertEqual(self.text(".dtnote"), ["No values here: values are not in a recording."])
+        self.assertEqual(self.text(".dtnote"), ["No values here: values are not in a recording. "
+                                                "Statistics are those of the step that was "
+                                                "recorded."])
 
 
 if __name__ == "__main__":

@@ -338,12 +338,14 @@ class PageGraph(browser.BrowserTest):
         self.click(attached)
         self.wait_hash("at", "inner")
         self.browser.press("A")
-        self.wait_hash("panels", "inner")
-        self.browser.wait(
-            "return [...document.querySelectorAll('.panel')].some(e =>"
-            " e.textContent.includes('latent') && e.textContent.includes('attached'))"
-        )
-        for box, name in (("in:x", ""), (attached, "inner")):
+        self.wait_hash("panels", "inner@attached:latent")
+        titles = "[...document.querySelectorAll('.panel figcaption b')].map(e => e.textContent)"
+        self.browser.wait(f"return {titles}.length > 0")
+        self.assertEqual(set(self.js(f"return {titles}")), {"latent"})
+        self.assertIn("attached of inner", self.js(
+            "return document.querySelector('.panel header').textContent"))
+        self.browser.wait("return document.querySelectorAll('.gr .letter').length === 1")
+        for box, name in (("in:x", "@input:x"), (attached, "inner@attached:latent")):
             self.browser.mouse(("move", *self.place(box)))
             self.browser.wait(
                 "const handle = document.querySelector('.gr .handle');"

@@ -185,7 +185,7 @@ class Panels(TemporaryFolder, browser.BrowserTest):
     def test_a_row_of_the_tree_is_dragged_into_a_column(self):
         self.open(view="graph")
         self.assertEqual(self.js("document.querySelector('.slot b').textContent"),
-                         "Drag a module here")
+                         "Drag a module or tensor here")
         x, y, width, _ = self.box(".panel")
         self.drag(self.row("conv"), (x + width / 2, y + 200))
         self.browser.wait("return document.querySelector('.panel .hg')")
@@ -229,7 +229,7 @@ class Panels(TemporaryFolder, browser.BrowserTest):
         self.browser.wait("return location.hash.includes('panels=bn&panels=.') ||"
                           " location.hash.includes('panels=bn')")
         self.browser.press("?")
-        self.assertIn("go to it; empty, or again: the selected module",
+        self.assertIn("go to it; empty, or again: what is selected",
                       self.js("document.querySelector('dialog').textContent"))
         self.browser.press("Escape")
 
@@ -284,6 +284,44 @@ class Panels(TemporaryFolder, browser.BrowserTest):
         self.assertEqual(root[0], "image values")
         self.assertIn("middle values", root)
         self.assertIn("middle grad", root)
+
+    def test_one_tensor_in_a_panel(self):
+        self.open("conv.weight", "@input:image", "@attached:middle", "two@input:input2",
+                  "conv@output:", view="details")
+        self.browser.wait("return [...document.querySelectorAll('.panel')].every((one) =>"
+                          " one.querySelector('.hg .st'))")
+        self.assertEqual(self.captions(0), ["weight values", "weight grad", "weight update",
+                                            "weight update \u00f7 value"])
+        for panel, name in enumerate(("image", "middle", "input2", "output"), 1):
+            names = [one for one in self.captions(panel) if one[0] != "#"]
+            self.assertEqual({one.split()[0] for one in names}, {name})
+            self.assertEqual(names[0], f"{name} values")
+        self.assertIn("middle grad", self.captions(2))
+        heads = self.js("[...document.querySelectorAll('.panel>header')].map((one) =>"
+                        " one.textContent)")
+        self.assertEqual(heads, ["Aweightof conv", "Bimageinput of Net", "Cmiddleattached of Net",
+                                 "Dinput2input of two", "Eoutputoutput of conv"])
+        self.browser.run("document.querySelectorAll('[title=\"Show in graph\"]')[3].click()")
+        self.assertEqual(self.state()["at"], ["two"])
+
+    def test_a_figure_and_a_tensor_of_the_details_open_alone(self):
+        self.open("conv", view="details", at="conv.weight")
+        self.at(self.figure("input values"), "querySelector('.tool').click()")
+        self.browser.run("[...document.querySelectorAll('.menu button')].find((one) =>"
+                         " one.textContent === 'Open in a panel').click()")
+        self.assertEqual(self.state()["panels"], ["conv", "conv@input:input"])
+        self.browser.wait("return [...document.querySelectorAll('.viewbar .btn')].some((one) =>"
+                          " one.textContent === 'Open in a panel' && (one.click(), true))")
+        self.assertEqual(self.state()["panels"], ["conv", "conv@input:input", "conv.weight"])
+        self.browser.wait("return [...document.querySelectorAll('.panel')].every((one) =>"
+                          " one.querySelector('.hg .st'))")
+        self.assertEqual({one.split()[0] for one in self.captions(1) if one[0] != "#"}, {"input"})
+
+    def test_a_tensor_of_a_recording(self):
+        self.open("0@input:input", "0.weight", "1@output:", path=self.one, view="details")
+        self.browser.wait("return document.querySelectorAll('.panel:has(.hg .st)').length === 3")
+        self.assertEqual([self.captions(i)[0] for i in range(3)],
+                         ["input values", "weight values", "output values"])
 
     def test_only_parameters_of_its_own(self):
         self.open("block", "block.0", "act", view="details")

@@ -248,8 +248,8 @@ class Handler(BaseHTTPRequestHandler):
         elif path == "page.css":
             style = tokens() + embed.bundle(PAGE / "page_styles.css")[0]
             self.answer(200, "text/css", style.encode())
-        elif path == "page.js":
-            script = embed.bundle(PAGE / "app.js")[0]
+        elif path in ("page.js", "chunk.js", "more.js"):
+            script = embed.split(PAGE / "app.js")[0][path.removesuffix(".js")]
             self.answer(200, "text/javascript", script.encode())
         elif server.token and self.headers["X-Torchoscope-Token"] != server.token:
             self.json(403, {"error": "The token is missing or wrong."})

@@ -228,7 +228,7 @@ class RandomKeys(unittest.TestCase):
                 explorer.drain(0.5)
                 keys, words = ":set theme light\r", b"theme: light"
                 self.assertTrue(explorer.answers(keys, words))
-                keys, words = ":set remember no\r", b"views are not kept"
+                keys, words = ":set remember no\r", b"views are no longer saved"
                 self.assertTrue(explorer.answers(keys, words))
                 self.assertIn(explorer.end(), (0, 1, -signal.SIGINT))
                 self.check_complaints(explorer, "settings")

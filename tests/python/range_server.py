@@ -26,6 +26,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         path = server.folder / parts[-1]
         asked = self.headers.get("Range", "")
         self.status = 200
+        server.asked.set()
         try:
             getattr(self, way)(path, asked)
         except (BrokenPipeError, ConnectionResetError):
@@ -154,6 +155,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.server.owner.over.wait()
         self.close_connection = True
 
+    def old(self, path, asked):
+        self.protocol_version = "HTTP/1.0"
+        self.honest(path, asked)
+
     def garbage(self, path, asked):
         self.wfile.write(bytes(range(256)) * 10 + b"\r\n\r\n")
         self.close_connection = True
@@ -172,6 +177,7 @@ class Server:
         self.folder = Path(folder)
         self.requests, self.bytes = [], 0
         self.over = threading.Event()
+        self.asked = threading.Event()
         self.http = Quiet(("127.0.0.1", 0), Handler)
         self.http.owner = self
         self.thread = threading.Thread(target=self.http.serve_forever, args=(0.01,))

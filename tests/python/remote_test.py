@@ -4,8 +4,11 @@ sentence for every server that does not play along."""
 import json
 import os
 import shutil
+import signal
+import ssl
 import subprocess
 import tempfile
+import threading
 import unittest
 import warnings
 from pathlib import Path
@@ -32,7 +35,7 @@ SENTENCES = {
     "unsaid": "does not say which bytes it sent",
     "endless": "does not say which bytes it sent",
     "packed": "sends it compressed",
-    "cut": "",
+    "cut": ". Try again",
     "stall": "the server stalls",
     "silent": "the server stalls",
     "garbage": "",
@@ -52,6 +55,7 @@ class Remote(unittest.TestCase):
 
     def torchoscope(self, *words, status=0, **settings):
         env = {**os.environ, "XDG_CACHE_HOME": str(self.folder / "cache")}
+        env |= {"CURL_CA_BUNDLE": "", "SSL_CERT_FILE": ""}
         env |= {"TORCHOSCOPE_HTTP_SECONDS": "1", **settings}
         done = subprocess.run(
             [os.environ["TORCHOSCOPE"], *map(str, words)],
@@ -202,6 +206,64 @@ class Remote(unittest.TestCase):
         self.assertIn(
             "resolve", self.torchoscope("tree", "http://none.invalid/x", status=2)
         )
+
+    def start(self, *words):
+        """The program, patient for ten minutes."""
+        env = {**os.environ, "XDG_CACHE_HOME": str(self.folder / "cache")}
+        env["TORCHOSCOPE_HTTP_SECONDS"] = "600"
+        done = subprocess.Popen(
+            [os.environ["TORCHOSCOPE"], *map(str, words)],
+            stderr=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=env,
+        )
+        self.addCleanup(done.kill)
+        return done
+
+    def test_ctrl_c_does_not_wait_for_a_server(self):
+        torch.save({"weight": torch.randn(500_000)}, self.files / "x.pth")
+        for way in ("stall", "silent"):
+            for command in (["tree"], ["check", "--values"]):
+                with self.subTest(way=way, command=command):
+                    self.server.forget()
+                    asked = self.server.asked = threading.Event()
+                    done = self.start(*command, self.server.url("x.pth", way))
+                    self.assertTrue(asked.wait(60))
+                    done.send_signal(signal.SIGINT)
+                    _, said = done.communicate(timeout=120)
+                    self.assertEqual(done.returncode, 2)
+                    self.assertIn("stopped", said)
+
+    def test_http_1_0_is_enough(self):
+        self.save("x.pth", self.model().state_dict())
+        self.assertIn(
+            "parameters", self.torchoscope("tree", self.server.url("x.pth", "old"))
+        )
+
+    def test_certificates_are_checked(self):
+        self.save("x.pth", self.model().state_dict())
+        key, known = self.folder / "key.pem", self.folder / "known.pem"
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
+            + ["-keyout", key, "-out", known, "-subj", "/CN=localhost"]
+            + ["-addext", "subjectAltName=DNS:localhost"],
+            check=True,
+            capture_output=True,
+        )
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(known, key)
+        self.server.http.socket = context.wrap_socket(
+            self.server.http.socket, server_side=True
+        )
+        url = self.server.url("x.pth").replace("http://127.0.0.1", "https://localhost")
+        said = self.torchoscope("tree", url, status=2)
+        self.assertIn("SSL_CERT_FILE can name a file of certificates to trust", said)
+        for name in ("SSL_CERT_FILE", "CURL_CA_BUNDLE"):
+            told = self.torchoscope("tree", url, **{name: str(known)})
+            self.assertIn("parameters", told)
+        said = self.torchoscope("tree", url, status=2, SSL_CERT_FILE=str(key) + "x")
+        self.assertIn("SSL_CERT_FILE", said)
 
     def test_a_file_that_changes_is_never_a_mixture(self):
         torch.save({"weight": torch.randn(500_000)}, self.files / "x.pth")

@@ -3,9 +3,11 @@
 import functools
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from importlib.util import find_spec
 from pathlib import Path
@@ -70,6 +72,24 @@ def has_torch(python, version=""):
     return subprocess.run([python, "-c", find], capture_output=True).returncode == 0
 
 
+# A child inherits the peak of the process it was made from: let that be a small one.
+PEAK = """
+import os, sys
+quiet = [(os.POSIX_SPAWN_OPEN, fd, "/dev/null", os.O_WRONLY, 0) for fd in (1, 2)]
+pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=quiet)
+_, status, usage = os.wait4(pid, 0)
+print(os.waitstatus_to_exitcode(status), usage.ru_maxrss)
+"""
+
+
+def peak(*words):
+    """(exit status, most bytes of memory) of a command."""
+    command = [sys.executable, "-ISc", PEAK, PROGRAM, *map(str, words)]
+    done = subprocess.run(command, capture_output=True, check=True, text=True)
+    status, kilobytes = map(int, done.stdout.split())
+    return status, kilobytes * 1024
+
+
 def demo_folder():
     """Where the demo models are: resnet18.pth, finetuned.pth."""
     folder = ROOT / "build" / "demo"
@@ -89,6 +109,20 @@ def runs_folder():
     if maker.exists():
         folder.mkdir(exist_ok=True)
         subprocess.run([maker, folder], check=True)
+    return folder
+
+
+@functools.lru_cache
+def formats_folder():
+    """Small files of many formats, made with the packages of build/venv."""
+    folder, script = ROOT / "build" / "formats", SAMPLES / "format_files.py"
+    old = folder.exists() and folder.stat().st_mtime < script.stat().st_mtime
+    if VENV.exists() and (old or not folder.exists()):
+        new = Path(tempfile.mkdtemp(dir=ROOT / "build"))
+        subprocess.run([VENV, script, new], check=True, stdout=subprocess.DEVNULL)
+        shutil.rmtree(folder, ignore_errors=True)
+        new.rename(folder)
+        os.utime(folder)
     return folder
 
 

@@ -8,7 +8,8 @@ program then writes below it.
     $ COLUMNS=40 torchoscope tree DEMO/resnet18.pth        (exit 1)
 
 DEMO, SAMPLES, MODELS and RUNS are folders: the demo model, what tests/samples/make.py
-makes with PyTorch, real files, recordings made by tests/screens/make_runs.c. A screen whose file is not there is skipped.
+makes with PyTorch, real files, recordings made by tests/screens/make_runs.c; FORMATS what
+tests/samples/format_files.py makes. A screen whose file is not there is skipped.
 """
 
 import difflib
@@ -36,6 +37,7 @@ FOLDERS = {
     "SAMPLES": samples_folder,
     "MODELS": lambda: scope.MODELS,
     "RUNS": scope.runs_folder,
+    "FORMATS": scope.formats_folder,
 }
 
 

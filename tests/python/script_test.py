@@ -426,7 +426,7 @@ class CommandTest(unittest.TestCase):
             torch.save(Residual().state_dict(), plain)
             status, _, error = ops(plain)
             self.assertEqual(status, 2)
-            self.assertIn("does not say what it computes", error)
+            self.assertIn("does not store its computation", error)
 
 
 if __name__ == "__main__":

@@ -447,7 +447,7 @@ class Pythons(Shell):
         last, _ = self.bad(
             "summary", "x.py::make", TORCHOSCOPE_PYTHON=bare, PYTHONPATH=None
         )
-        self.assertIn(" has no torch; TORCHOSCOPE_PYTHON says", last)
+        self.assertIn(" has no torch; set TORCHOSCOPE_PYTHON", last)
 
     def test_a_python_that_is_too_old(self):
         # Its sentence has to be said by a Python that knows less than ours.
@@ -458,7 +458,7 @@ class Pythons(Shell):
         old = self.fake("old", f'exec "{sys.executable}" -c "{code}" "$@"')
         last, _ = self.bad("summary", "x.py::make", TORCHOSCOPE_PYTHON=old)
         self.assertIn("Python 3.11 or later is needed, and ", last)
-        self.assertIn(" is 3.9; TORCHOSCOPE_PYTHON says", last)
+        self.assertIn(" is 3.9; set TORCHOSCOPE_PYTHON", last)
 
     def test_help_and_files_need_no_python(self):
         nowhere = {"TORCHOSCOPE_PYTHON": "/not/there"}

@@ -294,7 +294,7 @@ class Odd(Watched):
             self.assertEqual(list(found.found), list(wanted.found))
             differ = [key for key in wanted.found if found.found[key] != wanted.found[key]]
             self.assertEqual(differ[:5], [])
-            self.assertFalse(handles[-1]._told)
+            self.assertFalse(handles[-1]._reported)
             handles[-1].close()
         return wanted, torchoscope.open(handles[0].path)
 
@@ -381,7 +381,7 @@ class Borrowed(Watched):
                 for _ in range(3):
                     model(torch.randn(3, 4)).square().mean().backward()
                     optimizer.step()
-            self.assertFalse(handle._told)
+            self.assertFalse(handle._reported)
             history = torchoscope.open(handle.path)
             self.assertEqual(history.series("", "output").steps, [0, 1, 2])
             name = next(iter(dict(model.named_parameters())))

@@ -377,8 +377,8 @@ class Odd(Operations):
         model = small()
         handle = self.watch(model, log_freq=None, budget=0.5)
         told = []
-        rule, real = handle._budget._rule, handle._budget._rule.told
-        rule.told = lambda mode, user, own, size: told.append(own) or real(
+        rule, real = handle._budget._rule, handle._budget._rule.report
+        rule.report = lambda mode, user, own, size: told.append(own) or real(
             mode, user, own, size
         )
         train(model, 1)

@@ -260,7 +260,7 @@ class Interrupted(Watched):
                 optimizer.step(fail)
         train(model, 2)
         handle.close()
-        self.assertFalse(handle._told)
+        self.assertFalse(handle._reported)
         history = torchoscope.open(handle.path)
         self.assertEqual(history.steps, list(range(5)))
         self.assertEqual(len(history.series("2.weight", "update")), 5)
@@ -341,7 +341,7 @@ class OtherReaders(Watched):
             self.assertEqual((done.stdout, done.stderr), (f"{5 * i + 4}\n", ""))
         train(model, 5)
         handle.close()
-        self.assertFalse(handle._told)
+        self.assertFalse(handle._reported)
         self.assertEqual(torchoscope.open(handle.path).steps, list(range(25)))
 
     def test_only_another_process(self):

@@ -296,7 +296,7 @@ class Silent(Jobs):
 
     def test_a_rank_goes_on_if_rank_0_does_not_answer(self):
         (folder,) = runs(self.job("silent"))
-        self.assertIn("rank 0 did not tell its folder", self.ended[1][1])
+        self.assertIn("rank 0 did not announce its folder", self.ended[1][1])
         self.assertEqual(torchoscope.open(folder).ranks, [1])
 
 

@@ -122,6 +122,17 @@ class Page(browser.BrowserTest):
                  if one.split(":")[0] not in ("file", "data", "about", "chrome")]
         self.assertEqual(asked, [])
 
+    def test_columns_and_panels_of_one_tensor(self):
+        self.assertIn("rows all", self.answers(self.page))
+        self.show("table", "&columns=params,weight,dtype&step=30")
+        self.browser.wait("return document.querySelectorAll('[role=columnheader]').length === 4")
+        self.show("details", "&at=head&panels=head.weight&panels=head@input:input")
+        self.browser.wait("return document.querySelectorAll('.panel:has(.hg)').length === 2")
+        names = self.js("[...document.querySelectorAll('.panel')].map((one) => new Set([...one"
+                        ".querySelectorAll('figcaption b')].map((b) => b.textContent)).size)")
+        self.assertEqual(names, [1, 1])
+        self.assertEqual(self.js("document.querySelectorAll('.fail').length"), 0)
+
     def test_the_contents_are_listed_in_the_page_and_by_the_program(self):
         told = self.done.stdout.decode().splitlines()
         self.assertEqual(told[0], f"{self.page} has:")

@@ -241,7 +241,7 @@ class Which(Watched):
 
     def test_without_a_budget_for_it_the_first_step_is_logged(self):
         model = small()
-        with unittest.mock.patch.object(watch_steps, "TELL_NS", 1 << 60):
+        with unittest.mock.patch.object(watch_steps, "NOTIFY_NS", 1 << 60):
             with torchoscope.watch(model, dir=self.folder, budget=1e-9) as handle:
                 train(model, 6)
         self.assertEqual(torchoscope.open(handle.path).steps, [0])
@@ -249,7 +249,7 @@ class Which(Watched):
     def test_the_loss_of_steps_that_are_not_logged(self):
         model, losses = small(), []
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-        with unittest.mock.patch.object(watch_steps, "TELL_NS", 0):
+        with unittest.mock.patch.object(watch_steps, "NOTIFY_NS", 0):
             with torchoscope.watch(model, dir=self.folder, budget=1e-9) as handle:
                 for _ in range(6):
                     optimizer.zero_grad()

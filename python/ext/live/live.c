@@ -276,8 +276,8 @@ static bool modules_known(const struct live *live, PyObject *modules)
     return true;
 }
 
-/* Plain tensors do not count: torch.func.functional_call() puts them in the place of
- * parameters for the time of a call. */
+/* Ignores plain tensors: torch.func.functional_call() temporarily replaces parameters
+ * by them. */
 static bool parameters_known(const struct live *live, PyObject *parameters)
 {
     const struct torch *torch = torch_find();

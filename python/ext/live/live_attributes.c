@@ -435,7 +435,7 @@ static void list_stats(struct listing *list, PyObject *state)
     PyObject *module = torch_imported("torchoscope.forward_stats"), *stats = NULL;
 
     if (module && !(state && PyDict_GetItemString(state, "forward_stats")))
-        stats = PyObject_CallMethod(module, "told", "O", list->object);
+        stats = PyObject_CallMethod(module, "stats_of", "O", list->object);
     ext_swallow();
     if (stats && stats != Py_None)
         put(list, STR("forward_stats"), stats, 0);
@@ -604,7 +604,7 @@ static int find_object(struct live_source *source, const struct attribute_of *wh
 
     if (what->attribute != NO_ATTRIBUTE) {
         if (what->attribute >= source->n_handles)
-            return err_set(err, ERR_USAGE, "there is no such attribute any more");
+            return err_set(err, ERR_USAGE, "the attribute no longer exists");
         handle = &source->handles[what->attribute];
         list->object = Py_NewRef(handle->object);
         list->first = handle->first;
@@ -613,7 +613,7 @@ static int find_object(struct live_source *source, const struct attribute_of *wh
     }
     if (!source->live)
         return err_set(err, ERR_UNSUPPORTED,
-                       "the live model is gone, and its attributes with it");
+                       "the live model was deleted, with its attributes");
     if (what->place >= source->model->n_places)
         return err_set(err, ERR_USAGE, "there is no place %u", what->place);
     list->object = object_at(source, what->place);

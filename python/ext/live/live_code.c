@@ -1,4 +1,4 @@
-/* live_code.c - the source text of a class, as torchoscope/class_code.py finds it. */
+/* live_code.c - the source text of a class, found by torchoscope/class_code.py. */
 #include "ext/live/live_in.h"
 
 static struct str copy(struct arena *arena, PyObject *text)

@@ -1,5 +1,5 @@
-/* The Python type Budget, a wrapper of run/budget.h. The package tells it when a
- * pass begins. */
+/* The Python type Budget, a wrapper of run/budget.h. The package calls it when a pass
+ * begins. */
 #include "ext/record/record.h"
 
 #include <string.h>
@@ -45,13 +45,13 @@ static PyObject *next(PyObject *self, PyObject *unused)
     return PyUnicode_FromString(budget_mode_name(budget_next(budget_of(self))));
 }
 
-static PyObject *told(PyObject *self, PyObject *args)
+static PyObject *report(PyObject *self, PyObject *args)
 {
     struct budget_pass pass = {0};
     unsigned long long user_ns, own_ns, bytes = 0;
     const char *mode;
 
-    if (!PyArg_ParseTuple(args, "sKK|K:told", &mode, &user_ns, &own_ns, &bytes))
+    if (!PyArg_ParseTuple(args, "sKK|K:report", &mode, &user_ns, &own_ns, &bytes))
         return NULL;
     pass.user_ns = user_ns;
     pass.own_ns = own_ns;
@@ -59,10 +59,10 @@ static PyObject *told(PyObject *self, PyObject *args)
     for (int i = 0; i < BUDGET_MODES; i++)
         if (strcmp(mode, budget_mode_name((enum budget_mode)i)) == 0) {
             pass.mode = (enum budget_mode)i;
-            budget_told(budget_of(self), &pass);
+            budget_report(budget_of(self), &pass);
             Py_RETURN_NONE;
         }
-    return PyErr_Format(PyExc_ValueError, "no mode is called '%s'", mode);
+    return PyErr_Format(PyExc_ValueError, "unknown mode '%s'", mode);
 }
 
 static PyObject *owe(PyObject *self, PyObject *args)
@@ -95,8 +95,8 @@ static PyGetSetDef getters[] = {
 
 static PyMethodDef methods[] = {
     {"next", next, METH_NOARGS, "how to record the next pass"},
-    {"told", told, METH_VARARGS,
-     "told(mode, user_ns, own_ns, bytes=0): what a pass took, and bytes measured"},
+    {"report", report, METH_VARARGS,
+     "report(mode, user_ns, own_ns, bytes=0): the times of a pass, bytes measured"},
     {"owe", owe, METH_VARARGS, "owe(own_ns): the cost outside of passes"},
     {NULL, NULL, 0, NULL},
 };

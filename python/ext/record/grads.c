@@ -498,35 +498,37 @@ void grads_result(struct grads_visit *visit, PyObject *tensor, struct str path,
 /* --- the end of a call */
 
 /* Adds a gap for missing gradients of an object, once per reason. */
-static void tell_once(struct grads *grads, uint32_t object, enum object_flag told,
-                      const char *why)
+static void report_once(struct grads *grads, uint32_t object, enum object_flag flag,
+                        const char *why)
 {
     if (!grads->recorder || !grads->recorder->trace ||
-        object >= grads->recorder->model->n_objects || grads->objects[object] & told)
+        object >= grads->recorder->model->n_objects || grads->objects[object] & flag)
         return;
-    grads->objects[object] |= (uint8_t)told;
+    grads->objects[object] |= (uint8_t)flag;
     trace_gap(grads->recorder->trace, RUN_GAP_GRADIENT, object, "%s", why);
 }
 
-void grads_tell_handed(struct grads *grads, uint32_t object)
+void grads_report_handed(struct grads *grads, uint32_t object)
 {
-    tell_once(grads, object, TOLD_HANDED,
-              "Not all of its gradients are recorded: it passes a tensor on or a hook "
-              "keeps one, and the graph does not show who uses it afterwards.");
+    report_once(
+        grads, object, REPORTED_HANDED,
+        "Not all of its gradients are recorded: it passes a tensor on or a hook "
+        "keeps one, and the graph does not show who uses it afterwards.");
 }
 
-void grads_tell_written(struct grads *grads, uint32_t object)
+void grads_report_written(struct grads *grads, uint32_t object)
 {
-    tell_once(grads, object, TOLD_WRITTEN,
-              "Not all of its gradients are recorded: a result is a view of a tensor "
-              "that others use too, and it is written in place after the call.");
+    report_once(grads, object, REPORTED_WRITTEN,
+                "Not all of its gradients are recorded: a result is a view of a tensor "
+                "that others use too, and it is written in place after the call.");
 }
 
-void grads_tell_transformed(struct grads *grads, uint32_t object)
+void grads_report_transformed(struct grads *grads, uint32_t object)
 {
-    tell_once(grads, object, TOLD_TRANSFORMED,
-              "Not all of its gradients are recorded: it is called inside a transform "
-              "of torch.func (grad, vmap).");
+    report_once(
+        grads, object, REPORTED_TRANSFORMED,
+        "Not all of its gradients are recorded: it is called inside a transform "
+        "of torch.func (grad, vmap).");
 }
 
 /* Determines who uses a tensor that the call returned unchanged: from the code of

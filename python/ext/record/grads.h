@@ -48,7 +48,7 @@ void grads_returned(struct grads_visit *visit, PyObject *kwargs);
 /* Forward did not return: forget the call. */
 void grads_drop(struct grads *grads, uint32_t thread, uint32_t call);
 /* Record, once per object, that it is called inside a function transform. */
-void grads_tell_transformed(struct grads *grads, uint32_t object);
+void grads_report_transformed(struct grads *grads, uint32_t object);
 
 /* A backward begins. `roots`: tuple of the tensors it starts from; `gradients`:
  * tuple of their gradients. Never raises. */

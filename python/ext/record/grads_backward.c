@@ -323,7 +323,7 @@ static PyObject *find_engine(void)
     return engine;
 }
 
-/* The running backward; if torch does not tell, each thread has its own number. */
+/* The running backward; if torch does not number it, each thread has its own number. */
 static int64_t current_task(void)
 {
     PyObject *task = torch_find()->graph_task;

@@ -124,7 +124,7 @@ static void take_base(struct hook *hook, struct grads_side *side, uint32_t i,
 
     part.view->gradient = NULL;
     if (!same) {
-        grads_tell_written(hook->grads, part.passage->object);
+        grads_report_written(hook->grads, part.passage->object);
         part.passage->passed_by = true;
     } else if (part.waits) {
         hook_enter(recorder, part.passage, &side->parts[i].spot, own);
@@ -211,7 +211,7 @@ static PyObject *gradients_come(struct hook *hook, struct grads_side *side,
         if (side->parts[i].kind == PART_WRITTEN)
             take_base(hook, side, i, recorder, gradients);
         else if (side->parts[i].kind == PART_UNKNOWN)
-            grads_tell_handed(hook->grads, side->parts[i].passage->object);
+            grads_report_handed(hook->grads, side->parts[i].passage->object);
         else if (side->parts[i].kind < PART_LAST)
             take(hook, side, i, recorder, backward, gradients);
     }

@@ -134,7 +134,7 @@ struct part {
 enum handed {
     HANDED_NOT,   /* the call created the result; the argument is not a result */
     HANDED_ALONE, /* from then on the caller uses the tensor only through the result */
-    HANDED_DROPPED, /* nobody uses the result */
+    HANDED_DROPPED, /* the result is not used */
     HANDED_UNKNOWN, /* the argument may be used beside the result */
 };
 
@@ -283,11 +283,11 @@ struct thread {
 };
 
 enum object_flag {
-    HAD_NODES = 1,    /* its newest call, other than recomputations, created nodes */
-    TOO_LARGE = 2,    /* a gap was added: the walk found too many nodes */
-    TOLD_HANDED = 4,  /* a gap was added: it returns an argument unchanged */
-    TOLD_WRITTEN = 8, /* a gap was added: a view is written after the call */
-    TOLD_TRANSFORMED = 16, /* a gap was added: called inside a function transform */
+    HAD_NODES = 1,       /* its newest call, other than recomputations, created nodes */
+    TOO_LARGE = 2,       /* a gap was added: the walk found too many nodes */
+    REPORTED_HANDED = 4, /* a gap was added: it returns an argument unchanged */
+    REPORTED_WRITTEN = 8,      /* a gap was added: a view is written after the call */
+    REPORTED_TRANSFORMED = 16, /* a gap was added: called inside a function transform */
 };
 
 /* Reference-counted, because hooks may outlive the recording. References are held by
@@ -327,9 +327,9 @@ uint64_t number_next(void); /* the number of this thread's next node */
 void grads_drop_user(struct grads *grads);
 /* Adds a gap, once per object: gradients of tensors it returns unchanged are
  * unknown. */
-void grads_tell_handed(struct grads *grads, uint32_t object);
+void grads_report_handed(struct grads *grads, uint32_t object);
 /* Likewise, for a view that it returned and that was written in place. */
-void grads_tell_written(struct grads *grads, uint32_t object);
+void grads_report_written(struct grads *grads, uint32_t object);
 
 /* Marks an edge; takes references to what the mark points to. False on failure.
  * Never raises. */

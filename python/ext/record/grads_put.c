@@ -21,7 +21,7 @@ static void hold_leaf(struct grads_visit *visit, const struct passage *passage,
         (PyObject *)Py_TYPE(result->edge.node) != torch_find()->accumulate)
         return;
     if (!passage->parent)
-        grads_tell_handed(visit->grads, passage->object);
+        grads_report_handed(visit->grads, passage->object);
     else if (buf_grow_array(&thread->leaves, thread->n_leaves, &thread->leaves_room,
                             sizeof *thread->leaves))
         thread->leaves[thread->n_leaves++] = Py_NewRef(result->edge.node);
@@ -150,7 +150,7 @@ static void hook_ways(struct grads_visit *visit, struct passage *passage)
     }
 }
 
-static void tell_too_large(struct grads *grads, uint32_t object)
+static void report_too_large(struct grads *grads, uint32_t object)
 {
     grads->objects[object] |= TOO_LARGE;
     if (grads->recorder)
@@ -179,5 +179,5 @@ void grads_hook_call(struct grads_visit *visit)
         put(visit, visit->last,
             &(struct part){.passage = passage, .kind = PART_LAST, .after = true});
     if (!walked && !(*about & TOO_LARGE))
-        tell_too_large(grads, passage->object);
+        report_too_large(grads, passage->object);
 }

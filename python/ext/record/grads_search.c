@@ -455,9 +455,9 @@ static void put_marks(struct grads_search *search, uint32_t index)
         if (!counts(search, &mark))
             continue;
         if (mark.doubts && !mark.base)
-            grads_tell_handed(search->grads, mark.passage->object);
+            grads_report_handed(search->grads, mark.passage->object);
         else if (is_doubted(search, &mark))
-            grads_tell_written(search->grads, mark.passage->object);
+            grads_report_written(search->grads, mark.passage->object);
         if (is_doubted(search, &mark) || mark.passage->walk != search->walk ||
             !mark.crossings)
             continue;

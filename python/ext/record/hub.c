@@ -165,8 +165,8 @@ static bool is_interrupted(void)
 }
 
 /* Calls the listeners. NULL: interrupted. */
-static PyObject *tell(PyObject *listeners, PyObject *module, PyObject *args,
-                      PyObject *third, PyObject *fourth)
+static PyObject *notify(PyObject *listeners, PyObject *module, PyObject *args,
+                        PyObject *third, PyObject *fourth)
 {
     Py_ssize_t n = PyTuple_Size(listeners);
     PyObject *answer;
@@ -199,7 +199,7 @@ static PyObject *find_keywords(const struct hub *hub, PyObject *module, PyObject
 static PyObject *do_before(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
 {
     struct hub *hub = hub_of(self);
-    PyObject *kwargs, *told;
+    PyObject *kwargs, *done;
 
     if (n_args != 2 || !PyTuple_Check(args[1]) || !torch_find())
         Py_RETURN_NONE;
@@ -213,10 +213,10 @@ static PyObject *do_before(PyObject *self, PyObject *const *args, Py_ssize_t n_a
     kwargs = find_keywords(hub, args[0], args[1]);
     if (!kwargs)
         return NULL;
-    told = tell(hub->held[BEFORE], args[0], args[1], kwargs == Py_None ? NULL : kwargs,
-                NULL);
+    done = notify(hub->held[BEFORE], args[0], args[1],
+                  kwargs == Py_None ? NULL : kwargs, NULL);
     Py_DECREF(kwargs);
-    return told;
+    return done;
 }
 
 /* torch passes three arguments if it does not show keywords, and when forward
@@ -224,7 +224,7 @@ static PyObject *do_before(PyObject *self, PyObject *const *args, Py_ssize_t n_a
 static PyObject *do_after(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
 {
     struct hub *hub = hub_of(self);
-    PyObject *kwargs, *told;
+    PyObject *kwargs, *done;
 
     if ((n_args != 3 && n_args != 4) || !PyTuple_Check(args[1]) || !torch_find())
         Py_RETURN_NONE;
@@ -237,19 +237,19 @@ static PyObject *do_after(PyObject *self, PyObject *const *args, Py_ssize_t n_ar
     kwargs = n_args == 4 ? Py_NewRef(args[2]) : find_keywords(hub, args[0], args[1]);
     if (!kwargs)
         return NULL;
-    told = tell(hub->held[AFTER], args[0], args[1], kwargs, args[n_args - 1]);
+    done = notify(hub->held[AFTER], args[0], args[1], kwargs, args[n_args - 1]);
     Py_DECREF(kwargs);
-    return told;
+    return done;
 }
 
-static void tell_backward_ended(struct hub *hub)
+static void notify_backward_ended(struct hub *hub)
 {
-    PyObject *kind, *value, *trace, *told;
+    PyObject *kind, *value, *trace, *done;
 
     PyErr_Fetch(&kind, &value, &trace);
-    told = tell(hub->held[BACKWARDS], Py_None, Py_None, NULL, NULL);
+    done = notify(hub->held[BACKWARDS], Py_None, Py_None, NULL, NULL);
     ext_swallow();
-    Py_XDECREF(told);
+    Py_XDECREF(done);
     PyErr_Restore(kind, value, trace);
 }
 
@@ -258,7 +258,7 @@ static void tell_backward_ended(struct hub *hub)
 static PyObject *run_backward(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     Py_ssize_t n = PyTuple_Size(args);
-    PyObject *rest, *told, *answer = NULL;
+    PyObject *rest, *done, *answer = NULL;
 
     if (n < 1) {
         PyErr_SetString(PyExc_TypeError, "run_backward() takes the engine's method");
@@ -268,43 +268,43 @@ static PyObject *run_backward(PyObject *self, PyObject *args, PyObject *kwargs)
     if (!rest)
         return NULL;
     if (n > 2) {
-        told = tell(hub_of(self)->held[BACKWARDS], PyTuple_GetItem(args, 1),
-                    PyTuple_GetItem(args, 2), NULL, NULL);
-        if (!told)
+        done = notify(hub_of(self)->held[BACKWARDS], PyTuple_GetItem(args, 1),
+                      PyTuple_GetItem(args, 2), NULL, NULL);
+        if (!done)
             goto out;
-        Py_DECREF(told);
+        Py_DECREF(done);
     }
     answer = PyObject_Call(PyTuple_GetItem(args, 0), rest, kwargs);
     if (n > 2)
-        tell_backward_ended(hub_of(self));
+        notify_backward_ended(hub_of(self));
 
 out:
     Py_DECREF(rest);
     return answer;
 }
 
-static PyObject *tell_before(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
+static PyObject *notify_before(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
 {
-    PyObject *told;
+    PyObject *done;
 
     if (hub_of(self)->paused)
         Py_RETURN_NONE;
     recorder_arrived();
-    told = do_before(self, args, n_args);
+    done = do_before(self, args, n_args);
     recorder_left();
-    return told;
+    return done;
 }
 
-static PyObject *tell_after(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
+static PyObject *notify_after(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
 {
-    PyObject *told;
+    PyObject *done;
 
     if (hub_of(self)->paused)
         Py_RETURN_NONE;
     recorder_arrived();
-    told = do_after(self, args, n_args);
+    done = do_after(self, args, n_args);
     recorder_left();
-    return told;
+    return done;
 }
 
 static PyObject *listen(PyObject *self, PyObject *args)
@@ -328,8 +328,9 @@ static PyMethodDef methods[] = {
      "listen(before, after, backwards): set the listeners"},
     {"run_backward", (PyCFunction)(void (*)(void))run_backward,
      METH_VARARGS | METH_KEYWORDS, "run_backward(method, roots, gradients, ...)"},
-    {"tell_before", FAST(tell_before), "tell_before(module, args)"},
-    {"tell_after", FAST(tell_after), "tell_after(module, args[, kwargs], result)"},
+    {"notify_before", FAST(notify_before), "notify_before(module, args)"},
+    {"notify_after", FAST(notify_after),
+     "notify_after(module, args[, kwargs], result)"},
     {NULL, NULL, 0, NULL},
 };
 

@@ -1,5 +1,5 @@
-/* Operations of ours: tensors that the user attaches to a module (torchoscope.attach()),
- * as operations that read them, so that graphs know where they come from; and those that
+/* Our own operations. Tensors that the user attaches to a module (torchoscope.attach())
+ * are recorded as operations that read them, so that graphs show their origin; others
  * are not recorded. */
 #include "ext/record/ops_in.h"
 #include "ext/record/record.h"

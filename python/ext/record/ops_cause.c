@@ -1,5 +1,5 @@
-/* Where an operation comes from: its phase, module, line and, in backward, the forward
- * operation, by the number of the node that runs (ops_origin.c). */
+/* Finds the phase, module and line of an operation and, in backward, its forward
+ * operation, by the number of the running node (ops_origin.c). */
 #include "ext/record/ops_in.h"
 
 #include <stdlib.h>
@@ -80,7 +80,7 @@ static bool is_recomputing(void)
     return frame;
 }
 
-/* Does backward() make the gradient that it begins with? That of a loss is a one. */
+/* Does backward() make its initial gradient here? For a loss it is a one. */
 static bool is_seed(const struct ops_kind *kind)
 {
     PyObject *frame = kind && kind->seeds ? (PyObject *)PyEval_GetFrame() : NULL;
@@ -132,8 +132,9 @@ static uint32_t place_of_tensor(const struct model *model, uint32_t tensor)
 }
 
 /* The end of a gradient's path, an AccumulateGrad node: it belongs to the module of its
- * parameter. Of any other tensor it belongs to what made it: a model that asks for the
- * gradient of an activation, the arguments of a checkpoint. An input has no owner. */
+ * parameter. For any other tensor it belongs to the operation that made it: a model
+ * that requests the gradient of an activation, the arguments of a checkpoint. An input
+ * has no owner. */
 static void cause_of_leaf(struct recorder_ops *ops, PyObject *node,
                           struct trace_op_given *given)
 {
@@ -238,7 +239,7 @@ void ops_cause(struct recorder_ops *ops, struct stack *stack,
     if (native_graph_task() != -1) {
         if (!top || !top->recomputed) {
             backward_cause(ops, given);
-            /* Nodes are made here by create_graph and by checkpointing. */
+            /* create_graph and checkpointing make nodes in backward. */
             if (!(given->flags & OP_GRAD_MODE))
                 return;
             given->sequence = ops_sequence();

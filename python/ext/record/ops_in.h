@@ -8,11 +8,11 @@
 #include "base/map.h"
 #include "run/trace_ops.h"
 
-/* What is known of a kind of operation. */
+/* The properties of a kind of operation. */
 struct ops_kind {
     PyObject *func;    /* the OpOverload or higher-order operation, held */
-    PyObject *call;    /* what to call for it; NULL: a higher-order operation */
-    PyObject *names;   /* a tuple of str: its arguments */
+    PyObject *call;    /* the function to call; NULL: a higher-order operation */
+    PyObject *names;   /* a tuple of str: argument names */
     PyObject *formula; /* the user's, for FLOPs; or NULL */
     uint32_t number;
     uint8_t flags; /* enum op_kind_flag */
@@ -34,17 +34,17 @@ struct ops_table {
     uint32_t n, mask;
 };
 
-/* A storage, known by a weak reference to its Python object, which lives exactly as long
- * as the storage. */
+/* A storage, tracked by a weak reference to its Python object, which lives exactly as
+ * long as the storage. */
 struct ops_storage {
     PyObject *ref;
-    uintptr_t base; /* the address of its first byte; 0: it has none */
+    uintptr_t base; /* the address of its first byte; 0: none */
     uint64_t bytes;
     uint32_t number; /* of the trace */
     bool dead;
 };
 
-/* What made nodes of autograd: an operation or (op: RUN_NONE) a call. The backward of
+/* The origin of autograd nodes: an operation or (op: RUN_NONE) a call. The backward of
  * the nodes belongs to it. */
 struct ops_origin {
     uint64_t sequence; /* the number of the next node after it */
@@ -65,12 +65,12 @@ enum ops_node_class {
     OPS_NODE_AFTER, /* made after its operation: a write to a slice */
 };
 
-/* What is known of a class of nodes of autograd. Only of torch's own, which are never
- * freed. */
+/* Cached properties of a class of autograd nodes. Only torch's own classes, which are
+ * never freed. */
 struct ops_node_type {
     PyTypeObject *type;
     PyObject *method; /* _sequence_nr, held */
-    bool looked;      /* its class is known */
+    bool looked;      /* `class` is set */
     enum ops_node_class class;
 };
 #define OPS_NODE_TYPES 32u
@@ -80,7 +80,7 @@ struct ops_thread {
     uint32_t optimizing; /* step() calls under way */
     const void *step;    /* the Python frame of the outermost; only compared */
     PyObject *leave;     /* leaves the mode that we entered here; or NULL */
-    uint32_t backwards;  /* under way, if the first of them entered the mode */
+    uint32_t backwards;  /* running, if the first of them entered the mode */
     bool has_mode;       /* operations are seen on this thread */
 };
 
@@ -96,10 +96,10 @@ struct recorder_ops {
     PyObject *describe, *run, *enter, *replay, *watch; /* watch: the weak callback */
     bool stats;
     bool over;                   /* ops_end() */
-    struct recorder_ops *before; /* that ended; or NULL */
+    struct recorder_ops *before; /* an ended one; or NULL */
     uint64_t count, own_ns;
-    uint32_t idle; /* operations outside of everything, one after the other */
-    bool reading;  /* arguments are looked at, not results */
+    uint32_t idle; /* consecutive operations outside calls, backwards and steps */
+    bool reading;  /* reading arguments, not results */
     bool full;     /* the limit is reached: values are no longer followed */
     struct ops_kind **kinds;
     uint32_t n_kinds, kinds_room;
@@ -127,12 +127,12 @@ struct recorder_ops {
 /* ---- ops_kinds.c ---- */
 struct ops_kind *ops_kind(struct recorder_ops *ops, PyObject *func);
 void ops_kinds_free(struct recorder_ops *ops);
-/* The arguments that are not tensors, as a dict of the trace. Never raises. */
+/* The non-tensor arguments, as a dict of the trace. Never raises. */
 uint32_t ops_attributes(struct recorder_ops *ops, const struct ops_kind *kind,
                         PyObject *args, PyObject *kwargs);
 /* The position of a keyword argument, or UINT32_MAX. */
 uint32_t ops_position(const struct ops_kind *kind, PyObject *name);
-/* Does it hold tensors? If so, it is no attribute. */
+/* Does it hold tensors? If so, it is not an attribute. */
 bool ops_has_tensors(PyObject *object);
 /* FLOPs by the user's formula; OP_NO_FLOPS: none, or it failed. */
 int64_t ops_formula(const struct ops_kind *kind, PyObject *args, PyObject *kwargs,
@@ -171,7 +171,7 @@ bool ops_look(struct recorder_ops *ops, PyObject *tensor, struct trace_op_tensor
 
 /* ---- ops_cause.c ---- */
 struct ops_thread *ops_thread(struct recorder_ops *ops, uint32_t number);
-/* What is known of a node's class; NULL: it may be freed. */
+/* The cached properties of a node's class; NULL: the class may be freed. */
 struct ops_node_type *ops_node_type(struct recorder_ops *ops, PyObject *node);
 /* Fills phase, flags, thread, call, place, line, cause and gradient of an operation of
  * this kind (NULL: none). */
@@ -181,10 +181,10 @@ void ops_cause(struct recorder_ops *ops, struct stack *stack,
 uint64_t ops_sequence(void);
 
 /* ---- ops_origin.c ---- */
-/* The operation ran and has this number: remember what its backward belongs to. */
+/* Records the origin of an operation's nodes; call it after the operation ran. */
 void ops_origin(struct recorder_ops *ops, const struct trace_op_given *given,
                 uint32_t op);
-/* What made a node; false: unknown. */
+/* The origin of a node; false: unknown. */
 bool ops_find_origin(struct recorder_ops *ops, PyObject *node, uint64_t sequence,
                      struct ops_origin *ret_origin);
 void ops_origins_free(struct recorder_ops *ops);

@@ -40,7 +40,7 @@ static uint32_t plain_list(struct values *values, PyObject *object, int depth)
     return id;
 }
 
-/* What it is called: "float32", "strided", "cpu". */
+/* The name of an object: "float32", "strided", "cpu". */
 static uint32_t plain_text(struct values *values, PyObject *object)
 {
     PyObject *text = PyObject_Str(object);
@@ -57,7 +57,7 @@ static uint32_t plain_text(struct values *values, PyObject *object)
     return id;
 }
 
-/* What torch calls by a number or a name; of other objects, their class. */
+/* Numbers and names; for other objects, their class. */
 static uint32_t plain_object(struct values *values, PyObject *object)
 {
     char name[TORCH_CLASS_NAME];
@@ -149,7 +149,7 @@ static uint32_t trace_kind(struct trace *trace, const struct ops_kind *kind,
     return trace_op_kind(trace, name, overload, args, n, kind->flags);
 }
 
-/* Fills a kind by the answer of describe(func): (name, overload, names, defaults,
+/* Fills a kind from the result of describe(func): (name, overload, names, defaults,
  * writes, training, flags, call, formula). */
 static bool fill_kind(struct recorder_ops *ops, struct ops_kind *kind, PyObject *about)
 {
@@ -282,15 +282,15 @@ static bool mix_items(struct argument_hash *to, PyObject *object, int depth)
     return good;
 }
 
-/* What torch makes once and never frees is known by its address. */
+/* Objects that torch creates once and never frees are identified by address. */
 static bool is_constant(const struct torch *torch, PyTypeObject *type)
 {
     return type == Py_TYPE(torch->dtypes[DTYPE_FLOAT32]) ||
            type == Py_TYPE(torch->strided);
 }
 
-/* Equal arguments have equal hashes; false: it has none. Tensors count as such in an
- * argument and in the items of a list, as in ops_has_tensors(). */
+/* Equal arguments have equal hashes; false: not hashable. Recognises tensors in an
+ * argument and in the items of a list, like ops_has_tensors(). */
 static bool mix_argument(struct argument_hash *to, PyObject *object, int depth)
 {
     PyTypeObject *type = Py_TYPE(object);
@@ -331,7 +331,7 @@ static bool mix_argument(struct argument_hash *to, PyObject *object, int depth)
     return true;
 }
 
-/* One argument; one that holds tensors is no attribute. */
+/* One argument, unless it holds tensors. */
 static bool mix_whole(struct argument_hash *to, PyObject *object)
 {
     uint64_t before = to->hash;
@@ -373,8 +373,8 @@ static void put_item(struct recorder_ops *ops, const struct ops_kind *kind,
     items[(*n)++] = value;
 }
 
-/* All arguments that are not tensors, in the order of the schema; those that were not
- * given have their defaults. */
+/* All non-tensor arguments in the order of the schema, with defaults for missing
+ * ones. */
 static uint32_t make_attributes(struct recorder_ops *ops, const struct ops_kind *kind,
                                 PyObject *args, PyObject *kwargs)
 {

@@ -2,7 +2,7 @@
 #include "ext/record/ops_in.h"
 
 /* Is it a view of a part of a gradient, such as what each argument of a cat gets? Other
- * views have the statistics of what they show. */
+ * views have the statistics of their base. */
 static bool is_part_of_gradient(const struct op_visit *visit, PyObject *result)
 {
     PyObject *whole =

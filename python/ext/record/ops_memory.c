@@ -1,6 +1,6 @@
-/* Which storage a tensor is in. Asking torch costs more than all the rest, so the
- * addresses of elements are remembered: while a storage lives, its addresses are its
- * own. */
+/* Finds the storage of a tensor. Querying torch costs more than everything else, so
+ * addresses of elements are cached: while a storage lives, no other storage has its
+ * addresses. */
 #include "ext/record/ops_in.h"
 
 #include <stdlib.h>
@@ -34,7 +34,7 @@ bool ops_table_find(const struct ops_table *table, const void *key, uint32_t *re
     return entry->key != 0;
 }
 
-/* Twice the room if half of it is in use; without the entries of dead storages. */
+/* Doubles the table if half of it is in use; drops entries of dead storages. */
 static bool make_room(struct ops_table *table, const struct recorder_ops *ops)
 {
     struct ops_table old = *table;
@@ -150,7 +150,7 @@ static void keep_storage(struct recorder_ops *ops, uint32_t number, PyObject *ob
         recorder_failed(ops->recorder);
 }
 
-/* Enters a storage that was not met before; its index, or UINT32_MAX. */
+/* Adds a new storage; returns its index, or UINT32_MAX. */
 static uint32_t add_storage(struct recorder_ops *ops, PyObject *tensor,
                             PyObject *object, uintptr_t base, uint64_t bytes,
                             uint16_t device)
@@ -167,7 +167,7 @@ static uint32_t add_storage(struct recorder_ops *ops, PyObject *tensor,
     }
     /* Neither refers to anything that the garbage collector could follow. If it counted
      * them, thousands that live until backward would make it search all objects of the
-     * process. Besides us only torch refers to a storage that nobody else uses. */
+     * process. A storage without other users is referred to only by us and torch. */
     PyObject_GC_UnTrack(ref);
     if (Py_REFCNT(object) <= 2 && PyObject_GC_IsTracked(object))
         PyObject_GC_UnTrack(object);
@@ -222,7 +222,7 @@ static uint32_t ask_storage(struct recorder_ops *ops, PyObject *tensor,
 
 /* ---- tensors ---- */
 
-/* Bytes from the first element to behind the last. */
+/* Bytes from the first element to the end of the last one. */
 static uint64_t span_of(const struct live_tensor *look, uint64_t element)
 {
     uint64_t last = 0;

@@ -1,6 +1,6 @@
-/* The mode, and one operation from its beginning to its end: the hot path.
- * torch takes a mode off its stack while it calls it, so operations inside an operation
- * (a custom one written in Python) are not seen: they are part of it. */
+/* The mode, and recording of one operation: the hot path. torch takes a mode off its
+ * stack while it calls it, so operations inside an operation (a custom one written in
+ * Python) are not recorded separately. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,7 +119,7 @@ static void add_arguments(struct recorder_ops *ops, const struct ops_kind *kind,
     }
 }
 
-/* A tuple has a result in each place; a list is one result. */
+/* Each item of a tuple is a result; a list is one result. */
 static void add_results(struct recorder_ops *ops, PyObject *result,
                         struct ops_tensors *tensors)
 {
@@ -199,7 +199,7 @@ void ops_region(struct recorder_ops *ops, const char *name, PyObject *args,
 
 /* ---- one operation ---- */
 
-static void tell_replay(struct op_visit *visit, uint32_t op, PyObject *result)
+static void add_to_replay(struct op_visit *visit, uint32_t op, PyObject *result)
 {
     PyObject *values = PyList_New((Py_ssize_t)visit->tensors.n), *done = NULL;
 
@@ -216,7 +216,7 @@ static void tell_replay(struct op_visit *visit, uint32_t op, PyObject *result)
         recorder_failed(visit->ops->recorder);
 }
 
-/* No recording sees what we do from here on. */
+/* Our own operations from here on are not recorded. */
 static void busy_begin(struct op_visit *visit)
 {
     visit->stack->busy = true;
@@ -287,8 +287,8 @@ static bool has_written(const struct op_visit *visit)
     return training == Py_True;
 }
 
-/* In a watched step that never ends (the user went on to something else) operations are
- * not recorded for ever: they are again when the next call begins. */
+/* A watched step may never end because the user does something else. Then recording
+ * stops until the next call begins. */
 static void rest_if_idle(struct op_visit *visit)
 {
     struct recorder_ops *ops = visit->ops;
@@ -328,7 +328,7 @@ static void visit_end(struct op_visit *visit, PyObject *result)
     if (result && ops->stats && op != RUN_NONE)
         ops_measure(visit, result);
     if (ops->replay && op != RUN_NONE)
-        tell_replay(visit, op, result);
+        add_to_replay(visit, op, result);
     ops->count++;
     busy_end(visit);
 }
@@ -343,7 +343,7 @@ static PyObject *call(const struct op_visit *visit)
                          visit->kwargs);
 }
 
-/* Our own cost is that of this call, less the operation's. */
+/* Our own cost is the time of this call minus that of the operation. */
 static void settle(struct op_visit *visit, uint64_t took)
 {
     struct recorder *recorder = visit->ops->recorder;
@@ -386,7 +386,7 @@ static PyObject *record_op(struct op_visit *visit)
 
 /* ---- the type ---- */
 
-/* The state of a mode is stored behind that of its base class. */
+/* The state of a mode is stored after that of its base class. */
 struct mode_state {
     struct recorder_ops *ops;
     PyObject *recorder; /* the instance's dict holds it */
@@ -481,7 +481,7 @@ static PyObject *make_type(void)
     return type;
 }
 
-/* The type is made when it is first needed, since its base is torch's, and kept as an
+/* The type is created on first use, because its base is torch's, and stored as an
  * attribute of torchoscope._core. */
 static PyObject *mode_type(void)
 {

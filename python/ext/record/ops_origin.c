@@ -1,9 +1,9 @@
-/* Which forward operation and which call made a node of autograd.
+/* Finds the forward operation and the call that made an autograd node.
  *
  * torch numbers nodes as they are made, for each thread from 0. A node is made just
  * before its operation is dispatched, so the first operation that sees a higher number
- * than before made the nodes below it. What is made between the last operation of a
- * call and its end belongs to the call. */
+ * made the nodes below it. Nodes made between the last operation of a call and its end
+ * belong to the call. */
 #include "ext/record/ops_in.h"
 
 #include <ctype.h>
@@ -12,14 +12,14 @@
 
 #include "ext/torch/torch.h"
 
-/* Origins remembered of a thread; beyond that the older half is dropped. */
+/* Origins stored per thread; beyond that the older half is dropped. */
 #define MOST_ORIGINS (1u << 20)
-/* Threads that ended whose origins are remembered. */
+/* Ended threads whose origins are stored. */
 #define MOST_RETIRED 64
 
 /* ---- forward ---- */
 
-/* A thread has the identifier of one that ended, if torch counts from 0 again. */
+/* A new thread reuses the identifier of an ended one if torch counts from 0 again. */
 static void retire(struct recorder_ops *ops, struct ops_origins *origins)
 {
     if (ops->n_retired == MOST_RETIRED) {
@@ -180,8 +180,8 @@ static const struct ops_origins *origins_at(const struct recorder_ops *ops, uint
                               : &ops->retired[i - ops->n_threads];
 }
 
-/* Several threads have made nodes of this number: that one's operation has the name of
- * the node. If several have, only what they have in common is known. */
+/* Several threads made nodes with this number: the right one has an operation with the
+ * node's name. If several match, only their common properties are known. */
 static bool choose(struct recorder_ops *ops, uint64_t node, const char *name,
                    bool after, struct ops_origin *ret_origin)
 {
@@ -206,7 +206,7 @@ static bool choose(struct recorder_ops *ops, uint64_t node, const char *name,
     return found > 0;
 }
 
-/* What is special about a node's class. */
+/* The special properties of a node's class. */
 static enum ops_node_class look_at_class(struct recorder_ops *ops, PyObject *node)
 {
     struct ops_node_type *known = ops_node_type(ops, node);

@@ -4,17 +4,17 @@
  *   recorder_in.h    one recording: hooks, frames, lines, values
  *     recorder.c         the type Recorder
  *     recorder_hooks.c   before and after forward
- *     recorder_value.c   a tensor becomes a value: measured, kept or left to its device
+ *     recorder_value.c   turns a tensor into a value: measured, kept or deferred
  *     recorder_frames.c  the calls under way on each thread
- *     recorder_alive.c   which of them Python is still running
+ *     recorder_alive.c   finds calls that Python is still running
  *     recorder_line.c    the source line of a call
  *     recorder_names.c   the names of forward's arguments
  *     recorder_ops.c     its methods about operations
  *     recorder_params.c  parameters and their gradients
- *     recorder_watch.c   histograms, updates; a step becomes points of a history
+ *     recorder_watch.c   histograms, updates; turns a step into points of a history
  *     recorder_late.c    ... at once, or when its device is done (recorder_watch_in.h)
  *     recorder_judge.c   alarms; the guard that scans tensors on every step
- *   seen.h           recognises values that were measured already
+ *   seen.h           recognises values that were already measured
  *   grads.h          gradients, by hooks on autograd's nodes (grads_in.h: its files)
  *   ops.h            operations, by a dispatch mode (ops_in.h: its files)
  *   budget_type.c    the type Budget: run/budget.h for Python
@@ -31,8 +31,8 @@
 
 #include "ext/ext.h"
 
-/* _core.empty_mode(): a mode that only passes operations on, to measure what torch's
- * modes cost by themselves. */
+/* _core.empty_mode(): a mode that only passes operations on, to measure the overhead of
+ * torch's modes alone. */
 PyObject *record_empty_mode(PyObject *module, PyObject *unused);
 /* _core.own(begins): operations of this thread are our own and not recorded until
  * own(False). They nest. */
@@ -59,8 +59,8 @@ PyObject *record_own(PyObject *module, PyObject *begins);
  *   gap(kind, name or None, sentence)    add a gap
  *   direct(name, sentence)  the gap to report if this module is never called
  *   renew(model, name)      lazy modules got parameters; true if they are shown now
- *   spend(since_ns[, cost_ns])  count the time since then as our own, except for what
- *                           was counted since cost_ns was read
+ *   spend(since_ns[, cost_ns])  count the time since then as our own, except
+ *                           time counted since cost_ns was read
  *   calls(module)           the number of calls of a module so far
  *   stop() -> Run           disarms for good; RuntimeError the second time
  *   snapshot() -> Run       what was recorded so far
@@ -84,11 +84,11 @@ PyObject *record_own(PyObject *module, PyObject *begins);
  *                           `scalars` is a list of (name, float). Adds the
  *                           scalar grad_norm. `skipped`: a gradient scaler skipped the
  *                           optimizer's step; `relu_loss` and `loss` (else that of the
- *                           scalars): as in judge/judge.h. The trace begins anew.
- *                           Returns the alarms as dicts; False: a call is under way, and
- *                           nothing was done. What a device measured is written and
- *                           judged with the next step. `writer` may be a function: it is
- *                           called with (number, phase, parcel, checksum of the
+ *                           scalars): as in judge/judge.h. Restarts the trace.
+ *                           Returns the alarms as dicts; False: a call is running, and
+ *                           nothing was done. Results measured on a device are written
+ *                           and judged with the next step. `writer` may be a function:
+ *                           it is called with (number, phase, parcel, checksum of the
  *                           parameters) instead (src/history/parcel.h)
  *   settle() -> list        write and judge the step that waits for its device; alarms
  *                           as dicts
@@ -110,23 +110,22 @@ PyObject *record_own(PyObject *module, PyObject *begins);
 extern PyType_Spec recorder_spec;
 
 /* _core.Hub(find_keywords, rare_before, rare_after, is_tracing, fx): calls listeners
- * from torch's hooks. Only what every call needs is in C.
+ * from torch's hooks. Only the code that runs for every call is in C.
  *
- * tell_before(module, args) calls each of `before` with (module, args, kwargs), or
- * without kwargs if find_keywords() does not know them. tell_after(module, args[,
+ * notify_before(module, args) calls each of `before` with (module, args, kwargs), or
+ * without kwargs if find_keywords() does not know them. notify_after(module, args[,
  * kwargs], result) calls each of `after` with (module, args, kwargs or None, result).
- * Exceptions of a listener are ignored.
- * rare_before(...) and rare_after(...) are called instead while `rare` is true, and
- * while torch's compiler is loaded but not `watched`; rare_after also when forward may
- * have raised. Listeners are not called while torch traces: is_tracing() is not None,
- * or fx._is_fx_tracing_flag is true.
+ * Exceptions of a listener are ignored. rare_before(...) and rare_after(...) are called
+ * instead while `rare` is true, and while torch's compiler is loaded but not `watched`;
+ * rare_after also when forward may have raised. Listeners are not called while torch
+ * traces: is_tracing() is not None, or fx._is_fx_tracing_flag is true.
  * run_backward(method, roots, gradients, ...) calls each of `backwards` with (roots,
  * gradients), then method(roots, gradients, ...). */
 extern PyType_Spec hub_spec;
 
 /* _core.Budget(share): limits recording to a share of the user's time. next() returns
- * how to record the next step: "full", "sampled", "guard" or "not recorded";
- * told(mode, user_ns, own_ns) reports what one took. Members: cost, fell_back. */
+ * the mode for the next step: "full", "sampled", "guard" or "not recorded";
+ * report(mode, user_ns, own_ns) adds the times of a step. Members: cost, fell_back. */
 extern PyType_Spec budget_spec;
 
 #endif

@@ -416,10 +416,10 @@ static void say_outside(struct recorder *recorder, PyObject *module)
     char name[TORCH_CLASS_NAME];
 
     if (around == NO_OBJECT || stack->busy ||
-        recorder->about[around] & RECORDER_TOLD_OUTSIDE ||
+        recorder->about[around] & RECORDER_REPORTED_OUTSIDE ||
         stack_alive(stack, module) < stack->n || !recorder->trace)
         return;
-    recorder->about[around] |= RECORDER_TOLD_OUTSIDE;
+    recorder->about[around] |= RECORDER_REPORTED_OUTSIDE;
     torch_class_name(module, name);
     trace_gap(recorder->trace, RUN_GAP_OUTSIDE, around,
               "not recorded: it called %s, which was not part of the model when the "
@@ -586,7 +586,7 @@ static void see_results(struct visit *visit, PyObject *module, PyObject *args,
     if (cut)
         say_cut(recorder, visit->frame.object, "results");
     if (visit->inner && recorder->grads)
-        grads_tell_transformed(recorder->grads, visit->frame.object);
+        grads_report_transformed(recorder->grads, visit->frame.object);
     if (visit->grads)
         grads_returned(visit->grads, kwargs);
 }

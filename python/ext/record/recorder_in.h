@@ -25,10 +25,11 @@ struct frames;            /* the calls under way on each thread (recorder_frames
 struct code_lines;        /* source lines of calls (recorder_line.c) */
 
 enum recorder_about {
-    RECORDER_KEEPS = 1,        /* keep the elements of its values */
-    RECORDER_TOLD_KEPT = 2,    /* a gap was added: merged calls keep no elements */
-    RECORDER_TOLD_OUTSIDE = 4, /* a gap was added: it calls modules outside the model */
-    RECORDER_UNGRADED = 8,     /* gradients of its values are not recorded */
+    RECORDER_KEEPS = 1,         /* keep the elements of its values */
+    RECORDER_REPORTED_KEPT = 2, /* a gap was added: merged calls keep no elements */
+    RECORDER_REPORTED_OUTSIDE =
+        4,                 /* a gap was added: it calls modules outside the model */
+    RECORDER_UNGRADED = 8, /* gradients of its values are not recorded */
 };
 
 struct recorder {
@@ -128,47 +129,47 @@ bool recorder_keeps(struct recorder *recorder, uint32_t object, uint32_t call);
 /* Records the gradients of all parameters and, if `parameters`, the parameters. */
 void recorder_params(struct recorder *recorder, bool parameters);
 
-/* Likewise, of one tensor of the model. */
+/* The same for one tensor of the model. */
 void recorder_param(struct recorder *recorder, uint32_t number, PyObject *tensor,
                     bool parameter, bool gradient);
 
 /* The method lend() of the type. */
 PyObject *recorder_lend(struct recorder *recorder, PyObject *tensor, PyObject *of);
 
-/* ---- a training that is watched: the trace begins anew with each logged step */
+/* ---- a watched training: the trace restarts with each logged step */
 
 struct recorder_watch *recorder_watch_new(void); /* NULL: an exception is set */
 void recorder_watch_free(struct recorder_watch *watch);
-/* The packed spread of a tensor that was just measured, valid until the next; empty:
+/* The packed spread of a tensor just measured, valid until the next call; empty:
  * none. */
 struct str recorder_spread(struct recorder *recorder, const struct live_tensor *look);
-/* Measures the norms of the samples of a gradient that is a value already, if wanted. */
+/* Measures the norms of the samples of a recorded gradient, if wanted. */
 void recorder_norms(struct recorder *recorder, PyObject *tensor, uint32_t value);
 /* Its dead and saturated units. */
 struct units recorder_units(struct recorder *recorder, const struct live_tensor *look,
                             const struct stats *stats);
-/* The same of n elements that were sampled from `of`. */
+/* The same for n elements sampled from `of`. */
 struct str recorder_spread_of(struct recorder *recorder, enum dtype dtype,
                               const void *at, uint64_t n, uint64_t of);
-/* Writes and judges the step that waits for its device, if there is one. */
+/* Writes and judges the step that waits for its device, if any. */
 void recorder_settle(struct recorder *recorder);
-/* The alarms of the steps that were written since the last call, a list; NULL: an
- * exception is set. */
+/* A list of the alarms of steps written since the last call; NULL: an exception is
+ * set. */
 PyObject *recorder_take_alarms(struct recorder *recorder);
 /* The methods before_step(), after_step() and log() of the type. */
 PyObject *recorder_before_step(struct recorder *recorder, PyObject *args);
 PyObject *recorder_after_step(struct recorder *recorder);
 PyObject *recorder_log(struct recorder *recorder, PyObject *args);
-/* look_again(model, name, has_file): builds the model anew if a module or parameter was
- * replaced; true if so. Between steps. */
+/* look_again(model, name, has_file): rebuilds the model if a module or parameter was
+ * replaced; returns whether it was. Call it between steps. */
 PyObject *recorder_look_again(struct recorder *recorder, PyObject *args);
-/* For each place of the model its place in the file; NULL: the same. */
+/* Maps places of the model to places in the file; NULL: identical. */
 const uint32_t *recorder_places(const struct recorder_watch *watch);
-/* The model is another one. Takes `places`, see above. */
+/* The model was replaced. Takes `places`, see above. */
 void recorder_watch_forget(struct recorder_watch *watch, uint32_t *places);
-/* Forgets what refers to numbers and texts of a trace that ended. */
+/* Drops data that refers to numbers and texts of an ended trace. */
 void recorder_forget_trace(struct recorder *recorder);
-/* Is no call under way? */
+/* Is no call running? */
 bool recorder_is_idle(const struct recorder *recorder);
 
 /* The methods and members of the type that are about operations (recorder_ops.c). */
@@ -194,7 +195,7 @@ PyObject *recorder_judge_run(PyObject *self, PyObject *args);
 /* The method attach(module, tensor, path, call, gradient, graded): True if it was
  * measured. */
 PyObject *recorder_attach(struct recorder *recorder, PyObject *args);
-/* What was attached, valid until the next attach(). */
+/* The attached tensors, valid until the next attach(). */
 struct history_attached;
 const struct history_attached *recorder_attached(struct recorder_attached *attached,
                                                  uint32_t *ret_n);

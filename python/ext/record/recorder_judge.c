@@ -6,7 +6,7 @@
 #include "history/parcel.h"
 #include "judge/judge.h"
 
-/* Elements of a tensor that are scanned when there is no time for all of it. */
+/* Elements of a tensor to scan when there is no time for all. */
 #define GUARD_PART 16384u
 
 /* ---- alarms */
@@ -36,8 +36,8 @@ PyObject *recorder_alarms(const struct history_alarm *alarms, uint32_t n)
     return list;
 }
 
-/* Alarms of a step that is not logged: a step without points; without a writer, as on
- * ranks whose steps rank 0 writes, they wait for the next logged one. */
+/* Alarms of a step that is not logged become a step without points. Without a writer
+ * (on ranks whose steps rank 0 writes) they wait for the next logged step. */
 static PyObject *write_alarms(struct recorder *recorder, PyObject *writer,
                               uint64_t number, const struct history_alarm *alarms,
                               uint32_t n)
@@ -119,7 +119,7 @@ PyObject *recorder_judge_run(PyObject *self, PyObject *args)
 struct guard_scan {
     bool gradients;          /* -Inf counts; in results it may be a mask */
     unsigned long long left; /* bytes that may still be scanned in full */
-    unsigned long long turn; /* which part of large tensors it is the turn of */
+    unsigned long long turn; /* selects the part of large tensors to scan */
 };
 
 /* A part of a large tensor, another one each time. */
@@ -140,7 +140,7 @@ static bool scan_part(const struct live_tensor *look, unsigned long long turn,
     return stats_memory(&memory, MEASURE_GUARD, NULL, ret_stats, NULL) == 0;
 }
 
-/* Is an element of a tensor NaN or infinite? What cannot be read is not. */
+/* Is an element of a tensor NaN or infinite? False if it cannot be read. */
 static bool scan(PyObject *tensor, struct guard_scan *guard, struct stats *ret_stats)
 {
     const struct dtype_info *info;

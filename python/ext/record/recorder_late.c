@@ -1,5 +1,5 @@
 /* Judges a logged step and writes it to the history: at once, or when the next one ends
- * if a device has its numbers. Then nothing waits for the device. */
+ * if a device has its numbers. So nothing waits for the device. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,8 @@ void late_step_release(struct late_step *step)
 
 /* ---- what the device had ---- */
 
-/* They come in the order in which they were kept: *at is the index after the last. */
+/* Rows are in the order in which parameters were kept: *at is the index after the last
+ * one. */
 static struct watched_param *find_param(struct watched_params *params, uint32_t number,
                                         uint32_t *at)
 {
@@ -84,7 +85,7 @@ static void add_update(struct recorder *recorder, struct late_step *step, PyObje
     watched_change(recorder->watch, &step->params, param, &memory, of);
 }
 
-/* Is there a scalar of this name among those that the user logged? */
+/* Did the user log a scalar with this name? */
 static bool is_logged(PyObject *scalars, PyObject *found)
 {
     for (Py_ssize_t i = 0; i < PyList_Size(scalars); i++) {
@@ -125,7 +126,7 @@ static void fetch(struct recorder *recorder, struct late_step *step)
 
 /* ---- judging ---- */
 
-/* A number among the scalars; NaN: it is not there. Sets whether it is. */
+/* The value of a scalar; NaN if missing. Sets whether it exists. */
 static double scalar_of(PyObject *scalars, const char *wanted, bool *ret_has)
 {
     for (Py_ssize_t i = 0; i < PyList_Size(scalars); i++) {
@@ -142,7 +143,7 @@ static double scalar_of(PyObject *scalars, const char *wanted, bool *ret_has)
     return (double)NAN;
 }
 
-/* The alarms of a step: as in judge.h. */
+/* The alarms of a step, as in judge.h. */
 static uint32_t judge(const struct recorder *recorder, const struct run_points *points,
                       const struct late_step *with,
                       const struct history_alarm **ret_alarms)
@@ -217,7 +218,8 @@ static struct history_update *updates_of(const struct watched_params *params,
     return updates;
 }
 
-/* Where a step goes: to a writer, or as a parcel to a function; and its alarms. */
+/* The destination of a step: a writer, or a function that gets a parcel; and its
+ * alarms. */
 struct step_target {
     struct history_writer *writer; /* NULL: a parcel */
     struct buf parcel;
@@ -301,7 +303,7 @@ static void write_steps(const struct recorder *recorder,
 {
     double norm = 0;
     bool has_norm = points->kinds && run_points_gradient_norm(points->run, &norm);
-    bool told = false;
+    bool added = false;
 
     for (int i = HISTORY_TRAIN; i < HISTORY_PHASES; i++) {
         enum history_phase phase = (enum history_phase)i;
@@ -322,11 +324,11 @@ static void write_steps(const struct recorder *recorder,
             step->params.checked)
             put_scalar(to, STR(HISTORY_CHECKSUM),
                        (double)(step->params.checksum >> 12));
-        if (!told && !put_scalars(to, step->scalars))
+        if (!added && !put_scalars(to, step->scalars))
             return;
-        if (!told)
+        if (!added)
             put_alarms(recorder->watch, step->number, to);
-        told = true;
+        added = true;
         if (!end_step(step, phase, to))
             return;
     }

@@ -1,4 +1,4 @@
-/* What the type Recorder knows of operations: its methods about them. */
+/* The methods of the type Recorder about operations. */
 #include "ext/record/ops.h"
 #include "ext/record/recorder_in.h"
 

@@ -1,6 +1,6 @@
-/* A model that changed while its training is watched: a module or parameter was replaced.
- * The recorder then looks at the model again, between two steps. Series keep the places
- * of the model in the file, which are found by name. */
+/* A model that changed while its training is watched: a module or parameter was
+ * replaced. The recorder then rebuilds the model between two steps. Series keep the
+ * places of the model in the file, which are found by name. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,8 +33,8 @@ static bool name_places(const struct model *model, struct name_map *names,
     return good;
 }
 
-/* For each place of `now` the one in the file; `in_file` is the same for `before`, or
- * NULL: those are the same. NULL: no memory. */
+/* Maps places of `now` to places in the file; `in_file` is the map of `before`, or
+ * NULL: identical. NULL: no memory. */
 static uint32_t *file_places(const struct model *before, const uint32_t *in_file,
                              const struct model *now)
 {
@@ -67,7 +67,7 @@ static uint32_t *file_places(const struct model *before, const uint32_t *in_file
     return places;
 }
 
-/* What is sized by the model, empty. The recorder is unchanged if it fails. */
+/* Allocates empty arrays sized by the model. On failure the recorder is unchanged. */
 static bool make_tables(struct recorder *recorder, const struct model *model)
 {
     uint8_t *about = calloc(model->n_objects + 1, 1);

@@ -31,11 +31,11 @@ bool recorder_keeps(struct recorder *recorder, uint32_t object, uint32_t call)
         return false;
     if (!(call & TRACE_LIGHT))
         return true;
-    if (!(*about & RECORDER_TOLD_KEPT))
+    if (!(*about & RECORDER_REPORTED_KEPT))
         trace_gap(recorder->trace, RUN_GAP_LIMIT, object,
                   "of calls that are merged nothing is kept: it has more of them than "
                   "calls= says");
-    *about |= RECORDER_TOLD_KEPT;
+    *about |= RECORDER_REPORTED_KEPT;
     return false;
 }
 

@@ -36,7 +36,7 @@ void watched_params_release(struct watched_params *params)
     *params = (struct watched_params){0};
 }
 
-/* The parameters of this step; those of the next begin anew. */
+/* Takes the parameters of this step and starts an empty list. */
 static struct watched_params take_params(struct recorder_watch *watch)
 {
     struct watched_params params = watch->params;
@@ -77,7 +77,7 @@ void recorder_watch_forget(struct recorder_watch *watch, uint32_t *places)
     watch->places = places;
 }
 
-/* Which elements to count: in exact mode all. */
+/* The elements to count: in exact mode, all. */
 static enum spread_choice choice_of(const struct recorder *recorder)
 {
     return recorder->mode == MEASURE_EXACT || recorder->all_elements ? SPREAD_ALL
@@ -198,7 +198,7 @@ static bool keep_here(struct recorder *recorder, uint32_t number,
 }
 
 /* device.keep() or device.changed(). */
-static bool tell_device(struct recorder *recorder, const char *what, uint32_t number,
+static bool call_device(struct recorder *recorder, const char *what, uint32_t number,
                         PyObject *tensor)
 {
     PyObject *answer =
@@ -210,8 +210,8 @@ static bool tell_device(struct recorder *recorder, const char *what, uint32_t nu
     return answer;
 }
 
-/* Keeps a sample of a parameter. Of one that steps again in the same logged step the
- * oldest is kept. */
+/* Keeps a sample of a parameter. If it is updated several times in a logged step, the
+ * oldest sample stays. */
 static void keep_param(struct recorder *recorder, uint32_t number, PyObject *tensor)
 {
     struct recorder_watch *watch = recorder->watch;
@@ -225,7 +225,7 @@ static void keep_param(struct recorder *recorder, uint32_t number, PyObject *ten
         !buf_grow_array(&params->at, params->n, &params->room, sizeof *params->at))
         return;
     param.on_device = recorder_leaves(recorder, &look);
-    if (!(param.on_device ? tell_device(recorder, "keep", number, tensor)
+    if (!(param.on_device ? call_device(recorder, "keep", number, tensor)
                           : keep_here(recorder, number, &look, &param)))
         return;
     params->at[params->n++] = param;
@@ -278,7 +278,7 @@ void watched_change(struct recorder_watch *watch, struct watched_params *params,
     if (update_measure(&param->kept, now, watch->counter, &watch->spread,
                        &param->change, NULL) < 0)
         return;
-    if (of > param->kept.of) { /* what was kept and measured is a sample itself */
+    if (of > param->kept.of) { /* the measured tensor is itself a sample */
         param->change.stats.sampled = true;
         watch->spread.of = of;
     }
@@ -296,7 +296,7 @@ static void see_change(struct recorder *recorder, struct watched_param *param,
     struct memory memory;
 
     if (param->on_device) {
-        tell_device(recorder, "changed", param->tensor, tensor);
+        call_device(recorder, "changed", param->tensor, tensor);
         return;
     }
     if (!tensor_look(tensor, &look) || !(look.flags & LIVE_READABLE))
@@ -344,8 +344,8 @@ void recorder_forget_trace(struct recorder *recorder)
     }
 }
 
-/* Begins another trace of the same model and returns the old one; both have the model
- * then. NULL: an exception is set, and recording ends. */
+/* Starts a new trace of the same model and returns the old one; both then refer to the
+ * model. NULL: an exception is set, and recording ends. */
 static struct trace *begin_anew(struct recorder *recorder)
 {
     struct trace *trace = recorder->trace;
@@ -372,7 +372,7 @@ static struct trace *begin_anew(struct recorder *recorder)
     return NULL;
 }
 
-/* device.send(): what the device has is on its way; NULL: it has nothing. */
+/* device.send(): starts copying results from the device; NULL: none. */
 static PyObject *send(struct recorder *recorder)
 {
     PyObject *sent;

@@ -1,4 +1,4 @@
-/* recorder_watch_in.h - a training that is watched, for recorder_watch.c and
+/* recorder_watch_in.h - a watched training, for recorder_watch.c and
  * recorder_late.c. */
 #ifndef EXT_RECORD_RECORDER_WATCH_IN_H
 #define EXT_RECORD_RECORDER_WATCH_IN_H
@@ -18,7 +18,7 @@ struct watched_param {
     size_t spread, n_spread; /* its packed spread in `spreads` */
 };
 
-/* Those of one logged step. */
+/* The parameters of one logged step. */
 struct watched_params {
     struct watched_param *at;
     uint32_t n, room;
@@ -27,10 +27,10 @@ struct watched_params {
     uint64_t checksum;
 };
 
-/* A step that is complete, but for what its device has. */
+/* A step that is complete except for results on its device. */
 struct late_step {
     PyObject *writer, *scalars;
-    PyObject *sent; /* what device.send() returned; NULL: everything is here */
+    PyObject *sent; /* result of device.send(); NULL: nothing is pending */
     struct trace *trace;
     struct watched_params params;
     struct recorder_attached *attached; /* or NULL */
@@ -46,25 +46,25 @@ struct recorder_watch {
     struct spread spread;
     struct buf packed;
     struct watched_params params; /* of the current step */
-    uint8_t *known;               /* by tensor of the model: it is among `params` */
+    uint8_t *known;               /* by tensor of the model: whether it is in
+                                     `params` */
     uint32_t *places;       /* in the file, by place of the model; NULL: the same */
-    struct late_step *late; /* the step before; NULL: it was written */
-    struct buf owed;  /* alarms of steps that were not logged, as a parcel: they go
-                               to rank 0 with the next one that is */
-    PyObject *alarms; /* of steps that were written, for log() or settle(): a list,
-                               or NULL */
+    struct late_step *late; /* the previous step; NULL: it was written */
+    struct buf owed;  /* alarms of steps that were not logged, as a parcel: sent to rank
+                         0 with the next logged step */
+    PyObject *alarms; /* of written steps, for log() or settle(): a list, or NULL */
 };
 
 void watched_params_release(struct watched_params *params);
-/* Adds the checksum of a parameter. The sum does not depend on their order. The parts of
- * a parameter that is sharded are not equal on all ranks and are left out. */
+/* Adds the checksum of a parameter. The sum does not depend on their order. Sharded
+ * parameters are skipped, because their parts differ between ranks. */
 void watched_checksum(struct watched_params *params, uint32_t number, uint64_t one);
-/* Compares what was kept with what there is now. If both are samples of a tensor of more
- * elements, `of` says how many. */
+/* Compares the kept elements with the current ones. If both are samples, `of` is the
+ * number of elements of the tensor. */
 void watched_change(struct recorder_watch *watch, struct watched_params *params,
                     struct watched_param *param, const struct memory *now, uint64_t of);
 
-/* Writes and judges watch->late, if there is one. May set an exception. */
+/* Writes and judges watch->late, if any. May set an exception. */
 void late_step_write(struct recorder *recorder);
 void late_step_release(struct late_step *step); /* NULL is allowed */
 

@@ -54,7 +54,7 @@ struct task {
     atomic_size_t next;
 };
 
-/* Each member takes the next item, so a late member delays nobody. */
+/* Each member takes the next item, so a late member delays no other. */
 static void take_part(void *data)
 {
     struct task *task = data;

@@ -205,7 +205,7 @@ const struct torch *torch_find(void)
     return is_found ? &found : NULL;
 }
 
-/* The truth value of a reference, which it drops. */
+/* Converts a reference to a boolean and drops it. */
 static bool truth_of(PyObject *answer, bool otherwise)
 {
     int truth = answer ? PyObject_IsTrue(answer) : -1;

@@ -6,7 +6,7 @@
  *   torch.h    torch's types, dtypes, functions and features; attribute names
  *   tensor.h   describes a tensor and where its bytes are, in about 130 ns
  *     tensor_stats.c   its statistics, fingerprint and elements
- *   native.h   what torch is asked for each operation, without a call of Python
+ *   native.h   thread state queried for each operation, without calling Python
  *   walk.h     finds the tensors in nested arguments, each with its path
  *   team.h     uses torch's threads to measure large tensors */
 #ifndef EXT_TORCH_TORCH_H
@@ -153,8 +153,8 @@ const struct torch *torch_find(void);
 /* A new reference to an imported Python module, or NULL. Never raises. */
 PyObject *torch_imported(const char *name);
 
-/* Calls it without arguments; returns the truth value of the result, or `otherwise`
- * if the callable is NULL or raises. Never raises. */
+/* Calls it without arguments; returns the result as a boolean, or `otherwise` if the
+ * callable is NULL or raises. Never raises. */
 bool torch_ask(PyObject *callable, bool otherwise);
 /* An attribute, or the result of a method without arguments, as a boolean or
  * integer; false or `otherwise` if it is missing. Never raise. */
@@ -172,8 +172,8 @@ PyObject *torch_class_forward(PyObject *module);
 #define TORCH_CLASS_NAME 128
 struct str torch_class_name(PyObject *object, char text[TORCH_CLASS_NAME]);
 
-/* Looks the name up on the type once, instead of for each object. Its `get` is NULL if
- * the type has none. Never raises. */
+/* Looks up the name on the type once instead of for each object. `get` is NULL if the
+ * type has no such attribute. Never raises. */
 void torch_getter_find(struct torch_getter *one, PyTypeObject *type, const char *name);
 /* An attribute of an exact tensor: a new reference, or NULL and an exception. */
 PyObject *torch_get(const struct torch_getter *one, PyObject *tensor);
@@ -187,8 +187,8 @@ enum dtype torch_dtype(const struct torch *torch, PyObject *dtype);
 PyObject *quiet_begin(const struct torch *torch, bool subclass);
 void quiet_end(PyObject *quiet);
 
-/* The same while we ask about one tensor: if it is of a subclass, the __torch_function__
- * of its class does not run. */
+/* The same while we query one tensor: the __torch_function__ of a subclass does not
+ * run. */
 struct torch_quiet {
     PyObject *quiet;
     bool began;
@@ -196,8 +196,8 @@ struct torch_quiet {
 struct torch_quiet quiet_for(const struct torch *torch, PyObject *tensor);
 void quiet_for_end(struct torch_quiet quiet);
 
-/* Between own_begin() and own_end(), which nest, our own code runs on this thread: no
- * recording has its operations. */
+/* Between own_begin() and own_end(), which nest, operations on this thread are our own
+ * and not recorded. */
 void own_begin(void);
 void own_end(void);
 bool own_runs(void);

@@ -357,7 +357,7 @@ static PyObject *get_n_calls(PyObject *self, void *unused)
 static PyMethodDef methods[] = {
     {"calls", FAST(calls), "calls(name=None, everywhere=False): all, or those of one"},
     {"places", places, METH_NOARGS, "The tree of the model."},
-    {"gaps", gaps, METH_NOARGS, "What could not be seen."},
+    {"gaps", gaps, METH_NOARGS, "What was not recorded."},
     {"params", params, METH_NOARGS, "Parameters and gradients, step by step."},
     {"facts", facts, METH_NOARGS, "Facts about the run."},
     {"merged", FAST(merged), "merged(name=None): calls beyond those kept, together"},

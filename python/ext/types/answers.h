@@ -13,11 +13,11 @@
  *   places()            the tree of the model: name, place, parent, class, kind, calls
  *   gaps(), params(), facts()
  *   kept(name, call=0, kind="out", path=None)   (bytes, dtype, shape) or None
- *   kept_at(number)     the same by its number in the file; IndexError: there is none
+ *   kept_at(number)     the same by its number in the file; IndexError: no such value
  *   keep_code(list)     sets the source of classes, as (class, file, line, text); call
  *                       it once
  *   op(number), op_values(number)   dicts: an operation, its tensors
- *   producer()   which operation made the first value that is not finite
+ *   producer()   the operation that made the first non-finite value
  *   op_kinds()          the name of each kind of operation, a list
  *   find_ops(module=None, kinds=None, phase=None)   the numbers of operations of a
  *                       module and below, of kinds whose byte in `kinds` is not 0, and

@@ -1,5 +1,5 @@
-/* answers_ops.c - operations of a run, and its graph. An operation becomes a dict when
- * it is asked for: a run may have hundreds of thousands. */
+/* answers_ops.c - operations of a run, and its graph. Operations become dicts on
+ * demand, because a run may have hundreds of thousands. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -148,9 +148,10 @@ struct op_filter {
     int phase; /* -1: any */
 };
 
-/* Which calls belong to a module: its own, and those inside them. What is below a shared
- * module is listed at its first place only, so its calls decide; a module that was
- * never called itself (a ModuleList) has those of its places. */
+/* Finds the calls of a module: its own, and those inside them. The children of a shared
+ * module are listed at its first place only, so calls are used instead of places; a
+ * module that is never called itself (a ModuleList) has the calls of the places below
+ * it. */
 static bool *find_inside(const struct run *run, uint32_t place)
 {
     const struct model *model = run->model;

@@ -22,7 +22,7 @@ struct exploration {
 
 /* ---- a run and its live model ---- */
 
-/* Do both number the same places, tensors and classes? */
+/* Do both have the same places, tensors and classes? */
 static bool is_alike(const struct model *a, const struct model *b)
 {
     if (a->n_places != b->n_places || a->n_objects != b->n_objects ||

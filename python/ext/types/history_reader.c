@@ -128,7 +128,7 @@ static bool fill_rank_alarm(PyObject *dict, const void *row)
     return dict_alarm(dict, row) && dict_number(dict, "rank", alarm->rank);
 }
 
-/* A list of a dict for each of n rows; releases the arena that they are in. */
+/* A list of dicts for n rows; releases their arena. */
 static PyObject *rows_object(const void *rows, uint32_t n, size_t size,
                              bool (*fill)(PyObject *dict, const void *row),
                              struct arena *arena)

@@ -44,7 +44,7 @@ static void begin_step(struct history_sink *base, const struct history_step *ste
         !dict_real(sink->step, "time", (double)step->wall_ns / 1e9);
 }
 
-/* The histogram stays packed until somebody asks for it. */
+/* The histogram stays packed until it is requested. */
 static bool fill_point(PyObject *dict, const struct history_series *series,
                        const struct history_point *point)
 {

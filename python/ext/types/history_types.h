@@ -10,22 +10,22 @@
 
 #include <stdbool.h>
 
-/* _core.HistoryWriter(run, path, limit=0, text="", how="new", rank=0, ranks=0): a new
- * .scope file with this _core.Run and an empty history, or with path None no file, for
- * sinks alone. how="resume" continues that of a file, how="memory" begins one in
- * memory: then `run` is None, and in memory `path` too. `text` says who writes it. A
- * thread writes what it gets.
+/* _core.HistoryWriter(run, path, limit=0, text="", how="new", rank=0, ranks=0): creates
+ * a .scope file with this _core.Run and an empty history; with path None there is no
+ * file, only sinks. how="resume" continues the history of a file, how="memory" creates
+ * one in memory: then `run` is None, and in memory `path` too. `text` names the host
+ * and process. A thread does the writing.
  *   path                          for _core.History() in this process
  *   add_sink(name, folder, run)   also write there: "tensorboard", "csv"
- *   keep_steps()                  from now on keep each step for take_steps()
- *   take_steps() -> list          the kept ones as dicts; they are forgotten
- *   scalars(number, phase, list)  a step that has only scalars: (name, float)
+ *   keep_steps()                  keep each step from now on, for take_steps()
+ *   take_steps() -> list          the kept steps as dicts; removes them
+ *   scalars(number, phase, list)  a step with only scalars: (name, float)
  *   parcels(number, phase, list[, kind, text])  a step of the points and scalars in
- *                                 parcels (bytes); perhaps with an alarm
+ *                                 parcels (bytes); optionally with an alarm
  *   state() -> dict               written, dropped, merged, bytes, step_bytes, keeps,
  *                                 disk_bytes, cpu_ns, problem
  *   flush()                       wait for the thread
- *   close()                       the file is whole; raises if something is missing */
+ *   close()                       completes the file; raises if something is missing */
 extern PyType_Spec writer_spec;
 struct history_writer;
 /* NULL: an exception is set, because it was closed. */
@@ -35,7 +35,7 @@ struct history_writer *writer_of(PyObject *self);
  * None if there is none. A point has tag, the columns of History.series() and .points()
  * and its packed histogram. NULL: an exception is set. */
 PyObject *step_object(struct history_writer *writer);
-/* Keeps the current step of a HistoryWriter, if keep_steps() asks for it. False: an
+/* Keeps the current step of a HistoryWriter if keep_steps() was called. False: an
  * exception is set. */
 bool writer_keep_step(PyObject *self);
 /* _core.bins(packed, most) -> dict: edges, counts, counted, of; at most `most` bins. None

@@ -24,7 +24,8 @@ struct history_writer *writer_of(PyObject *self)
     return writer;
 }
 
-/* Creates, continues or begins in memory. NULL: an exception is set. */
+/* Creates a file, continues one, or creates a history in memory. NULL: an exception is
+ * set. */
 static struct history_writer *open_writer(PyTypeObject *type, PyObject *run,
                                           PyObject *path, const char *how,
                                           const struct history_options *options)
@@ -320,7 +321,7 @@ static PyMethodDef methods[] = {
     {"take_steps", take_steps, METH_NOARGS, "The steps that were kept, as dicts."},
     {"scalars", scalars, METH_VARARGS, "scalars(number, phase, list): a step of them"},
     {"parcels", parcels, METH_VARARGS, "parcels(number, phase, list): a merged step"},
-    {"state", state, METH_NOARGS, "What was written, and what went wrong, as a dict."},
+    {"state", state, METH_NOARGS, "Counts of written steps, and problems, as a dict."},
     {"flush", flush, METH_NOARGS, "Wait until everything is written."},
     {"close", close_file, METH_NOARGS, "Write the rest and close the file."},
     {NULL, NULL, 0, NULL},

@@ -1,5 +1,5 @@
-/* marks.c - looks at tensors without torch's dispatcher, for capsule.py: dispatch modes
- * of the user see nothing of it. */
+/* marks.c - reads tensors without torch's dispatcher, for capsule.py, so that dispatch
+ * modes of the user do not see it. */
 #include "ext/types/types.h"
 
 #include <string.h>
@@ -24,8 +24,8 @@ static PyObject *mark(PyObject *module, PyObject *tensor)
         PyBool_FromLong(readable));
 }
 
-/* copy(tensor, most) -> bytes: its elements, dense and in C order; None: they cannot be
- * read, or are more than `most` bytes */
+/* copy(tensor, most) -> bytes: its elements, dense and in C order; None: unreadable, or
+ * more than `most` bytes */
 static PyObject *copy(PyObject *module, PyObject *args)
 {
     struct live_tensor look;
@@ -67,7 +67,7 @@ static PyObject *versions(PyObject *module, PyObject *list)
 }
 
 PyMethodDef marks_functions[] = {
-    {"mark", mark, METH_O, "mark(tensor): what a write to it changes, its size"},
+    {"mark", mark, METH_O, "mark(tensor): marks that detect writes, its size"},
     {"copy", copy, METH_VARARGS, "copy(tensor, most): its elements, as bytes"},
     {"versions", versions, METH_O, "versions(list): of these tensors, as bytes"},
     {NULL, NULL, 0, NULL},

@@ -276,26 +276,27 @@ static PyMethodDef methods[] = {
     {"object", model_object, METH_O, "object(name): the live one, or None"},
     {"names", model_names, METH_NOARGS, "the names of all places below the root"},
     {"number", model_number, METH_O, "the number of a module, or None"},
-    {"tensor_number", model_tensor_number, METH_O, "that of a tensor, or None"},
-    {"module", model_module, METH_VARARGS, "the module of a number, or None"},
-    {"tensor", model_tensor, METH_VARARGS, "the tensor of a number, or None"},
-    {"roots", model_roots, METH_NOARGS, "the root modules that still live"},
+    {"tensor_number", model_tensor_number, METH_O, "the number of a tensor, or None"},
+    {"module", model_module, METH_VARARGS, "the module with a number, or None"},
+    {"tensor", model_tensor, METH_VARARGS, "the tensor with a number, or None"},
+    {"roots", model_roots, METH_NOARGS, "the root modules that still exist"},
     {"code", model_code, METH_VARARGS, "code(class): (file, line, text) or None"},
     {"attributes", model_attributes, METH_O, "attributes(of): the attributes below it"},
-    {"forget", model_forget, METH_NOARGS, "let go of what attributes() gave"},
+    {"forget", model_forget, METH_NOARGS, "release the handles of attributes()"},
     {"bases", model_bases, METH_VARARGS, "bases(class): names, the nearest first"},
     {NULL, NULL, 0, NULL},
 };
 
 static PyGetSetDef members[] = {
-    {"n_places", model_n_places, NULL, "how many places the model has", NULL},
-    {"live", model_is_live, NULL, "is it a live module, and not a file?", NULL},
-    {"changed", model_changed, NULL, "is any tensor gone, moved or resized?", NULL},
+    {"n_places", model_n_places, NULL, "number of places of the model", NULL},
+    {"live", model_is_live, NULL, "is it a live module (not a file)?", NULL},
+    {"changed", model_changed, NULL, "was any tensor deleted, moved or resized?", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
 static PyType_Slot model_slots[] = {
-    {Py_tp_doc, (void *)"Model(what, name): a live module, as it is now, or a file."},
+    {Py_tp_doc,
+     (void *)"Model(what, name): the current state of a live module, or a file."},
     {Py_tp_new, model_new},
     {Py_tp_dealloc, model_dealloc},
     {Py_tp_methods, methods},

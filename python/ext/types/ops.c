@@ -9,7 +9,7 @@
 #define MOST_TENSORS 4096
 #define MOST_DEPTH   8
 
-/* A question to the table, made of Python objects. */
+/* A query of the table, built from Python objects. */
 struct op_question {
     struct arena arena;
     struct intern strings;
@@ -48,7 +48,7 @@ static int add_tensor(struct op_question *question, PyObject *shape,
     return 0;
 }
 
-/* Adds what is at one position: a shape, a list of shapes, or None. */
+/* Adds the argument at one position: a shape, a list of shapes, or None. */
 static int add_position(struct op_question *question, PyObject *given,
                         struct op_tensor *tensors, uint32_t *n, uint32_t arg)
 {

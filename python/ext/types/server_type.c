@@ -18,7 +18,7 @@ struct server_object {
     struct shelf *shelf;                     /* the server's */
     struct owner *owner;
     struct web_wanted wanted; /* until start() */
-    PyObject *texts;          /* holds those in `wanted` */
+    PyObject *texts;          /* owns the strings in `wanted` */
     PyObject *held;           /* a list: keeps what is served alive until the end */
     const char *hosts[MOST_HOSTS];
 };
@@ -145,7 +145,7 @@ static PyObject *start(PyObject *self, PyObject *unused)
 
 /* ---- ending ---- */
 
-/* A copy in a forked process is left as it is. */
+/* In a forked process the copy is not touched. */
 static void end(struct server_object *self)
 {
     struct web_server *server = self->server;
@@ -246,7 +246,7 @@ struct live_args {
     struct shelf_live found;
 };
 
-/* (name, thing, live, path, labels), after the number if that is wanted. */
+/* (name, thing, live, path, labels), after the number if `number` is not NULL. */
 static bool take_live(PyObject *self, PyObject *args, unsigned *number,
                       struct live_args *to)
 {
@@ -394,8 +394,8 @@ static PyMethodDef methods[] = {
 };
 
 static PyGetSetDef getters[] = {
-    {"port", get_port, NULL, "the port it has", NULL},
-    {"local", get_local, NULL, "is it for this machine only?", NULL},
+    {"port", get_port, NULL, "its port", NULL},
+    {"local", get_local, NULL, "does it only serve this machine?", NULL},
     {"token", get_token, NULL, "the secret part of the address", NULL},
     {"address", get_address, NULL, "of the page", NULL},
     {"tunnel", get_tunnel, NULL, "the ssh -L line, or None", NULL},

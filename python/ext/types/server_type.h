@@ -1,6 +1,6 @@
 /* server_type.h - _core.Server(host=None, port=0, tries=0, allow_hosts=(), token=None):
- * the server of the page (web/web.h), with threads of its own that never take the GIL.
- * token False: none, for pages that promise their bare address. Methods:
+ * the server of the page (web/web.h), whose threads never take the GIL. token False: no
+ * token, so the bare address works. Methods:
  *   add(path)                  serves a file or folder
  *   add_live(name, thing, live=None, path=None, labels=None) -> number
  *                              serves a _core.Model or _core.Run of this process, under its
@@ -8,9 +8,9 @@
  *                              is the Model of the module that was recorded; `path` the
  *                              .scope file with the history of its training
  *   renew(number, name, thing, live=None, path=None, labels=None)
- *                              from now on that number shows this
+ *                              replaces the item with that number
  *   start()                    listens
- *   pump(step=None) -> int     answers what only live objects know: how many questions.
+ *   pump(step=None) -> int     answers questions about live objects; returns how many.
  *                              `step`: the number of the step that just ended
  *   close()                    ends it; further calls do nothing
  * Members: port, local (only this machine?), token, address (a str), tunnel (the

@@ -12,7 +12,7 @@
  *   program.c      `python -m torchoscope`
  *   numbers.c      format_count() and the other formatting functions
  *   ops.c          op_flops() and op_family(), the table of operations
- *   marks.c        what capsule.py asks about tensors at each step
+ *   marks.c        properties of tensors that capsule.py needs at each step
  *   peek.c         exposes parts of the hot path to tests */
 #ifndef EXT_TYPES_TYPES_H
 #define EXT_TYPES_TYPES_H
@@ -45,9 +45,9 @@ PyObject *program_live(PyObject *module, PyObject *words);
 extern PyMethodDef numbers_functions[];
 
 /* op_flops(name, arguments, results, attributes) -> int or None: the FLOPs of an
- * operation by the table (run/op_table.h); None: not known. `arguments` and `results` are
- * tuples with an item for each position: a tuple of sizes for a tensor, a list of those,
- * or None. `attributes` is a dict of the other arguments. */
+ * operation from the table (run/op_table.h); None: unknown. `arguments` and `results`
+ * are tuples with an item for each position: a tuple of sizes for a tensor, a list of
+ * those, or None. `attributes` is a dict of the other arguments. */
 PyObject *ops_flops(PyObject *module, PyObject *args);
 /* op_family(name) -> (family, is it matrix work?, is there a formula?) */
 PyObject *ops_family(PyObject *module, PyObject *args);
@@ -57,7 +57,7 @@ PyObject *ops_family(PyObject *module, PyObject *args);
  * tuples (x, y, w, h), lines are lists of (x, y). */
 PyObject *arrange_graph(PyObject *module, PyObject *args);
 
-/* mark(tensor) -> (version, fingerprint, bytes, readable): the first two tell a write
+/* mark(tensor) -> (version, fingerprint, bytes, readable): the first two detect writes
  * (-1 and 0: unknown); None if it is not a tensor. copy(tensor, most) -> bytes, dense
  * and in C order; None if they cannot be read or are more than `most`. versions(list)
  * -> bytes, 64 bits each. */

@@ -156,7 +156,7 @@ static bool split_first(PyObject *args, PyObject **ret_first, PyObject **ret_res
     Py_ssize_t n = PyTuple_Size(args);
 
     if (n < 1) {
-        PyErr_SetString(PyExc_TypeError, "what to export to is missing");
+        PyErr_SetString(PyExc_TypeError, "the path of the export is missing");
         return false;
     }
     *ret_rest = PyTuple_GetSlice(args, 1, n);

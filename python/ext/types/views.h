@@ -37,9 +37,9 @@ PyObject *views_json(struct session *session, PyObject *args, PyObject *kwargs);
 PyObject *views_export(struct session *session, PyObject *args, PyObject *kwargs);
 PyObject *views_picture(struct session *session, PyObject *args, PyObject *kwargs);
 PyObject *views_save_picture(struct session *session, PyObject *args, PyObject *kwargs);
-/* _core.picture_diff(old, new, form, path, **options): what differs between two networks,
- * each a _core.Model or a _core.Run. Returns bytes; writes the file at `path` instead and
- * returns None if it is not None: then `form` is ignored. */
+/* _core.picture_diff(old, new, form, path, **options): draws the differences of two
+ * networks, each a _core.Model or a _core.Run. Returns bytes; if `path` is not None,
+ * writes that file, ignores `form` and returns None. */
 PyObject *views_picture_diff(PyObject *module, PyObject *args, PyObject *kwargs);
 
 #endif

@@ -5,7 +5,7 @@
 #include "ext/types/types.h"
 #include "ext/types/views.h"
 
-/* A picture asked for: into memory, or into a file. */
+/* A requested picture: into memory, or into a file. */
 struct picture_job {
     struct session *session;
     struct session *newer; /* the new network of a diff, or NULL */
@@ -66,7 +66,7 @@ static bool draw_unlocked(struct picture_job *job)
     return status == 0 && !job->to.bad;
 }
 
-/* The keywords that are left are unknown. */
+/* The remaining keywords are unknown. */
 static bool is_empty(PyObject *rest)
 {
     PyObject *key, *value;

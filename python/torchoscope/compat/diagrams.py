@@ -58,7 +58,7 @@ def _run(model, inputs, keywords):
     for shape in _guesses(model):
         try:
             return _recorded(model, (shape,), {})
-        except Exception:  # it does not fit: what fails says nothing to the user
+        except Exception:  # it does not fit: the error does not help the user
             continue
     name = type(model).__name__
     text = f"extract_model_graph() cannot guess what {name} takes"
@@ -75,7 +75,7 @@ def _recorded(model, inputs, keywords):
 
 
 def _guesses(model):
-    """Inputs for the first layer that tells what it takes."""
+    """Inputs for the first layer whose input shape is known."""
     batch = 2 if model.training else 1  # BatchNorm needs more than one value
     for layer in model.modules():
         if isinstance(layer, (nn.Conv1d, nn.Conv2d, nn.Conv3d)):

@@ -12,14 +12,14 @@
  * A chain of modules and operations that feed only one another is one box, with a row
  * for each. Views, inputs and outputs have no frame; sums and products are signs.
  *
- *   take.c    what a diagram shows at first, as nodes and links: small, however large
- *             the model
- *   fold.c    which groups are closed to save room; chains become boxes
+ *   take.c    the initially shown part of a diagram, as nodes and links: small even for
+ *             large models
+ *   fold.c    which groups are closed to save space; chains become boxes
  *   nets.c    links become the nets of a plan, which layout/ arranges
- *   fit.c     texts and sizes in cells; how much is said depends on the width
+ *   fit.c     texts and sizes in cells; the level of detail depends on the width
  *   paint.c   frames, lines and texts in a grid of cells
  *   print.c   the grid as lines of text, with one node selected
- *   walk.c    from node to node by keys and by the mouse */
+ *   walk.c    moving between nodes by keys and by the mouse */
 #ifndef EXPLORER_BOXES_BOXES_H
 #define EXPLORER_BOXES_BOXES_H
 
@@ -34,7 +34,7 @@
 #include "text/lines.h"
 
 #define BOXES_NONE UINT32_MAX
-#define BOXES_MOST 400 /* nodes of a drawing, at most */
+#define BOXES_MOST 400 /* limit of nodes in a drawing */
 
 /* A module, an operation, views, an input or an output. */
 struct boxes_node {
@@ -43,7 +43,7 @@ struct boxes_node {
     uint16_t flags;          /* enum diagram_flag */
     bool open;               /* a group that may be drawn as a frame */
     bool inside;             /* a group, open or not */
-    uint32_t place, call;    /* what Enter goes to; NO_PLACE, RUN_NONE: nothing */
+    uint32_t place, call;    /* the target of Enter; NO_PLACE, RUN_NONE: none */
     struct str name;         /* escaped, like all texts here */
     struct str calls;        /* "2/3": the second of three calls; or empty */
     uint32_t words, n_words; /* in graph->words */
@@ -57,7 +57,7 @@ struct boxes_word {
     struct str text;
 };
 
-/* A value that one node makes and others read. */
+/* A value made by one node and read by others. */
 struct boxes_value {
     uint32_t source;
     struct str label; /* its shape */
@@ -79,8 +79,9 @@ struct boxes_graph {
     struct str note; /* what the drawing cannot show; or empty */
 };
 
-/* What a diagram shows at first; the frame around everything is left out. Fails with
- * ERR_LIMIT and a sentence if that is more than BOXES_MOST boxes. Borrows nothing. */
+/* Takes the initially shown part of a diagram, without the frame around everything.
+ * Fails with ERR_LIMIT and a message if that is more than BOXES_MOST boxes. Borrows
+ * nothing. */
 int boxes_take(struct boxes_graph *ret_graph, const struct diagram *diagram,
                struct arena *arena, struct err *err);
 
@@ -104,7 +105,7 @@ struct boxes_drawing {
     struct boxes_box *boxes;
     uint32_t *rows;     /* nodes */
     uint32_t *box_of;   /* by node: the box that shows it; BOXES_NONE: it is inside a
-                            closed group */
+                           closed group */
     uint32_t *value_of; /* by net */
     struct str *labels; /* by net; or empty */
     uint32_t width, height;
@@ -114,8 +115,8 @@ struct boxes_drawing {
 };
 
 struct boxes_wanted {
-    uint32_t width; /* of the room: what does not fit says less */
-    uint32_t most;  /* boxes: groups are opened as long as there are not more */
+    uint32_t width; /* available width; boxes show less detail to fit */
+    uint32_t most;  /* limit of boxes: groups are opened while there are fewer */
 };
 
 /* Arranges the graph, which must outlive the drawing. Fails with ERR_LIMIT if the drawing
@@ -123,8 +124,8 @@ struct boxes_wanted {
 int boxes_draw(struct boxes_drawing *ret_drawing, const struct boxes_graph *graph,
                const struct boxes_wanted *wanted, struct arena *arena, struct err *err);
 
-/* All rows of the drawing, from column `left` on, `width` cells of each. The selected
- * node has double lines; BOXES_NONE: none has. */
+/* All rows of the drawing, `width` cells of each from column `left` on. The selected
+ * node has double lines; BOXES_NONE: no selection. */
 void boxes_lines(struct lines *to, const struct boxes_drawing *drawing,
                  uint32_t selected, uint32_t left, uint32_t width, bool ascii);
 /* The selected node in words, uncut: at most `most` lines. */
@@ -135,20 +136,19 @@ void boxes_about(struct lines *to, const struct boxes_drawing *drawing,
 
 enum boxes_way { BOXES_UP, BOXES_DOWN, BOXES_LEFT, BOXES_RIGHT };
 
-/* The node from which keys begin: the first that is not an input. */
+/* The node where keys start: the first that is not an input. */
 uint32_t boxes_first(const struct boxes_drawing *drawing);
 uint32_t boxes_last(const struct boxes_drawing *drawing);
-/* Up and down lead along lines, to what a node reads and to what reads it; left and
- * right to the nearest box beside it. BOXES_NONE: there is none. */
+/* Up and down follow lines, to the inputs and readers of a node; left and right go to
+ * the nearest box beside it. BOXES_NONE: none. */
 uint32_t boxes_step(const struct boxes_drawing *drawing, uint32_t node,
                     enum boxes_way way);
 /* The node at a cell, or BOXES_NONE. */
 uint32_t boxes_at(const struct boxes_drawing *drawing, uint32_t column, uint32_t row);
-/* The node of a call, or around it, that is drawn; else that of a place; else
- * BOXES_NONE. */
+/* The drawn node of a call or around it; else that of a place; else BOXES_NONE. */
 uint32_t boxes_find(const struct boxes_drawing *drawing, uint32_t call, uint32_t place);
 
-/* Where a node is: its row, and the box around that. */
+/* The position of a node: its row, and the box around it. */
 struct boxes_spot {
     uint32_t row;
     uint32_t left, top, right, bottom; /* of the box, the last two excluded */

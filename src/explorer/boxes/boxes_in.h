@@ -1,17 +1,17 @@
-/* boxes_in.h - what the files of boxes/ share. */
+/* boxes_in.h - shared by the files of boxes/. */
 #ifndef EXPLORER_BOXES_BOXES_IN_H
 #define EXPLORER_BOXES_BOXES_IN_H
 
 #include "explorer/boxes/boxes.h"
 
-/* In which directions a line or a border leaves a cell. */
+/* The directions in which a line or a border leaves a cell. */
 enum boxes_side { SIDE_UP = 1, SIDE_DOWN = 2, SIDE_LEFT = 4, SIDE_RIGHT = 8 };
 
 struct boxes_cell {
     uint8_t lines, border; /* enum boxes_side */
     uint8_t arrow;         /* the side it points to; 0: none */
     bool not_finite;       /* its line carries NaN or Inf */
-    uint32_t box;          /* whose border or inside this is; 0: of none */
+    uint32_t box;          /* the box whose border or inside this is; 0: none */
 };
 
 struct boxes_text {
@@ -21,7 +21,7 @@ struct boxes_text {
     uint32_t node;         /* it is bold if this is selected; BOXES_NONE */
 };
 
-/* How much boxes say. */
+/* The level of detail of boxes. */
 enum boxes_detail {
     DETAIL_ALL,
     DETAIL_SOME,
@@ -34,8 +34,8 @@ enum boxes_detail {
 /* Distances in cells. */
 extern const struct plan_style boxes_style;
 
-/* fold.c: the boxes of the drawing, without sizes and lines. `ends` gets for each link
- * its boxes. */
+/* fold.c: the boxes of the drawing, without sizes and lines. Sets `ends` to the boxes
+ * of each link. */
 struct boxes_ends {
     uint32_t value, source, target; /* boxes */
 };
@@ -49,12 +49,12 @@ int boxes_fit(struct boxes_drawing *drawing, enum boxes_detail detail,
               struct arena *arena, struct err *err);
 /* The texts of a row of a box. */
 struct boxes_row {
-    struct str name, detail, shape; /* the last is at the right: what it passes on */
+    struct str name, detail, shape; /* the last is at the right: the output shape */
 };
 void boxes_row(const struct boxes_drawing *drawing, uint32_t box, uint32_t row,
                enum boxes_detail detail, struct arena *arena,
                struct boxes_row *ret_row);
-/* Cells of its name, with the blanks that align what follows. */
+/* Cells of its name, including the blanks that align the next column. */
 uint32_t boxes_name_cells(const struct boxes_box *box, const struct boxes_row *row);
 /* paint.c: the grid. */
 int boxes_paint(struct boxes_drawing *drawing, enum boxes_detail detail,

@@ -1,5 +1,5 @@
-/* Random graphs: whatever is drawn, no line runs through a box or a text, every line
- * arrives, and nothing is outside of the grid. */
+/* Random graphs: in any drawing, no line may run through a box or a text, every line
+ * must arrive, and nothing may be outside of the grid. */
 #include <string.h>
 
 #include "base/test.h"
@@ -76,7 +76,7 @@ static void random_nodes(struct boxes_graph *graph, uint64_t *state,
             graph->nodes[i].open = graph->nodes[i].inside = false;
 }
 
-/* Mostly to the next nodes, now and then far away or back. */
+/* Mostly to the next nodes, sometimes far away or back. */
 static void random_links(struct boxes_graph *graph, uint64_t *state)
 {
     for (uint32_t i = 1; i < graph->n_nodes; i++) {
@@ -133,8 +133,8 @@ static bool is_solid(const struct boxes_drawing *d, const struct boxes_cell *at)
     return at && at->box > 0 && !d->boxes[at->box].frame;
 }
 
-/* Texts are in the grid, do not touch one another and are not crossed by lines; text of
- * a node is in its own box, other text in none. */
+/* Texts must be in the grid, must not touch one another or be crossed by lines; text of
+ * a node must be in its box, other text in none. */
 static void check_texts(const struct boxes_drawing *d)
 {
     for (uint32_t row = 0; row < d->height; row++)
@@ -158,8 +158,8 @@ static void check_texts(const struct boxes_drawing *d)
         }
 }
 
-/* A side of a cell leads to a cell that leads back, or to a box where a line may begin
- * or end. */
+/* A side of a cell must lead to a cell that leads back, or to a box where a line may
+ * begin or end. */
 static void check_side(const struct boxes_drawing *d, uint32_t x, uint32_t y,
                        uint8_t side)
 {
@@ -228,7 +228,7 @@ static void check_arrivals(const struct boxes_drawing *d)
     }
 }
 
-/* Every link is a line, except between rows of one box. */
+/* Every link must be a line, except between rows of one box. */
 static void check_links(const struct boxes_drawing *d)
 {
     const struct boxes_graph *graph = d->graph;
@@ -270,9 +270,9 @@ TEST(no_line_runs_through_a_box_or_a_text_and_all_arrive)
     }
 }
 
-/* ---- what is printed, and keys ---- */
+/* ---- printing and keys ---- */
 
-TEST(a_part_of_a_drawing_is_as_wide_as_asked_for)
+TEST(a_part_of_a_drawing_has_the_requested_width)
 {
     for (uint64_t seed = 0; seed < 40; seed++) {
         struct boxes_wanted wanted = {.width = 60, .most = 40};
@@ -302,9 +302,9 @@ TEST(a_part_of_a_drawing_is_as_wide_as_asked_for)
     }
 }
 
-/* Steps lead from shown nodes to shown nodes, the same way each time; and a click on the
- * row of a node selects it. */
-TEST(steps_and_clicks_lead_to_nodes_that_are_drawn)
+/* Steps must lead from shown nodes to shown nodes, deterministically; and a click on
+ * the row of a node must select it. */
+TEST(steps_and_clicks_select_drawn_nodes)
 {
     for (uint64_t seed = 0; seed < 100; seed++) {
         struct boxes_wanted wanted = {.width = 100, .most = 20};

@@ -1,10 +1,10 @@
-/* fit.c - what boxes say, and how large that makes them. */
+/* fit.c - the texts of boxes, and the sizes that result. */
 #include "explorer/boxes/boxes_in.h"
 #include "text/glyph.h"
 #include "text/width.h"
 
 #define TITLE_MOST 28 /* cells of a group's name, and of its class */
-#define NAME_ALIGN 16 /* what follows longer ones is not aligned */
+#define NAME_ALIGN 16 /* longer names do not align the next column */
 #define LABEL_MOST 40
 #define FEW        20 /* boxes: with more, unchanged shapes have no label */
 
@@ -76,8 +76,8 @@ static struct str name_of(const struct boxes_node *node, enum boxes_detail detai
     return keep(&to, arena);
 }
 
-/* Whole words, as many as fit: the class first. Inputs say their shape, which is their
- * first word, in any case, and so do views that are not a row among others. */
+/* Whole words, as many as fit: the class first. Inputs always show their shape, which
+ * is their first word, and so do views that are not a row among others. */
 static struct str detail_of(const struct boxes_graph *graph,
                             const struct boxes_node *node, bool alone,
                             enum boxes_detail detail, struct arena *arena)
@@ -108,7 +108,7 @@ static struct str detail_of(const struct boxes_graph *graph,
     return keep(&to, arena);
 }
 
-/* What a row passes on to the one below, if it changed the shape. */
+/* The output shape of a row, if it changed. */
 static struct str passed_on(const struct boxes_graph *graph, uint32_t node,
                             enum boxes_detail detail)
 {
@@ -155,7 +155,7 @@ static uint32_t row_cells(const struct boxes_box *box, const struct boxes_row *r
 
 /* ---- boxes ---- */
 
-/* "downsample"; with the class if it is free. */
+/* "downsample"; with the class if that is enabled. */
 static struct str title_of(const struct boxes_drawing *drawing, uint32_t group,
                            bool with_class, struct arena *arena)
 {
@@ -264,7 +264,7 @@ static void fit_box(struct boxes_drawing *drawing, uint32_t index,
 
 /* ---- labels ---- */
 
-/* Does the box say the shape that leaves it? */
+/* Does the box itself show its output shape? */
 static bool says_shape(const struct boxes_drawing *drawing, uint32_t index)
 {
     const struct boxes_box *box = &drawing->boxes[index];
@@ -314,7 +314,7 @@ static void fit_label(struct boxes_drawing *drawing, uint32_t n,
     if (!has_label(drawing, n, detail))
         return;
     drawing->labels[n] = cut(value->label, LABEL_MOST, arena);
-    /* A blank on either side of it. */
+    /* A blank on either side. */
     net->label_width = (int32_t)text_width(drawing->labels[n]) + 2;
     net->label_height = 1;
 }
@@ -354,7 +354,7 @@ static int arrange(struct boxes_drawing *drawing, enum boxes_detail detail,
     return plan_place(&drawing->plan, &boxes_style, arena, err);
 }
 
-/* Boxes and their order, with at most so many of them if groups can be closed. */
+/* Makes the boxes and their order; at most `most` boxes if groups can be closed. */
 static int order(struct boxes_drawing *drawing, uint32_t most, struct arena *arena,
                  struct err *err)
 {
@@ -365,14 +365,14 @@ static int order(struct boxes_drawing *drawing, uint32_t most, struct arena *are
         return -1;
     if (drawing->plan.n_boxes < 2)
         return err_set(err, ERR_NOT_FOUND,
-                       "nothing is inside: there is nothing to draw");
+                       "empty: nothing to draw");
     if (boxes_nets(drawing, ends, n, arena, err) < 0)
         return -1;
     return plan_order(&drawing->plan, arena, err);
 }
 
-/* Tries from `detail` on, up to `last`, until it fits; returns what is arranged then, or
- * -1. */
+/* Tries levels of detail from `detail` to `last`, until it fits; returns the last one
+ * tried, or -1. */
 static int try_details(struct boxes_drawing *drawing, int detail, int last,
                        uint32_t width, struct arena *arena, struct err *err)
 {
@@ -384,8 +384,9 @@ static int try_details(struct boxes_drawing *drawing, int detail, int last,
     }
 }
 
-/* What does not fit says less, down to the classes; then groups are closed; then boxes
- * have only names. Whoever has to scroll sideways anyway gets to see classes. */
+/* If the drawing does not fit, reduce detail down to the classes; then close groups;
+ * then show only names. If the user has to scroll sideways anyway, classes are
+ * shown. */
 int boxes_draw(struct boxes_drawing *ret_drawing, const struct boxes_graph *graph,
                const struct boxes_wanted *wanted, struct arena *arena, struct err *err)
 {

@@ -7,13 +7,13 @@
 struct boxes_folding {
     struct boxes_drawing *drawing;
     const struct boxes_graph *graph;
-    bool *open;       /* by node: drawn with what is inside */
+    bool *open;       /* by node: drawn with its content */
     uint32_t *at;     /* by node: itself, or the closed group around it */
     uint32_t *next;   /* by node: the one row below it in its box, or BOXES_NONE */
     uint32_t *before; /* the one above */
     uint32_t *n_in;   /* by node: lines that arrive and leave */
     uint32_t *n_out;
-    uint32_t *inside;        /* by node: how many nodes are directly inside */
+    uint32_t *inside;        /* by node: number of direct children */
     struct boxes_ends *ends; /* of nodes, then of boxes */
     uint32_t n_ends;
 };
@@ -26,7 +26,7 @@ static void count_inside(struct boxes_folding *f)
         f->inside[f->graph->nodes[i].parent]++;
 }
 
-/* Opens the groups of one depth, as far as there is room; false: there are none. */
+/* Opens the groups of one depth, as far as they fit; false: there are none. */
 static bool open_level(struct boxes_folding *f, const uint32_t *depth, uint32_t level,
                        uint32_t most, uint32_t *shown)
 {
@@ -119,7 +119,7 @@ static bool may_chain(const struct boxes_folding *f, uint32_t node)
            !diagram_is_tensor(of->kind);
 }
 
-/* Only a node that comes later can follow, so a chain never runs in a circle. */
+/* Only a later node can follow, so a chain is never circular. */
 static void find_chains(struct boxes_folding *f)
 {
     for (uint32_t i = 0; i < f->graph->n_nodes; i++)

@@ -127,11 +127,11 @@ static int add_links(struct netting *n, const struct boxes_ends *ends, uint32_t 
     return 0;
 }
 
-/* Nets of one group follow one another, groups in the order of their boxes. */
+/* Nets of one group are consecutive; groups are in the order of their boxes. */
 static void number(struct netting *n, uint32_t *begin)
 {
     uint32_t n_boxes = n->drawing->plan.n_boxes, ends = 0;
-    uint32_t *order = n->drawing->value_of; /* nets by index, for a moment */
+    uint32_t *order = n->drawing->value_of; /* temporarily the order of nets by index */
 
     for (uint32_t i = 0; i < n->n_nets; i++)
         begin[n->nets[i].group + 1]++;

@@ -79,7 +79,7 @@ static struct plan_point step_to(struct plan_point at, uint8_t side)
     return at;
 }
 
-/* A line as it is drawn: from cell to cell, into the box where it ends. */
+/* A line while it is drawn: from cell to cell, into its target box. */
 struct boxes_pen {
     struct painting *painting;
     struct plan_point at;
@@ -230,8 +230,8 @@ static void put_row(struct painting *p, uint32_t index, uint32_t r)
     put_text(p, text);
 }
 
-/* The part of the upper border that no line crosses: the first that is long enough, else
- * the longest. Returns its length. */
+/* The part of the upper border that no line crosses: the first that is long enough,
+ * else the longest. Returns its length. */
 static int32_t find_gap(struct painting *p, const struct plan_box *box, int32_t want,
                         int32_t *ret_x)
 {

@@ -47,7 +47,7 @@ static const char *arrow_sign(uint8_t side)
                                : "►";
 }
 
-/* The ends of a box without border: a sign has brackets, the selected one double
+/* The ends of a box without border: a sign has brackets, a selected box double
  * lines. */
 static const char *bare_sign(const struct printing *p, uint32_t box, uint32_t column)
 {
@@ -77,7 +77,7 @@ static bool is_marked(const struct printing *p, const struct boxes_cell *cell,
            row == boxes_where(p->drawing, p->selected).row;
 }
 
-/* The twin of the lower left corner is made for trees: "`". */
+/* The ASCII twin of the lower left corner is for trees: "`". */
 static const char *border_sign(const struct printing *p, uint8_t sides)
 {
     return p->ascii && sides == (SIDE_UP | SIDE_RIGHT) ? "+" : border_signs[sides];

@@ -1,4 +1,4 @@
-/* take.c - what a diagram shows at first, as nodes and links. */
+/* take.c - the initially shown part of a diagram, as nodes and links. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@ struct taking {
     struct boxes_graph *graph;
     struct arena *arena;
     uint32_t *node_of; /* by box of the diagram; BOXES_NONE: not shown */
-    uint32_t frame;    /* the frame around everything, which is left out; 0: none */
+    uint32_t frame;    /* the frame around everything, which is omitted; 0: none */
 };
 
 static bool is_group(const struct diagram *diagram, uint32_t box)
@@ -24,7 +24,7 @@ static bool is_open(const struct diagram *diagram, uint32_t box)
            (diagram->plan.boxes[box].flags & PLAN_OPEN && is_group(diagram, box));
 }
 
-/* The open frame of the call that is drawn. */
+/* The open frame of the drawn call. */
 static uint32_t find_frame(const struct diagram *diagram)
 {
     const struct plan *plan = &diagram->plan;
@@ -200,8 +200,8 @@ static int take_nodes(struct taking *t, struct err *err)
 
 /* ---- links ---- */
 
-/* Which net leaves the shown node that the line of `end` comes from, and which one on
- * the way is the outermost; PLAN_NONE: it comes from nowhere. */
+/* The net that leaves the shown source node of the line of `end`, and the outermost net
+ * on the way; PLAN_NONE: it has no source. */
 static uint32_t trace_back(const struct taking *t, uint32_t end,
                            uint32_t *ret_outermost)
 {

@@ -1,4 +1,4 @@
-/* walk.c - from node to node. */
+/* walk.c - moving from node to node. */
 #include <stdlib.h>
 
 #include "explorer/boxes/boxes_in.h"
@@ -73,8 +73,8 @@ static int64_t axis_of(const struct boxes_drawing *drawing, uint32_t box)
     return drawing->plan.boxes[box].x + drawing->plan.boxes[box].axis;
 }
 
-/* Of the boxes that a line connects it with, the one that is nearest to its column; if
- * several are, the nearest. */
+/* Of the boxes that a line connects it with, the one nearest to its column; then the
+ * nearest. */
 static uint32_t along(const struct boxes_drawing *drawing, uint32_t from, bool down)
 {
     const struct boxes_graph *graph = drawing->graph;
@@ -202,7 +202,8 @@ uint32_t boxes_find(const struct boxes_drawing *drawing, uint32_t call, uint32_t
     while (there != BOXES_NONE && there > 0 && !is_shown(drawing, there)) {
         uint32_t box = drawing->box_of[there];
 
-        /* An open group: its first row; inside a closed one: that. */
+        /* An open group: use its first row; a node inside a closed one: use the
+         * group. */
         if (box == BOXES_NONE)
             there = graph->nodes[there].parent;
         else

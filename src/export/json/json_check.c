@@ -55,7 +55,7 @@ static void write_uses(struct document *doc, uint32_t global)
     json_array_end(doc->json);
 }
 
-/* Globals outside the allow-list; those that --allow names are marked. */
+/* Globals outside the allow-list; marks those named by --allow. */
 static void write_globals(struct document *doc, const struct check *check)
 {
     json_array(doc->json, "globals");

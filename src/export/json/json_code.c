@@ -1,5 +1,5 @@
 /* The source of a module's class with shapes beside its lines, and the attributes of an
- * object: what panels 2 and 3 of the terminal show. */
+ * object: the content of panels 2 and 3 of the terminal. */
 #include "export/export_in.h"
 
 #include "base/base.h"
@@ -11,7 +11,7 @@
 
 /* ---- code ---- */
 
-/* Source comes from files: what a browser would hide or reorder is escaped. */
+/* Source comes from files: escape what a browser would hide or reorder. */
 static void put_line(struct document *doc, struct buf *text, struct str line)
 {
     buf_clear(text);
@@ -81,7 +81,7 @@ static int put_source(struct document *doc, const struct show *show, uint32_t cl
     return source.base.n > 0 ? put_code(doc, "inherited", &source.base, show, call) : 0;
 }
 
-/* The call with this number at the place, or the newest; RUN_NONE: there is none. */
+/* The call with this number at the place, or the newest; RUN_NONE: none. */
 static uint32_t call_of(const struct show *show, uint32_t place, uint64_t number)
 {
     const struct run *run = show->session->run;
@@ -170,8 +170,8 @@ static void put_nodes(struct document *doc, const struct attribute_node *node)
         json_u64(doc->json, "left_out", n - MOST_ATTRIBUTES);
 }
 
-/* Open the node at "3.0": the first child of the fourth. Reading a property would run
- * the model's code, which is for people at their own terminal. */
+/* Open the node at "3.0": the first child of the fourth. Properties are not read: that
+ * would run the model's code, which only the terminal on the user's request does. */
 static struct attribute_node *open_node(struct attribute_tree *tree, struct str path,
                                         struct err *err)
 {

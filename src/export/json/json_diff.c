@@ -122,24 +122,29 @@ static void write_one_side(struct two *two, bool right, uint32_t place)
 static void write_compared(struct two *two, const struct diff_pair *pair)
 {
     const struct compared *by = &pair->by;
-    const struct tensor *left;
+    enum dtype quantised = diff_quantised(two->diff, pair);
+    const struct tensor *counted;
+    const struct model *model;
     struct json *json = two->json;
 
-    if (pair->left == NO_PLACE || pair->right == NO_PLACE || by->count == 0)
+    if (by->count == 0)
         return;
-    left = place_tensor(two->diff->left, pair->left);
+    counted = diff_indexed(two->diff, pair, &model);
     json_u64(json, "count", by->count);
     json_u64(json, "different", by->different);
     json_u64(json, "beyond", by->beyond);
     json_u64(json, "one_sided", by->one_sided);
     if (by->different > 0) {
         json_real(json, "max_abs", by->max_abs);
-        export_index(json, "max_at", by->max_at, (enum dtype)left->dtype,
-                     tensor_shape(two->diff->left, left), left->rank);
+        export_index(json, "max_at", by->max_at, (enum dtype)counted->dtype,
+                     tensor_shape(model, counted), counted->rank);
         json_real(json, "rel", compared_relative(by));
+        json_real(json, "rms", diff_rms(by));
         write_correlation(json, by);
     }
     export_flag(json, "rounding", by->rounding);
+    if (quantised != DTYPE_UNKNOWN)
+        json_text(json, "quantised", dtype_name(quantised));
 }
 
 static void write_pair(struct two *two, uint32_t index)
@@ -162,6 +167,10 @@ static void write_pair(struct two *two, uint32_t index)
     export_flag(json, "renamed", pair->flags & DIFF_RENAMED);
     export_flag(json, "by_content", pair->flags & DIFF_BY_CONTENT);
     export_flag(json, "transposed", pair->flags & DIFF_TRANSPOSED);
+    if (pair->edit.kind == EDIT_PERMUTED)
+        json_u64(json, "permuted", pair->edit.n);
+    export_flag(json, "plus_one", pair->edit.kind == EDIT_PLUS_ONE);
+    export_flag(json, "by_converter", pair->flags & DIFF_BESIDE);
     export_flag(json, "tied", pair->flags & DIFF_TIED);
     export_flag(json, "untied", pair->flags & DIFF_UNTIED);
     write_compared(two, pair);
@@ -188,6 +197,7 @@ static void write_join(struct two *two, const struct diff_join *join)
 
     json_object(json, NULL);
     json_text(json, "kind", join->fused ? "fused" : "split");
+    export_flag(json, "stacked", join->stacked);
     document_path(&two->side[join->fused], "one", join->one);
     json_array(json, "many");
     for (uint32_t i = 0; i < join->n; i++)
@@ -270,6 +280,27 @@ static void write_rule(struct json *json, const struct rename_rule *rule)
     json_object_end(json);
 }
 
+/* The error of each quantised type. */
+static void write_errors(struct two *two)
+{
+    struct diff_error errors[DTYPE_COUNT];
+    uint32_t n = diff_errors(two->diff, errors);
+    struct json *json = two->json;
+
+    json_array(json, "errors");
+    for (uint32_t i = 0; i < n; i++) {
+        json_object(json, NULL);
+        json_text(json, "dtype", dtype_name(errors[i].dtype));
+        json_u64(json, "tensors", errors[i].tensors);
+        json_u64(json, "count", errors[i].by.count);
+        json_real(json, "max_abs", errors[i].by.max_abs);
+        json_real(json, "rel", compared_relative(&errors[i].by));
+        json_real(json, "rms", diff_rms(&errors[i].by));
+        json_object_end(json);
+    }
+    json_array_end(json);
+}
+
 static void write_lists(struct two *two, bool all)
 {
     const struct diff *diff = two->diff;
@@ -317,6 +348,7 @@ static void write_all(struct two *two, const struct tolerance *tolerance, bool a
     write_counts(two);
     write_sentence(two);
     write_lists(two, all);
+    write_errors(two);
     json_bool(json, "loads", diff->loads);
     json_object(json, "load");
     json_u64(json, "missing", diff->load.missing);

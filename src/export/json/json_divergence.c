@@ -172,7 +172,7 @@ static void write_matched(struct json *json, const char *key,
     json_u64(json, "by_order", matched->by_order);
 }
 
-/* The first that only one side has. */
+/* The first one that only one side has. */
 static void write_alone(struct results *to, bool ops, bool right)
 {
     const struct run *run = to->divergence->run[right];

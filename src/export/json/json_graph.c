@@ -1,4 +1,4 @@
-/* The graph of a run: nodes, and the values that go from one to another. */
+/* The graph of a run: nodes, and the values between them. */
 #include "export/export_in.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@ static void write_line(struct document *doc, uint32_t line)
         json_null(doc->json, "line");
 }
 
-/* "shape", "dtype": of a value as the graph numbers them. */
+/* "shape", "dtype" of a value, by its number in the graph. */
 static void write_shape(struct document *doc, const struct op_graph *graph,
                         uint32_t value)
 {
@@ -149,7 +149,7 @@ static void write_edge(struct document *doc, const struct op_graph *graph, uint3
     json_object_end(doc->json);
 }
 
-/* Without memory for them, gradients are unknown. */
+/* If memory runs out, gradients are unknown. */
 static void write_edges(struct document *doc, const struct op_graph *graph)
 {
     static const struct grad_edge unknown = {NAN, NAN};

@@ -1,5 +1,5 @@
-/* The history of a training run in few columns: the document `history`. The report
- * carries it, so names can be escaped for display, and its size has a limit. */
+/* The history of a training run, condensed to few columns: the document `history`. The
+ * report embeds it, so names can be escaped for display, and its size has a limit. */
 #include "export/json/json_history_in.h"
 
 #include <math.h>
@@ -46,7 +46,7 @@ static void put_counts(struct json *json, const char *key, const uint32_t *items
     json_array_end(json);
 }
 
-/* Of columns that stay: how wide they are, and when they began. */
+/* The width and the start of fixed columns. */
 static void put_steady(struct json *json, const struct history_grid *grid)
 {
     bool skipped = false;
@@ -77,7 +77,7 @@ void history_writing_columns(struct json *json, const char *key,
     json_object_end(json);
 }
 
-/* How many columns the series may have so that all fit into the limit. */
+/* The number of columns with which all series fit into the limit. */
 static uint32_t series_columns(const struct history_writing *self)
 {
     uint64_t each = self->wanted->bytes / POINT_BYTES / (self->n_series + 1u);

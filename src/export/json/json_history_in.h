@@ -1,5 +1,5 @@
-/* json_history_in.h - documents about a training run being written: `history`, and its
- * parts, which the page asks for one by one. */
+/* json_history_in.h - writes documents about a training run: `history`, and its parts,
+ * which the page requests one by one. */
 #ifndef EXPORT_JSON_JSON_HISTORY_IN_H
 #define EXPORT_JSON_JSON_HISTORY_IN_H
 
@@ -7,7 +7,7 @@
 #include "history/grid.h"
 #include "history/modules.h"
 
-#define POINT_BYTES   90u /* of one point with its shades, about */
+#define POINT_BYTES   90u /* of one point with its shades, approximately */
 #define COLUMNS_LEAST 24u
 #define SERIES_LIMIT  (512 * MIB) /* memory of one series while it is read */
 
@@ -60,8 +60,8 @@ int history_writing_shades(struct history_writing *self,
                            uint32_t n, const struct history_shading *how,
                            struct arena *arena);
 
-/* What all parts begin with: "torchoscope", "kind", "path", "newest" (the newest step of
- * these columns; null: none), "since". */
+/* The shared beginning of all parts: "torchoscope", "kind", "path", "newest" (the
+ * newest step of these columns; null: none), "since". */
 void history_writing_begin(struct history_writing *self, const struct session *session,
                            const char *kind);
 void history_writing_newest(struct history_writing *self, uint64_t since);

@@ -43,7 +43,7 @@ static double point_ratio(const struct history_point *point)
     return ratio;
 }
 
-/* The numbers of a point; `some`: only series in which a point has it. */
+/* A number of a point; `some`: only series in which some point has it. */
 static const struct point_number {
     const char *key;
     double (*number)(const struct history_point *point);
@@ -198,7 +198,7 @@ static int add_series(struct history_writing *self, uint32_t number)
     return status;
 }
 
-/* Without room for all, those that people look at first. */
+/* If there is not enough room for all, the most useful ones first. */
 int history_writing_series(struct history_writing *self)
 {
     static const enum history_kind order[] = {

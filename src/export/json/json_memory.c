@@ -1,7 +1,7 @@
-/* What a run with operations tells beyond calls: memory, parameters without gradient. */
+/* Memory and parameters without gradient, for a run with operations. */
 #include "export/export_in.h"
 
-/* The members of an operation that people look for it by. */
+/* The members that identify an operation. */
 static void write_op(struct document *doc, const char *key, uint32_t op)
 {
     const struct run_op *of;

@@ -1,4 +1,4 @@
-/* What every module of a training did, by column: the document `modules`. */
+/* The numbers of every module of a training run, by column: the document `modules`. */
 #include <math.h>
 
 #include "base/base.h"
@@ -46,7 +46,7 @@ static void put_cells(struct modules_writing *self, const char *key,
     json_array_end(json);
 }
 
-/* Columns in which something is not finite, and how much. */
+/* Columns with non-finite elements, and their share. */
 static void put_bad(struct modules_writing *self, const struct overview_cell *row)
 {
     struct json *json = self->writing.json;

@@ -54,7 +54,7 @@ static void write_type(struct document *doc, const struct run_op_type *type)
 
 #define MOST_PRODUCERS 64 /* on the stack */
 
-/* Who made it: the edges of one value, for those who ask for a single operation. */
+/* The producers of one value, for callers that ask for a single operation. */
 static void write_sources(struct document *doc, uint32_t number)
 {
     const struct run_ops *ops = doc->run->ops;

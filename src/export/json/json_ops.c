@@ -10,9 +10,10 @@ int export_has_ops(const struct session *session, struct err *err)
         return 0;
     if (!session->run)
         return err_set(err, ERR_UNSUPPORTED,
-                       "%s: this file does not say what it computes; operations are "
-                       "known of TorchScript archives and of recordings, made in "
-                       "Python with torchoscope.record(model, ops=True)",
+                       "%s: this file does not store its computation. Recordings, made "
+                       "in Python with torchoscope.record(model, ops=True), and files "
+                       "with a program (TorchScript, .pt2, ONNX, Keras, TFLite, "
+                       "ExecuTorch) have operations",
                        session->model->path);
     if (session->run->ops_damaged)
         return err_set(err, ERR_FORMAT,

@@ -54,8 +54,8 @@ void export_list(struct json *json, const char *key, const int64_t *items, int n
     json_array_end(json);
 }
 
-/* Rounds to so many digits. The result is the double nearest to a short decimal, unless
- * the value is very large or small: then it is one that is written in full. */
+/* Rounds to a number of digits. The result is the double nearest to a short decimal,
+ * unless the value is very large or small: then it is written in full. */
 static double rounded(double value, int digits)
 {
     static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
@@ -149,7 +149,7 @@ static void write_size(struct document *doc, const struct tensor *tensor)
     json_text(doc->json, "bytes_why", "the size of an element is not known");
 }
 
-/* The other places of the same tensor; it is counted at the first. */
+/* The other places of the same tensor, which is counted at the first. */
 static void write_ties(struct document *doc, uint32_t place)
 {
     uint32_t first = doc->model->tensors[doc->model->object[place]].place;

@@ -1,5 +1,5 @@
-/* The operations of a file: its program, as the document "ops". What only a run has is
- * null. */
+/* The operations of a file's program, as the document "ops". Members that only a run
+ * has are null. */
 #include "export/export_in.h"
 
 #include "base/base.h"

@@ -1,11 +1,12 @@
-/* The graph of a program: the document "graph" of a file. What only a run has is null. */
+/* The graph of a program: the document "graph" of a file. Members that only a run has
+ * are null. */
 #include "export/export_in.h"
 
 #include "run/op_table.h"
 #include "study/program_graph.h"
 #include "study/program_use.h"
 
-/* What only a run has. */
+/* Members that only a run has. */
 static void write_nulls(struct json *json)
 {
     json_null(json, "step");
@@ -34,7 +35,7 @@ static void write_op(struct document *doc, const struct op_graph_node *node)
     write_nulls(doc->json);
 }
 
-/* The number of a call among those of its place is that of its order in the code. */
+/* Calls of the same place are numbered in the order of the code. */
 static void write_call(struct document *doc, const struct op_graph_node *node)
 {
     const struct program_call *call = &doc->model->program->calls[node->call];
@@ -123,7 +124,7 @@ static void write_edge(struct document *doc, const struct op_graph_edge *edge)
     json_object_end(doc->json);
 }
 
-/* Why some edges may be missing; NULL: none are. */
+/* Why some edges may be missing; NULL: the graph is exact. */
 static const char *why_inexact(const struct program *program,
                                const struct op_graph *graph)
 {
@@ -131,7 +132,7 @@ static const char *why_inexact(const struct program *program,
         return "a limit was reached: the rest of the code is missing";
     for (uint32_t i = 0; i < graph->n_nodes; i++)
         if (graph->nodes[i].kind == OP_GRAPH_UNCLEAR)
-            return "parts of the code were not understood: what they read is unknown";
+            return "parts of the code were not understood, so their inputs are unknown";
     return NULL;
 }
 

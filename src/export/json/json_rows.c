@@ -1,5 +1,5 @@
-/* Every place of a model, and the columns of THE TABLE, as lists: a page draws its tree
- * from them. A text is an index in the list `texts`. */
+/* Every place of a model, and the columns of THE TABLE, as lists, from which a page
+ * draws its tree. A text is an index in the list `texts`. */
 #include "export/json/json_rows_in.h"
 
 #include "base/base.h"
@@ -25,7 +25,7 @@ bool rows_writing_stopped(struct rows_writing *w, uint32_t i)
     return i % 4096 == 0 && !work_step(w->work, 0);
 }
 
-/* The numbers at a step: the newest, unless another was asked for. */
+/* The numbers at a step: the newest by default. */
 static int take_step(struct rows_writing *w, const char *step)
 {
     uint64_t number = STEP_NEWEST;
@@ -36,7 +36,7 @@ static int take_step(struct rows_writing *w, const char *step)
         if (!step)
             return 0;
         return err_set(w->err, ERR_USAGE,
-                       "%s: a step is of a training run; this file has no history",
+                       "%s: a step needs a training run; this file has no history",
                        w->model->path);
     }
     if (!step && w->show.step)
@@ -55,8 +55,8 @@ static bool has_row(const struct rows_writing *w, uint32_t place)
     return bit_get(w->of.has, place);
 }
 
-/* The siblings equal to `place`, from it on: as the terminal folds them, and else blocks
- * of any number. */
+/* The siblings equal to `place`, starting with it: as the terminal folds them,
+ * otherwise blocks of any number. */
 static uint32_t run_from(const struct rows_writing *w, uint32_t place, bool *ret_pairs)
 {
     uint32_t period = 1, count;
@@ -112,7 +112,7 @@ struct row rows_writing_run(const struct rows_writing *w, uint32_t i)
 
 /* ---- places ---- */
 
-/* The texts of labels, by part, and what is special. */
+/* The texts of labels, by part, and the special ones. */
 struct label_lists {
     uint32_t *name, *class_name, *args, *tail, *what, *family, *state;
 };
@@ -131,7 +131,7 @@ static int lists_init(struct label_lists *lists, struct rows_writing *w, uint32_
     return 0;
 }
 
-/* Leaves of one class are of one family. */
+/* Leaves of the same class have the same family. */
 static uint32_t family_at(struct rows_writing *w, uint32_t place)
 {
     const struct object *object;
@@ -213,7 +213,7 @@ static void put_equal(struct rows_writing *w, const struct equal_runs *runs,
     json_u32s(w->json, "count", room, runs->n);
 }
 
-/* The same of the rows that stand for several equal siblings. */
+/* The same for rows that represent several equal siblings. */
 static int put_runs(struct rows_writing *w)
 {
     struct label_lists lists;

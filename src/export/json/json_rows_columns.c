@@ -9,8 +9,8 @@
 
 /* ---- which columns ---- */
 
-/* What a page shows at first, about what the terminal's tree does; others are written when
- * they are asked for. */
+/* The columns that a page shows at first, similar to the terminal's tree; others are
+ * written on request. */
 static bool is_usual(const struct column *column, const struct show *show)
 {
     static const char *const ids[] = {"params", "memory", "time", "update", "dead"};
@@ -28,7 +28,7 @@ static bool is_usual(const struct column *column, const struct show *show)
 }
 
 /* Not written: bars, which pages draw, and full names, which follow from the names. */
-static bool is_listed(const struct column *column)
+bool export_rows_has(const struct column *column)
 {
     return column->kind != FIGURE_BAR && !str_is(str_of(column->id), "path");
 }
@@ -53,7 +53,7 @@ int rows_writing_choose(struct rows_writing *w, const char *columns)
     while (columns && str_split(&rest, ',', &id)) {
         const struct column *column = column_find(str_trim(id));
 
-        if (!column || !is_listed(column))
+        if (!column || !export_rows_has(column))
             return unknown_column(str_trim(id), w->err);
         w->chosen[column - column_table] = true;
     }
@@ -117,8 +117,8 @@ static void put_numbers(struct rows_writing *w, const char *key, uint32_t n, boo
     json_array_end(w->json);
 }
 
-/* Fill the lists with the cells of one column; what is counted elsewhere has no number.
- * Returns whether there is any number. */
+/* Fills the lists with the cells of one column; a value counted elsewhere has no
+ * number. Returns whether there is any number. */
 static bool fill(struct rows_writing *w, const struct column *column, bool runs)
 {
     uint32_t n = runs ? w->runs.n : w->model->n_places;
@@ -130,7 +130,7 @@ static bool fill(struct rows_writing *w, const struct column *column, bool runs)
         struct figure figure = make_cell(w, column, &row, &some);
         bool known = some && !figure.tied && number_of(&figure, &w->numbers[i]);
 
-        /* Under a microsecond there is a number and a text of its own. */
+        /* Below a microsecond the cell has both a number and a text. */
         bit_set(w->known, i, known);
         any |= known;
         w->cells[i] = some && figure.tied
@@ -140,7 +140,7 @@ static bool fill(struct rows_writing *w, const struct column *column, bool runs)
     return any;
 }
 
-/* The places whose value is counted elsewhere; takes the mark off their cells. */
+/* The places whose value is counted elsewhere; removes the mark from their cells. */
 static void put_tied(struct rows_writing *w, uint32_t n)
 {
     bool any = false;
@@ -194,7 +194,7 @@ static void put_cells(struct rows_writing *w, const struct column *column)
     put_numbers(w, "run_number", w->runs.n, any);
 }
 
-/* Columns of values are empty as long as nothing was measured. */
+/* Columns of values are empty until something was measured. */
 static bool is_measured(const struct rows_writing *w)
 {
     for (uint32_t i = 0; i < w->model->n_tensors; i++)
@@ -203,7 +203,8 @@ static bool is_measured(const struct rows_writing *w)
     return false;
 }
 
-/* Does the cell of a place tell of all that is below it? Then the root tells of all. */
+/* Does the cell of a place summarise everything below it? Then the root's covers the
+ * model. */
 static bool sums_up(const struct column *column)
 {
     static const char *const ids[] = {"dtype", "device", "trainable"};
@@ -214,13 +215,13 @@ static bool sums_up(const struct column *column)
     return false;
 }
 
-/* Is there a cell with something in it? */
+/* Is there a non-empty cell? */
 static bool has_cells(struct rows_writing *w, const struct column *column)
 {
     uint32_t n = sums_up(column) ? 1 : w->model->n_places;
     bool some = false;
 
-    if (!is_listed(column) || !column_applies(column, &w->show))
+    if (!export_rows_has(column) || !column_applies(column, &w->show))
         return false;
     if ((str_is(str_of(column->id), "zeros") ||
          (str_is(str_of(column->id), "nan") && !w->show.activity)) &&

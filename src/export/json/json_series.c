@@ -6,14 +6,14 @@
 #include "export/json/json_history_in.h"
 
 #define MOST_SERIES 200u
-#define MOST_STEPS  8000u /* of a series that are read */
+#define MOST_STEPS  8000u /* steps read of a series */
 
 struct series_writing {
     struct history_writing writing;
     const struct export_series_wanted *wanted;
     struct history_memo *memo;
-    struct history_grid all, grid; /* all columns; those that are written */
-    struct history_step at;        /* the row of own numbers; merged 0: none */
+    struct history_grid all, grid; /* all columns; the ones written */
+    struct history_step at;        /* the row of the requested step; merged 0: none */
     struct listed_series {
         uint32_t number, place;
         uint8_t order; /* in its place: a value before its gradient */
@@ -88,7 +88,7 @@ static int list_series(struct series_writing *self)
 
 /* ---- the numbers of one step ---- */
 
-/* The row that a step number stands for: as in the document `step`. */
+/* The row that represents a step number: as in the document `step`. */
 static int find_row(struct series_writing *self)
 {
     const struct history_range range = {.phase = self->writing.phase};

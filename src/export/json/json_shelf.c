@@ -1,4 +1,4 @@
-/* What a server shows, for its page. */
+/* The list of a server's files, for its page. */
 #include "base/base.h"
 #include "export/export.h"
 #include "study/safety/verdict.h"

@@ -24,7 +24,7 @@ static void write_slice(struct json *json, const struct export_values *values)
     json_object_end(json);
 }
 
-/* What is shown: numbers and values, or what a page asked for. */
+/* The shown data: numbers and values, or the parts that a page requested. */
 struct shown {
     const struct numbers *numbers;
     const struct export_values *values;
@@ -129,7 +129,7 @@ static void show_module(struct document *doc, uint32_t place, const struct shown
     document_calls(doc, place);
 }
 
-/* "statistics": the numbers of the values as lines, all of them. */
+/* "statistics": all numbers of the values, as lines. */
 static void write_statistics(struct document *doc, const struct show_values *v)
 {
     struct facts facts = {0};
@@ -141,7 +141,7 @@ static void write_statistics(struct document *doc, const struct show_values *v)
     facts_release(&facts);
 }
 
-/* "kept_details": what the kept result is, who made and read it. */
+/* "kept_details": a description of the kept result, its producer and readers. */
 static void write_kept_details(struct document *doc, const struct show *show,
                                const struct show_values *v)
 {

@@ -1,4 +1,4 @@
-/* What a page shows of the values of one tensor, read before anything is written. */
+/* Reads the values of one tensor for a page, before anything is written. */
 #include "export/json/json_show_in.h"
 
 #include <math.h>
@@ -71,7 +71,7 @@ static int find_tensor(struct show_values *v, uint32_t place, struct err *err)
 
 /* ---- numbers ---- */
 
-/* About how many bytes all passes read. */
+/* The approximate number of bytes read by all passes. */
 static uint64_t bytes_to_read(const struct show_values *v)
 {
     const struct export_show_wanted *wanted = v->wanted;
@@ -85,7 +85,7 @@ static uint64_t bytes_to_read(const struct show_values *v)
     return passes * tensor_bytes(v->tensor);
 }
 
-/* Without values the session knows why, and perhaps what was recorded. */
+/* Without values: the session has the reason, and possibly recorded statistics. */
 static int read_numbers(struct show_values *v, uint32_t place, struct work *work,
                         struct err *err)
 {
@@ -183,7 +183,7 @@ static int read_slice(struct show_values *v, struct work *work, struct err *err)
 
 /* ---- one cell ---- */
 
-/* The bits of an element of whole bytes, the highest first. */
+/* The bits of an element of whole bytes, most significant first. */
 static int read_bits(struct show_values *v, uint64_t first, struct work *work,
                      struct err *err)
 {

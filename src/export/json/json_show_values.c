@@ -158,7 +158,7 @@ static void write_dim(struct json *json, const char *key, int dim)
         json_i64(json, key, dim);
 }
 
-/* Which part of the slice the window is, and its values as the grid shows them. */
+/* The position of the window in the slice, and its values as the grid shows them. */
 static void write_window(struct json *json, const struct show_values *v)
 {
     const int64_t *shape = tensor_shape(v->model, v->tensor);

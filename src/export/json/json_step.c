@@ -29,7 +29,7 @@ static bool is_listed(const struct step_numbers *numbers)
            step_dead(numbers, &unused);
 }
 
-/* A list by place; nothing if no place has it. */
+/* A list by place; omitted if no place has the number. */
 static void put_numbers(struct json *json, const char *key, const struct at_step *at,
                         place_number *number, int which)
 {

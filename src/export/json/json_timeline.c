@@ -77,7 +77,7 @@ static uint32_t place_of(struct timeline_writing *w, const struct timeline_box *
     return box->place < w->run->model->n_places ? box->place : JSON_NONE;
 }
 
-/* How many boxes before it is the one around it: a short number; 0: there is none. */
+/* The distance to the enclosing box, in boxes; 0: none. */
 static uint32_t up_of(struct timeline_writing *w, const struct timeline_box *box)
 {
     uint32_t at = (uint32_t)(box - w->timeline.boxes);
@@ -100,7 +100,8 @@ static void put_column(struct timeline_writing *w, const char *key, box_member *
     json_u32s(w->json, key, w->list, w->timeline.n);
 }
 
-/* Times may not fit into 32 bits. Each begins shortly after the one before. */
+/* Times may not fit into 32 bits, so each is written as the difference to the previous
+ * one. */
 static void put_times(struct timeline_writing *w)
 {
     const struct timeline *t = &w->timeline;

@@ -1,4 +1,4 @@
-/* What the time and memory of a pass come to: by phase, over time, by module. */
+/* Totals of the time and memory of a pass: by phase, over time, by module. */
 #include "export/json/json_timeline_in.h"
 
 #include "base/base.h"
@@ -89,7 +89,7 @@ void timeline_writing_sums(struct timeline_writing *w)
 
 /* ---- memory ---- */
 
-/* The most of each stretch of operations, and where it was. */
+/* The maximum of each stretch of operations, and its position. */
 static uint32_t find_points(const struct timeline_writing *w,
                             const struct memory_use *memory, uint32_t *points)
 {
@@ -224,7 +224,7 @@ static uint32_t flops_text(struct timeline_writing *w, const struct op_sum *sum,
     return timeline_writing_text(w);
 }
 
-/* Shares are of the whole step. Without operations backward is not on its axis. */
+/* Shares of the whole step. Without operations, backward is not on its axis. */
 static uint64_t whole_of(const struct timeline_writing *w)
 {
     const struct timeline_sum *back = &w->timeline.sums[TIMELINE_BACK];
@@ -252,7 +252,7 @@ enum module_text {
     MODULE_TEXTS
 };
 
-/* What ran outside of calls has one time: that of its phase. */
+/* Operations outside of calls have one time: that of their phase. */
 static uint32_t one_text(struct timeline_writing *w, const struct timeline_place *at,
                          enum module_text which)
 {

@@ -123,7 +123,8 @@ static void note_bad(struct first_bad *to, uint64_t step)
     to->some = true;
 }
 
-/* The rows of a column that has one. What the gradient scaler skipped is no news. */
+/* The rows of a column that has one. Steps skipped by the gradient scaler are
+ * normal. */
 static int look_into_column(struct history_writing *self,
                             const struct history_grid *grid, uint32_t column,
                             uint32_t name, struct first_bad *to)

@@ -42,7 +42,7 @@ static void write_counts(struct document *doc)
     json_u64(json, "stored", counts->stored);
     json_u64(json, "unique", counts->params);
     json_u64(json, "logical", counts->logical);
-    /* Without parameters the answer is 0, not unknown. */
+    /* Without parameters the count is 0, not unknown. */
     if (counts->grad_known > 0 || counts->param_tensors == 0) {
         json_u64(json, "trainable", counts->trainable);
         json_u64(json, "frozen", counts->frozen);
@@ -68,13 +68,13 @@ static void write_verdict_finding(struct json *json, enum verdict verdict)
 {
     static const char *const says[][2] = {
         [VERDICT_UNSAFE] = {"unsafe", "a plain load of this file would run something: "
-                                      "`torchoscope check` says what"},
+                                      "see `torchoscope check`"},
         [VERDICT_NEEDS_CODE] = {"needs-code",
                                 "a load needs classes or functions outside the "
                                 "allow-list: `torchoscope check` lists them"},
-        [VERDICT_INCONCLUSIVE] = {"inconclusive",
-                                  "not all of the file could be decoded: what a load "
-                                  "would run is not known"},
+        [VERDICT_INCONCLUSIVE] =
+            {"inconclusive", "the file could not be fully decoded, so the code that "
+                             "a load would run is unknown"},
     };
 
     json_object(json, NULL);

@@ -6,8 +6,8 @@
 #define ITEMS_PER_PLACE   64u      /* ... this many per place and operation */
 #define TEXT_PER_ITEM     64
 
-/* Values share their parts, so a small file may hold a value that is huge when written
- * out: depth and length are limited. */
+/* Values may share their parts, so a small file can hold a value that is huge when
+ * written out: depth and length are limited. */
 struct value_walk {
     struct document *doc;
     const struct values *values;
@@ -202,7 +202,7 @@ static void write_any(struct value_walk *walk, const char *key, uint32_t id, int
     }
 }
 
-/* A value is cut if it is too long, or if all values of the document together are:
+/* A value is cut if it is too long, or if the total of all values of the document is:
  * many places can share one value. */
 void document_value_of(struct document *doc, const char *key,
                        const struct values *values, uint32_t value)

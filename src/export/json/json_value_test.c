@@ -20,7 +20,7 @@ static void check_value(const struct build *build, uint32_t value, const char *e
     out_init_buf(&out, &text);
     json_init_text(&json, &out);
     doc.json = &json;
-    json_array(&json, NULL); /* each of its elements has a line of its own */
+    json_array(&json, NULL); /* each element has a line of its own */
     document_value(&doc, NULL, value);
     json_array_end(&json);
     CHECK(out_release(&out) == 0);
@@ -44,7 +44,7 @@ TEST(values_are_json_where_json_has_them)
     build_release(&build);
 }
 
-TEST(what_json_lacks_is_an_object_of_its_own)
+TEST(values_that_json_lacks_are_objects)
 {
     struct build build;
     struct values *values = begin(&build);
@@ -63,7 +63,7 @@ TEST(what_json_lacks_is_an_object_of_its_own)
     build_release(&build);
 }
 
-/* How much is written of a list of lists, 60 deep, with this leaf twice in each. */
+/* The size of the output for a list of lists, 60 deep, with this leaf twice in each. */
 static size_t written(struct build *build, uint32_t leaf)
 {
     struct values *values = build_values(build);
@@ -103,7 +103,7 @@ TEST(shared_parts_do_not_grow_without_end_nor_do_long_texts)
     build_release(&build);
 }
 
-/* One value at many places is written at each, until there is enough of it. */
+/* A value at many places is written at each, up to a limit. */
 TEST(all_values_of_a_document_together_have_an_end)
 {
     struct build build;

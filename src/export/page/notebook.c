@@ -207,7 +207,7 @@ static int write_page(struct notebook *n, struct err *err)
     struct page_graph graph = {.svg = BUF_INIT};
     int status;
 
-    if (!tensor && !n->printed.chosen) /* a graph shows what no column asks for */
+    if (!tensor && !n->printed.chosen) /* a graph is omitted if columns were chosen */
         page_graph_make(&graph, n->session, &inside);
     if (theme && strcmp(theme, "light") != 0 && strcmp(theme, "dark") != 0)
         theme = NULL;

@@ -46,10 +46,10 @@ static const struct notebook_column special_columns[] = {
 
 struct notebook_rows_piece {
     size_t from, len; /* its text; len 0: not written */
-    uint32_t below;   /* children that are written */
-    uint32_t modules; /* modules below it that are not written */
-    uint32_t tensors; /* tensors below it that are not written */
-    uint32_t others;  /* other rows below it that are not written */
+    uint32_t below;   /* children written */
+    uint32_t modules; /* number of omitted modules below it */
+    uint32_t tensors; /* number of omitted tensors below it */
+    uint32_t others;  /* number of other omitted rows below it */
     bool inner, open;
 };
 

@@ -29,8 +29,8 @@ static uint32_t count(const struct buf *page, const char *word)
     return n;
 }
 
-/* `outer` modules of `inner` ones each, all of names that begin with `name`; no two are
- * equal, so that none are folded. */
+/* `outer` modules of `inner` ones each, whose names begin with `name`; no two are
+ * equal, so none fold. */
 static struct session *many(uint32_t outer, uint32_t inner, const char *name)
 {
     struct build build;

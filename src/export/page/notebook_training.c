@@ -1,4 +1,4 @@
-/* A training run in a notebook: what it came to, and its first curves. */
+/* A training run in a notebook: its result and its first curves. */
 #include "export/page/notebook_in.h"
 #include "export/page/page_chart.h"
 #include "export/page/page_in.h"

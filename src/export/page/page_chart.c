@@ -6,10 +6,10 @@
 #include "base/base.h"
 #include "export/page/page_in.h"
 
-#define WIDE      1000.0 /* of the SVG's own coordinates */
+#define WIDE      1000.0 /* width in the SVG's own coordinates */
 #define HIGH      200.0
-#define MANY      50    /* values from which extremes may be cut */
-#define LOG_RANGE 100.0 /* largest / smallest from which log is the default */
+#define MANY      50    /* minimum number of values for cutting extremes */
+#define LOG_RANGE 100.0 /* ratio of largest to smallest from which log is the default */
 
 /* One of the two drawings. */
 struct scale {
@@ -39,7 +39,7 @@ static bool is_bad(const struct history_scalar *scalar)
     return scalar->number.bad > 0;
 }
 
-/* False: there is nothing to draw. */
+/* False: the value is missing. */
 static bool chart_value(const struct page_chart *chart, uint32_t column, bool log,
                         double *ret_value)
 {

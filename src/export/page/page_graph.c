@@ -1,5 +1,5 @@
-/* The network of a session inside a page, folded until few boxes show. A page never fails
- * because of it: it says why there is no drawing. */
+/* The network of a session inside a page, folded until few boxes show. A page never
+ * fails because of its graph: it shows the reason instead. */
 #include "base/base.h"
 #include "base/folder.h"
 #include "export/page/page_in.h"
@@ -9,10 +9,10 @@
 
 #define MEMORY     GIB
 #define BOXES      20  /* what fits on a screen without scrolling for long */
-#define MOST_BOXES 100 /* a model without groups shows all of its parts */
-#define LEAST      4   /* an input, one box and an output say nothing */
+#define MOST_BOXES 100 /* a model without groups shows all its parts */
+#define LEAST      4   /* an input, one box and an output are not worth a picture */
 
-/* What draws all of it. A live model has no file that a command could read. */
+/* The command that draws all of it. A live model has no file to name. */
 static void add_command(struct buf *to, const struct session *session)
 {
     struct str name = path_last(session->model->path);

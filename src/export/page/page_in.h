@@ -28,9 +28,10 @@ int page_notes(struct facts *to, const struct show *show, uint32_t most,
 /* The network, folded until few boxes show. */
 struct page_graph {
     struct buf svg;     /* empty: the session has no graph, or it is not drawn */
-    struct buf note;    /* what is missing in it, or why it is not drawn; or empty */
-    struct buf command; /* what draws all of it */
-    uint32_t boxes;     /* that show */
+    struct buf note;    /* what is missing in it, or why it is not drawn; may be
+                           empty */
+    struct buf command; /* the command that draws all of it */
+    uint32_t boxes;     /* number of boxes shown */
 };
 void page_graph_make(struct page_graph *graph, const struct session *session,
                      const struct picture_inside *inside);
@@ -41,7 +42,7 @@ struct page_look {
     const char *prefix;        /* of CSS classes: "ts-" in a notebook */
     const char *between;       /* HTML between groups; NULL: a gap */
     size_t cells;              /* longer parts are cut; 0: no limit */
-    const struct model *links; /* not NULL: places are links, by their full name */
+    const struct model *links; /* not NULL: link places by their full name */
 };
 
 /* The CSS class of a role without its prefix: good, warn, alarm, note. */

@@ -282,7 +282,7 @@ static int find_times(struct report *r, struct err *err)
     return 0;
 }
 
-/* What the FLOPs cover, below their bar: forward, backward and recomputation apart. */
+/* The coverage of the FLOPs, below their bar: forward, backward and recomputation. */
 static void write_coverage(struct report *r)
 {
     struct op_sum sums[OP_PHASES];
@@ -342,7 +342,7 @@ static int write_bars(struct report *r, struct err *err)
 
 /* --- The graph */
 
-/* As it stands: a box leads to its row, and the command opens what is folded. */
+/* A static picture: a box links to its row, and the command opens what is folded. */
 static void write_graph(struct report *r)
 {
     static const struct picture_inside inside = {

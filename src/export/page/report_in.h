@@ -50,9 +50,9 @@ struct report {
     struct show show;
     struct rows rows;      /* all rows, in the order of the model */
     uint64_t *time_below;  /* by place of a recording: its time, or the sum of its
-                              children's if it was not called itself */
+                              children's if it was not called */
     uint32_t *gradient_of; /* by tensor of a recording: the newest value of its
-                              gradient, or RUN_NONE; NULL: none was recorded */
+                              gradient, or RUN_NONE; NULL: no gradients were recorded */
     const struct column *cells[REPORT_CELLS];
     struct intern texts;  /* of the table; a repeated text is written once */
     uint32_t *picture_of; /* by kept value: the picture's number + 1; 0: none yet */
@@ -65,7 +65,7 @@ struct report {
 
 /* Text that escape_terminal() has been applied to, as HTML. */
 void report_html(struct out *out, struct str text);
-/* Write `spare`, which is HTML or JSON already, and clear it. */
+/* Write `spare`, which holds HTML or JSON, and clear it. */
 void report_put(struct report *report);
 
 /* Measure the tensors of a file, unless they are too large. */
@@ -86,7 +86,7 @@ void report_static_rows(struct report *report);
 int report_data(struct report *report, struct err *err);
 
 /* The number of the picture of a kept value, drawn on first use; UINT32_MAX if it
- * cannot be drawn or the page has no room left. */
+ * cannot be drawn or the page is full. */
 uint32_t report_picture(struct report *report, uint32_t value);
 
 #endif

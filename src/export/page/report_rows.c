@@ -122,7 +122,7 @@ static uint64_t add_cell(struct report *r, const struct report_column *column,
     return is_number(of) && !figure.tied ? figure.n : 0;
 }
 
-/* Most of the data are such numbers: printf() would take half of the time. */
+/* Most of the data are such numbers: printf() would double the time. */
 static void put_number(struct out *out, uint64_t n)
 {
     char digits[20];

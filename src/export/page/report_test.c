@@ -23,7 +23,7 @@ static struct buf page_of(struct session *session)
     return page;
 }
 
-/* What stands between the tags of the data. */
+/* The text between the tags of the data. */
 static struct str data_of(const struct buf *page)
 {
     struct str rest = buf_span(page);
@@ -70,7 +70,7 @@ TEST(a_recording_has_a_page_with_its_times)
     buf_release(&page);
 }
 
-TEST(a_recording_with_operations_says_where_the_flops_go)
+TEST(a_recording_with_operations_has_flops_by_module)
 {
     struct buf page = page_of(session_of_run(
         sample_block((struct sample_block_wanted){.backward = true}), NULL));
@@ -99,7 +99,7 @@ TEST(a_recording_with_operations_says_where_the_flops_go)
     buf_release(&page);
 }
 
-TEST(a_recording_has_a_graph_whose_boxes_lead_to_rows)
+TEST(a_recording_has_a_graph_whose_boxes_link_to_rows)
 {
     struct buf page =
         page_of(session_of_run(sample_block((struct sample_block_wanted){0}), NULL));
@@ -110,12 +110,12 @@ TEST(a_recording_has_a_graph_whose_boxes_lead_to_rows)
     CHECK(has(&page, "fill=\"var(--t-conv,#EAF2FB)\""));
     CHECK(count(&page, "<a href=\"#table\"") == count(&page, "</a>"));
     buf_release(&page);
-    page = page_of(sample_session()); /* a state_dict has none */
+    page = page_of(sample_session()); /* a state_dict has no graph */
     CHECK(!has(&page, "Graph</h2>") && count(&page, "<svg width=\"") == 1);
     buf_release(&page);
 }
 
-TEST(every_colour_has_a_name_of_its_own)
+TEST(every_colour_has_a_unique_name)
 {
     for (size_t i = 0; i < n_tokens; i++) {
         CHECK(strlen(tokens[i].light) == 7 && strlen(tokens[i].dark) == 7);

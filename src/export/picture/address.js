@@ -1,4 +1,4 @@
-/* address.js - the address of a file: which root, what is open, where the view is. A
+/* address.js - the state in a file's address: root, open groups, view. A
    page in a frame may have no address to write to. */
 
 import {groupsIn} from './fold.js';

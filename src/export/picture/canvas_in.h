@@ -1,5 +1,5 @@
-/* canvas_in.h - one drawing, several forms: draw*.c draws a picture with the few things
- * that a canvas can do; svg.c and pdf.c are canvases. Units are pixels, y grows
+/* canvas_in.h - one drawing, several formats: draw*.c draws a picture with the few
+ * operations of a canvas; svg.c and pdf.c implement them. Units are pixels, y grows
  * downwards; y of a text is its baseline. */
 #ifndef EXPORT_PICTURE_CANVAS_IN_H
 #define EXPORT_PICTURE_CANVAS_IN_H
@@ -29,7 +29,7 @@ void path_corner(struct canvas_path *path, double cx, double cy, double x, doubl
 void path_arc(struct canvas_path *path, double cx, double cy, double x, double y);
 void path_curve(struct canvas_path *path, const double points[6]);
 void path_close(struct canvas_path *path);
-/* Room for `n` more steps? */
+/* Is there room for `n` more steps? */
 bool path_has_room(const struct canvas_path *path, uint32_t n);
 
 struct canvas_run {
@@ -48,7 +48,7 @@ struct canvas_text {
     const char *halo; /* a colour around the letters; NULL: none */
 };
 
-/* What a group or a path is, for those who style or script the SVG. */
+/* Describes a group or a path, for styling or scripting the SVG. */
 struct canvas_tag {
     const char *class;
     struct str id, kind, name, from, to; /* data-id ...; `at` NULL: none */
@@ -66,8 +66,8 @@ struct canvas_form {
     void (*open)(struct canvas *canvas, const struct canvas_tag *tag);
     void (*close)(struct canvas *canvas);
     void (*title)(struct canvas *canvas, struct str title); /* of the open group */
-    /* What follows links to a module, by its full name; .at NULL ends it. Only for a
-     * canvas inside a page. */
+    /* Links what follows to a module, by its full name; .at NULL ends the link. Only
+     * for a canvas inside a page. */
     void (*link)(struct canvas *canvas, struct str name);
     void (*rect)(struct canvas *canvas, const char *class, const double at[5],
                  const struct canvas_ink *ink); /* x, y, width, height, radius */
@@ -79,7 +79,7 @@ struct canvas_form {
                  const struct canvas_text *text);
 };
 
-/* Draw all of it. */
+/* Draws the whole picture. */
 void draw_picture(struct canvas *canvas, const struct picture *picture);
 
 /* Its parts: draw_boxes.c, draw_lines.c, draw_legend.c. */

@@ -1,5 +1,5 @@
-/* A picture for Graphviz: boxes, groups as clusters, lines. Graphviz decides the
- * places. */
+/* A picture for Graphviz: boxes, groups as clusters, lines. Graphviz does the
+ * layout. */
 #include "export/picture/picture_in.h"
 #include "text/escape.h"
 
@@ -27,7 +27,7 @@ static void put_attribute(struct buf *to, const char *name, struct str value)
     buf_char(to, '"');
 }
 
-/* A name that may hold anything. */
+/* An id with any characters. */
 static void put_id(struct buf *to, struct str id)
 {
     struct buf shown = BUF_INIT;
@@ -150,7 +150,7 @@ static void put_lines(struct buf *to, const struct picture *picture)
     }
 }
 
-/* The title; of a diff also what differs. */
+/* The title; for a diff with its counts. */
 static struct str heading(struct picture *picture)
 {
     struct buf text = BUF_INIT;

@@ -7,7 +7,7 @@
 #define BAR          5
 #define PILL         17
 
-/* A box that is drawn now: its texts and where it is on the page. */
+/* The box being drawn: its texts and its position on the page. */
 struct drawn_box {
     struct canvas *canvas;
     const struct picture *picture;
@@ -186,7 +186,7 @@ static void draw_alarm(const struct drawn_box *b, struct str word)
     b->canvas->form->close(b->canvas);
 }
 
-/* At the top right corner; a narrow pill has its text there. */
+/* At the top right corner; a narrow pill contains only its text. */
 static void draw_change(const struct drawn_box *b)
 {
     bool pill = b->texts->shape == PICTURE_VIEW;

@@ -1,5 +1,5 @@
-/* draw_canvas.js - more than 2,000 nodes, from afar: painted; pieces of lines are thin
-   rectangles, and what is smaller than a few pixels is set pixel by pixel
+/* draw_canvas.js - paints more than 2,000 distant nodes; pieces of lines are thin
+   rectangles, and parts of a few pixels are set pixel by pixel
    (draw_specks.js). The canvas lies below the SVG. */
 
 import {SPECKS, inks, paintSpecks} from './draw_specks.js';
@@ -14,7 +14,7 @@ const TRUNKS = 5000; // lines: far away, only one line of each net is drawn abov
 export const LABEL_WIDEST = 400; // a label that begins further left is not looked at
 
 export let canvas, pen;
-export let paints = {}; // colours by name, in the theme of now
+export let paints = {}; // colours by name, in the current theme
 const origin = {x: 0, y: 0}; // of the pen: floats are coarse far away from zero
 
 export function makeCanvas() {
@@ -64,7 +64,7 @@ export function paintCanvas() {
     pen.globalAlpha = 1;
 }
 
-/* --- What is seen */
+/* --- Visible parts */
 
 export const inArea = (b, area) => box.x[b] <= area.right &&
     box.x[b] + box.w[b] >= area.left && box.y[b] <= area.bottom &&

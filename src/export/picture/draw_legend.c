@@ -107,7 +107,7 @@ static void heat_value(const struct picture *picture, double value, struct buf *
     }
 }
 
-/* The value in the middle of a step: what step_of() in heat.c turns round. */
+/* The value at the middle of a step: the inverse of step_of() in heat.c. */
 static double heat_at(const struct picture *picture, double share)
 {
     if (!picture->heat_log)

@@ -1,5 +1,5 @@
 /* Lines and their labels on a canvas: look.md, section 5. Lines are drawn after the
- * boxes, which they never touch; where a line runs behind a title band, its path has a
+ * boxes, which they never touch; where a line crosses a title band, its path has a
  * gap. */
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #define HALF   3.2
 #define DOT    2.6
 #define SLASH  14   /* from a box to the slash of several tensors */
-#define CASING 3.75 /* what a casing adds to the width of a line */
+#define CASING 3.75 /* added by a casing to the width of a line */
 #define TICK   6    /* from an arrow to the tick of an added line */
 #define REACH  5    /* of a casing, on both sides of the crossed line */
 
@@ -52,7 +52,7 @@ static void go_to(struct drawn_line *d, double x, double y, bool draw)
     d->y = y;
 }
 
-/* The next title band on the way down (or up) to y: where it begins and ends. */
+/* The next title band on the way down (or up) to y: its begin and end. */
 static bool next_band(const struct drawn_line *d, double y, double *ret_near,
                       double *ret_far)
 {
@@ -85,7 +85,7 @@ static void straight_to(struct drawn_line *d, double x, double y)
     while (x == d->x && y != d->y && next_band(d, y, &near, &far)) {
         go_to(d, x, near, true);
         go_to(d, x, far, false);
-        if ((y > near) != (y > far)) /* it ends behind the band */
+        if ((y > near) != (y > far)) /* it ends beyond the band */
             return;
     }
     go_to(d, x, y, true);
@@ -175,7 +175,7 @@ static void draw_arrow(struct drawn_line *d)
                           &ink);
 }
 
-/* Two short bars across the last straight part: the gradient does not go on. */
+/* Two short bars across the last straight part: the gradient is cut off. */
 static void draw_detached(struct drawn_line *d)
 {
     const struct plan_point *points = d->line->points;
@@ -197,7 +197,7 @@ static void draw_detached(struct drawn_line *d)
                           &ink);
 }
 
-/* One short bar before the arrow: with its line it is a plus. */
+/* One short bar before the arrow: together with the line it forms a plus. */
 static void draw_tick(struct drawn_line *d)
 {
     const struct plan_point *points = d->line->points;

@@ -29,7 +29,7 @@ function linePath(points, start, stop) {
         Math.min(TIP + HEAD - 1, distance(points, last, last - 2)))}`;
 }
 
-/** A point `by` from p on the way to q. */
+/** A point at distance `by` from p towards q. */
 function towards(points, p, q, by) {
     return `${points[p] + Math.sign(points[q] - points[p]) * by} ` +
         `${points[p + 1] + Math.sign(points[q + 1] - points[p + 1]) * by}`;
@@ -44,7 +44,7 @@ function arrowPath(points, stop) {
         `L${x - HEAD * dx + 3.2 * dy} ${y - HEAD * dy + 3.2 * dx}z`;
 }
 
-/** Two bars across the middle of the last piece: the gradient does not go on. */
+/** Two bars across the middle of the last piece: the gradient is cut off. */
 function detachedPath(points, stop) {
     const x = (points[stop - 2] + points[stop - 4]) / 2;
     const y = (points[stop - 1] + points[stop - 3]) / 2;
@@ -89,7 +89,7 @@ const groundName = (b) => (b === scene.root ? 'surface'
     : `g${Math.min(3, depthOf(b))}`);
 const groundOf = (b) => `var(--${groundName(b)})`;
 
-/** A dot where lines of one net part. */
+/** A dot where lines of one net split. */
 export const drawDot = ({x, y, net: n}) => [shape('circle',
     net.bad[n] ? 'dot bad' : 'dot', {cx: x, cy: y, r: 2.6}, layers.dots)];
 

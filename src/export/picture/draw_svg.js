@@ -1,5 +1,5 @@
-/* draw_svg.js - what is seen as SVG elements, with the classes of docs/svg.md. Shapes
-   and lines are made once; texts again when the zoom asks for others. Of more than
+/* draw_svg.js - visible parts as SVG elements, with the classes of docs/svg.md. Shapes
+   and lines are made once; texts again for another zoom. Of more than
    2,000 nodes the boxes and lines far away are painted (draw_canvas.js). */
 
 import {LABEL_WIDEST, inArea, linesIn, nodesIn} from './draw_canvas.js';
@@ -54,7 +54,7 @@ function clearSvg(far) {
     svg.classList.remove('dim');
 }
 
-/** Makes the elements of what is wanted and has none; takes others away. In `layer`
+/** Creates missing elements of the wanted items and removes others. In `layer`
     they stay in the order of the list. */
 function keep(kind, wanted, make, layer) {
     const had = kept[kind] ?? new Map(), now = kept[kind] = new Map();
@@ -137,7 +137,7 @@ export function dressTitle(b, one, zoom) {
 
 const ROLES = {text: 'name', text2: 'detail', text3: 'value'};
 
-/** A new element, or one that is there. */
+/** A new element, or an existing one. */
 function drawText(text, parent, element = shape('text', '', {}, parent)) {
     const className = ROLES[text.role] + (text.bold ? ' bold' : '');
     const wanted = {class: className, x: text.x, y: text.y, 'font-size': text.size,

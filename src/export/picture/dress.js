@@ -25,7 +25,7 @@ export function levelOf(zoom) {
 
 /** A title's band keeps a height on the screen, as far as the frame has room. */
 export const bandHeight = (zoom) => Math.max(BAND, Math.min(40, 15 / zoom));
-/** What a click on a box hits: of a frame its title. */
+/** The area that a click on a box hits: of a frame its title. */
 export const barHeight = (b) => (isOpen(b) ? bandHeight(view.zoom) : box.h[b]);
 
 /** By a metric, 'family' or 'numbers'; makeHeat() follows. */
@@ -115,7 +115,7 @@ function heatStep(b) {
 export const CHANGES = ['', 'good', 'warn', 'accent']; // as in enum diagram_change
 export const CHANGE_NAMES = ['', 'added', 'removed', 'changed'];
 export const ADDED = 1, REMOVED = 2;
-export const GONE = '5 3'; // dashes of what was removed
+export const GONE = '5 3'; // dashes of removed boxes
 
 function fillOf(b) {
     const family = data.families[box.family[b]];
@@ -149,10 +149,10 @@ export function shapeOf(b) {
 /* --- Texts */
 
 const isWide = (b) => box.shape[b] === TALL; // two lines
-export const hasSheets = (b) => box.same[b] > 1 && isWide(b); // it stands for repeats
+export const hasSheets = (b) => box.same[b] > 1 && isWide(b); // it represents repeats
 export const hasChevron = (b) => isGroup(b) && isWide(b);
 export const middleX = (b) => box.x[b] + box.w[b] / 2;
-const SHEETS = 6; // what the sheets behind a repeat add to its height
+const SHEETS = 6; // height of the sheets drawn for a repeat
 export const heightOf = (b) => box.h[b] - (hasSheets(b) ? SHEETS : 0);
 
 /** The sign in a circle: plus and times are paths, others text. */
@@ -259,14 +259,14 @@ export function titleTexts(b, zoom) {
     return list;
 }
 
-/** Of a frame, from 1: how many frames are around it, and itself. */
+/** The nesting depth of a frame, from 1. */
 export function depthOf(b) {
     let depth = 1;
     for (let at = box.parent[b]; at !== scene.root; at = box.parent[at]) depth++;
     return depth;
 }
 
-/** What a screen reader says and the tooltip's first line: the drawn texts, uncut. */
+/** The text for screen readers and the tooltip's first line: the drawn texts, uncut. */
 export function fullName(b) {
     const words = textOf(box.words, b).split('\n').filter(Boolean);
     const open = isOpen(b) ? ', open' : isGroup(b) ? ', folded' : '';

@@ -10,7 +10,7 @@
 #define TEXT_SIZE  11
 #define SPARE      1.15 /* fonts without Arial's metrics are up to 20 % wider */
 #define WIDEST     260
-#define WIDEST_NEW 420 /* of a box that says what changed */
+#define WIDEST_NEW 420 /* limit for a box that lists changes */
 #define INSET      21  /* 12 left, 9 right */
 #define CHEVRON    13
 #define TITLE_MOST 360 /* of a frame's least width */
@@ -49,7 +49,7 @@ struct str picture_text(struct picture *picture, struct str raw)
     return kept;
 }
 
-/* What a box says about changes must be readable. */
+/* Descriptions of changes must be readable, so such boxes may be wider. */
 static int32_t widest(const struct diagram_box *box)
 {
     return box->change == DIAGRAM_CHANGED ? WIDEST_NEW : WIDEST;
@@ -99,7 +99,7 @@ static enum picture_shape shape_of(const struct picture *picture, uint32_t i)
     if (picture_is_group(picture, i) || box->flags & (DIAGRAM_REGION | DIAGRAM_SHARED))
         return PICTURE_TALL;
     if (picture->diagram->wanted.level == GRAPH_OPS && box->n_ops == 1)
-        return PICTURE_FLAT; /* a module that is one operation */
+        return PICTURE_FLAT; /* a module drawn as one operation */
     return box->metric[DIAGRAM_PARAMS] > 0 ? PICTURE_TALL : PICTURE_FLAT;
 }
 
@@ -133,7 +133,7 @@ static uint32_t class_words(struct picture *picture, uint32_t i,
     return n;
 }
 
-/* The value in the corner: look.md wants one, and none where it says nothing. */
+/* The value in the corner: at most one, and none where it is redundant (look.md). */
 static struct str value_of(struct picture *picture, uint32_t i, struct buf *tmp)
 {
     const struct diagram_box *box = &picture->diagram->boxes[i];
@@ -157,7 +157,7 @@ static struct str value_of(struct picture *picture, uint32_t i, struct buf *tmp)
     return picture_keep(picture, tmp);
 }
 
-/* All that a box says, uncut; then where it is. */
+/* The complete text of a box, uncut; then its position. */
 static struct str title_of(struct picture *picture, uint32_t i,
                            const struct font_word *words, uint32_t n, struct buf *tmp)
 {
@@ -206,8 +206,8 @@ static double fit_two_lines(struct picture *picture, uint32_t i,
     return INSET + SPARE * (first > second ? first : second);
 }
 
-/* How many words of an input or output fit: shape, then type. Half a shape would say
- * something else, so a word that does not fit is dropped. */
+/* The number of words of an input or output that fit: shape, then type. Half a shape
+ * would be wrong, so a word that does not fit is dropped. */
 static uint32_t whole_words(const struct font_word *words, uint32_t n, double room)
 {
     uint32_t kept = 0;
@@ -253,7 +253,7 @@ static double fit_one_line(struct picture *picture, uint32_t i,
     return kind->inset + SPARE * used;
 }
 
-/* Does all that a module without parameters says fit into one line? */
+/* Does the text of a module without parameters fit into one line? */
 static bool fits_one_line(const struct picture *picture, uint32_t i,
                           const struct font_word *words, uint32_t n)
 {

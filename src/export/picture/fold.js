@@ -2,8 +2,8 @@
 
 import {drawScene, lightSvg} from './draw_svg.js';
 import {barHeight, fullName, makeHeat} from './dress.js';
-import {NONE, box, contains, idOf, inside, isGroup, isOpen, nameAround, nameOf, opened,
-    textOf} from './graph_data.js';
+import {NONE, box, contains, data, idOf, inside, isGroup, isOpen, isTensor, nameAround, nameOf,
+    opened, textOf} from './graph_data.js';
 import {drawLegend} from './legend.js';
 import {drawMinimap} from './minimap.js';
 import {arriveAt, seenPlaces, slideFrom} from './motion.js';
@@ -17,7 +17,7 @@ export let selected = NONE, hovered = NONE;
 export let lit = null; // {boxes, lines} that keep their colour; null: all do
 export let byKey = false; // the current box was reached with the keyboard
 
-/** Place and draw anew: something was opened or folded, or the root is another. */
+/** Place and draw again, after opening, folding or a change of root. */
 export function arrange(root = scene ? scene.root : 0) {
     makeScene(root);
     makeHeat();
@@ -35,8 +35,8 @@ export function arrange(root = scene ? scene.root : 0) {
 
 /* --- Opening and folding */
 
-/** Set some groups; the box `keep` stays under the pointer or where it was. What the
-    data does not contain is asked for. */
+/** Set some groups; the box `keep` stays under the pointer or where it was. Missing
+    data is requested. */
 function setOpen(list, open, keep, pointer) {
     const before = keep !== NONE && box.w[keep] ? toStage(box.x[keep], box.y[keep])
         : null;
@@ -136,7 +136,7 @@ export function goUp() {
     else options.onUp?.();
 }
 
-/** Open what is around a box; false: nothing changed. */
+/** Open the groups around a box; false: nothing changed. */
 function openAround(b) {
     let any = false;
     for (let at = box.parent[b]; at > scene.root; at = box.parent[at])
@@ -145,7 +145,7 @@ function openAround(b) {
     return Boolean(any);
 }
 
-/** Show a box wherever it is: open what is around it, bring it into view. */
+/** Show any box: open the groups around it and bring it into view. */
 export function goToBox(b) {
     if (!contains(scene.root, b) || b === scene.root) {
         arrange(0);
@@ -159,9 +159,17 @@ export function goToBox(b) {
 
 export const changed = () => options.onChange?.();
 
+/** The name of a tensor for a panel: "conv@input:x"; empty: it is none. Inputs keep the name
+    that forward gives them. */
+export function tensorName(b) {
+    const kind = data.kinds[box.kind[b]], renamed = options.inputs && kind === 'input';
+    return isTensor(b) ? `${nameAround(b) || options.root?.() || ''}@${kind}:${renamed ?
+        idOf(b).slice(3) : textOf(box.full, b)}` : '';
+}
+
 /** The description of a box that callbacks receive. */
 export const about = (b) => (b === NONE ? null : {id: idOf(b), name: nameOf(b),
-    around: nameAround(b), group: isGroup(b), call: box.number[b]});
+    tensor: tensorName(b), around: nameAround(b), group: isGroup(b), call: box.number[b]});
 
 /* --- Current, selected, lit */
 

@@ -1,20 +1,20 @@
-/* graph_data.js - the numbers and texts of all boxes of a graph, as html.c wrote them.
+/* graph_data.js - the numbers and texts of all boxes of a graph, written by html.c.
 
-   The modules of a graph that one can walk in. mount.js is the door:
+   The modules of an interactive graph. The entry point is mount.js:
    mountGraph(element, data, options). The page (src/page) mounts it; graph_page.js with
-   search.js and address.js is a file of its own around it.
-     place.js, place_columns.js, place_labels.js, place_lines.js   coordinates of what
-                      is shown: the twin of plan_place() and plan_route() in src/layout
-     scene.js         what is shown, found by position; trunks.js shared parts of lines
+   search.js and address.js wraps it in a standalone file.
+     place.js, place_columns.js, place_labels.js, place_lines.js   coordinates of
+                      shown boxes: twins of plan_place() and plan_route() in src/layout
+     scene.js         shown parts, by position; trunks.js shared parts of lines
      dress.js         shapes, colours and texts of a box at a zoom
-     draw_svg.js, draw_lines.js, draw_marks.js   what is seen; draw_canvas.js,
-                      draw_specks.js what is far away, of more than 2,000 boxes
+     draw_svg.js, draw_lines.js, draw_marks.js   visible parts; draw_canvas.js,
+                      draw_specks.js distant parts, with more than 2,000 boxes
      view.js, motion.js   pan and zoom; fold.js open, fold, go in and up
      tips.js, minimap.js, legend.js
-     keys.js, mouse.js   what the reader does
-     marks.js         what others know: panels, alarms, numbers, matches of a search
-     mount.js         begins, changes and ends it; elements.js makes its elements
-   A variable that others read is changed by a function of its own module. */
+     keys.js, mouse.js   input
+     marks.js         data from callers: panels, alarms, numbers, matches of a search
+     mount.js         creates, updates and removes it; elements.js makes its elements
+   A module's exported variables are only changed by its own functions. */
 
 export const FLAG_OPEN = 1, FLAG_SIDE = 2, FLAG_STRETCH = 4; // as in layout.h
 export const KIND_VIEW = 2, KIND_INPUT = 3; // as in graph.h
@@ -38,7 +38,7 @@ const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/
 const digitOf = new Uint8Array(128);
 for (let i = 0; i < 64; i++) digitOf[DIGITS.charCodeAt(i)] = i;
 
-/** A column that is no text (numbers of metrics) stays. */
+/** A column that is not text (numbers of metrics) is kept. */
 function decode(text, n) {
     if (typeof text !== 'string') return text;
     const column = new Int32Array(n);
@@ -87,7 +87,7 @@ function findParents() {
     }
 }
 
-/** What follows from the columns: where a table's parts begin, and who points back. */
+/** Derived columns: where a table's parts begin, and reverse references. */
 function linkTables() {
     groupOf = new Int32Array(box.n).fill(NONE);
     net.group = new Int32Array(net.n);
@@ -186,7 +186,7 @@ export function boxesOf(name) {
     return names.get(name) ?? [];
 }
 
-/** The list of a key; a new one if there is none. */
+/** The list of a key, created if missing. */
 export function listAt(map, key) {
     let list = map.get(key);
     if (!list) map.set(key, list = []);

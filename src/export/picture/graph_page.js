@@ -48,7 +48,7 @@ function switchTheme() {
 
 /* --- The bar */
 
-/** Names from the model to the root; those above the file's own root lead nowhere. */
+/** Names from the model to the root; those above the file's root are not links. */
 function drawPath() {
     const parts = (data.title ? [data.title] : data.path).map((text) => ({text}));
     parts[parts.length - 1].open = () => goTo(0);
@@ -96,7 +96,7 @@ function makeBar() {
     if (data.note) facts.append(make('span', 'note', data.note));
 }
 
-/** The button says what it does next. */
+/** The button names its next effect. */
 function labelFoldButton() {
     const word = allOpen() ? 'Fold' : 'Open', label = `${word} everything (Z)`;
     foldButton.hidden = groupsIn(scene.root).length === 0;

@@ -1,5 +1,5 @@
-/* Heat of boxes: nine steps of one quantity, over the largest box that shows. look.md,
- * section 2. */
+/* Heat of boxes: nine steps of one quantity, relative to the largest shown box.
+ * look.md, section 2. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -49,7 +49,7 @@ void picture_heat(struct picture *picture)
         return;
     values = arena_array(&picture->places, n_boxes, sizeof *values);
     if (!values) {
-        picture->arena.spent = true; /* the caller sees it */
+        picture->arena.spent = true; /* the caller checks it */
         return;
     }
     for (uint32_t i = 0; i < n_boxes; i++) {

@@ -1,5 +1,5 @@
-/* The interactive file: one page with its style, script and data, and no request to
- * anywhere. A Content-Security-Policy allows only this script. */
+/* The interactive file: one page with its style, script and data, without any network
+ * requests. A Content-Security-Policy allows only this script. */
 #include "base/base.h"
 #include "export/look/look.h"
 #include "export/look/tokens.h"

@@ -44,7 +44,7 @@ COLUMN(box_calls, BOX->n_calls)
 COLUMN(box_ops, BOX->n_ops)
 COLUMN(box_line, html_text(html, BOX->line))
 
-/* The model that a box is a part of; of a diff, the old one for what was removed. */
+/* The model that contains a box; for a removed box of a diff, the old one. */
 static const struct model *model_of(struct html *html, uint32_t i)
 {
     const struct diagram *diagram = html->diagram;
@@ -149,7 +149,7 @@ static double metric_value(struct html *html, uint32_t i)
     return isfinite(value) ? value : -1;
 }
 
-/* Numbers for heat and shares, and the texts that people read. */
+/* Numbers for heat and shares, and their texts. */
 static void put_metric(struct html *html, const char *name)
 {
     bool exact = html->metric == DIAGRAM_PARAMS || html->metric == DIAGRAM_FLOPS;

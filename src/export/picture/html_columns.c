@@ -1,11 +1,11 @@
-/* Columns of numbers as text. Neighbours are often equal or near, so a number is written
- * as its difference to the one before: the sign in the lowest bit, then five bits a
- * digit, the lowest first; a digit of 32 or more says that another one follows. "Minus
- * zero" is a run: a count follows it, of differences that are all zero. */
+/* Columns of numbers as text. Neighbours are often equal or near, so a number is
+ * written as its difference to the previous one: the sign in the lowest bit, then five
+ * bits per digit, lowest first; a digit of 32 or more means that another one follows.
+ * "Minus zero" marks a run of zero differences, followed by its length. */
 #include "export/picture/html_in.h"
 #include "text/escape.h"
 
-#define RUN_LEAST 3 /* shorter runs are shorter without their count */
+#define RUN_LEAST 3 /* shorter runs are written without a count */
 
 static void put_digits(struct out *out, uint64_t number)
 {
@@ -72,5 +72,5 @@ int64_t html_spare(struct html *html)
     uint32_t id = intern_add(&html->texts, buf_span(&html->spare));
 
     buf_clear(&html->spare);
-    return id == INTERN_NONE ? 0 : id; /* spent: html_data() sees it */
+    return id == INTERN_NONE ? 0 : id; /* spent: html_data() checks */
 }

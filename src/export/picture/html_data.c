@@ -123,7 +123,8 @@ static const struct html_column group_columns[] = {
 COLUMN(list_number, html->list[i])
 static const struct html_column list_columns[] = {{"text", list_number}};
 
-/* The numbers that each group has in `from`, at `first` (by group), `count` of them. */
+/* The numbers of each group in `from`: `count` of them, from index `first` (by
+ * group). */
 static int put_list(struct html *html, const char *name, const uint32_t *from,
                     uint32_t (*first)(const struct plan_group *group),
                     uint32_t (*count)(const struct plan_group *group))

@@ -1,5 +1,5 @@
 /* html_in.h - the interactive file of a graph. Its data is JSON: tables of boxes, nets,
- * ends and groups, each a set of columns of numbers; texts are numbers of a table of
+ * ends and groups, each a set of columns of numbers; texts are indices into a table of
  * texts. The script (graph_data.js, ...) places and draws what is open. */
 #ifndef EXPORT_PICTURE_HTML_IN_H
 #define EXPORT_PICTURE_HTML_IN_H
@@ -23,12 +23,12 @@ struct html {
 
 /* The table of boxes and their ids. */
 void html_boxes(struct html *html);
-/* Time of the backward of all that is drawn, in ns; negative: unknown. */
+/* Backward time of everything drawn, in ns; negative: unknown. */
 double html_backward(struct html *html);
 
 /* The number of a text, invisible characters escaped. */
 int64_t html_text(struct html *html, struct str raw);
-/* The number of the text in `spare`, which is then empty. */
+/* The number of the text in `spare`; clears `spare`. */
 int64_t html_spare(struct html *html);
 
 /* One column: its name and its number for row i. */
@@ -37,8 +37,8 @@ struct html_column {
     int64_t (*value)(struct html *html, uint32_t i);
 };
 
-/* {"n":3,"width":"gCAI"}: graph_data.js says how the numbers are written. The object
- * stays open. */
+/* {"n":3,"width":"gCAI"}: graph_data.js documents the encoding. The object stays
+ * open. */
 void html_table(struct html *html, const char *name, uint32_t n,
                 const struct html_column *columns, size_t n_columns);
 /* One more column of a table that is open. */

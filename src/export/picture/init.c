@@ -1,4 +1,4 @@
-/* A picture from beginning to end: fit, order, place, turn, page, lines. */
+/* Makes a picture in steps: fit, order, place, turn, page, lines. */
 #include <stdio.h>
 #include <string.h>
 
@@ -82,7 +82,7 @@ static void swap(int32_t *a, int32_t *b)
     *b = kept;
 }
 
-/* Left to right is top to bottom with the axes exchanged; x is mirrored, so that labels,
+/* Left to right is top to bottom with exchanged axes; x is mirrored, so that labels,
  * which the plan keeps right of lines, are above them. */
 static void swap_sizes(struct plan *plan)
 {
@@ -97,7 +97,7 @@ static void swap_sizes(struct plan *plan)
         swap(&plan->nets[n].label_width, &plan->nets[n].label_height);
 }
 
-/* A label above a line keeps away from the boxes at both ends of it. */
+/* A label above a line keeps a distance from the boxes at both ends. */
 static void pad_labels(struct plan *plan, int32_t pad)
 {
     for (uint32_t n = 0; n < plan->n_nets; n++) {

@@ -1,6 +1,6 @@
-/* Nodes and edges of the recording, or of the code of a file: the document `graph` of
- * docs/json.md. It is the whole graph of the level: what is folded or left out of a
- * picture is in it. */
+/* Nodes and edges of the recording, or of the code in a file: the document `graph` of
+ * docs/json.md. It holds the whole graph of the level, including parts that a picture
+ * folds or omits. */
 #include "base/json_write.h"
 #include "export/export.h"
 #include "export/picture/picture_in.h"

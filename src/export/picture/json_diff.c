@@ -1,12 +1,12 @@
-/* What differs between two networks: the document `graph_diff` of docs/json.md. It has
- * all boxes and lines, whatever is folded in a picture. */
+/* The differences of two networks: the document `graph_diff` of docs/json.md. It has
+ * all boxes and lines, including those that a picture folds. */
 #include "base/json_write.h"
 #include "export/picture/picture_in.h"
 
 struct json_diff {
     struct json *json;
     const struct diagram *diagram;
-    uint32_t *stack; /* nets that a line goes on in */
+    uint32_t *stack; /* nets that continue a line */
 };
 
 static void put_change(struct json *json, uint8_t change)
@@ -48,7 +48,7 @@ static void put_edge(const struct json_diff *of, uint32_t source, uint32_t end)
     json_object_end(of->json);
 }
 
-/* All lines from one box: a net goes on in those of the groups that it enters or
+/* All lines from one box: a net continues in those of the groups that it enters or
  * leaves. */
 static void put_edges_of(const struct json_diff *of, uint32_t net)
 {

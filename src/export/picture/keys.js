@@ -1,4 +1,4 @@
-/* keys.js - everything by keyboard. */
+/* keys.js - keyboard input. */
 
 import {middleX} from './dress.js';
 import {clearCurrent, current, goIn, goUp, sameClass, selected, setCurrent, siblings,
@@ -23,7 +23,7 @@ function alongLines(forward) {
 }
 
 const middleY = (b) => box.y[b] + box.h[b] / 2;
-/** Across the direction of the lines: who is beside whom. */
+/** Which boxes are side by side, across the direction of the lines. */
 const across = (b) => (data.sideways ? middleY(b) : middleX(b));
 
 /** The one nearest to straight ahead. */
@@ -113,7 +113,7 @@ function enter() {
     else showTip(current);
 }
 
-/** false: there was nothing to close. */
+/** false: nothing was open. */
 export function escape() {
     if (!tip.hidden) hideTip();
     else if (current !== NONE || selected !== NONE) clearCurrent();
@@ -134,7 +134,7 @@ async function copyPath() {
 
 const STEP = 60; // px
 
-/** THE TABLE of keys: [names, what they do, what runs with the name of the key]. */
+/** THE TABLE of keys: [names, what they do, function(name of the key)]. */
 export const keyTable = [
     [['Up', 'Down', 'Left', 'Right'], 'along the lines; to boxes beside, to the frame',
         (key) => arrow(/Up|Down/.test(key), /Down|Right/.test(key))],
@@ -156,7 +156,7 @@ export const keyTable = [
     [['Esc'], 'close, clear', escape],
 ];
 
-/** Runs a key; what the graph says of a box goes away with the box. */
+/** Runs a key; a message about a box disappears with the box. */
 export function runKey(run, key) {
     if (key !== 'Esc' && key !== 'Enter') hideTip();
     return run(key);

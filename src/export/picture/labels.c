@@ -44,7 +44,7 @@ static bool has_gradient(const struct picture *picture, uint32_t n)
            !isnan(picture->diagram->nets[n].gradient);
 }
 
-/* Does the box at this end say its shape itself? */
+/* Does the box at this end show the shape itself? */
 static bool says_shape(const struct diagram *diagram, uint32_t box)
 {
     const struct diagram_box *at = &diagram->boxes[box];
@@ -52,8 +52,8 @@ static bool says_shape(const struct diagram *diagram, uint32_t box)
     return diagram_is_tensor(at->kind) || (at->kind == DIAGRAM_VIEW && at->n_words > 0);
 }
 
-/* Does a net end at a box inside its group? One that only leads out has its label
- * there. */
+/* Does a net end at a box inside its group? One that only leads out is labelled
+ * outside. */
 static bool ends_inside(const struct diagram *diagram, uint32_t n, bool at_output)
 {
     const struct plan_net *net = &diagram->plan.nets[n];
@@ -68,8 +68,8 @@ static bool ends_inside(const struct diagram *diagram, uint32_t n, bool at_outpu
     return false;
 }
 
-/* The label of a line belongs to its outermost piece; a piece that only leads into a
- * group or out of it has none. */
+/* The label of a line belongs to its outermost piece; a piece that only leads into or
+ * out of a group has none. */
 static bool has_label(const struct picture *picture, uint32_t n)
 {
     const struct diagram *diagram = picture->diagram;
@@ -155,7 +155,7 @@ static void end_text(const struct diagram *diagram, uint32_t e, struct buf *to)
     } else if (what->detached) {
         buf_text(to, "detach");
     } else if (diagram->boxes[diagram->plan.ends[e].target].kind != DIAGRAM_OUTPUT) {
-        escape_terminal(to, what->label); /* an output says its shape itself */
+        escape_terminal(to, what->label); /* an output shows its shape itself */
     }
 }
 

@@ -1,4 +1,4 @@
-/* legend.js - the strip below: what the colours and lines mean. */
+/* legend.js - the strip below: the meaning of colours and lines. */
 
 import {CHANGE_SIGNS} from './draw_marks.js';
 import {CHANGES, CHANGE_NAMES, hasSheets, heat, metricOf} from './dress.js';

@@ -1,10 +1,11 @@
-/* marks.js - what others know of the boxes: panels, alarms of a training, numbers by
-   place, matches of a search. All of them name modules. */
+/* marks.js - data of callers about boxes: panels, alarms of a training, numbers by
+   place, matches of a search. All of them name modules, panels also
+   tensors. */
 
 import {inArea} from './draw_canvas.js';
 import {drawScene, redressSvg} from './draw_svg.js';
 import {colourBy, makeHeat} from './dress.js';
-import {byKey, current, hasFocus, relight, selected} from './fold.js';
+import {byKey, current, hasFocus, relight, selected, tensorName} from './fold.js';
 import {CARRIES, MADE, NONE, RAISED, box, boxesOf, has, isOpen, listAt,
     textOf} from './graph_data.js';
 import {drawLegend} from './legend.js';
@@ -19,7 +20,7 @@ export let hits = []; // boxes that a search found
 export let lettersOf = new Map(); // by shown box
 let alarmOf = new Map();
 
-/** Another graph: nobody has marked anything. */
+/** Another graph: clear all marks. */
 export function clearMarks(colour) {
     panels = [];
     alarms = new Map();
@@ -27,7 +28,7 @@ export function clearMarks(colour) {
     colourBy(colour);
 }
 
-/** What is left out stays. */
+/** Omitted fields stay. */
 export function setMarks(given) {
     panels = given.panels ?? panels;
     alarms = given.alarms ?? alarms;
@@ -46,12 +47,16 @@ export function boxNamed(name) {
     return NONE;
 }
 
+/** Its boxes: a tensor's too. */
+const boxesNamed = (name) => name.includes('@') ? [...scene.frames, ...scene.nodes].filter((b) =>
+    tensorName(b) === name) : boxesOf(name);
+
 /** Which shown boxes have marks: letters the module's own, alarms also groups that are
     closed around it. */
 export function findMarked() {
     lettersOf = new Map();
     alarmOf = new Map();
-    panels.forEach((name, i) => boxesOf(name).forEach((b) => {
+    panels.forEach((name, i) => boxesNamed(name).forEach((b) => {
         if (box.w[b] > 0) listAt(lettersOf, b).push('ABCDE'[i]);
     }));
     for (const [name, alarm] of alarms)
@@ -74,7 +79,7 @@ export function alarmWord(b) {
 
 export const isWarning = (b) => !has(b, MADE | RAISED) && Boolean(alarmOf.get(b)?.warn);
 
-/** Does it carry what another box made? */
+/** Does it carry NaN or Inf from another box? */
 export const carries = (b) => (has(b, CARRIES) && !has(b, MADE)) ||
     (alarmOf.has(b) && !alarmWord(b));
 
@@ -121,7 +126,7 @@ function shownHits() {
     return scene.shownHits;
 }
 
-/** Rings: matches of the search, the selected box, the one with the keys. */
+/** Rings: matches of the search, the selected box, the one with the keyboard focus. */
 export function rings() {
     const list = [], area = visibleArea();
     for (const b of shownHits()) {

@@ -1,7 +1,7 @@
-/* A picture for Mermaid, which GitHub draws in Markdown: a flowchart with subgraphs. Its
- * parser refuses more than 500 lines or 50,000 characters; then more groups are folded,
- * the innermost first, and a comment says so. A flat network that still has more lines
- * loses the longest ones; a box in the picture says so. */
+/* A picture for Mermaid, which GitHub draws in Markdown: a flowchart with subgraphs.
+ * Its parser refuses more than 500 lines or 50,000 characters; then more groups are
+ * folded, innermost first, and a comment says so. If a flat network still has too many
+ * lines, the longest ones are dropped, and a box in the picture says so. */
 #include <stdlib.h>
 
 #include "export/picture/picture_in.h"
@@ -129,7 +129,8 @@ static int by_span(const void *a, const void *b)
     return (p > q) - (p < q);
 }
 
-/* Lines that pass at most so many boxes are drawn: at most LINES of them. */
+/* The largest number of boxes that a drawn line may pass, so that at most LINES are
+ * drawn. */
 static uint32_t longest_span(struct picture *picture)
 {
     uint32_t *spans = arena_array(&picture->arena, picture->n_lines + 1, sizeof *spans);
@@ -182,7 +183,7 @@ static void put_picture(struct buf *to, struct picture *picture)
     put_lines(to, picture);
 }
 
-/* Close the innermost open groups that show; false: there is none. */
+/* Close the innermost open groups that show; false: none is left. */
 static bool fold(const struct picture *picture)
 {
     struct plan *plan = &picture->diagram->plan;

@@ -45,7 +45,7 @@ export function moveTo(to) {
     moving = requestAnimationFrame(step);
 }
 
-/** Come nearer to a view, from a little further away. */
+/** Zoom into a view, from a little further away. */
 export function arriveAt(to) {
     if (still()) Object.assign(view, to);
     else {
@@ -57,9 +57,9 @@ export function arriveAt(to) {
     paintLater();
 }
 
-/* --- Opening and folding: boxes slide from where they were, others appear */
+/* --- Opening and folding: boxes slide from their old positions, others appear */
 
-/** Where the boxes that are seen lie on the stage. */
+/** Positions of the visible boxes on the stage. */
 export function seenPlaces() {
     const area = visibleArea(), places = new Map();
     if (!still() && !scene.painted)

@@ -1,21 +1,22 @@
-/* mount.js - begins, changes and ends a graph. One at a time: its parts share
+/* mount.js - creates, updates and removes a graph. One at a time: its parts share
    their variables.
 
    const graph = mountGraph(element, data, {
-       legend,               an element for what colours mean
+       legend,               an element for the legend
        say(text),            shows one line for a moment
-       colour, root, select, zoom: how it begins; all may be left out
+       colour, root, select, zoom: initial state; all optional
        inputs: 'Input',      inputs are "Input 0" and "Input 1", not forward's names
        notes(name),          further lines of a tooltip
-       onSelect(box, byKey), onHover(box): {id, name, around, group, call} or null;
-                             name: the full name of its module; around: that of its
+       onSelect(box, byKey), onHover(box): {id, name, tensor, around, group, call} or
+                             null; name: the full name of its module; tensor: the
+                             name of a tensor, "conv@input:x"; around: that of its
                              module or of the one around it
        onDrag(name),         boxes can be dragged elsewhere, as text
        root(),               the full name of what is drawn, for its inputs and outputs
-       onIn(box), onUp(),    true: someone else shows what is inside
-       onMore(ids),          the data has not what is inside these groups ('*': all):
-                             ask, then update(data, ids)
-       onRoot(), onScene(), onPress(), onChange(): something else is shown
+       onIn(box), onUp(),    true: the caller shows the content
+       onMore(ids),          the data lacks the content of these groups ('*': all):
+                             fetch it, then update(data, ids)
+       onRoot(), onScene(), onPress(), onChange(): the shown state changed
    }); */
 
 import {makeCanvas, paintCanvas, paints, readColours} from './draw_canvas.js';
@@ -41,7 +42,7 @@ import {fit, holdView, paintLater, reveal, setStage, stage, startView, stopPaint
     view, visibleArea, zoomMiddle} from './view.js';
 
 export let options, now;
-let zoomText, themes, ending; // `ending` takes listeners away
+let zoomText, themes, ending; // `ending` removes listeners
 
 export const listen = (target, type, run, more) =>
     target.addEventListener(type, run, {signal: ending.signal, ...more});
@@ -177,7 +178,7 @@ function listenToAll() {
     });
 }
 
-/* --- What the caller can do */
+/* --- Functions for the caller */
 
 /** Other data; what the reader opened stays open, `more` too. */
 function update(given, more = []) {
@@ -204,7 +205,8 @@ function update(given, more = []) {
 
 /** Selects a module by its full name and brings it into view; null: nothing. */
 function select(name) {
-    if (selected !== NONE && nameAround(selected) === (name || '')) return;
+    if (selected !== NONE && (nameAround(selected) || options.root?.() || '') === (name || ''))
+        return;
     const b = name === null ? NONE : boxNamed(name), at = b === NONE ? b : shownFor(b);
     chooseBoxes(at, at, false);
     hideTip();
@@ -217,7 +219,7 @@ const COPIED = ['fill', 'stroke', 'stroke-width', 'stroke-dasharray', 'stroke-li
     'stroke-linejoin', 'paint-order', 'opacity', 'font-family', 'font-size',
     'font-weight'];
 
-/** A file of what is shown, with the colours of now and nothing that needs a style. */
+/** The shown graph as a file, with the current colours and without style sheets. */
 function exportSvg() {
     const {painted} = scene, pad = 24;
     scene.painted = false;

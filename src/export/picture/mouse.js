@@ -2,16 +2,15 @@
 
 import {CHEVRON, INSET, barHeight, shapeOf} from './dress.js';
 import {make} from './elements.js';
-import {about, changed, clearCurrent, goIn, hoverOn, hovered, relight, setCurrent,
+import {about, changed, clearCurrent, goIn, hoverOn, hovered, relight, setCurrent, tensorName,
     toggle} from './fold.js';
-import {NONE, PILL, box, isGroup, isOpen, isTensor, nameAround, nameOf} from
-    './graph_data.js';
+import {NONE, PILL, box, isGroup, isOpen, nameOf} from './graph_data.js';
 import {listen, options} from './mount.js';
 import {boxAt} from './scene.js';
 import {hideTip, tipLater} from './tips.js';
 import {panBy, stage, toGraph, toStage, view, zoomAt} from './view.js';
 
-const FINGER = 44; // px: what a finger hits
+const FINGER = 44; // px: tolerance of a finger
 const SLOP = 4; // px: a press that moves less is a click
 
 const pointers = new Map(); // that are down: {x, y}
@@ -38,9 +37,8 @@ function onChevron(b, at, touch) {
 
 const isControl = (event) => event.target.closest('.tip,.corner,.help');
 
-/** A box can be dragged elsewhere, as the name of its module, that of a tensor as the name
-    of the module that it belongs to: a part of the page that
-    lies over it is what the browser drags. */
+/** A box can be dragged elsewhere, as the name of its module or tensor: a part of the page
+    that lies over it is what the browser drags. */
 export let handle;
 
 export function makeHandle() {
@@ -59,11 +57,11 @@ export function makeHandle() {
 }
 
 export function placeHandle(b) {
-    const name = b === NONE ? '' : nameOf(b) || (isTensor(b) && nameAround(b));
-    handle.hidden = !options.onDrag || b === NONE || !(name || isTensor(b));
+    const name = b === NONE ? '' : nameOf(b) || tensorName(b);
+    handle.hidden = !options.onDrag || !name;
     if (handle.hidden) return;
     const at = toStage(box.x[b], box.y[b]);
-    handle.dataset.name = handle.textContent = name || options.root?.() || '';
+    handle.dataset.name = handle.textContent = name;
     Object.assign(handle.style, {left: `${at.x}px`, top: `${at.y}px`,
         width: `${box.w[b] * view.zoom}px`, height: `${barHeight(b) * view.zoom}px`});
 }

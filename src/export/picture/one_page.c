@@ -1,7 +1,7 @@
-/* One readable page by default: groups close until the picture is not larger. Only sizes
- * can tell, so this comes after placing; the choice of what opens first, by count, is
- * graph/opening.c. Pictures from left to right open the same groups as those from top to
- * bottom: in a row of boxes, which are wider than high, little would fit. */
+/* One readable page by default: closes groups until the picture is not larger. This
+ * needs sizes, so it runs after placing; graph/opening.c chooses what opens first, by
+ * count. Pictures from left to right open the same groups as those from top to bottom:
+ * boxes are wider than high, so few would fit in a row. */
 #include "export/picture/picture_in.h"
 
 #define PAGE_WIDTH  1200
@@ -19,7 +19,7 @@ struct one_excess {
     bool high; /* too high, else too wide */
 };
 
-/* By how much the page is too large. */
+/* The excess of the page over its limits. */
 static struct one_excess excess_of(const struct picture *picture)
 {
     int32_t wide = picture->width - PAGE_WIDTH, high = picture->height - PAGE_HEIGHT;
@@ -28,7 +28,7 @@ static struct one_excess excess_of(const struct picture *picture)
                         : (struct one_excess){wide, false};
 }
 
-/* The frame of the call that is drawn stays. */
+/* The frame of the drawn call stays open. */
 static bool may_close(const struct picture *picture, uint32_t box)
 {
     const struct diagram *diagram = picture->diagram;
@@ -46,7 +46,8 @@ static struct one_candidate candidate_of(const struct picture *picture, uint32_t
     const struct plan_box *boxes = picture->diagram->plan.boxes;
     struct one_candidate ret = {.box = box};
 
-    /* A repeat that only shows its first block closed says nothing: it closes too. */
+    /* A repeat that would only show its first block closed is useless: it closes
+     * too. */
     if (picture->diagram->boxes[boxes[box].parent].kind == DIAGRAM_REPEAT)
         ret.box = boxes[box].parent;
     for (uint32_t at = box; at > 0; at = boxes[at].parent)

@@ -6,7 +6,7 @@
 #include "text/font.h"
 
 #define NARROWEST  480
-#define FACTS_MOST 620 /* facts may be so wide although the drawing is narrower */
+#define FACTS_MOST 620 /* facts may have this width even if the drawing is narrower */
 #define TITLE_MOST 860
 #define TITLE_SIZE 16
 #define FACTS_SIZE 12
@@ -44,7 +44,7 @@ static void make_path(struct picture *picture)
     buf_release(&cut);
 }
 
-/* Append a sentence as lines of at most `most` pixels; a middle dot ends no line. */
+/* Append a sentence as lines of at most `most` pixels; no line ends in a middle dot. */
 static void add_facts(struct picture *picture, struct str raw, int32_t most)
 {
     struct str rest = picture_text(picture, raw);
@@ -131,7 +131,7 @@ static void add_families(struct picture *picture)
                  picture_family_title(FAMILY_VIEW));
 }
 
-/* Widths of lines if there are several; strong shapes if there are also others. */
+/* Widths of lines if there are several; strong shapes if there are others too. */
 static void add_lines(struct picture *picture)
 {
     static const char *const names[] = {"tensor under 1MB", "1MB to 16MB",
@@ -200,7 +200,7 @@ static double flow(struct picture *picture, double right, double *y)
     return x;
 }
 
-/* What lies in the rows that the heat legend covers: its right end on the page. */
+/* The right end of the content in the rows that the heat legend covers. */
 static int32_t taken_until(const struct picture *picture, int32_t bottom)
 {
     const struct plan *plan = &picture->diagram->plan;
@@ -233,7 +233,7 @@ static void put_heat(struct picture *picture)
         larger(picture->width, picture->heat_x + HEAT_WIDTH + PICTURE_MARGIN);
 }
 
-/* Title and facts; the page around a picture has its own. Returns how wide they are. */
+/* Title and facts; omitted inside a page, which has its own. Returns their width. */
 static double put_title(struct picture *picture)
 {
     const struct plan *plan = &picture->diagram->plan;
@@ -262,7 +262,7 @@ static void put_top(struct picture *picture)
 
     picture->width = larger(plan->width, (int32_t)ceil(widest)) + 2 * PICTURE_MARGIN;
     picture->width = larger(picture->width, NARROWEST);
-    /* A drawing that is narrower than its title does not stick to the edge. */
+    /* Centre a drawing that is narrower than its title. */
     spare = picture->width - 2 * PICTURE_MARGIN - plan->width;
     picture->left = PICTURE_MARGIN + (spare > 3 * SHIFT ? SHIFT : spare / 3);
 }

@@ -1,6 +1,6 @@
 /* A picture as PDF: one page, boxes, lines and text in the fonts that every reader has
  * (Helvetica, Symbol), so nothing is embedded and text stays text. pdf_text.c encodes
- * text. Streams are not compressed: a page of 40 boxes has about 25 KB. */
+ * text. Streams are not compressed: a page of 40 boxes takes about 25 KB. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -178,7 +178,7 @@ static const struct canvas_form pdf_form = {.open = pdf_open,
                                             .path = pdf_path,
                                             .text = pdf_text};
 
-/* Begin object `n` and remember where it is. */
+/* Begin object `n` and store its offset. */
 static void begin_object(struct buf *file, size_t *offsets, int n)
 {
     offsets[n] = file->len;

@@ -1,4 +1,4 @@
-/* pdf_in.h - text in a PDF: characters as bytes of the fonts that every reader has. */
+/* pdf_in.h - text in a PDF: encodes characters for the fonts that every reader has. */
 #ifndef EXPORT_PICTURE_PDF_IN_H
 #define EXPORT_PICTURE_PDF_IN_H
 

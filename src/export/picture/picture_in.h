@@ -1,5 +1,5 @@
-/* picture_in.h - what the writers of pictures share: a diagram whose boxes have sizes and
- * texts that fit into them, placed on a page with title and legend. */
+/* picture_in.h - shared by the writers of pictures: a diagram whose boxes have sizes
+ * and fitted texts, placed on a page with title and legend. */
 #ifndef EXPORT_PICTURE_PICTURE_IN_H
 #define EXPORT_PICTURE_PICTURE_IN_H
 
@@ -15,8 +15,8 @@ enum picture_shape {
     PICTURE_SIGN, /* a circle */
 };
 
-/* The texts of a box: escaped (text/escape.h), cut to its width as look.md section 4
- * says. Empty: not drawn. */
+/* The texts of a box: escaped (text/escape.h), cut to its width according to look.md,
+ * section 4. Empty: not drawn. */
 struct picture_box {
     uint8_t shape;     /* enum picture_shape */
     uint8_t heat;      /* 0 .. 8; PICTURE_NO_HEAT: colour by family, or not measured */
@@ -25,7 +25,7 @@ struct picture_box {
     struct str detail; /* class and arguments: below the name, or beside it */
     struct str calls;  /* "2/3" */
     struct str value;  /* top right */
-    struct str title;  /* all of it, uncut, for <title> and tooltips */
+    struct str title;  /* everything, uncut, for <title> and tooltips */
     struct str frame_name, frame_detail, frame_value; /* of a group's open frame */
 };
 #define PICTURE_NO_HEAT 255
@@ -33,27 +33,28 @@ struct picture_box {
 /* The texts of a net's label, beside its line. */
 struct picture_label {
     struct str text, more; /* `more`: a second line */
-    bool strong;           /* a shape that its source changed, or several tensors */
+    bool strong;           /* a shape that differs from the source's, or several
+                              tensors */
 };
 
-/* A line that is shown: from a box to a box, across the borders of groups. Lines that
- * share a trunk leave it at a point that has a dot: the trunk belongs to the first. */
+/* A shown line between two boxes, across the borders of groups. Lines with a common
+ * trunk leave it at a point marked by a dot; the trunk belongs to the first line. */
 struct picture_line {
     uint32_t from, to;         /* boxes */
-    uint32_t end;              /* in the plan: where it arrives */
-    uint32_t net;              /* whose label and width it has */
+    uint32_t end;              /* in the plan: its end */
+    uint32_t net;              /* the net with its label and width */
     struct plan_point *points; /* on the page; its own part only */
     uint32_t n_points;
     bool branch; /* the first point is a split */
-    bool dot;    /* the first line that leaves the trunk there */
+    bool dot;    /* the first line to leave the trunk there */
 };
 
-/* Where a line crosses one that was drawn before it. */
+/* A point where a line crosses one that was drawn earlier. */
 struct picture_crossing {
     uint32_t line; /* the later one */
     bool upright;  /* it is vertical there */
     int32_t x, y;
-    uint32_t group; /* whose ground it crosses */
+    uint32_t group; /* the group whose ground it crosses */
 };
 
 /* One entry of the legend at the bottom; x and y are its top left on the page. */
@@ -81,7 +82,7 @@ struct picture {
     enum diagram_metric metric;   /* of the values in the boxes' corners */
     struct picture_box *boxes;    /* by box */
     struct picture_label *labels; /* by net */
-    uint32_t labels_for;          /* how many boxes showed when they were chosen */
+    uint32_t labels_for;          /* number of boxes shown when they were chosen */
     struct str *end_labels;       /* by end: "skip 82%" */
     struct picture_line *lines;   /* in drawing order */
     uint32_t n_lines;
@@ -94,7 +95,7 @@ struct picture {
     struct arena arena;
     struct arena places; /* of the newest placing: points of the plan */
     uint32_t *closed, n_closed, closed_room; /* groups that closed for the page */
-    uint32_t hidden;                         /* how many boxes that hides */
+    uint32_t hidden;                         /* number of boxes hidden by that */
     double heat_most,
         heat_least;      /* the values of step 8 and, by logarithm, of step 0 */
     bool heat_log;       /* steps by logarithm, not by square root */
@@ -110,18 +111,18 @@ struct picture {
     int32_t width, height; /* of the whole page, legend included */
 };
 
-/* Sizes and texts of all boxes, then plan_order() and plan_place(), then the page and its
- * lines. The plan's coordinates become those of the page. Unless the question says how
- * deep to open, groups of the diagram close until the page is at most 1200 wide and 2400
- * high, or nothing is left to close; picture_release() opens them again. */
+/* Computes sizes and texts of all boxes, then plan_order() and plan_place(), then the
+ * page and its lines. The plan's coordinates become those of the page. Unless the
+ * request sets a depth, groups of the diagram close until the page is at most 1200 wide
+ * and 2400 high, or none is left to close; picture_release() opens them again. */
 int picture_init(struct picture *picture, struct diagram *diagram,
                  const struct picture_wanted *wanted, struct err *err);
 void picture_release(struct picture *picture);
-/* The same without lines: the order, and which groups are open. */
+/* The same without lines: only the order and the open groups. */
 int picture_init_places(struct picture *picture, struct diagram *diagram,
                         const struct picture_wanted *wanted, struct err *err);
 
-/* The distances of a picture in this direction. */
+/* The distances in a picture with this direction. */
 struct plan_style picture_style(const struct picture_wanted *wanted);
 
 /* The parts of picture_init(): fit.c, labels.c, heat.c, route.c, paper.c. */
@@ -131,26 +132,27 @@ int picture_fit_end_labels(struct picture *picture, struct err *err);
 void picture_heat(struct picture *picture);
 int picture_route(struct picture *picture, struct err *err);
 int picture_paper(struct picture *picture, struct err *err);
-/* one_page.c: closes a group if the page is too large; false: it stays as it is. Opens
- * again what was closed. */
+/* one_page.c: closes a group if the page is too large; false: unchanged.
+ * picture_reopen() opens all of them again. */
 bool picture_close_one(struct picture *picture);
 void picture_reopen(struct picture *picture);
-#define PICTURE_FEW 20 /* boxes: with more, unchanged shapes have no label */
+#define PICTURE_FEW 20 /* limit of boxes: with more, unchanged shapes have no label */
 
 /* A token of export/look/tokens.h in this picture's theme: "accent" -> "#0B5FCC"; inside
  * a page "var(--accent,#0B5FCC)": viewers that remove the page's style show the light
  * theme. */
 const char *picture_colour(const struct picture *picture, const char *token);
-/* The same of a family: prefix "f-" for bars, "t-" for boxes; and of a step of heat. */
+/* The same for a family: prefix "f-" for bars, "t-" for boxes; and for a step of
+ * heat. */
 const char *picture_family(const struct picture *picture, const char *prefix,
                            enum family family);
 const char *picture_heat_step(const struct picture *picture, int step);
-/* What a legend calls a family: "convolution". */
+/* The legend's name of a family: "convolution". */
 const char *picture_family_title(enum family family);
-/* The colour of a change: +, − and ~ have their own; "nodeline" if it is the same. */
+/* The colour of a change: +, − and ~ have one each; "nodeline" if there is none. */
 const char *picture_change(const struct picture *picture, uint8_t change);
-/* The colour of what is inside an open group: surface, g1, g2, g3. `deeper` 1: of its
- * title band. NULL: transparent. */
+/* The background inside an open group: surface, g1, g2, g3. `deeper` 1: of its title
+ * band. NULL: transparent. */
 const char *picture_ground(const struct picture *picture, uint32_t group, int deeper);
 
 static inline bool picture_is_group(const struct picture *picture, uint32_t box)
@@ -171,18 +173,18 @@ static inline bool picture_is_node(const struct picture *picture, uint32_t box)
            !picture_is_frame(picture, box);
 }
 
-/* 0 .. 3, by the bytes of a tensor, and how wide such lines are. */
+/* 0 .. 3, by the bytes of a tensor, and the widths of such lines. */
 uint32_t picture_width_class(uint64_t bytes);
 extern const double picture_line_widths[4];
 
-/* Text in the picture's arena: shown, with invisible characters escaped. */
+/* Text in the picture's arena, with invisible characters escaped. */
 struct str picture_text(struct picture *picture, struct str raw);
-/* The same from a buf, which is then cleared. `at` is NULL when the arena is spent. */
+/* The same from a buf, which is cleared. `at` is NULL when the arena is spent. */
 struct str picture_keep(struct picture *picture, struct buf *from);
 
 #define PICTURE_MARGIN 24
 #define PICTURE_BAND   24 /* of a frame's title */
-#define PICTURE_SHEETS 6  /* what the sheets behind a repeat add */
+#define PICTURE_SHEETS 6  /* added by the sheets drawn for a repeat */
 
 /* Widths of the heat legend's parts. */
 #define PICTURE_HEAT_STEPS  9
@@ -191,7 +193,7 @@ struct str picture_keep(struct picture *picture, struct buf *from);
 
 int picture_svg(struct out *out, struct diagram *diagram,
                 const struct picture_wanted *wanted, struct err *err);
-/* The same; tells the size of the page too. */
+/* The same; also returns the size of the page. */
 int picture_svg_sized(struct out *out, struct diagram *diagram,
                       const struct picture_wanted *wanted, int32_t *ret_width,
                       int32_t *ret_height, struct err *err);

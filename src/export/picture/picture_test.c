@@ -75,7 +75,7 @@ TEST(an_svg_has_the_structure_that_its_contract_fixes)
     sketch_free(sketch);
 }
 
-TEST(a_line_has_a_gap_where_it_runs_behind_a_title)
+TEST(a_line_has_a_gap_where_it_crosses_a_title)
 {
     struct sketch *sketch = sketch_block();
     struct buf svg = written(sketch, "svg", &plain);
@@ -99,7 +99,7 @@ TEST(the_same_diagram_gives_the_same_bytes)
         if (strcmp(picture_forms[i].suffix, "png") == 0 ||
             strcmp(picture_forms[i].suffix, "json") == 0) {
             sketch_free(sketch);
-            continue; /* needs a library, or a recording: tests of their own */
+            continue; /* needs a library, or a recording: has tests of its own */
         }
         once = written(sketch, picture_forms[i].suffix, &plain);
         again = written(sketch, picture_forms[i].suffix, &plain);
@@ -147,7 +147,7 @@ TEST(hostile_names_stay_text)
     sketch_free(sketch);
 }
 
-TEST(marks_say_what_happened)
+TEST(marks_show_alarms_changes_and_gradients)
 {
     struct sketch *sketch = sketch_everything();
     struct buf svg = written(sketch, "svg", &plain);
@@ -277,7 +277,7 @@ TEST(a_picture_inside_a_page_takes_its_colours_from_there)
     sketch_free(sketch);
 }
 
-TEST(a_pdf_says_where_its_objects_are)
+TEST(a_pdf_has_the_offsets_of_its_objects)
 {
     struct sketch *sketch = sketch_block();
     struct buf pdf = written(sketch, "pdf", &plain);
@@ -323,7 +323,8 @@ TEST(mermaid_gets_fewer_than_500_lines)
     for (uint32_t i = group[1] + 1; i + 3 < before; i++)
         sketch_value(sketch, i, (uint32_t[]){i + 1, i + 2, i + 3}, 3, &net);
     sketch_value(sketch, before - 1, &before, 1, &net);
-    sketch_end(sketch)->wanted.depth = 9; /* as deep as asked for, on any page */
+    sketch_end(sketch)->wanted.depth = 9; /* the requested depth, whatever the page
+                                             size */
     text = written(sketch, "mmd", &plain);
     CHECK_HAS(&text, "%% Groups are folded");
     CHECK_INT(count(&text, "-->"), 1);

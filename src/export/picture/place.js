@@ -39,7 +39,7 @@ function makeRoom() {
     laneX = new Float64Array(net.n);
 }
 
-/** Another root, or other groups are open: nothing is placed yet. */
+/** Another root, or other groups are open: placing is outdated. */
 export function beginPlacing(root) {
     if (!box.x) makeRoom();
     placeRoot = root;
@@ -79,8 +79,8 @@ function reach(m) {
     return most;
 }
 
-/** How far lines and labels above (entry) and below (exit) a box reach to both sides;
-    and they, the box and labels at its sides (all). */
+/** The extent of lines and labels above (entry) and below (exit) a box, to both sides;
+    and of all these, the box and labels at its sides (all). */
 function setReach(of, m, left, right) {
     marks[`${of}Left`][m] = left;
     marks[`${of}Right`][m] = right;

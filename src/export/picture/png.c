@@ -1,6 +1,7 @@
-/* A picture as PNG: the SVG, painted by librsvg. The library is opened on first use and
- * its few functions are looked up by name: so neither the program nor the wheel needs it
- * to start, building needs no headers of it, and there is no second binary to install. */
+/* A picture as PNG: the SVG, rendered by librsvg. The library is loaded on first use
+ * and its few functions are looked up by name: so neither the program nor the wheel
+ * needs it to start, the build needs no headers, and there is no second binary to
+ * install. */
 #include <dlfcn.h>
 #include <math.h>
 
@@ -22,7 +23,7 @@ struct rsvg_area {
     double x, y, width, height;
 };
 
-/* The functions, as pointers of their own types: see load(). */
+/* The functions, with their real types: see load(). */
 struct rsvg {
     void *(*new_from_data)(const void *data, size_t len, struct rsvg_error **error);
     int (*render)(void *handle, void *cairo, const struct rsvg_area *area,
@@ -38,7 +39,7 @@ struct rsvg {
     void (*surface_destroy)(void *surface);
 };
 
-/* dlsym() gives the symbols of the libraries below librsvg too: cairo, gobject. */
+/* dlsym() also finds the symbols of librsvg's dependencies: cairo, gobject. */
 static int load(struct rsvg *rsvg, struct err *err)
 {
     void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);

@@ -58,7 +58,7 @@ static bool is_given(const char *text, const char *word)
     return text && strcmp(text, word) == 0;
 }
 
-/* Leaves *place alone if no name was given. */
+/* Leaves *place unchanged if no name was given. */
 static int find_place(const struct session *session, const char *name, uint32_t *place,
                       struct err *err)
 {
@@ -72,7 +72,7 @@ static int read_places(const struct picture_question *question,
     if (question->to && !question->focus)
         return err_set(err, ERR_USAGE, "to needs focus: the module where paths begin");
     if (question->neighbours != OPTION_UNSET && !question->focus)
-        return err_set(err, ERR_USAGE, "neighbours needs focus: whose neighbours?");
+        return err_set(err, ERR_USAGE, "neighbours requires focus");
     if (find_place(session, question->root, &graph->root, err) < 0 ||
         find_place(session, question->focus, &graph->focus, err) < 0)
         return -1;

@@ -34,8 +34,8 @@ extern const struct option picture_options[];
 int picture_question_read(const struct picture_question *question,
                           const struct session *session, struct graph_wanted *ret_graph,
                           struct picture_wanted *ret_picture, struct err *err);
-/* The diagram of a session, or of what differs from it to `newer` (may be NULL); and how
- * to draw it. */
+/* The diagram of a session, or of the diff from it to `newer` (may be NULL); and how to
+ * draw it. */
 int picture_question_make(const struct picture_question *question,
                           const struct session *session, const struct session *newer,
                           struct diagram *ret_diagram,

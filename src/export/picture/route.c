@@ -1,10 +1,10 @@
-/* Lines between shown boxes: which part of a line is its own, where lines split and
- * where they cross. */
+/* Lines between shown boxes: finds the own part of each line, and where lines split and
+ * cross. */
 #include <stdlib.h>
 
 #include "export/picture/picture_in.h"
 
-#define COMPARED 256   /* lines from the same box, at most, for a common trunk */
+#define COMPARED 256   /* lines from the same box compared for a common trunk */
 #define SEGMENTS 20000 /* with more, crossings have no casing: nobody can follow them */
 
 /* A line with all of its points, trunk included. */
@@ -29,8 +29,8 @@ static int64_t distance(struct plan_point a, struct plan_point b)
     return llabs((int64_t)a.x - b.x) + llabs((int64_t)a.y - b.y);
 }
 
-/* Where line b leaves line a: after `ret_at` whole pieces of b, at the point *ret_split.
- * Returns how far that is from the start; 0: they share nothing. */
+/* The point where line b leaves line a: *ret_split, after `ret_at` whole pieces of b.
+ * Returns its distance from the start; 0: they share nothing. */
 static int64_t leaves_at(const struct whole_line *a, const struct whole_line *b,
                          uint32_t *ret_at, struct plan_point *ret_split)
 {
@@ -59,7 +59,7 @@ static int64_t leaves_at(const struct whole_line *a, const struct whole_line *b,
     return length;
 }
 
-/* Cut off what an earlier line from the same box has drawn already. */
+/* Cut off the part that an earlier line from the same box has already drawn. */
 static void cut_trunk(struct picture *picture, struct whole_line *wholes, uint32_t l)
 {
     struct picture_line *line = &picture->lines[l];
@@ -114,7 +114,7 @@ static void sort_splits(struct picture *picture)
     picture->n_splits = n;
 }
 
-/* Two copies of the route's points on the page: all of them, and the line's own. */
+/* Two copies of the route's points on the page: all of them, and only the own part. */
 static int add_line(struct picture *picture, struct whole_line *wholes,
                     const struct plan_route *route, uint32_t end)
 {
@@ -194,7 +194,7 @@ static int by_line(const void *a, const void *b)
     return (p->x > q->x) - (p->x < q->x);
 }
 
-/* The pieces of all lines that are level (or upright) in `pieces`; returns how many. */
+/* The level (or upright) pieces of all lines, in `pieces`; returns their number. */
 static uint32_t pieces_of(const struct picture *picture, bool level,
                           struct line_piece *pieces)
 {
@@ -314,7 +314,8 @@ int picture_route(struct picture *picture, struct err *err)
         if (picture_is_frame(picture, i))
             picture->frames[picture->n_frames++] = i;
     }
-    /* A common trunk looks like its first line: the one that both networks have. */
+    /* A common trunk looks like its first line: the one that exists in both
+     * networks. */
     for (uint8_t change = DIAGRAM_SAME; change <= DIAGRAM_REMOVED; change++)
         if (collect(picture, wholes, last, change, err) < 0)
             return -1;

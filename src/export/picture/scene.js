@@ -1,4 +1,4 @@
-/* scene.js - what is shown: frames of open groups, nodes (closed boxes) and lines,
+/* scene.js - the shown parts: frames of open groups, nodes (closed boxes) and lines,
    and a grid that finds them by position. Coordinates are those of place.js. */
 
 import {bandHeight} from './dress.js';

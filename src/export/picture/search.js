@@ -13,7 +13,7 @@ const LISTED = 20; // of each kind
 export let field;
 let found, results, words = null, hitAt = -1;
 
-/** What is searched of each box, made at the first search. */
+/** The searched texts of each box, made at the first search. */
 function searchTexts() {
     if (!words) {
         words = new Array(box.n);
@@ -67,7 +67,7 @@ export function clearSearch() {
 
 const isModule = (b) => ['module', 'repeat'].includes(data.kinds[box.kind[b]]);
 
-/** Modules, then operations: the first of each, and how many more there are. */
+/** Modules, then operations: the first of each, and a count of the rest. */
 function listResults() {
     const kinds = [['Modules', true], ['Operations', false]];
     results.replaceChildren();

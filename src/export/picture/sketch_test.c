@@ -103,8 +103,8 @@ static uint32_t new_end(struct sketch *sketch, uint32_t net, uint32_t target)
     return e;
 }
 
-/* The ends of a net at the boxes of its group that hold targets; inside groups the value
- * goes on as another net. */
+/* The ends of a net at the boxes of its group that hold targets; inside groups another
+ * net continues the value. */
 static void ends_inside(struct sketch *sketch, uint32_t net, const uint32_t *to,
                         uint32_t n, const struct diagram_net *what)
 {

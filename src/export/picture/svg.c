@@ -207,7 +207,7 @@ static const struct canvas_form svg_form = {.open = svg_open,
                                             .path = svg_path,
                                             .text = svg_text};
 
-/* A page's parser knows the names of SVG; a file must say where they come from. */
+/* A page's parser knows SVG; a file needs the namespace. */
 static void put_root(struct canvas *canvas, const struct picture *picture)
 {
     struct out *out = canvas->out;

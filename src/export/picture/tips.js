@@ -1,4 +1,4 @@
-/* tips.js - what is known about a box, beside it, after a short while. */
+/* tips.js - a tooltip with facts about a box, after a short delay. */
 
 import {barHeight} from './dress.js';
 import {make} from './elements.js';
@@ -67,7 +67,7 @@ const SILENT = new RegExp('^(transposed=False|groups=1|padding_mode="zeros"|' +
     '(output_)?padding=\\(0(, 0)*,?\\)|dilation=(1|\\(1(, 1)*,?\\)))$');
 
 /** Arguments as torch prints them, "64, kernel_size=(3, 3)", or else those of the class
-    line, "stride 2". What has no key gets a dash. */
+    line, "stride 2". A value without key gets a dash. */
 function argumentRows(b) {
     if (isTensor(b)) return [];
     const torch = textOf(box.extra, b), words = torch
@@ -98,7 +98,7 @@ function metricRow(metric, b) {
         `$1${value.toLocaleString('en')}$2`) : text];
 }
 
-/** Modules have a path; what is between them has a module around it and an id. */
+/** Modules have a path; other boxes have a surrounding module and an id. */
 function whereRows(b) {
     const kind = data.kinds[box.kind[b]];
     if (kind === 'module' || kind === 'repeat') return [['path', idOf(b)]];

@@ -1,5 +1,5 @@
-/* trunks.js - lines of one value share a trunk: which part of a line is its own,
-   where lines split and where they cross. As in export/picture/route.c. */
+/* trunks.js - lines of one value share a trunk: finds the own part of each line,
+   and where lines split and cross. As in export/picture/route.c. */
 
 import {box, listAt} from './graph_data.js';
 import {scene} from './scene.js';

@@ -8,7 +8,7 @@ import {paint} from './mount.js';
 import {scene} from './scene.js';
 
 const LEAST = 0.0005, MOST = 4; // zoom
-const MARGIN = 24; // px around what is fitted
+const MARGIN = 24; // px of margin around the fitted part
 
 export const view = {x: 0, y: 0, zoom: 1};
 export let stage; // the element that shows the graph
@@ -78,7 +78,7 @@ export function zoomAt(factor, x, y) {
 export const zoomMiddle = (factor) =>
     zoomAt(factor, stageWidth() / 2, stageHeight() / 2);
 
-/* --- What to show */
+/* --- Choosing the view */
 
 /** A view with a part of the graph in its middle. */
 export function viewOf(left, top, width, height, zoom) {
@@ -123,7 +123,7 @@ export function reveal(b, centre) {
 
 const AROUND = 80; // px of the graph around a box that is revealed, if there is as much
 
-/** On one axis: the view nearest to the one of now that shows a box, `from` on for
+/** On one axis: the view nearest to the current one that shows a box, `from` on for
     `size`, of a graph that is `whole` long; the beginning of a box that is too long. */
 function nearestView(now, stagePixels, from, size, whole) {
     const seen = stagePixels / view.zoom, margin = MARGIN / view.zoom;

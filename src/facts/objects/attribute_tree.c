@@ -266,7 +266,7 @@ static int load_live(struct attribute_tree *tree, struct attribute_node *node,
 
 /* ---- the tree ---- */
 
-/* Open again what was open below the same path of another object. */
+/* Reopen the paths that were open below another object. */
 static void open_again(struct attribute_tree *tree, struct attribute_node *node)
 {
     for (struct attribute_node *child = node->first; child; child = child->next)

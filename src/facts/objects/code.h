@@ -1,5 +1,5 @@
-/* code.h - the source of a module's class, line by line, and beside the lines the shapes
- * of one call. Panel 2 of the terminal and pages show the same. */
+/* code.h - the source of a module's class, line by line, with the shapes of one call
+ * beside the lines. Panel 2 of the terminal and pages show it. */
 #ifndef FACTS_OBJECTS_CODE_H
 #define FACTS_OBJECTS_CODE_H
 
@@ -26,16 +26,16 @@ struct class_source {
     const char *why;  /* why there is no source; else NULL */
 };
 
-/* The module whose code is shown for a place: itself, or the one around a tensor or a
+/* The module whose code is shown for a place: itself, or the parent of a tensor or a
  * value. */
 uint32_t code_module(const struct model *model, uint32_t place);
-/* Its class; NO_CLASS: it has none, or it is only a guess. */
+/* The class of a module; NO_CLASS: none, or only a guess. */
 uint32_t code_class(const struct model *model, uint32_t module);
 /* Why a place without a class has no source: "no source: not in a state_dict, ..." */
 const char *code_why_none(const struct model *model);
 
-/* Reads the source of a class (an index in model->classes) into the arena. Without one,
- * `why` says so. */
+/* Reads the source of a class (an index in model->classes) into the arena. If there is
+ * none, sets `why`. */
 void class_source_read(struct class_source *ret_source, const struct model *model,
                        uint32_t class_id, struct arena *arena);
 

@@ -54,7 +54,7 @@ static uint32_t line_of(const struct margin *m, uint32_t id)
 
 /* ---- results ---- */
 
-/* Remember the result of a line. Did its calls have different shapes? */
+/* Store the result of a line. Did its calls have different shapes? */
 static bool varies(struct margin *m, uint32_t line, uint32_t value)
 {
     if (m->values[line] != RUN_NONE && !run_same_shape(m->run, m->values[line], value))
@@ -95,8 +95,9 @@ static int mark_result(struct margin *m, uint32_t line, uint32_t call)
 
 /* ---- operations ---- */
 
-/* What the last operation of a line made, or the first one that produced NaN. An
- * expression has several operations of different shapes, so a * would say nothing. */
+/* The result of the last operation of a line, or of the first one that produced NaN.
+ * The operations of an expression have different shapes anyway, so a * would be
+ * useless. */
 static int mark_op(struct margin *m, uint32_t line, const struct run_op *op)
 {
     struct buf text = BUF_INIT;

@@ -1,4 +1,4 @@
-/* kept_text.h - a value that a recording kept: what it is, who made it, who read it. */
+/* kept_text.h - a kept value of a recording: its properties, producer and readers. */
 #ifndef FACTS_OBJECTS_KEPT_TEXT_H
 #define FACTS_OBJECTS_KEPT_TEXT_H
 

@@ -149,7 +149,7 @@ static void begin_step(struct history_sink *base, const struct history_step *ste
     sink->values = 0;
 }
 
-/* Puts the event into the file. */
+/* Writes the event to the file. */
 static int write_event(struct events_sink *sink, struct err *err)
 {
     buf_clear(&sink->records);

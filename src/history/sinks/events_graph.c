@@ -1,4 +1,4 @@
-/* The first pass of a model, or of each part that is called by itself, as a GraphDef.
+/* The first pass of a model, or of each part that is called separately, as a GraphDef.
  * Field numbers are those of graph.proto, node_def.proto and attr_value.proto. */
 #include "history/sinks/events_in.h"
 
@@ -112,7 +112,7 @@ static uint32_t maker(const struct graph_filling *f, uint32_t value)
     return f->by_storage[found->storage];
 }
 
-/* What the ios of one kind of this call came from; each node once. Control edges come
+/* Adds the source nodes of this call's ios of one kind, each once. Control edges come
  * last, as TensorBoard expects. */
 static void add_inputs(struct graph_filling *f, uint32_t number, enum run_io_kind kind)
 {
@@ -136,7 +136,7 @@ static void add_inputs(struct graph_filling *f, uint32_t number, enum run_io_kin
         add_input(f, f->newest, "^");
 }
 
-/* An attribute that TensorBoard writes beside edges: the shapes of what comes out. */
+/* An attribute that TensorBoard shows at edges: the shapes of the results. */
 static void add_shapes(struct graph_filling *f, uint32_t ios, uint32_t n,
                        enum run_io_kind kind)
 {
@@ -223,8 +223,8 @@ static void end_call(struct graph_filling *f)
         add_call(f, number);
 }
 
-/* Calls are in the order in which they began: one ends before the next that is not
- * inside it begins. */
+/* Calls are in starting order: a call ends before the next call that is not inside it
+ * begins. */
 static void add_calls(struct graph_filling *f)
 {
     const struct run *run = f->run;

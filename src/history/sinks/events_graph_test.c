@@ -65,7 +65,7 @@ TEST(modules_are_nodes_and_the_values_between_them_are_edges)
     run_free(run);
 }
 
-TEST(what_unrecorded_operations_made_is_only_ordered)
+TEST(results_of_unrecorded_operations_have_control_edges)
 {
     struct run *run = one_pass(false);
     struct buf graph = BUF_INIT;
@@ -79,7 +79,7 @@ TEST(what_unrecorded_operations_made_is_only_ordered)
     run_free(run);
 }
 
-TEST(parts_that_are_called_by_themselves_are_in_one_graph_and_once)
+TEST(parts_that_are_called_separately_are_in_one_graph_once)
 {
     const struct trace_wanted wanted = {0};
     struct trace *trace = trace_new(sample_model(), &wanted);

@@ -5,17 +5,16 @@
 #include "base/buf.h"
 #include "run/run.h"
 
-/* Appends a GraphDef of the first pass (of each part that is called by itself): a node
- * for each call of a module without calls inside, its inputs and the model's result.
- * Names are those of the modules with slashes, so that TensorBoard folds them like the
- * model.
+/* Appends a GraphDef of the first pass (of each part that is called separately): a node
+ * for each call of a leaf module, the inputs and the model's result. Names are module
+ * names with slashes, so that TensorBoard folds them like the model.
  *
- * An edge means that a module took what another returned, or something in the same
- * memory. If unrecorded operations made it, all that is known is the order: then it is
- * a control edge from the newest node before. A module whose result was made by such
- * operations has a node of its own, "(result)".
+ * An edge means that a module took a tensor that another returned, or one in the same
+ * memory. If unrecorded operations made it, only the order is known: it becomes a
+ * control edge from the newest node before. A module whose result was made by such
+ * operations gets an extra node, "(result)".
  *
- * -1: no memory. Without a pass nothing is appended. */
+ * -1: out of memory. Appends nothing without a pass. */
 int events_graph(const struct run *run, struct buf *to);
 
 /* Appends a field that is a TensorShapeProto. */

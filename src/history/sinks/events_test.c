@@ -137,8 +137,8 @@ TEST(an_event_file_begins_with_its_version_and_has_a_record_for_each_step)
     sample_folder_remove(&folder);
 }
 
-/* A limit on the size of files is a full disk that every test can have. */
-TEST(a_full_disk_costs_steps_but_never_leaves_half_of_one)
+/* A limit on file sizes (setrlimit) simulates a full disk. */
+TEST(a_full_disk_loses_steps_but_never_leaves_a_partial_one)
 {
     struct rlimit limit, small;
     struct buf content = BUF_INIT;
@@ -172,7 +172,7 @@ TEST(a_full_disk_costs_steps_but_never_leaves_half_of_one)
     sample_folder_remove(&folder);
 }
 
-TEST(two_event_files_of_one_second_have_names_of_their_own)
+TEST(two_event_files_of_one_second_have_different_names)
 {
     struct sample_folder folder;
     struct history_sink *sinks[3];

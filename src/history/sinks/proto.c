@@ -7,7 +7,7 @@ enum { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
 
 /* ---- fields ---- */
 
-/* Seven bits in a byte, the lowest first; the top bit: more follow. */
+/* Varint: seven bits per byte, the lowest first; the top bit means that more follow. */
 static size_t varint(uint64_t value, uint8_t to[10])
 {
     size_t n = 0;
@@ -87,7 +87,7 @@ size_t proto_begin(struct buf *to, unsigned field)
     return to->len;
 }
 
-/* The length is known only now: the message moves up to make room for it. */
+/* The length is only known now: move the message to make room for it. */
 void proto_end(struct buf *to, size_t at)
 {
     size_t len = to->len - at, n;

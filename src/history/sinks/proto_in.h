@@ -1,9 +1,9 @@
 /* proto_in.h - writes protocol buffers and the records of event files.
  *
- * By hand: an event file needs eight message types with two or three fields each, and
- * only ever appends them. A protobuf library would add a code generator and a megabyte,
- * and would meet the copy that TensorFlow or TensorBoard loads in the same process. The
- * wire format is frozen; tests read the files with TensorBoard itself. */
+ * No protobuf library: an event file needs eight message types with two or three fields
+ * each and only appends them. A library would add a code generator and a megabyte, and
+ * could clash with the copy that TensorFlow or TensorBoard loads in the same process.
+ * The wire format is frozen; tests read the files with TensorBoard itself. */
 #ifndef HISTORY_SINKS_PROTO_IN_H
 #define HISTORY_SINKS_PROTO_IN_H
 
@@ -29,7 +29,7 @@ void proto_end(struct buf *to, size_t at);
 /* A checksum: CRC-32C (Castagnoli). */
 uint32_t crc32c(const void *at, size_t n);
 
-/* Append a record: length, its masked checksum, the bytes, their masked checksum. */
+/* Appends a record: length, its masked checksum, the bytes, their masked checksum. */
 void record_add(struct buf *to, struct str bytes);
 
 #endif

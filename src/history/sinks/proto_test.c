@@ -11,7 +11,7 @@ static bool holds(const struct buf *buf, const char *bytes, size_t n)
 
 #define HOLDS(buf, bytes) CHECK(holds(buf, bytes, sizeof(bytes) - 1))
 
-TEST(fields_are_written_as_the_wire_format_says)
+TEST(fields_follow_the_wire_format)
 {
     struct buf to = BUF_INIT;
 
@@ -35,7 +35,7 @@ TEST(fields_are_written_as_the_wire_format_says)
     buf_release(&to);
 }
 
-TEST(a_message_has_its_length_in_front_however_long_it_is)
+TEST(a_message_is_prefixed_with_its_length)
 {
     struct buf to = BUF_INIT;
     size_t outer, inner;
@@ -56,7 +56,7 @@ TEST(a_message_has_its_length_in_front_however_long_it_is)
     buf_release(&to);
 }
 
-TEST(the_checksum_is_castagnolis)
+TEST(the_checksum_is_crc32c)
 {
     uint8_t bytes[64], ones[32];
 

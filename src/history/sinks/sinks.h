@@ -1,10 +1,10 @@
-/* sinks.h - sinks (history/sink.h) that write files of other programs.
+/* sinks.h - sinks (history/sink.h) that write files for other programs.
  *
  * The tour:
  *   events.c        TensorBoard: scalars, histograms, alarms as text
  *   events_graph.c  ... and the first pass of the model as its graph
  *   csv.c           two tables: scalars, and the statistics of series
- *   proto_in.h      protocol buffers and records, as event files have them
+ *   proto_in.h      protocol buffers and records of event files
  *   step_file_in.h  a file that grows by whole steps */
 #ifndef HISTORY_SINKS_SINKS_H
 #define HISTORY_SINKS_SINKS_H
@@ -12,7 +12,7 @@
 #include "history/sink.h"
 #include "run/run.h"
 
-/* Both make `folder` if its parent exists. NULL: `err` says why. */
+/* Both create `folder` if its parent exists. They return NULL on failure. */
 
 /* A new file events.out.tfevents.<time>.<host>.<process>.<n> in the folder, with the
  * graph of the first pass in `run` (may be NULL). */

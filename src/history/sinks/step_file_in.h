@@ -1,6 +1,6 @@
-/* step_file_in.h - a file that grows by whole steps: what a full disk cuts off is removed
- * again, so that the file stays readable and later steps can follow. Nothing is held
- * back: what was added survives the process. */
+/* step_file_in.h - a file that grows by whole steps. A step that a full disk cuts short
+ * is removed again, so the file stays readable and later steps can follow. Nothing is
+ * buffered: added steps survive a crash of the process. */
 #ifndef HISTORY_SINKS_STEP_FILE_IN_H
 #define HISTORY_SINKS_STEP_FILE_IN_H
 
@@ -15,12 +15,12 @@ struct step_file {
     uint64_t size;
 };
 
-/* Makes the folder, unless it is there. */
+/* Creates the folder unless it exists. */
 int step_file_folder(const char *folder, struct err *err);
-/* A new file of this name in the folder. One that exists is refused: ERR_USAGE. */
+/* Creates a file with this name in the folder. ERR_USAGE if it exists. */
 int step_file_open(struct step_file *file, const char *folder, const char *name,
                    struct err *err);
-/* Adds what is in the buf, all of it or nothing. */
+/* Appends the content of the buf, all or nothing. */
 int step_file_add(struct step_file *file, const struct buf *from, struct err *err);
 void step_file_close(struct step_file *file);
 

@@ -14,8 +14,8 @@ struct ggml_kernel {
     struct number numbers[2];
 };
 
-/* Only ggml's own struct of a block says which of its bytes a big-endian machine turns
- * around. Types that read words from arrays of bytes are left out: machines disagree. */
+/* Only ggml's struct of a block defines which of its bytes a big-endian machine swaps.
+ * Types that read words from arrays of bytes are omitted: machines disagree. */
 /* clang-format off */
 static const struct ggml_kernel kernels[DTYPE_COUNT] = {
     [DTYPE_Q4_0]    = {ggml_q4_0,    true,  {{0, 2, 1}}},

@@ -12,8 +12,7 @@
 
 #define BLOCKS 6
 
-/* That the values are those of ggml is tested against gguf-py, in
- * tests/python/gguf_test.py. */
+/* tests/python/gguf_test.py tests that the values equal ggml's, against gguf-py. */
 
 static void fill(uint8_t *bytes, size_t n)
 {

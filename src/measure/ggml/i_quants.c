@@ -4,7 +4,7 @@
 #include "measure/ggml/grids_in.h"
 #include "measure/ggml/kernels_in.h"
 
-/* What the numbers of the grids stand for. */
+/* The values of the numbers in the grids. */
 static const float iq2_values[4] = {8, 25, 43, 0};
 static const float iq3_xxs_values[8] = {4, 12, 20, 28, 36, 44, 52, 62};
 

@@ -31,7 +31,7 @@ static int q3_scale(const uint8_t *x, int part)
 }
 
 /* 32 bytes of third bits, 64 bytes of codes as in q2_K, scales, d. A third bit that is
- * not set takes 4 away. */
+ * not set subtracts 4. */
 void ggml_q3_k(const uint8_t *x, float *to)
 {
     float d = get_half(x + 108);

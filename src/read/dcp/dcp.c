@@ -262,12 +262,18 @@ static int add_tensor(struct dcp *dcp, struct str fqn, node_id item, uint32_t no
 static int add_value(struct dcp *dcp, struct str fqn, uint32_t node, struct err *err)
 {
     const struct dcp_place *place = dcp_find(dcp, fqn, NULL, 0);
+    int status = place ? dcp_read(dcp, place, node, err) : 1;
 
-    if (place)
-        return dcp_read(dcp, place, node, err) < 0 ? -1 : 0;
-    build_finding(dcp->build, FINDING_MISSING_RECORD, SEVERITY_ALARM, node,
-                  "the metadata does not say where %.*s is",
-                  STR_ARG(str_head(fqn, 200)));
+    if (status < 0)
+        return -1;
+    if (status > 0) /* not None, which a value may be */
+        build_set_object(
+            dcp->build, node,
+            value_make(build_values(dcp->build), VALUE_CUT, STR("missing"), NULL, 0));
+    if (!place)
+        build_finding(dcp->build, FINDING_MISSING_RECORD, SEVERITY_ALARM, node,
+                      "the metadata does not say where %.*s is",
+                      STR_ARG(str_head(fqn, 200)));
     return 0;
 }
 

@@ -1,12 +1,12 @@
 /* dcp_in.h - folders of torch.distributed.checkpoint. The pickle `.metadata` lists the
- * tensors, the boxes ("chunks") that each was cut into, and where each box is: a part of a
- * file __RANK_N.distcp, which is a complete file of torch.save(). A tensor in one box is
- * that part; any other is a computed storage (read/file/file_source_in.h) of its boxes.
+ * tensors, the boxes ("chunks") of each, and the location of each box: a part of a file
+ * __RANK_N.distcp, which is a complete torch.save() file. A tensor in one box is that
+ * part; any other is a computed storage (read/file/file_source_in.h) of its boxes.
  *
  *   dcp.c           the reader: the folder, or its .metadata; the tree
- *   dcp_metadata.c  the pickle: items and where they are
+ *   dcp_metadata.c  the pickle: items and their locations
  *   dcp_files.c     the files and their parts
- *   dcp_boxes.c     do the boxes of a tensor fill it, without overlap?
+ *   dcp_boxes.c     checks that boxes fill a tensor without overlap
  *   dcp_assemble.c  the computed storage
  *   dcp_hf.c        the same in safetensors, as HuggingFaceStorageWriter writes it
  *
@@ -23,11 +23,12 @@ extern const struct reader dcp_reader;
 
 #define DCP_RANK 64
 
-/* A part of a tensor, and where its elements are. */
+/* A part of a tensor, and the location of its elements. */
 struct dcp_box {
-    const int64_t *offsets, *sizes; /* in the whole tensor; in the build's scratch */
+    const int64_t *offsets, *sizes; /* in the whole tensor; allocated in the build's
+                                       scratch */
     uint64_t numel;
-    /* Set once it was read. NO_STORAGE: it is missing. */
+    /* Set when it was read. NO_STORAGE: missing. */
     uint32_t storage;
     uint64_t begin;         /* its first element in the storage */
     const int64_t *strides; /* in elements */
@@ -43,12 +44,12 @@ struct dcp_whole {
     uint32_t n;
 };
 
-/* Where an item is. */
+/* The location of an item. */
 struct dcp_place {
     node_id fqn, offset;  /* of the key */
     struct str file;      /* untrusted */
     uint64_t at, size;    /* in it */
-    bool transformed;     /* compressed: `transform` says how */
+    bool transformed;     /* compressed by `transform` */
     struct str transform; /* "zstd" */
 };
 
@@ -85,22 +86,21 @@ struct dcp {
     uint64_t n_boxes;
 };
 
-/* Has the name too many parts to be split? */
+/* Does the name have too many parts to be split? */
 bool dcp_is_deep(struct str name);
 
 /* ---- dcp_metadata.c ---- */
 
 /* Is the result of the pickle the metadata of a checkpoint? Finds the dicts. */
 bool dcp_is_metadata(struct dcp *dcp);
-/* Index where everything is. */
+/* Index the locations of all items. */
 int dcp_index(struct dcp *dcp, struct err *err);
-/* The place of a box (NULL offsets: of an item that is no tensor), or NULL. */
+/* The place of a box (NULL offsets: of an item that is not a tensor), or NULL. */
 const struct dcp_place *dcp_find(const struct dcp *dcp, struct str fqn,
                                  const int64_t *offsets, int rank);
-/* Does the metadata say that the item is a tensor? */
+/* Is the item a tensor, according to the metadata? */
 bool dcp_is_tensor(const struct dcp *dcp, node_id item);
-/* Its dtype, shape and boxes. False: it is malformed; *ret_why says how. -1 of boxes:
- * memory is spent. */
+/* Its dtype, shape and boxes. False: malformed, see *ret_why; or memory is spent. */
 bool dcp_whole(struct dcp *dcp, node_id item, struct dcp_whole *ret_whole,
                const char **ret_why);
 
@@ -110,8 +110,8 @@ bool dcp_whole(struct dcp *dcp, node_id item, struct dcp_whole *ret_whole,
  * cannot be opened is a finding. */
 const struct dcp_file *dcp_file(struct dcp *dcp, struct str name, uint32_t *ret_index,
                                 struct err *err);
-/* Read the part of a file that `place` names into the node. 1: it cannot be read, which
- * is a finding at the node. */
+/* Read the part of a file at `place` into the node. 1: it cannot be read, which adds a
+ * finding at the node. */
 int dcp_read(struct dcp *dcp, const struct dcp_place *place, uint32_t node,
              struct err *err);
 /* Findings for parts of files that overlap. */
@@ -119,18 +119,19 @@ int dcp_check_spans(struct dcp *dcp, struct err *err);
 
 /* ---- dcp_boxes.c ---- */
 
-/* Findings where the boxes of a tensor do not fill it or overlap. True: they fill it. */
+/* Adds findings if the boxes of a tensor do not fill it or overlap. True: they fill
+ * it. */
 bool dcp_check_boxes(struct dcp *dcp, const struct dcp_whole *whole, uint32_t node,
                      struct str name);
 
 /* ---- dcp_assemble.c ---- */
 
-/* Put the tensor at the node together from its boxes; all_there: none is missing. */
+/* Assemble the tensor at the node from its boxes; all_there: none is missing. */
 int dcp_assemble(struct build *build, const struct dcp_whole *whole, bool all_there,
                  uint32_t node, struct str name, struct err *err);
 
-/* The computed storage of boxes, for dcp_assemble() and tests: its arrays are copied into
- * the model. NULL: memory is spent. */
+/* Makes the computed storage of boxes, for dcp_assemble() and tests; copies its arrays
+ * into the model. NULL: memory is spent. */
 struct computed;
 const struct computed *dcp_computed(struct build *build, const struct dcp_whole *whole);
 

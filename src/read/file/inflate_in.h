@@ -1,5 +1,5 @@
-/* inflate_in.h - reads raw deflate streams forwards, in pieces.
- * Takes 100 KiB of heap, however large the stream is. */
+/* inflate_in.h - reads raw deflate streams forwards, in pieces. Uses 100 KiB of heap
+ * for streams of any size. */
 #ifndef READ_FILE_INFLATE_IN_H
 #define READ_FILE_INFLATE_IN_H
 

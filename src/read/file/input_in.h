@@ -1,12 +1,13 @@
-/* input_in.h - the door of read/file: where bytes come from.
+/* input_in.h - the public header of read/file: inputs, archives and sources of bytes.
  *
  *   input_in.h        one opened file, folder or part of a file; struct reader
- *   file_source_in.h  where the bytes of each storage are: the source of every model
+ *   file_source_in.h  locates the bytes of each storage: the source of every model
  *                     that was read from files
  *   zip_in.h          the entries of a zip archive: directory, checks, salvage
  *   tar_in.h          the members of a tar archive
  *   inflate_in.h      unpacks deflate streams
  *   cover_in.h        holes and overlaps between tensors
+ *   program_facts_in.h  inputs and outputs of the program, for `info`
  *
  * input_run(), input_promising() and input_note_address() are in readers.c. */
 #ifndef READ_FILE_INPUT_IN_H
@@ -22,19 +23,19 @@
 #define INPUT_DEPTH 4    /* limit for files inside files */
 
 struct input {
-    const char *path;      /* as the user gave it; of an inner file "OUTER: NAME" */
-    const char *url;       /* its whole address on a web server (`path` is without what
-                              may be secret); or NULL */
+    const char *path;      /* as the user gave it; for an inner file "OUTER: NAME" */
+    const char *url;       /* its full address on a web server (`path` has no secrets);
+                              or NULL */
     struct str name;       /* its last part, for messages and the root of the tree */
     struct blob *blob;     /* owned by the model's source; NULL for a folder */
     struct str head;       /* the first bytes, at most INPUT_HEAD */
     struct zip *zip;       /* its entries if it is a zip, else NULL */
     struct folder *folder; /* NULL for a file */
     uint32_t node;         /* the build's node for its tree; 0: the root */
-    int depth;             /* how many files it is inside of */
+    int depth;             /* nesting depth: number of files around it */
     bool inner;            /* a part of another file */
-    bool on_disk;          /* `path` leads to it: files beside it may belong to it */
-    bool shard;            /* the same, but it was opened for another file or folder */
+    bool on_disk;          /* `path` is a real path: files beside it may belong to it */
+    bool shard;            /* the same, but opened for another file or folder */
 };
 
 /* One file format. When read() is called, the file is already one of the model's files
@@ -59,7 +60,7 @@ enum {
 int input_read_inner(struct input *outer, struct blob *takes_blob, const char *name,
                      uint32_t node, struct build *build, struct err *err);
 
-/* The same with this reader, whatever the bytes look like. */
+/* The same with this reader, without detecting the format. */
 int input_read_inner_as(struct input *outer, struct blob *takes_blob, const char *name,
                         uint32_t node, const struct reader *reader, struct build *build,
                         struct err *err);
@@ -81,7 +82,7 @@ int input_read_shard(struct input *outer, struct blob *takes_blob, const char *n
 int input_build(struct build *build, const char *path, struct work *work,
                 struct err *err);
 void input_allow(struct build *build, uint64_t size);
-/* The newest file of the model came from this address. */
+/* Records that the newest file of the model came from this address. */
 void input_note_address(struct build *build, const char *url);
 
 /* Fill in `head` and, for a zip, `zip`. The blob must be set. */

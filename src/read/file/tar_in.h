@@ -15,7 +15,7 @@
 struct tar_member {
     char name[101]; /* ends in NUL */
     uint64_t at, size;
-    uint64_t missing; /* bytes of it beyond the end of the file */
+    uint64_t missing; /* bytes beyond the end of the file */
 };
 
 /* Does this look like the beginning of a tar? */

@@ -1,9 +1,8 @@
-/* test_zip_in.h - archives written byte by byte, for tests: honest ones and lying ones.
+/* test_zip_in.h - for tests: writes archives byte by byte, valid and malformed ones.
  *
  *     struct test_zip zip = {0};
- *     test_zip_add(&zip, &(struct test_member){.name = "a/data.pkl", .content =
- * "..."}); test_zip_end(&zip, &(struct test_end){0});
- */
+ *     test_zip_add(&zip, &(struct test_member){.name = "a/b", .content = "..."});
+ *     test_zip_end(&zip, &(struct test_end){0}); */
 #ifndef READ_FILE_TEST_ZIP_IN_H
 #define READ_FILE_TEST_ZIP_IN_H
 
@@ -19,14 +18,14 @@ struct test_member {
     const char *name, *content;
     size_t name_len, content_len; /* 0: as long as the text */
     bool deflate;
-    bool descriptor;        /* as torch writes: sizes behind the payload only */
+    bool descriptor;        /* like torch: sizes after the payload only */
     bool pad;               /* payload at a multiple of 64 */
-    const char *local_name; /* NULL: the same */
-    uint16_t method;        /* 0: as `deflate` says */
+    const char *local_name; /* NULL: equal to `name` */
+    uint16_t method;        /* 0: from `deflate` */
     uint16_t flags, local_flags;
     uint32_t wrong_crc; /* added to the checksum */
     uint32_t more_size; /* added to the unpacked size in the directory */
-    bool share;         /* no header of its own: the last one's */
+    bool share;         /* no local header: uses the last one's */
     bool zip64;         /* sizes and offset in the extra field */
 };
 
@@ -53,11 +52,10 @@ void put16(struct buf *to, uint16_t value);
 void put32(struct buf *to, uint32_t value);
 void put64(struct buf *to, uint64_t value);
 
-/* A build with a blob of bytes in memory that it keeps; drop it with build_release().
- */
+/* A build that owns a blob of bytes in memory; release it with build_release(). */
 struct blob *test_blob(struct build *build, const void *at, size_t size);
 
-/* How many findings of this code the build has; the text of the first. */
+/* The number of findings with this code in the build; the text of the first. */
 int test_findings(const struct build *build, enum finding_code code);
 const char *test_finding(const struct model *model, enum finding_code code);
 

@@ -266,14 +266,28 @@ void zip_check_entry(struct zip *zip, struct zip_entry *entry)
 
 /* ---- all entries ---- */
 
-/* The root folder is that of the first entry, as in torch. */
+/* Has it a file that only PyTorch writes, in whatever folder? */
+static bool is_of_torch(const struct zip *zip)
+{
+    for (uint32_t i = 0; i < zip->n; i++) {
+        struct str name = zip->entries[i].name;
+
+        if (str_ends(name, STR("data.pkl")) || str_ends(name, STR("constants.pkl")) ||
+            str_ends(name, STR("model.json")))
+            return true;
+    }
+    return false;
+}
+
+/* The root folder is that of the first entry, as in torch. Only PyTorch asks for one:
+ * other archives have several folders. */
 static void find_root(struct zip *zip)
 {
     ptrdiff_t slash = zip->n > 0 ? str_find_char(zip->entries[0].name, '/') : -1;
 
     zip->root =
         slash >= 0 ? str_head(zip->entries[0].name, (size_t)slash + 1) : STR("");
-    if (zip->root.len == 0)
+    if (zip->root.len == 0 || !is_of_torch(zip))
         return;
     for (uint32_t i = 1; i < zip->n; i++) {
         if (str_starts(zip->entries[i].name, zip->root))

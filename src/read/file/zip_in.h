@@ -1,11 +1,11 @@
-/* zip_in.h - the entries of a zip archive, from its central directory.
- * Strict, but one bad entry does not stop it: each anomaly is a finding. Local headers
- * are read only when an entry is opened; sizes never come from them. A zip lives in the
- * build's scratch arena, until the model is finished; the model's source copies what it
- * needs (file_source_in.h).
+/* zip_in.h - the entries of a zip archive, from its central directory. Strict, but
+ * continues after a bad entry: each anomaly is a finding. Local headers are read only
+ * when an entry is opened; sizes never come from them. A zip lives in the build's
+ * scratch arena, until the model is finished; the model's source copies what it needs
+ * (file_source_in.h).
  *
  *   zip.c          the end records and the directory
- *   zip_check.c    finding entries by name; duplicates, overlaps, deceptive names
+ *   zip_check.c    finds entries by name; duplicates, overlaps, deceptive names
  *   zip_data.c     one entry: its local header and its bytes
  *   zip_salvage.c  archives whose end is missing */
 #ifndef READ_FILE_ZIP_IN_H
@@ -38,16 +38,16 @@ struct zip {
     struct zip_entry *entries;
     uint32_t n, room;
     struct str root;       /* folder of the first entry with its '/'; or empty */
-    uint64_t directory_at; /* entries end here; of a salvaged zip, the end of file */
-    uint64_t shift;        /* bytes before the archive that its offsets do not count */
+    uint64_t directory_at; /* entries end here; for a salvaged zip, the end of file */
+    uint64_t shift;        /* bytes before the archive, not counted in its offsets */
     bool salvaged;         /* without a directory: see zip_salvage() */
     bool inner;            /* the blob is a part of a file, not a file of the model */
     bool backslashes;      /* some name has one */
-    bool leads_out;        /* unpacking could write outside of the target folder */
+    bool leads_out;        /* unpacking could write outside the target folder */
     /* Consecutive entries "archive/data/0", "archive/data/1", ... with increasing
      * numbers are found by their number, without a table: there may be 100,000. */
     struct str run_head; /* "archive/data/" */
-    uint32_t run, n_run; /* the first of them; how many */
+    uint32_t run, n_run; /* the first one; their number */
     uint64_t *slots;     /* all others, a hash table by lower-case name: half the hash,
                             then entry + 1; 0 is free */
     uint32_t mask;
@@ -83,18 +83,18 @@ int zip_data_at(struct zip *zip, uint32_t entry, uint64_t *ret_at, struct err *e
 int zip_load(struct zip *zip, uint32_t entry, uint64_t limit, struct build *build,
              struct arena *arena, struct str *ret_bytes, struct err *err);
 
-/* The unpacked bytes of an entry as a blob, which borrows the zip's; the caller gives it
- * to the model's source. A deflated entry is unpacked once, to find places where reading
- * can begin; damage is a finding. */
+/* The unpacked bytes of an entry as a blob, which borrows the zip's; the caller passes
+ * it to the model's source. A deflated entry is unpacked once to make checkpoints;
+ * damage is a finding. */
 struct blob *zip_open_member(struct zip *zip, uint32_t entry, struct build *build,
                              struct err *err);
 
-/* The checksum of n more bytes, going on from `crc` (0 at first). */
+/* Updates the checksum `crc` (0 at first) with n more bytes. */
 uint32_t zip_checksum(uint32_t crc, const void *at, size_t n);
 /* Add a finding if `crc` is not the checksum that the directory has for the entry. */
 void zip_compare_checksum(const struct zip *zip, const struct zip_entry *entry,
                           uint32_t crc);
-/* What `entry` of a finding about this entry is. */
+/* The value of `entry` in a finding about this entry. */
 uint64_t zip_finding_entry(const struct zip *zip, const struct zip_entry *entry);
 
 /* ---- for the zip_*.c files and the model's source ---- */
@@ -104,7 +104,7 @@ uint64_t zip_finding_entry(const struct zip *zip, const struct zip_entry *entry)
 #define ZIP_NAME_MAX   4096
 #define ZIP_ENTRIES    1000000 /* limit; more are ignored */
 
-/* The fixed part of a local header; false: these 30 bytes are none. */
+/* The fixed part of a local header; false: the bytes are not a local header. */
 struct zip_local {
     uint16_t flags, method, name_len, extra_len;
     uint32_t crc, packed, size;

@@ -334,7 +334,8 @@ TEST(names_that_lead_elsewhere_are_findings)
     test_zip_add(&o.made,
                  &(struct test_member){.name = "a\0b", .name_len = 3, .content = "x"});
     test_zip_add(&o.made, &(struct test_member){.name = "", .content = "x"});
-    test_zip_add(&o.made, &(struct test_member){.name = "a..b/x", .content = "x"});
+    test_zip_add(&o.made,
+                 &(struct test_member){.name = "a..b/data.pkl", .content = "x"});
     finish(&o, &(struct test_end){0});
     CHECK_INT(test_findings(&o.build, FINDING_UNSAFE_PATH), 4);
     CHECK_INT(test_findings(&o.build, FINDING_ZIP_TRICK), 3); /* NUL, "", folders */

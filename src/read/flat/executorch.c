@@ -1,22 +1,12 @@
 /* executorch.c - ExecuTorch (.pte): a flatbuffer with the identifier ET12, then segments.
- * Constants become tensors; operators and backends are facts. */
+ * Constants become tensors, the instructions of the first plan a program. */
 #include "base/base.h"
 #include "base/bytes.h"
 #include "read/file/file_source_in.h"
-#include "read/flat/flat_in.h"
+#include "read/flat/executorch_in.h"
 
 #define NAME_MOST  4096
-#define RANK_MOST  64
 #define NAMES_MOST 1000 /* operators in the facts */
-#define IS_TENSOR  5    /* the union of values */
-
-struct executorch {
-    struct flat flat;
-    struct input *input;
-    struct build *build;
-    struct flat_vector offsets; /* of the constants, in their segment */
-    uint64_t constants, end;    /* where that segment is */
-};
 
 static int executorch_knows(const struct input *input)
 {
@@ -26,8 +16,7 @@ static int executorch_knows(const struct input *input)
                : 0;
 }
 
-/* torch's numbers of dtypes. */
-static enum dtype dtype_of(int64_t type)
+enum dtype executorch_dtype(int64_t type)
 {
     static const enum dtype dtypes[30] = {
         [0] = DTYPE_UINT8,     [1] = DTYPE_INT8,         [2] = DTYPE_INT16,
@@ -60,6 +49,8 @@ static void find_constants(struct executorch *self, struct flat_table program)
     struct flat_table constants = flat_table(flat, program, 5), segment;
     uint64_t index = (uint64_t)flat_int(flat, constants, 0, 4, 0), at, size;
 
+    self->segments = segments;
+    self->inlined = flat_vector(flat, program, 3, 4);
     self->offsets = flat_vector(flat, constants, 1, 8);
     if (index >= segments.n) {
         self->offsets.n = 0;
@@ -98,13 +89,13 @@ static int add_tensor(struct executorch *self, struct flat_table table, uint32_t
     struct flat_table more = flat_table(flat, table, 9);
     struct storage storage = {0};
     struct tensor tensor = {.class_id = NO_CLASS};
-    int64_t shape[RANK_MOST];
+    int64_t shape[EXECUTORCH_RANK];
     uint64_t bytes, n = 1, have;
     struct str name, last;
     uint32_t node;
     bool again;
 
-    if (sizes.n > RANK_MOST ||
+    if (sizes.n > EXECUTORCH_RANK ||
         !constant_at(self, (uint64_t)flat_int(flat, table, 5, 4, 0), &storage.at,
                      &have))
         return 0;
@@ -113,7 +104,8 @@ static int add_tensor(struct executorch *self, struct flat_table table, uint32_t
         if (shape[i] < 0 || __builtin_mul_overflow(n, (uint64_t)shape[i], &n))
             n = UINT64_MAX / 16;
     }
-    tensor.dtype = storage.dtype = (uint8_t)dtype_of(flat_int(flat, table, 0, 1, 0));
+    tensor.dtype = storage.dtype =
+        (uint8_t)executorch_dtype(flat_int(flat, table, 0, 1, 0));
     if (!dtype_size((enum dtype)tensor.dtype, n, &bytes))
         bytes = 0;
     storage.bytes = bytes;
@@ -137,8 +129,11 @@ static int add_tensor(struct executorch *self, struct flat_table table, uint32_t
         build_finding(build, FINDING_BAD_TENSOR, SEVERITY_ALARM, node,
                       "%.*s is longer than the segment of constants", STR_ARG(name));
     tensor.storage = file_source_plain(build, self->input->blob, &storage);
-    if (tensor.storage == NO_STORAGE ||
-        build_tensor(build, node, &tensor, shape, NULL, (int)sizes.n) == NO_OBJECT)
+    if (tensor.storage != NO_STORAGE)
+        self->values[number].tensor =
+            build_tensor(build, node, &tensor, shape, NULL, (int)sizes.n);
+    self->values[number].node = node;
+    if (self->values[number].tensor == NO_OBJECT)
         return arena_err(&build->model->arena, self->input->path, err);
     return 0;
 }
@@ -149,13 +144,25 @@ static int add_values(struct executorch *self, struct flat_table plan, uint32_t 
     struct flat *flat = &self->flat;
     struct flat_vector values = flat_vector(flat, plan, 2, 4);
 
+    self->n_values = 0;
+    self->values =
+        arena_array(&self->build->scratch, (size_t)values.n + 1, sizeof *self->values);
+    if (!self->values)
+        return arena_err(&self->build->scratch, self->input->path, err);
     for (uint32_t i = 0; i < values.n && !flat->bad; i++) {
         struct arena before = build_scratch_begin(self->build);
         struct flat_table value = flat_table_at(flat, values.at + 4 * (uint64_t)i);
+        struct executorch_value *to = &self->values[i];
         int status = 0;
 
-        if (flat_int(flat, value, 0, 1, 0) == IS_TENSOR)
-            status = add_tensor(self, flat_table(flat, value, 1), node, i, err);
+        *to = (struct executorch_value){.kind = (uint8_t)flat_int(flat, value, 0, 1, 0),
+                                        .table = flat_table(flat, value, 1),
+                                        .node = NO_PLACE,
+                                        .tensor = NO_OBJECT,
+                                        .value = PROGRAM_NONE};
+        self->n_values = i + 1;
+        if (to->kind == EXECUTORCH_TENSOR)
+            status = add_tensor(self, to->table, node, i, err);
         build_scratch_end(self->build, before);
         if (status < 0)
             return -1;
@@ -216,7 +223,9 @@ static int add_plan(struct executorch *self, struct flat_table plan, uint32_t in
         build_finding(build, FINDING_UNSUPPORTED, SEVERITY_NOTE, node,
                       "parts of the program are compiled for other backends: their "
                       "weights cannot be shown");
-    return add_values(self, plan, node, err);
+    if (add_values(self, plan, node, err) < 0)
+        return -1;
+    return index == 0 ? executorch_program(self, plan, err) : 0;
 }
 
 static int executorch_read(struct input *input, struct build *build, struct err *err)

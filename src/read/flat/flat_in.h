@@ -4,7 +4,10 @@
  *   tflite.c         TFLite: tensors, quantisation
  *   tflite_ops.c     its operators as a program
  *   tflite_names.c   their names and options
- *   executorch.c     ExecuTorch (.pte): what it is, its operators and backends
+ *   executorch.c     ExecuTorch (.pte): what it is, its constants and backends
+ *   executorch_program.c  its instructions as a program
+ *   executorch_flow.c     their branches and loops
+ *   executorch_values.c   what they read and write
  *
  * Every offset in a flatbuffer is relative and may lead anywhere. A read outside of the
  * file gives 0 and sets `bad`; each read counts against a budget that follows from the

@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "base/base.h"
+#include "read/file/program_facts_in.h"
 #include "read/flat/tflite_in.h"
 
 #define IOS_MOST 4096 /* of one operator */
@@ -83,6 +84,24 @@ static int add_inputs(struct tflite *tflite, struct flat_vector inputs,
 
         if (index != UINT32_MAX &&
             add_io(tflite, list, value_of(tflite, index), position(tflite, i), err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* The tensors that go into or out of the program, by their names. */
+static int add_ends(struct tflite *tflite, struct flat_vector ends,
+                    struct program_io_list *list, struct err *err)
+{
+    for (uint32_t i = 0; i < ends.n && i < IOS_MOST; i++) {
+        uint32_t index = tensor_at(tflite, ends, i), value;
+
+        if (index == UINT32_MAX)
+            continue;
+        value = value_of(tflite, index);
+        if (value != PROGRAM_NONE &&
+            add_io(tflite, list, value, tflite->build->program->values[value].name,
+                   err) < 0)
             return -1;
     }
     return 0;
@@ -212,21 +231,13 @@ int tflite_program(struct tflite *tflite, struct flat_table graph, struct err *e
         if (index != UINT32_MAX && tflite->tensors[index].value == PROGRAM_NONE)
             tflite->tensors[index].value = new_value(tflite, index, PROGRAM_INPUT);
     }
-    if (add_inputs(tflite, inputs, &list, err) < 0)
+    if (add_ends(tflite, inputs, &list, err) < 0)
         return -1;
     n_in = list.n;
-    if (add_ops(tflite, ops, err) < 0)
+    if (add_ops(tflite, ops, err) < 0 || add_ends(tflite, outputs, &list, err) < 0)
         return -1;
-    for (uint32_t i = 0; i < outputs.n && i < IOS_MOST; i++) {
-        uint32_t index = tensor_at(tflite, outputs, i);
-
-        if (index != UINT32_MAX &&
-            add_io(tflite, &list, value_of(tflite, index), 0, err) < 0)
-            return -1;
-    }
-    if (build->program->n_calls > 0) {
-        build_program_call_ios(build, 0, list.at, n_in, list.n - n_in);
-        build->program->calls[0].end = build->program->n_ops;
-    }
+    build_program_call_ios(build, 0, list.at, n_in, list.n - n_in);
+    build->program->calls[0].end = build->program->n_ops;
+    program_facts(build);
     return 0;
 }

@@ -1,11 +1,12 @@
-/* hdf5_in.h - the door of read/hdf5: HDF5 files, read without libhdf5.
+/* hdf5_in.h - the public header of read/hdf5: HDF5 files, read without libhdf5.
  *
- * A file is a tree of groups and datasets; each has an object header, a list of messages.
- * Groups list their members as messages, in a B-tree with a heap of names (old), or in a
- * fractal heap (new). A dataset has a type, a shape and a layout: inside the header, in
- * one piece, or in chunks that an index finds and filters have packed.
+ * A file is a tree of groups and datasets; each has an object header, a list of
+ * messages. Groups list their members as messages, in a B-tree with a heap of names
+ * (old), or in a fractal heap (new). A dataset has a type, a shape and a layout: inside
+ * the header, contiguous, or in chunks, located by an index and perhaps compressed by
+ * filters.
  *
- *   hdf5.c            the superblock; loading and checking blocks; the door
+ *   hdf5.c            the superblock; loading and checking blocks; entry points
  *   hdf5_object.c     the messages of an object header
  *   hdf5_type.c       types and shapes
  *   hdf5_group.c      the members of a group
@@ -13,18 +14,17 @@
  *   hdf5_btree.c      B-trees of both versions
  *   hdf5_heap.c       fractal heaps, and the global heap with long texts
  *   hdf5_attribute.c  attributes as plain values
- *   hdf5_data.c       a dataset becomes a tensor or a value
- *   hdf5_index.c      where the chunks of a dataset are; hdf5_extensible.c, if it grows
+ *   hdf5_data.c       turns a dataset into a tensor or a value
+ *   hdf5_index.c      locations of chunks; hdf5_extensible.c: of growing datasets
  *   hdf5_chunks.c     chunks as one blob, unpacked on demand
  *   hdf5_filter.c     deflate, shuffle, fletcher32, LZF
  *
- * Why not libhdf5: it is 5 MB, has a long list of memory errors on damaged files, and
- * would need a process of its own for them. Keras and h5py write a small part of the
- * format. What we do not read (other filters, external files) is named.
+ * Why not libhdf5: it is 5 MB and has a long list of memory errors on damaged files, so
+ * it would need a separate process. Keras and h5py write a small part of the format.
+ * Unsupported parts (other filters, external files) are reported.
  *
- * Addresses lead anywhere in a file, so blocks may form loops. Every block that is loaded
- * counts against a budget that follows from the size of the file; nothing here recurses.
- */
+ * Addresses may point anywhere in a file, so blocks may form loops. Every loaded block
+ * counts against a budget derived from the file size; nothing here recurses. */
 #ifndef READ_HDF5_HDF5_IN_H
 #define READ_HDF5_HDF5_IN_H
 
@@ -34,13 +34,13 @@
 
 #define HDF5_NOWHERE UINT64_MAX /* the undefined address */
 #define HDF5_RANK    32
-#define HDF5_DEPTH   200 /* of groups; deeper ones are left out */
+#define HDF5_DEPTH   200 /* of groups; deeper ones are skipped */
 
 enum hdf5_kind {
     HDF5_GROUP,
     HDF5_DATASET,
     HDF5_TYPE, /* a named type */
-    HDF5_LINK, /* to a name, or into another file: see `target` */
+    HDF5_LINK, /* a symbolic or external link: see `target` */
     HDF5_BAD,  /* its header cannot be read; a finding says why */
 };
 
@@ -62,13 +62,13 @@ struct hdf5 {
     struct build *build;
     const char *path;
     struct work *work;
-    uint64_t base; /* where the addresses of the file begin */
+    uint64_t base; /* offset that addresses of the file are relative to */
     uint64_t end;  /* bytes after it */
     uint64_t root; /* address of the header of the root group */
     uint64_t left; /* budget: bytes that may still be loaded */
     uint8_t offset_size, length_size;
     uint8_t version;  /* of the superblock */
-    bool said_sum;    /* a finding about a wrong checksum exists */
+    bool said_sum;    /* a wrong checksum was reported */
     uint64_t heap_at; /* the global heap collection that was loaded last */
     struct str heap;
     struct hdf5_item *items;
@@ -77,11 +77,11 @@ struct hdf5 {
     struct hdf5_shared *shared; /* the cache of all chunked datasets; or NULL */
 };
 
-/* Is this the beginning of an HDF5 file? *ret_at: where its superblock is. */
+/* Is this the beginning of an HDF5 file? *ret_at is the offset of its superblock. */
 bool hdf5_looks_like(struct str head, uint64_t *ret_at);
 
-/* Open the file of an input and list all of its objects. Everything is in the scratch
- * arena of the build. -1: there is nothing to show. */
+/* Open the file of an input and list all of its objects. Allocates in the scratch arena
+ * of the build. -1: nothing can be shown. */
 int hdf5_open(struct hdf5 *file, struct input *input, struct build *build,
               struct err *err);
 
@@ -99,12 +99,11 @@ int hdf5_attributes(struct hdf5 *file, uint32_t item, uint32_t *ret_value,
 int hdf5_add_dataset(struct hdf5 *file, uint32_t item, uint32_t node,
                      enum tensor_role role, struct err *err);
 
-/* Add everything below an item to the node as it is in the file: groups, datasets,
- * attributes. */
+/* Add everything below an item to the node unchanged: groups, datasets, attributes. */
 int hdf5_add_all(struct hdf5 *file, uint32_t item, uint32_t node, enum tensor_role role,
                  struct err *err);
 
-/* An error of one object becomes a finding at the node; -1 if reading must stop. */
+/* Turns an error of one object into a finding at the node; -1 if reading must stop. */
 int hdf5_note(struct hdf5 *file, uint32_t item, uint32_t node, const struct err *why,
               struct err *err);
 

@@ -1,4 +1,4 @@
-/* hdf5_parts_in.h - the inside of read/hdf5. */
+/* hdf5_parts_in.h - internals of read/hdf5. */
 #ifndef READ_HDF5_HDF5_PARTS_IN_H
 #define READ_HDF5_HDF5_PARTS_IN_H
 
@@ -9,9 +9,9 @@
 /* Load n bytes at an address into the scratch arena. */
 int hdf5_load(struct hdf5 *file, uint64_t at, uint64_t n, struct str *ret_bytes,
               struct err *err);
-/* The same for a block that begins with a signature of four bytes, which *ret_in is
- * behind. With `sum`, its last four bytes are a checksum, which *ret_in is without; a
- * wrong one is a finding. */
+/* The same for a block that begins with a signature of four bytes; *ret_in starts after
+ * it. With `sum`, its last four bytes are a checksum, excluded from *ret_in; a wrong
+ * one is a finding. */
 int hdf5_block(struct hdf5 *file, uint64_t at, uint64_t n, const char *sign, bool sum,
                struct bytes *ret_in, struct err *err);
 /* Bob Jenkins' lookup3, the checksum of all newer blocks. */
@@ -21,7 +21,7 @@ uint64_t hdf5_offset(const struct hdf5 *file, struct bytes *in);
 uint64_t hdf5_length(const struct hdf5 *file, struct bytes *in);
 /* A number of n bytes; those after the eighth are skipped. */
 uint64_t hdf5_number(struct bytes *in, unsigned n);
-/* How many bytes a number of this size needs. */
+/* The number of bytes needed for numbers up to `most`. */
 unsigned hdf5_number_size(uint64_t most);
 int hdf5_damaged(const struct hdf5 *file, uint64_t at, const char *what,
                  struct err *err);
@@ -93,7 +93,7 @@ struct hdf5_space {
     int rank;
     bool null; /* no elements at all */
     uint64_t dims[HDF5_RANK];
-    uint64_t most[HDF5_RANK]; /* it may grow to; UINT64_MAX: no limit */
+    uint64_t most[HDF5_RANK]; /* maximum sizes; UINT64_MAX: unlimited */
     uint64_t n;               /* elements; UINT64_MAX: too many */
 };
 
@@ -130,7 +130,7 @@ struct hdf5_fractal {
 
 int hdf5_fractal_open(struct hdf5 *file, uint64_t at, struct hdf5_fractal *ret_heap,
                       struct err *err);
-/* The object behind an id. */
+/* The object with an id. */
 int hdf5_fractal_get(struct hdf5 *file, const struct hdf5_fractal *heap, struct str id,
                      struct str *ret_bytes, struct err *err);
 /* Object `index` of the global heap collection at an address. */
@@ -157,7 +157,7 @@ int hdf5_tree(struct hdf5 *file, struct err *err);
 
 typedef int hdf5_take_attribute(void *user, struct str name, uint32_t value,
                                 struct err *err);
-/* Elements as a value: one, or a LIST (of lists). Long ones are cut. */
+/* Elements as a value: a single one, or a LIST (of lists). Long ones are truncated. */
 uint32_t hdf5_elements(struct hdf5 *file, const struct hdf5_type *type,
                        const struct hdf5_space *space, struct str bytes);
 
@@ -182,7 +182,7 @@ struct hdf5_filters {
 
 int hdf5_filters(struct hdf5 *file, struct str bytes, struct hdf5_filters *ret_filters,
                  struct err *err);
-/* NULL: all can be undone. Else the name of one that cannot. */
+/* NULL: all are supported. Else the name of an unsupported one. */
 const char *hdf5_filters_unknown(const struct hdf5_filters *filters);
 /* Undo the filters except those in `mask`. Both buffers have room for `size` + 64 bytes;
  * the packed bytes are in `a`. Returns the buffer with exactly `size` bytes, or NULL. */
@@ -213,7 +213,8 @@ struct hdf5_layout {
     uint64_t dims[HDF5_RANK];  /* of the dataset */
     uint64_t chunk[HDF5_RANK]; /* of a chunk */
     uint64_t grid[HDF5_RANK];  /* chunks along each dimension */
-    uint64_t most[HDF5_RANK];  /* the same once it has grown: what indexes count */
+    uint64_t most[HDF5_RANK];  /* maximum chunks along each dimension, as counted by
+                                  indexes */
     int growing;               /* the dimension without a limit; -1: none */
     uint64_t n_grid, chunk_bytes;
     uint8_t index; /* enum hdf5_index */
@@ -236,7 +237,7 @@ struct hdf5_finding {
     uint8_t type;  /* of a B-tree of version 2 */
     uint16_t size; /* of its records */
     uint8_t entry; /* bytes of an element of an array */
-    bool filtered; /* ... which has a size and a mask, too */
+    bool filtered; /* elements have a size and a mask, too */
 };
 int hdf5_find_extensible(struct hdf5_finding *self, struct err *err);
 /* `n` elements of an array at an address, the first of which is element `number`. */

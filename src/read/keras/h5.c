@@ -80,7 +80,9 @@ static int read_keras(struct input *input, struct build *build, struct hdf5 *fil
         status = -1;
     else
         status = keras_bind_legacy(&keras, 0, err);
-    return status < 0 ? -1 : keras_bind_rest(&keras, err);
+    if (status < 0 || keras_bind_rest(&keras, err) < 0)
+        return -1;
+    return keras_program(&keras, err);
 }
 
 static bool is_keras(const struct values *values, uint32_t attributes)

@@ -124,7 +124,9 @@ static int keras_read(struct input *input, struct build *build, struct err *err)
     add_metadata(&keras);
     if (keras_layers(&keras, config, err) < 0)
         return -1;
-    return add_weights(&keras, config, err);
+    if (add_weights(&keras, config, err) < 0)
+        return -1;
+    return keras_program(&keras, err);
 }
 
 const struct reader keras_reader = {

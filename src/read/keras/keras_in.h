@@ -6,6 +6,8 @@
  *   keras_bind.c    weights of Keras 3 find their layers: layers/dense/vars/0
  *   keras_legacy.c  weights of older .h5 files: model_weights/dense/dense/kernel:0
  *   keras_names.c   names that Keras gives to classes and weights
+ *   keras_graph.c   which layers call which: the graphs of models (keras_graph_in.h)
+ *   keras_program.c these graphs as the program of the file
  *   keras_code.c    every class that the configuration names goes into the log
  *
  * Keras builds a model from its configuration: it imports classes by name, and lambdas are
@@ -33,7 +35,8 @@ struct keras {
     uint32_t root;     /* node of the model */
     struct keras_layer *layers;
     uint32_t n_layers, layers_room;
-    bool *used; /* by item: its dataset is in the tree */
+    struct map by_name; /* parent and name -> the first layer with them */
+    bool *used;         /* by item: its dataset is in the tree */
     /* Two layers that read the same weights: the node of an item. */
     uint32_t *nodes;
 };
@@ -49,6 +52,13 @@ uint32_t keras_layer_find(const struct keras *keras, uint32_t parent, struct str
 /* Add the dataset of an item as a weight of the node. */
 int keras_add_weight(struct keras *keras, uint32_t item, uint32_t node, struct str name,
                      enum tensor_role role, struct err *err);
+
+/* The layers in the configuration of a model: its LIST; VALUE_ID_NONE: it has none. Old
+ * files have this list in place of a configuration. */
+uint32_t keras_list(const struct values *values, uint32_t config);
+
+/* The graph of the configuration as the program, once the tree is complete. */
+int keras_program(struct keras *keras, struct err *err);
 
 /* Prepare for weights, add those of Keras 3 (below `item`) or older ones, and then all
  * datasets that no layer has taken. */

@@ -59,7 +59,8 @@ static int set_object(struct keras *keras, uint32_t node, struct str module,
 {
     struct build *build = keras->build;
     struct values *values = build_values(build);
-    uint32_t n = config == VALUE_ID_NONE ? 0 : value_at(values, config)->n;
+    uint32_t n =
+        value_at(values, config)->kind == VALUE_DICT ? value_at(values, config)->n : 0;
     uint32_t *args = arena_array(&build->scratch, n + 1, sizeof *args);
     uint32_t *hidden = arena_array(&build->scratch, n + 1, sizeof *hidden);
     uint32_t n_args = 0, n_hidden = 0, class_id = NO_CLASS;
@@ -100,6 +101,31 @@ static int set_object(struct keras *keras, uint32_t node, struct str module,
 
 /* ---- layers ---- */
 
+uint32_t keras_layer_find(const struct keras *keras, uint32_t parent, struct str name)
+{
+    uint64_t key = hash_mix(hash_u64(parent), str_hash(name));
+    uint32_t i;
+
+    for (; map_find(&keras->by_name, key, &i); key++)
+        if (keras->layers[i].parent == parent && str_eq(keras->layers[i].name, name))
+            return i;
+    return UINT32_MAX;
+}
+
+/* Index the layer that is added next, unless another one has its name. */
+static int index_name(struct keras *keras, uint32_t parent, struct str name)
+{
+    uint64_t key = hash_mix(hash_u64(parent), str_hash(name));
+    uint32_t i;
+
+    /* The model itself is nobody's child, though its parent is 0. */
+    if (keras->n_layers == 0 || keras_layer_find(keras, parent, name) != UINT32_MAX)
+        return 0;
+    while (map_find(&keras->by_name, key, &i))
+        key++;
+    return map_put(&keras->by_name, key, keras->n_layers);
+}
+
 uint32_t keras_add_layer(struct keras *keras, uint32_t parent, uint32_t node,
                          struct str class_name, struct str name)
 {
@@ -107,20 +133,14 @@ uint32_t keras_add_layer(struct keras *keras, uint32_t parent, uint32_t node,
         arena_room(&keras->build->scratch, &keras->layers, keras->n_layers,
                    &keras->layers_room, sizeof *keras->layers) < 0)
         return UINT32_MAX;
+    if (index_name(keras, parent, name) < 0)
+        return UINT32_MAX;
     keras->layers[keras->n_layers] = (struct keras_layer){.parent = parent,
                                                           .node = node,
                                                           .class_name = class_name,
                                                           .name = name,
                                                           .config = VALUE_ID_NONE};
     return keras->n_layers++;
-}
-
-uint32_t keras_layer_find(const struct keras *keras, uint32_t parent, struct str name)
-{
-    for (uint32_t i = parent + 1; i < keras->n_layers; i++)
-        if (keras->layers[i].parent == parent && str_eq(keras->layers[i].name, name))
-            return i;
-    return UINT32_MAX;
 }
 
 /* The name of a layer in its configuration, else beside it. */
@@ -164,15 +184,24 @@ static int add_child(struct keras *keras, uint32_t parent, uint32_t config,
     return 0;
 }
 
+uint32_t keras_list(const struct values *values, uint32_t config)
+{
+    uint32_t list = config;
+
+    if (value_at(values, config)->kind == VALUE_DICT &&
+        !value_json_get(values, config, "layers", &list))
+        return VALUE_ID_NONE;
+    return value_at(values, list)->kind == VALUE_LIST ? list : VALUE_ID_NONE;
+}
+
 /* Add the layers inside layer i: the list of a model, or the arguments of a wrapper. */
 static int add_children(struct keras *keras, uint32_t i, uint32_t config,
                         struct err *err)
 {
     struct values *values = build_values(keras->build);
-    uint32_t list;
+    uint32_t list = keras_list(values, config);
 
-    if (value_json_get(values, config, "layers", &list) &&
-        value_at(values, list)->kind == VALUE_LIST) {
+    if (list != VALUE_ID_NONE) {
         for (uint32_t k = 0; k < value_at(values, list)->n; k++) {
             uint32_t one = value_items(values, list)[k];
             struct str name = name_of(values, one);
@@ -198,6 +227,7 @@ int keras_layers(struct keras *keras, uint32_t config, struct err *err)
     struct values *values = build_values(keras->build);
     uint32_t inner;
 
+    map_init(&keras->by_name, &keras->build->scratch);
     if (keras_add_layer(keras, 0, keras->root, keras_text(values, config, "class_name"),
                         name_of(values, config)) == UINT32_MAX)
         return arena_err(&keras->build->scratch, keras->input->path, err);
@@ -208,7 +238,8 @@ int keras_layers(struct keras *keras, uint32_t config, struct err *err)
         struct keras_layer layer = keras->layers[i];
 
         if (!value_json_get(values, layer.config, "config", &inner) ||
-            value_at(values, inner)->kind != VALUE_DICT)
+            (value_at(values, inner)->kind != VALUE_DICT &&
+             value_at(values, inner)->kind != VALUE_LIST))
             inner = VALUE_ID_NONE;
         if (set_object(keras, layer.node, keras_text(values, layer.config, "module"),
                        layer.class_name, inner, err) < 0 ||

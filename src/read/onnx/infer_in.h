@@ -1,22 +1,23 @@
-/* infer_in.h - shapes and dtypes of what operations make, where the file does not say. A
- * rule is given what is known of the inputs and sets what it can; a size that depends on
- * the data, or is not fixed, stays ONNX_ANY. Whole numbers are followed too (the sizes
- * that Shape gives, the axes in a Constant), because shapes depend on them.
+/* infer_in.h - infers shapes and dtypes of results that the file does not record. A
+ * rule gets the known properties of the inputs and sets those of the outputs; a size
+ * that depends on the data, or is not fixed, stays ONNX_ANY. Integers are propagated
+ * too (the sizes that Shape returns, the axes in a Constant), because shapes depend on
+ * them.
  *
  *   infer.c         THE TABLE of rules, finding attributes
  *   infer_plain.c   elementwise, matrix products, quantisation, recurrent layers
  *   infer_window.c  convolutions and pooling
  *   infer_view.c    reshaping, slicing, gathering
- *   infer_number.c  operations on whole numbers that are known */
+ *   infer_number.c  operations on known integers */
 #ifndef READ_ONNX_INFER_IN_H
 #define READ_ONNX_INFER_IN_H
 
 #include "read/onnx/made_in.h"
 
-#define INFER_NUMBERS 64        /* most whole numbers that are followed in one value */
-#define INFER_UNKNOWN INT64_MIN /* one of them that is not known */
+#define INFER_NUMBERS 64        /* most integers propagated per value */
+#define INFER_UNKNOWN INT64_MIN /* an unknown integer */
 
-/* What is known of a value. */
+/* The known properties of a value. */
 struct onnx_known {
     int32_t rank; /* -1: unknown */
     uint8_t dtype;
@@ -25,7 +26,7 @@ struct onnx_known {
     uint32_t n_numbers;
 };
 
-/* A function that is being followed: where its attributes come from. */
+/* A function being followed: the source of its attributes. */
 struct onnx_scope {
     const struct onnx_node *caller;
     const struct onnx_function *function;
@@ -36,7 +37,7 @@ struct infer {
     struct onnx_making *m;
     const struct onnx_node *node;
     const struct onnx_scope *scope; /* NULL: not in a function */
-    const struct onnx_known *in;    /* inputs left out have rank -1 and no dtype */
+    const struct onnx_known *in;    /* omitted inputs have rank -1 and no dtype */
     uint32_t n_in;
     const struct onnx_known *constant; /* of Constant: its tensor; else NULL */
     struct onnx_known *out;
@@ -45,13 +46,15 @@ struct infer {
     bool spent;
 };
 
-/* Fills the outputs as far as a rule knows them. */
+/* Fills in the outputs as far as there is a rule. */
 void onnx_infer(struct infer *f);
-/* The attribute of a node; in a function, those of the call are put in. */
+/* The attribute of a node; in a function, references resolve to attributes of the
+ * call. */
 const struct onnx_attr *onnx_attr_in(const struct onnx_parsed *p,
                                      const struct onnx_scope *scope,
                                      const struct onnx_node *node, const char *name);
-/* The same for one that was found. NULL: it is one of the call, which does not have it. */
+/* Resolves an attribute that was found. NULL: it refers to one that the call does not
+ * have. */
 const struct onnx_attr *onnx_attr_resolve(const struct onnx_parsed *p,
                                           const struct onnx_scope *scope,
                                           const struct onnx_attr *attr);
@@ -59,7 +62,7 @@ const struct onnx_attr *onnx_attr_resolve(const struct onnx_parsed *p,
 /* ---- for rules ---- */
 
 int64_t infer_int(const struct infer *f, const char *name, int64_t preset);
-/* Whole numbers of an attribute, at most INFER_NUMBERS; false: it has none. */
+/* The integers of an attribute, at most INFER_NUMBERS; false: it has none. */
 bool infer_ints(const struct infer *f, const char *name, int64_t *to, uint32_t *ret_n);
 bool infer_text(const struct infer *f, const char *name, struct str *ret_text);
 /* Input i, or one of which nothing is known. */
@@ -75,11 +78,11 @@ void infer_set(struct infer *f, uint32_t i, uint8_t dtype, const int64_t *dims,
 void infer_same(struct infer *f, uint32_t i, const struct onnx_known *as,
                 uint8_t dtype);
 void infer_dtype(struct infer *f, uint32_t i, uint8_t dtype);
-/* Sets the whole numbers of output i. */
+/* Sets the integers of output i. */
 void infer_set_numbers(struct infer *f, uint32_t i, const int64_t *numbers, uint32_t n);
-/* An axis counted from the end too; false: outside of [0, rank). */
+/* Normalises an axis, which may be negative; false: outside [0, rank). */
 bool infer_axis(int64_t axis, int32_t rank, int32_t *ret_axis);
-/* Products and sums in which ONNX_ANY stays ONNX_ANY; overflow is ONNX_ANY. */
+/* Products and sums; ONNX_ANY if an operand is, or on overflow. */
 int64_t infer_times(int64_t a, int64_t b);
 int64_t infer_plus(int64_t a, int64_t b);
 /* The broadcast of two shapes into `to`; false: they do not fit. */
@@ -133,7 +136,7 @@ void infer_constant_of_shape(struct infer *f);
 void infer_range(struct infer *f);
 void infer_random(struct infer *f);
 void infer_non_zero(struct infer *f);
-/* The whole numbers of a result whose shape is set: after the rules. */
+/* Propagates integers to a result whose shape is set; runs after the rules. */
 void infer_follow(struct infer *f);
 
 #endif

@@ -1,4 +1,4 @@
-/* made_in.h - from what an ONNX file says to a model: tensors, tree, facts. */
+/* made_in.h - turns the content of an ONNX file into a model: tensors, tree, facts. */
 #ifndef READ_ONNX_MADE_IN_H
 #define READ_ONNX_MADE_IN_H
 
@@ -12,14 +12,13 @@ struct onnx_file {
     struct blob *blob; /* owned by the model's source; NULL: it cannot be read */
 };
 
-/* What is known of a module that a name mentions. */
+/* A module found in names. */
 struct onnx_module {
-    uint32_t above; /* the module around it; NO_PLACE: it is the root, or none */
-    uint32_t main_op,
-        any; /* string ids: the last node that computes; the last at all */
+    uint32_t above;        /* the module around it; NO_PLACE: the root, or none */
+    uint32_t main_op, any; /* string ids: the last computing node; the last node */
     uint32_t n_main, n_any;
     bool holds;  /* other modules */
-    bool weight; /* a tensor of this name: its layer is guessed by shapes */
+    bool weight; /* a tensor has this name: the layer is guessed from shapes */
 };
 
 struct onnx_making {
@@ -35,7 +34,7 @@ struct onnx_making {
     struct map by_function;           /* domain, name, overload -> function */
     struct map by_rule;               /* type of operation -> rule of infer.c */
     uint32_t last_scopes, last_scope; /* of onnx_names.c: a cache */
-    struct onnx_module *modules;      /* by node of the build; of others it is empty */
+    struct onnx_module *modules;      /* by node of the build; empty for other nodes */
     uint32_t n_modules, modules_room;
 };
 
@@ -44,19 +43,19 @@ struct onnx_making {
 enum dtype onnx_dtype(int32_t type);
 /* Makes a tensor at a node of the build (or NO_PLACE). -1: memory is spent. */
 int onnx_tensor_make(struct onnx_making *m, uint32_t tensor, uint32_t node);
-/* Reads the first n elements of a tensor of integers or booleans that was made; false:
- * it has others, or fewer. */
+/* Reads the first n elements of a tensor of integers or booleans; false: other dtype,
+ * or fewer elements. */
 bool onnx_tensor_ints(const struct onnx_making *m, uint32_t tensor, int64_t *to,
                       uint32_t n);
-/* A small tensor as a plain value: a number, or a list; VALUE_ID_NONE: it is not one. */
+/* A small tensor as a plain value: a number or a list; VALUE_ID_NONE: too large. */
 uint32_t onnx_tensor_value(struct onnx_making *m, uint32_t tensor);
-/* How many elements it has by its dims; UINT64_MAX: the dims are wrong. */
+/* The number of elements by its dims; UINT64_MAX: invalid dims. */
 uint64_t onnx_tensor_count(const struct onnx_parsed *p, const struct onnx_tensor *t);
 
 /* ---- onnx_typed.c ---- */
 
 /* The bytes of a tensor whose numbers are in typed fields, decoded into scratch memory.
- * False: there are not `bytes` of them, or no memory. */
+ * False: another number of bytes than `bytes`, or out of memory. */
 bool onnx_typed_bytes(struct onnx_parsed *p, const struct onnx_tensor *t,
                       enum dtype dtype, uint64_t bytes, struct str *ret_bytes);
 /* The texts of a tensor of strings, as a LIST. */
@@ -70,8 +69,8 @@ struct blob *onnx_external(struct onnx_making *m, const struct onnx_tensor *t);
 
 /* ---- onnx_names.c, onnx_quant.c ---- */
 
-/* The module `name` below the module `at`; dots separate modules. NO_PLACE: spent, or too
- * deep. *depth counts them. */
+/* Finds or adds the module `name` below the module `at`; dots separate modules, *depth
+ * counts them. NO_PLACE: spent, or too deep. */
 uint32_t onnx_descend(struct onnx_making *m, uint32_t at, struct str name, int *depth);
 /* The module around a module, or NO_PLACE. */
 uint32_t onnx_above(const struct onnx_making *m, uint32_t place);
@@ -79,9 +78,9 @@ uint32_t onnx_above(const struct onnx_making *m, uint32_t place);
 int onnx_names(struct onnx_making *m);
 /* The initialiser that a name means in a graph: its tensor, or ONNX_NONE. */
 uint32_t onnx_initialiser(const struct onnx_making *m, uint32_t graph, uint32_t name);
-/* What the nodes that read initialisers say about them. */
+/* Classifies initialisers by the nodes that read them. */
 void onnx_use_tensors(struct onnx_making *m);
-/* Scales and zero points, once all tensors are made. */
+/* Links scales and zero points; call it when all tensors exist. */
 void onnx_quantisation(struct onnx_making *m);
 
 /* ---- onnx_facts.c ---- */

@@ -2,9 +2,9 @@
  *
  *   onnx.c            the reader, and onnx_looks_like()
  *   wire_in.h         protobuf's wire format through a window of the file
- *   parsed_in.h       what a file says, as plain structures; parse*.c fill them
- *   onnx_tensor.c     tensors: dtypes, where their bytes are, which are decoded
- *   onnx_external.c   data in files beside the model, never outside of its folder
+ *   parsed_in.h       the content of a file as plain structures; parse*.c fill them
+ *   onnx_tensor.c     tensors: dtypes, locations of their bytes, decoding
+ *   onnx_external.c   data in files beside the model, never outside its folder
  *   onnx_names.c      the tree: modules by the scopes in names, tensors in them
  *   onnx_quant.c      scales and zero points of quantised tensors
  *   onnx_facts.c      producer, opsets, inputs and outputs
@@ -18,7 +18,7 @@
 
 extern const struct reader onnx_reader;
 
-/* Does a file begin as an ONNX model does? */
+/* Does a file begin like an ONNX model? */
 bool onnx_looks_like(const struct input *input);
 
 #endif

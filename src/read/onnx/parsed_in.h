@@ -1,6 +1,6 @@
-/* parsed_in.h - what an ONNX file says: graphs, nodes, attributes, tensors, types. All are
- * numbers in arrays of the scratch arena; lists are chains by `next`. Strings are ids of
- * the model. Bytes of tensors are located, not loaded. */
+/* parsed_in.h - the content of an ONNX file: graphs, nodes, attributes, tensors, types.
+ * All are referred to by index in arrays of the scratch arena; lists are linked by
+ * `next`. Strings are ids of the model. Bytes of tensors are located, not loaded. */
 #ifndef READ_ONNX_PARSED_IN_H
 #define READ_ONNX_PARSED_IN_H
 
@@ -11,7 +11,7 @@
 #define ONNX_NONE  UINT32_MAX
 #define ONNX_DEPTH 64 /* graphs inside graphs, functions inside functions */
 #define ONNX_RANK  64
-#define ONNX_ANY   (-1) /* a size that is not known */
+#define ONNX_ANY   (-1) /* an unknown size */
 
 /* A list: its first and last item, or ONNX_NONE. */
 struct onnx_list {
@@ -42,9 +42,10 @@ enum onnx_attr_type {
 struct onnx_attr {
     uint32_t name, next;
     uint32_t type;  /* enum onnx_attr_type */
-    uint32_t ref;   /* string id: the attribute of the function that it stands for; 0 */
+    uint32_t ref;   /* string id: the attribute of the function that it refers to; 0:
+                       none */
     uint32_t value; /* value id of FLOAT, INT, STRING, and the lists of these */
-    uint32_t tensor, last_tensor; /* of TENSOR, SPARSE and lists: chained; ONNX_NONE */
+    uint32_t tensor, last_tensor; /* of TENSOR, SPARSE and lists: linked; ONNX_NONE */
     uint32_t graph, last_graph;   /* of GRAPH and GRAPHS */
 };
 
@@ -52,7 +53,7 @@ struct onnx_node {
     uint32_t name, op_type, domain, overload;
     struct onnx_list inputs, outputs, attrs;
     uint32_t next;
-    uint32_t graph;      /* in which */
+    uint32_t graph;      /* the graph that contains it */
     uint32_t scope;      /* node of the build: the module by its name; or NO_PLACE */
     uint32_t scopes;     /* value id: LIST of the names of modules; 0: by its name */
     uint32_t classes;    /* value id: LIST of their classes; 0: unknown */
@@ -62,8 +63,8 @@ struct onnx_node {
 /* A packed array of numbers, or several. */
 struct onnx_tensor {
     uint32_t name, next;
-    uint32_t graph;      /* of an initialiser: in which; or ONNX_NONE */
-    uint32_t node;       /* of an attribute: of which node; or ONNX_NONE */
+    uint32_t graph;      /* of an initialiser: its graph; or ONNX_NONE */
+    uint32_t node;       /* of an attribute: its node; or ONNX_NONE */
     int32_t type;        /* TensorProto.DataType */
     uint32_t dims, rank; /* in parsed.dims */
     bool raw, external, sparse;
@@ -77,12 +78,12 @@ struct onnx_tensor {
     uint32_t values, indices;    /* of SPARSE: the tensors that it consists of */
     uint32_t tensor;             /* in the model; or NO_OBJECT */
     uint32_t place;              /* node of the build; or NO_PLACE */
-    uint32_t reader;             /* how nodes read it: see onnx_names.c */
+    uint32_t reader;             /* the kind of nodes that read it: see onnx_names.c */
     uint32_t scope;              /* node of the build: of the nodes that read it */
     uint8_t use;                 /* enum onnx_use */
 };
 
-/* What the nodes that read a tensor say about it. */
+/* The use of a tensor, from the nodes that read it. */
 enum onnx_use {
     ONNX_STATISTIC = 1, /* mean or variance of a normalisation */
     ONNX_SCALE = 2,     /* scale or zero point of a quantised tensor */
@@ -187,7 +188,7 @@ struct onnx_parsed {
 
 /* ---- parse*.c ---- */
 
-/* Parses the file: as far as it can be read. -1: cancelled. */
+/* Parses the file as far as it can be read. -1: cancelled. */
 int onnx_parse(struct onnx_parsed *p, struct input *input, struct build *build,
                struct err *err);
 
@@ -198,7 +199,7 @@ uint32_t onnx_graph_new(struct onnx_parsed *p, uint32_t owner, uint32_t attr,
                         uint32_t depth);
 void onnx_parse_later(struct onnx_parsed *p, uint32_t graph,
                       const struct wire_field *field);
-/* One field of a message; each ignores what it does not know. */
+/* Parse one message; unknown fields are ignored. */
 void onnx_parse_node(struct onnx_parsed *p, uint32_t graph, struct wire in);
 uint32_t onnx_parse_attr(struct onnx_parsed *p, uint32_t node, struct wire in);
 /* Appends a tensor, or adds to `tensor` if that is not ONNX_NONE. */
@@ -219,7 +220,7 @@ struct str onnx_text(const struct onnx_parsed *p, uint32_t id);
 /* The attribute of a node, or NULL. */
 const struct onnx_attr *onnx_attr_find(const struct onnx_parsed *p,
                                        const struct onnx_node *node, const char *name);
-/* The name of input or output `i`; 0: none, or left out. */
+/* The name of input `i`; 0: none, or omitted. */
 uint32_t onnx_input(const struct onnx_parsed *p, const struct onnx_node *node,
                     uint32_t i);
 /* Is it the standard domain? */

@@ -1,9 +1,9 @@
-/* walk_in.h - following the graph of an ONNX file: a program for model/program.h. Nodes
- * are operations; the names of modules make calls; If, Loop and Scan become regions;
- * functions of the file are inlined.
+/* walk_in.h - turns the graph of an ONNX file into a program (model/program.h). Nodes
+ * become operations, module names calls, If, Loop and Scan regions; functions of the
+ * file are inlined.
  *
  *   onnx_walk.c    frames, nodes, operations and their attributes
- *   walk_values.c  values by name, what is known of them
+ *   walk_values.c  values by name, their shapes and dtypes
  *   walk_calls.c   calls of modules
  *   walk_flow.c    subgraphs and functions */
 #ifndef READ_ONNX_WALK_IN_H
@@ -11,10 +11,10 @@
 
 #include "read/onnx/infer_in.h"
 
-/* How a frame ends. */
+/* The kinds of frames. */
 enum frame_kind { FRAME_MAIN, FRAME_FUNCTION, FRAME_SUBGRAPH };
 
-/* A graph that is being followed. */
+/* A graph being followed. */
 struct onnx_frame {
     enum frame_kind kind;
     uint32_t graph, node;     /* the next node, or ONNX_NONE */
@@ -34,23 +34,23 @@ struct onnx_flow {
     bool branches; /* If */
     bool body;     /* of an operation: its outputs are bound already */
     uint32_t *graphs, n_graphs, next;
-    uint32_t *inputs, n_inputs;        /* values of the node; PROGRAM_NONE: left out */
-    uint32_t n_carried, first_carried; /* of a loop: inputs that go round */
-    uint32_t *carried;                 /* their values at the begin of a turn */
+    uint32_t *inputs, n_inputs;        /* values of the node; PROGRAM_NONE: omitted */
+    uint32_t n_carried, first_carried; /* of a loop: loop-carried inputs */
+    uint32_t *carried;                 /* their values at the start of an iteration */
     uint32_t *results;                 /* by graph and output: values */
     uint32_t n_results;                /* of each graph: outputs of the node */
-    uint32_t skip; /* outputs of the body that are no outputs of the node */
+    uint32_t skip; /* outputs of the body that are not outputs of the node */
 };
 
-/* What is known of a value besides the program's. */
+/* Properties of a value in addition to the program's. */
 struct walk_value {
     struct onnx_known known;
     uint32_t call; /* in which it was made */
     uint32_t op;   /* operations before it */
-    bool plain;    /* made of constants and shapes: not drawn */
+    bool plain;    /* computed from constants and shapes: not drawn */
 };
 
-/* What is known of a call while it is made. */
+/* Properties of a call while it is built. */
 struct walk_call {
     uint32_t depth;
 };
@@ -62,20 +62,22 @@ struct onnx_walk {
     struct program *program;
     struct onnx_frame *frames;
     uint32_t n_frames, frames_room;
-    uint32_t *outer; /* by instance: the one whose names it sees too, or ONNX_NONE */
+    uint32_t *outer; /* by instance: the enclosing one, whose names are visible too, or
+                        ONNX_NONE */
     uint32_t n_outer, outer_room;
     struct map names;          /* instance and name -> value */
     struct map types;          /* graph and name -> index in parsed.types */
     struct map calls;          /* call and place -> the last call there */
     struct map op_names;       /* domain and type -> string id */
-    struct map call_ios;       /* call and value, as input or output: it is there */
+    struct map call_ios;       /* existing (call, value) pairs, as input or output */
     struct walk_value *values; /* as program->values */
     uint32_t n_values, values_room;
     struct walk_call *call_infos;
     uint32_t n_call_infos, call_infos_room;
     uint32_t positions[64]; /* string ids of "0", "1", ... */
     uint64_t steps, steps_most;
-    uint32_t undefined, recursive; /* names without a value; calls of oneself */
+    uint32_t undefined, recursive; /* numbers of names without a value, of recursive
+                                      calls */
     uint32_t first_undefined;      /* string id */
     bool stop;
 };
@@ -86,18 +88,18 @@ int walk_index_types(struct onnx_walk *w);
 /* A new value; PROGRAM_NONE: stop. */
 uint32_t walk_value(struct onnx_walk *w, const struct program_value *value,
                     const struct onnx_known *known, uint32_t call, bool plain);
-/* A value of a kind, with nothing else known. */
+/* A value of a kind without other properties. */
 uint32_t walk_simple(struct onnx_walk *w, enum program_value_kind kind, uint32_t name,
                      const struct onnx_known *known, uint32_t call);
 void walk_bind(struct onnx_walk *w, uint32_t instance, uint32_t name, uint32_t value);
-/* The value of a name; PROGRAM_NONE: it has none. */
+/* The value of a name; PROGRAM_NONE: undefined. */
 uint32_t walk_find(struct onnx_walk *w, const struct onnx_frame *frame, uint32_t name);
-/* The same, made up and reported if it is undefined. */
+/* The same, but creates and reports a value if the name is undefined. */
 uint32_t walk_read(struct onnx_walk *w, const struct onnx_frame *frame, uint32_t name);
-/* What the file says of a name: completed by what was inferred. */
+/* The type of a name in the file, completed by inference. */
 struct onnx_known walk_known(struct onnx_walk *w, uint32_t graph, uint32_t name,
                              const struct onnx_known *inferred);
-/* What is known of a tensor of the file. */
+/* The type of a tensor of the file. */
 struct onnx_known walk_tensor_known(struct onnx_walk *w, uint32_t tensor);
 /* A value that is a tensor of the model. */
 uint32_t walk_tensor(struct onnx_walk *w, uint32_t tensor, uint32_t name,
@@ -110,27 +112,29 @@ uint32_t walk_call_new(struct onnx_walk *w, uint32_t parent, uint32_t place,
 /* The call for a node that reads these values. */
 uint32_t walk_call_of(struct onnx_walk *w, const struct onnx_frame *frame,
                       uint32_t place, const uint32_t *inputs, uint32_t n);
-/* An operation was added to the call. */
+/* Records that an operation was added to the call. */
 void walk_call_grow(struct onnx_walk *w, uint32_t call);
-/* The inputs and outputs of all calls but the program's. */
+/* Sets the inputs and outputs of all calls except the program's. */
 int walk_call_ends(struct onnx_walk *w);
 
 /* ---- walk_flow.c ---- */
 
 struct onnx_frame *walk_push(struct onnx_walk *w, enum frame_kind kind, uint32_t graph,
                              const struct onnx_frame *from);
-/* Is the node If, Loop or Scan, or a call of a function? Then follows it. */
+/* If the node is If, Loop or Scan, or a call of a function, follows it and returns
+ * true. */
 bool walk_enter(struct onnx_walk *w, uint32_t node, const uint32_t *inputs, uint32_t n,
                 uint32_t call);
-/* Follows the graphs of an operation that has some (BeamSearch), any number of times. */
+/* Follows the graphs inside another operation (BeamSearch), as if run any number of
+ * times. */
 void walk_body(struct onnx_walk *w, uint32_t node, uint32_t call);
-/* The last frame has no more nodes. */
+/* Ends the last frame, which has no more nodes. */
 void walk_leave(struct onnx_walk *w);
 
 /* ---- onnx_walk.c ---- */
 
 uint32_t walk_position(struct onnx_walk *w, uint32_t i);
-/* The place in the source of a node, else its name. */
+/* The source location of a node, else its name. */
 void walk_line(const struct onnx_walk *w, const struct onnx_node *node,
                uint32_t *ret_file, uint32_t *ret_line);
 

@@ -1,9 +1,9 @@
 /* wire_in.h - protobuf's wire format, read through a window of a blob: messages of any
- * size are walked, only what is asked for is loaded. A field is a key (number and wire
+ * size are walked, only requested parts are loaded. A field is a key (number and wire
  * type) and a number or a length with that many bytes:
  *     0a 03 61 62 63    field 1, length 3, "abc"
- * Lengths are checked against the end of the message around them. A fault ends the
- * message that it is in; the first one is kept. */
+ * Lengths are checked against the end of the enclosing message. A fault ends its
+ * message; the first one is recorded. */
 #ifndef READ_ONNX_WIRE_IN_H
 #define READ_ONNX_WIRE_IN_H
 
@@ -21,9 +21,9 @@ struct wire_window {
     struct blob *blob; /* borrowed */
     uint8_t *bytes;    /* the window: WIRE_WINDOW bytes */
     uint64_t at;       /* its offset in the blob */
-    size_t n;          /* how many are loaded */
-    size_t step;       /* how many to load next */
-    const char *fault; /* the first one: a constant, as "a group"; or NULL */
+    size_t n;          /* bytes loaded */
+    size_t step;       /* bytes to load next */
+    const char *fault; /* the first one: a constant such as "a group"; or NULL */
     uint64_t fault_at; /* its offset */
     bool cut;          /* the file ends inside a field */
     struct err err;    /* the first read error */
@@ -38,8 +38,8 @@ struct wire {
 struct wire_field {
     uint32_t number;
     uint8_t type;   /* enum wire_type */
-    uint64_t value; /* of a number; of LEN the length, cut at the end of the message */
-    uint64_t at;    /* of LEN: offset of its bytes */
+    uint64_t value; /* a number; for LEN the length, cut at the end of the message */
+    uint64_t at;    /* for LEN: offset of its bytes */
 };
 
 int wire_init(struct wire_window *window, struct blob *blob, struct arena *arena);

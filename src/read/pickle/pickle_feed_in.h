@@ -1,8 +1,7 @@
-/* pickle_feed_in.h - pickles of unknown length in a file, one after the other, with raw
- * data between them.
- * Finds the end of a pickle by walking its opcodes, without running them, in a window
- * that grows until it holds the end; then runs it once. So a file of gigabytes with its
- * pickles at the front is opened by reading only those. */
+/* pickle_feed_in.h - reads consecutive pickles of unknown length in a file, with raw
+ * data between them. Finds the end of a pickle by walking its opcodes, without running
+ * them, in a window that grows until it holds the end; then runs it once. So opening a
+ * file of gigabytes with pickles at the front reads only those. */
 #ifndef READ_PICKLE_PICKLE_FEED_IN_H
 #define READ_PICKLE_PICKLE_FEED_IN_H
 
@@ -12,16 +11,17 @@
 struct pickle_feed {
     struct blob *blob; /* borrowed */
     struct build *build;
-    uint64_t at, end; /* the rest of the file; set `at` to go elsewhere */
+    uint64_t at, end; /* the rest of the file; set `at` to seek */
     size_t step;      /* size of the first window; 0: 64 KiB */
     const char *window;
     uint64_t window_at;
     size_t window_len;
 };
 
-/* Run the pickle at feed->at and move past it. 1: it ran to its STOP. 0: it breaks off,
- * and *pickle has the nodes before that; what follows cannot be located. -1: nothing to
- * show, or memory is spent. Its bytes are in the build's scratch arena. */
+/* Run the pickle at feed->at and move past it. 1: it ran to its STOP. 0: it is
+ * truncated or malformed, and *pickle has the nodes before that; the data after it
+ * cannot be located. -1: no nodes, or memory is spent. Its bytes are in the build's
+ * scratch arena. */
 int pickle_feed_next(struct pickle_feed *feed, struct pickle *pickle, struct str name,
                      struct err *err);
 

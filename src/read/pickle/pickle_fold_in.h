@@ -1,4 +1,4 @@
-/* pickle_fold_in.h - the inside of turning nodes into values, for pickle_value*.c.
+/* pickle_fold_in.h - shared by pickle_value*.c, which turn nodes into values.
  *   pickle_value.c        the walk, its limits, containers and unknown objects
  *   pickle_value_calls.c  THE TABLE of callees with a simpler meaning
  *   pickle_value_numpy.c  numpy's scalars and element types
@@ -36,10 +36,10 @@ uint32_t folding_any(struct folding *f, node_id id);
 uint32_t folding_list(struct folding *f, node_id list, enum value_kind kind);
 uint32_t folding_dict(struct folding *f, node_id dict, enum value_kind kind,
                       struct str text);
-/* A call by this name with one text argument: torch.device('cuda:0'). */
+/* A call with this name and one string argument: torch.device('cuda:0'). */
 uint32_t folding_named(struct folding *f, struct str name, struct str argument);
 
-/* pickle_dict_get() that stays cheap while the pickle runs. */
+/* Like pickle_dict_get(), but fast while the pickle still runs. */
 node_id folding_get(const struct folding *f, node_id dict, const char *key);
 
 /* The simpler value of a call or new object, or NOT_FOLDED. */

@@ -1,19 +1,19 @@
-/* pickle_in.h - the door of read/pickle: runs a pickle into a graph of symbolic nodes.
- * Nothing is imported, called or built: a call is a node of its own kind. All opcodes
- * of protocols 0 to 5. Nodes are shared, never expanded; the graph may have cycles;
- * every recursion here and in its users has a limit. Strings are borrowed from the
- * input, which must outlive the graph, or are in the build's scratch arena.
+/* pickle_in.h - the public header of read/pickle: runs a pickle into a graph of
+ * symbolic nodes. Nothing is imported, called or built: a call becomes a node. Supports
+ * all opcodes of protocols 0 to 5. Nodes are shared, never expanded; the graph may have
+ * cycles; every recursion here and in its users has a limit. Strings are borrowed from
+ * the input, which must outlive the graph, or are in the build's scratch arena.
  *
  * Every global, call, BUILD and persistent id goes into the build's pickle log as its
- * opcode runs. A pickle that breaks off leaves the nodes made so far: `result` is then
- * the best guess (the lowest value left on the stack), `complete` is false, and a
- * finding has the opcode and its offset.
+ * opcode runs. If the pickle is truncated or malformed, the nodes made so far remain:
+ * `result` is then the best guess (the lowest value on the stack), `complete` is false,
+ * and a finding has the opcode and its offset.
  *
- *   pickle_machine_in.h  inside the machine: stack, memo, opcodes, names
+ *   pickle_machine_in.h  the machine: stack, memo, opcodes, names
  *   pickle_nodes.c       the functions below that look at nodes
- *   pickle_value_in.h    turns nodes into plain values; pickle_fold_in.h its inside
- *   pickle_feed_in.h     pickles of unknown length, one after the other
- *   pickle_load_in.h     loads a pickle without the torch files and raw arrays in it
+ *   pickle_value_in.h    turns nodes into plain values; pickle_fold_in.h: internals
+ *   pickle_feed_in.h     consecutive pickles of unknown length
+ *   pickle_load_in.h     loads a pickle, skipping torch files and raw arrays in it
  *   pickle_nested.c      pickles inside the bytes of a pickle
  *   pickle_look.c        does this look like a pickle? */
 #ifndef READ_PICKLE_PICKLE_IN_H
@@ -122,7 +122,7 @@ struct pickle {
     uint64_t size; /* bytes used, including the STOP */
 };
 
-/* What follows the BUILD of an array in a joblib file: its raw elements or, if they are
+/* The data after the BUILD of an array in a joblib file: its raw elements or, for
  * objects, a pickle. */
 struct pickle_raw {
     struct str bytes;
@@ -132,8 +132,8 @@ struct pickle_raw {
 const struct pickle_raw *pickle_raw_at(const struct pickle *pickle, node_id id);
 
 /* Run the pickle at the front of `in`, which is advanced past its STOP. `name` is for
- * messages ("archive/data.pkl"). Returns 0 even if it breaks off, as long as there is
- * something to show; -1: nothing, or memory is spent. */
+ * messages ("archive/data.pkl"). Returns 0 even if it is malformed, as long as there
+ * are nodes; -1: no nodes, or memory is spent. */
 int pickle_run(struct pickle *pickle, struct build *build, struct bytes *in,
                struct str name, struct err *err);
 
@@ -152,13 +152,13 @@ int pickle_run_joblib(struct pickle *pickle, struct build *build, struct bytes *
 /* Does this look like a pickle: a PROTO opcode, or a few valid opcodes? */
 bool pickle_looks_like(struct str head);
 
-/* Are these bytes inside a pickle or archive a pickle? Stricter, as there are many more
- * chances to be wrong: a whole pickle with a PROTO, or one with a global. */
+/* Are these bytes inside a pickle or archive a pickle? Stricter, because false
+ * positives are more likely: a whole pickle with a PROTO, or one with a global. */
 bool pickle_is_inside(struct str bytes);
 
 /* Find pickles in the bytes of this one, and in theirs, a few levels down: each is a
- * finding, and is run into the same log. torch files in bytes are not: folding reads
- * them. `name` is the name of the outer one. */
+ * finding, and is run into the same log. Torch files in bytes are skipped, because
+ * folding reads them. `name` is the name of the outer one. */
 void pickle_run_nested(struct build *build, const struct pickle *pickle,
                        struct str name);
 
@@ -171,8 +171,7 @@ void pickle_note_file(struct build *build);
 bool pickle_file_bytes(const struct pickle *pickle, node_id call,
                        struct str *ret_bytes);
 
-/* Looking at nodes. Wrong kinds give NULL, false, 0 or NO_NODE: no check needed first.
- */
+/* Accessors of nodes. For a wrong kind they return NULL, false, 0 or NO_NODE. */
 const struct node *pickle_node(const struct pickle *pickle, node_id id);
 
 /* Is it a call or a new object? */
@@ -181,7 +180,7 @@ static inline bool node_is_made(const struct node *node)
     return node->kind == NODE_CALL || node->kind == NODE_NEW;
 }
 
-/* The state that BUILD set, and the items added to a node that is no container; or
+/* The state that BUILD set, and the items added to a node that is not a container; or
  * NO_NODE. */
 static inline node_id node_state(const struct pickle *pickle, const struct node *node)
 {
@@ -203,22 +202,23 @@ bool pickle_is_call(const struct pickle *pickle, node_id id, const char *global)
 node_id pickle_callee(const struct pickle *pickle, node_id id);
 node_id pickle_arg(const struct pickle *pickle, node_id id,
                    uint32_t i);                                /* of CALL, NEW */
-uint32_t pickle_args(const struct pickle *pickle, node_id id); /* how many */
+uint32_t pickle_args(const struct pickle *pickle, node_id id); /* their number */
 /* The GLOBAL of a class or callee: itself, or the one in the persistent id of a legacy
  * file, ('module', class, file, source), or of torch 0.1, (class, file, source).
  * NO_NODE: it is computed. */
 node_id pickle_class(const struct pickle *pickle, node_id callee);
-/* The LIST or DICT of items added to an object that is no list or dict, or NO_NODE. */
+/* The LIST or DICT of items added to an object that is not a list or dict, or
+ * NO_NODE. */
 node_id pickle_extra(const struct pickle *pickle, node_id id, enum node_kind kind);
 
-/* Dicts in all spellings: a DICT, an OrderedDict or defaultdict call with items set on
- * it, Python 2's OrderedDict([[k, v], ...]), Counter. */
+/* Dicts in all representations: a DICT, an OrderedDict or defaultdict call with items
+ * set on it, Python 2's OrderedDict([[k, v], ...]), Counter. */
 bool pickle_is_dict(const struct pickle *pickle, node_id id);
 uint32_t pickle_dict_n(const struct pickle *pickle, node_id id);
 bool pickle_dict_at(const struct pickle *pickle, node_id id, uint32_t i,
                     node_id *ret_key, node_id *ret_value);
 node_id pickle_dict_get(const struct pickle *pickle, node_id id, const char *key);
-/* Lists in all spellings: LIST, TUPLE, deque, set calls. */
+/* Lists in all representations: LIST, TUPLE, deque, set calls. */
 bool pickle_is_list(const struct pickle *pickle, node_id id);
 uint32_t pickle_list_n(const struct pickle *pickle, node_id id);
 node_id pickle_list_at(const struct pickle *pickle, node_id id, uint32_t i);

@@ -1,18 +1,18 @@
-/* pickle_machine_in.h - the inside of the pickle machine.
- * A pickle is a program for a stack machine. This one has the same stack, marks and
- * memo as Python's, so that it sees names that come through the memo and calls whose
- * result is dropped as Python does; but the values on the stack are node numbers.
+/* pickle_machine_in.h - internals of the pickle machine. A pickle is a program for a
+ * stack machine. This one has the same stack, marks and memo as Python's, so that it
+ * sees names that come through the memo and calls whose result is dropped as Python
+ * does; but the values on the stack are node numbers.
  *
  *   pickle.c          pickle_run(): begins and ends a run
  *   pickle_loop.c     the loop: arguments, and one switch over the opcodes
  *   pickle_opcodes.c  the larger opcodes;  pickle_table.c  the table of opcodes
  *   pickle_stack.c    stack, marks, making nodes, growing containers
- *   pickle_memo.c     the memo, and which of its numbers are ever fetched
+ *   pickle_memo.c     the memo, and which of its entries are ever fetched
  *   pickle_share.c    one node for many equal things
  *   pickle_names.c    globals: Python 2's names, known globals, the log
  *   pickle_text.c     numbers and strings that protocol 0 writes as text
  *   pickle_joblib.c   raw arrays between the opcodes
- *   pickle_salvage.c  makes the best of a pickle that broke off
+ *   pickle_salvage.c  a partial result of a truncated pickle
  *
  * A step that fails returns -1 after setting `fault` (the pickle is invalid: a clause
  * for the message) or `spent` (memory, or another limit). */
@@ -77,8 +77,9 @@ struct machine {
     node_id *memo; /* low numbers: node + 1; 0: not put */
     uint32_t n_memo, memo_room;
     struct map memo_far; /* numbers far above all others */
-    uint8_t *fetched;    /* a bit for each number below n_numbers: some GET has it */
-    uint8_t *put;        /* likewise: it was put, but no GET has it */
+    uint8_t *fetched;    /* a bit for each number below n_numbers: some GET fetches
+                            it */
+    uint8_t *put;        /* likewise: it was put, but no GET fetches it */
     uint32_t n_numbers;
 
     /* Nodes that cannot change. */
@@ -89,7 +90,8 @@ struct machine {
     node_id empty_list, empty_dict, empty_set;
     node_id calls[CALLS_KEPT];
     node_id dicts[DICTS_KEPT]; /* their items may be shared */
-    uint32_t hole, n_hole;     /* free items of the pool, left by a moved container */
+    uint32_t hole, n_hole;     /* free items of the pool, left behind by a moved
+                                  container */
     struct map globals;        /* hash of module and name -> node */
     struct map reached;        /* value id and act of each getattr in the log */
     uint32_t getattr_log, persistent_log, extension_log; /* numbers in the pickle log */
@@ -139,7 +141,7 @@ int machine_pop_mark(struct machine *m, const node_id **ret_items, uint32_t *ret
 struct node_more *machine_more(struct machine *m, node_id id);
 int machine_set_state(struct machine *m, node_id id, node_id state);
 int machine_set_extra(struct machine *m, node_id id, node_id extra);
-/* Free the input up to `to`. */
+/* Frees the input up to `to`. */
 void machine_drop(struct machine *m, size_t to);
 /* A node with a text of the input, or one in the scratch arena. */
 node_id machine_text(struct machine *m, enum node_kind kind, struct str text);
@@ -254,7 +256,8 @@ static inline bool machine_is_shared(const struct machine *m, node_id id)
     return node_at(m, id)->sharing & SHARED_NODE;
 }
 
-/* Push a node; -1 for NO_NODE, so that the result of a maker can be pushed at once. */
+/* Push a node; -1 for NO_NODE, so that the result of a constructor can be pushed
+ * directly. */
 static inline int machine_push(struct machine *m, node_id id)
 {
     if (id == NO_NODE)
@@ -278,8 +281,8 @@ static inline node_id machine_pop(struct machine *m)
     return m->stack[--m->n_stack];
 }
 
-/* Equal ints may be one node: the sizes and strides of 100,000 tensors are a few hundred
- * different numbers. */
+/* Equal ints may share a node: the sizes and strides of 100,000 tensors have only a few
+ * hundred distinct values. */
 static inline node_id machine_int(struct machine *m, int64_t value)
 {
     uint64_t hash = (uint64_t)value ^ ((uint64_t)value >> 12) ^ ((uint64_t)value >> 24);
@@ -290,7 +293,7 @@ static inline node_id machine_int(struct machine *m, int64_t value)
     return machine_new_int(m, value, kept);
 }
 
-/* PUT: remember the top of the stack, if some GET asks for it. */
+/* PUT: stores the top of the stack in the memo if some GET fetches it. */
 static inline int machine_put(struct machine *m, uint32_t index)
 {
     node_id top;

@@ -1,5 +1,5 @@
-/* pickle_value_in.h - turns nodes into plain values (model/value.h).
- * Knows the spellings of common types: bytes by _codecs.encode, complex, range, slice,
+/* pickle_value_in.h - turns nodes into plain values (model/value.h). Knows the
+ * representations of common types: bytes by _codecs.encode, complex, range, slice,
  * datetime, paths, UUID, Enum members by getattr, numpy scalars, torch.Size,
  * torch.device, dtypes, OrderedDict, deque, sets, omegaconf. Unknown calls stay calls,
  * unknown objects stay objects. Depth, length and total size are limited; cycles end in
@@ -9,7 +9,7 @@
 
 #include "read/pickle/pickle_in.h"
 
-/* tensor() returns the number of the tensor at a node, or NO_OBJECT. */
+/* tensor() returns the index of the tensor at a node, or NO_OBJECT. */
 struct pickle_value_hooks {
     uint32_t (*tensor)(void *user, node_id node);
     void *user;
@@ -29,8 +29,8 @@ bool pickle_holds_tensors(const struct pickle *pickle);
  * the build's scratch arena. */
 struct str pickle_key_text(const struct pickle *pickle, node_id key);
 
-/* The bytes of a node: BYTES, or the spellings of older protocols: _codecs.encode of
- * Latin-1 text, bytes(...), bytearray(...). False: none of these. */
+/* The bytes of a node: BYTES, or the representations of older protocols: _codecs.encode
+ * of Latin-1 text, bytes(...), bytearray(...). False: none of these. */
 bool pickle_bytes(const struct pickle *pickle, node_id node, struct str *ret_bytes);
 
 /* The decimal text of any number, BIGINT included. */

@@ -1,5 +1,5 @@
-/* test_pickle_in.h - what tests of pickles are written with: run some bytes, and see
- * the result as text. */
+/* test_pickle_in.h - for tests of pickles: run some bytes and get the result as
+ * text. */
 #ifndef READ_PICKLE_TEST_PICKLE_IN_H
 #define READ_PICKLE_TEST_PICKLE_IN_H
 
@@ -11,23 +11,23 @@ struct ran {
     struct build build;
     struct pickle pickle;
     struct err err;
-    int status;      /* what pickle_run() said */
-    size_t left;     /* bytes behind it */
-    struct buf text; /* what ran_text() gave */
+    int status;      /* of pickle_run() */
+    size_t left;     /* bytes after it */
+    struct buf text; /* of ran_text() */
 };
 
 void ran_init(struct ran *ran, const void *at, size_t len);
 void ran_release(struct ran *ran);
 
-/* The result as Python would print it, more or less: {'a': [1, 2.5, None]}. Calls are
+/* The result roughly as Python would print it: {'a': [1, 2.5, None]}. Calls are
  * name(arguments), objects name{attribute: value}, names <module.name>, sets set(...),
- * what was left out <why>. */
+ * omitted parts <why>. */
 const char *ran_text(struct ran *ran);
 
-/* Does some finding of this code hold this text? */
+/* Does a finding with this code contain this text? */
 bool ran_found(const struct ran *ran, enum finding_code code, const char *text);
 
-/* How often the log says that this was done to the global. */
+/* The number of such acts on the global in the log. */
 uint64_t ran_acts(const struct ran *ran, const char *global, enum pickle_act act);
 
 /* Run the bytes of a literal and compare the result's text. */
@@ -42,7 +42,8 @@ uint64_t ran_acts(const struct ran *ran, const char *global, enum pickle_act act
         ran_release(&ran_);                                                            \
     } while (0)
 
-/* Run a literal that breaks off: what is left, and a part of the finding's sentence. */
+/* Run a malformed literal: compares the partial result and a part of the finding's
+ * sentence. */
 #define CHECK_BROKEN(literal, expected, why)                                           \
     do {                                                                               \
         struct ran ran_;                                                               \

@@ -50,7 +50,7 @@ static bool is_call(const struct pt2_making *m, const struct pt2_frame *frame,
 uint32_t pt2_enter(struct pt2_making *m, uint32_t node)
 {
     struct pt2_stack stack = pt2_stack_of(m->pt2, node);
-    const struct pt2_frame *frames = m->pt2->frames + stack.first;
+    const struct pt2_frame *frames = stack.n > 0 ? m->pt2->frames + stack.first : NULL;
     uint32_t same = 1, i = 0;
 
     for (; i < stack.n; i++) {

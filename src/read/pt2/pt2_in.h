@@ -2,11 +2,11 @@
  * bytes (torch 2.8 and later) or as files of torch.save() (2.1 to 2.7). Also packages of
  * AOTInductor, which hold native code: it is listed and flagged, never loaded.
  *
- *   pt2.c           the reader: which files are in the archive
+ *   pt2.c           the reader: the files in the archive
  *   pt2_json.c      parts of the schema: unions, dtypes, tensor metadata
  *   pt2_tree.c      modules with their classes, from the stacks of the nodes
  *   pt2_tensors.c   parameters, buffers and constants
- *   pt2_facts.c     versions, inputs, outputs and ranges, for people
+ *   pt2_facts.c     versions, inputs, outputs and ranges, as text
  *   pt2_native.c    packages with native code
  *   pt2_program.c   the graph as a program: values, operations, module calls
  *   pt2_args.c      one argument: inputs and attributes
@@ -25,7 +25,7 @@ extern const struct reader pt2_reader;
 
 #define PT2_RANK 64
 
-/* One module of the stack of a node: the node is inside of its call. */
+/* One module of the stack of a node: the node is inside its call. */
 struct pt2_frame {
     struct str key;  /* "L__self__fc", for another call of it "L__self__fc@1" */
     struct str path; /* "fc" */
@@ -60,21 +60,21 @@ struct pt2 {
 
 /* ---- pt2_json.c ---- */
 
-/* The member of a union that is set: {"as_int": 3}; old files name all members, and
- * those that are not set are null. *ret_kind is its key; 0: none. */
+/* The member of a union that is set: {"as_int": 3}; old files list all members, with
+ * null for unset ones. *ret_kind is its key; 0: none. */
 uint32_t pt2_union(const struct json_doc *doc, uint32_t at, struct str *ret_kind);
 
 struct pt2_meta {
     enum dtype dtype;
     enum layout layout;
     int rank;
-    bool open; /* some size is not a number: it is -1 */
+    bool open; /* some size is symbolic, stored as -1 */
     bool grad;
     int64_t shape[PT2_RANK], strides[PT2_RANK], offset;
     struct str device;
     int64_t device_index; /* -1: none */
 };
-/* Read a TensorMeta; false: it is none, or its rank is too large. */
+/* Read a TensorMeta; false: not a TensorMeta, or its rank is too large. */
 bool pt2_meta(const struct json_doc *doc, uint32_t at, struct pt2_meta *ret_meta);
 
 /* "torch.float32", "torch.channels_last", "torch.strided"; empty: unknown. */
@@ -83,25 +83,25 @@ struct str pt2_memory_format(const struct json_doc *doc, uint32_t at);
 struct str pt2_layout(const struct json_doc *doc, uint32_t at);
 /* "cuda:0" */
 void pt2_device(struct buf *to, const struct json_doc *doc, uint32_t at);
-/* The size or expression of a SymInt, as people write it: "3", "s77", "2*s77". */
+/* The size or expression of a SymInt as text: "3", "s77", "2*s77". */
 void pt2_sym(struct buf *to, const struct json_doc *doc, uint32_t at);
 
 /* ---- pt2_tree.c ---- */
 
 /* Makes the modules, in the order of the program's list, and their classes. */
 int pt2_tree(struct pt2 *pt2, struct err *err);
-/* The stack of a node of a graph (its metadata), as pt2_tree() found it. */
+/* The stack of a node of a graph (from its metadata), found by pt2_tree(). */
 struct pt2_stack pt2_stack_of(const struct pt2 *pt2, uint32_t node);
 /* The node for the tensor (or other object) with this full name, added if it is new. */
 uint32_t pt2_place(struct pt2 *pt2, struct str full_name);
-/* The node that pt2_place() gave, or NO_PLACE. */
+/* The node made by pt2_place(), or NO_PLACE. */
 uint32_t pt2_place_find(const struct pt2 *pt2, struct str full_name);
 
 /* ---- pt2_tensors.c, pt2_facts.c, pt2_native.c, pt2_program.c ---- */
 
 int pt2_tensors(struct pt2 *pt2, struct err *err);
 void pt2_facts(struct pt2 *pt2);
-/* Lists what is below data/aotinductor/; says that it is code. */
+/* Lists the files below data/aotinductor/ and flags them as code. */
 int pt2_native(struct pt2 *pt2, struct err *err);
 void pt2_program(struct pt2 *pt2);
 

@@ -1,12 +1,12 @@
-/* pt2_program_in.h - what the files that make the program share.
+/* pt2_program_in.h - shared by the files that make the program.
  *
  *   pt2_program.c  values, operations, the program's inputs and outputs
- *   pt2_calls.c    which calls of modules are open; what goes into and out of them
+ *   pt2_calls.c    open calls of modules; their inputs and outputs
  *   pt2_args.c     arguments: inputs and attributes
  *   pt2_control.c  operations with graphs inside
  *
- * Names are those of one graph: a graph inside another has a scope of its own, in which
- * its inputs are bound to the values that it is given. */
+ * Names belong to one graph: an inner graph has its own scope, in which its inputs are
+ * bound to the values passed to it. */
 #ifndef READ_PT2_PT2_PROGRAM_IN_H
 #define READ_PT2_PT2_PROGRAM_IN_H
 
@@ -39,15 +39,15 @@ struct pt2_making {
     const struct json_doc *doc;
     struct program *program;
     struct arena *arena;    /* scratch */
-    struct program_io *ios; /* of the operation that is being made */
+    struct program_io *ios; /* of the operation being made */
     uint32_t n_ios, ios_room;
     uint32_t *view_of; /* by value: the value that it is a view of */
     uint32_t *call_of; /* by value: the call in which it was made */
     uint32_t n_values, view_room, call_room;
     struct pt2_open_call *open; /* [0] is the program */
     uint32_t n_open, open_room;
-    uint32_t base;      /* these are not closed: a region is inside of them */
-    uint32_t *call_end; /* by call: the first call that is not inside of it */
+    uint32_t base;      /* calls below this index stay open: a region is inside them */
+    uint32_t *call_end; /* by call: the first call that is not inside it */
     uint32_t call_end_room;
     uint32_t region; /* the innermost, or PROGRAM_NONE */
     bool stop;       /* memory is spent */
@@ -61,15 +61,14 @@ uint32_t pt2_value(struct pt2_making *m, const struct pt2_scope *scope,
                    enum program_value_kind kind, struct str name);
 void pt2_bind(struct pt2_making *m, struct pt2_scope *scope, struct str name,
               uint32_t value);
-/* The value with this name; a name that nothing made is an opaque value. */
+/* The value with this name; an undefined name becomes an opaque value. */
 uint32_t pt2_named(struct pt2_making *m, struct pt2_scope *scope, struct str name);
 /* The values of a list of arguments: constants are PROGRAM_NONE. */
 void pt2_flatten(struct pt2_making *m, struct pt2_scope *scope, uint32_t argument,
                  struct pt2_values *to);
 /* The nodes of a graph, whose inputs are bound already. */
 void pt2_nodes(struct pt2_making *m, struct pt2_scope *scope);
-/* The names that the outputs of a node give to its results, in order; constants and None
- * are empty. */
+/* The names of a node's results, in order; empty for constants and None. */
 struct pt2_names {
     struct str *at;
     uint32_t n, room;
@@ -86,8 +85,8 @@ int pt2_add(struct pt2_making *m, struct pt2_values *to, uint32_t value);
 /* Adds the inputs of an argument to m->ios. True: *ret_plain is its constant part. */
 bool pt2_argument(struct pt2_making *m, struct pt2_scope *scope, struct str name,
                   uint32_t argument, uint32_t *ret_plain);
-/* The name of a value in an argument that is one: as_tensor, as_sym_int with a name,
- * as_custom_obj. Empty: it is a constant or a list. */
+/* The name of the value in an argument that is a value: as_tensor, as_sym_int with a
+ * name, as_custom_obj. Empty: a constant or a list. */
 struct str pt2_value_name(const struct json_doc *doc, struct str kind, uint32_t value);
 
 /* ---- pt2_control.c ---- */
@@ -97,11 +96,11 @@ bool pt2_control(struct pt2_making *m, struct pt2_scope *scope, uint32_t node);
 
 /* ---- pt2_calls.c ---- */
 
-/* Open and close calls until the stack of the node is open; its innermost call. */
+/* Opens and closes calls to match the stack of the node; returns the innermost call. */
 uint32_t pt2_enter(struct pt2_making *m, uint32_t node);
 /* Close calls until `n` are open. */
 void pt2_leave(struct pt2_making *m, uint32_t n);
-/* At the end: what goes into each call and comes out. */
+/* At the end: sets the inputs and outputs of each call. */
 void pt2_call_ios(struct pt2_making *m);
 
 #endif

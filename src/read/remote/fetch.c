@@ -13,6 +13,7 @@
 
 #include "base/base.h"
 #include "base/buf.h"
+#include "base/work.h"
 
 #define CONNECT_SECONDS 10
 #define STALL_SECONDS   20 /* with less than STALL_BYTES a second, the server stalls */
@@ -29,10 +30,13 @@ enum curl_option {
     CURL_USERAGENT = 10018,
     CURL_HTTPHEADER = 10023,
     CURL_HEADERDATA = 10029,
+    CURL_CAINFO = 10065,
     CURL_WRITEFUNCTION = 20011,
     CURL_HEADERFUNCTION = 20079,
+    CURL_XFERINFOFUNCTION = 20219,
     CURL_LOW_SPEED_LIMIT = 19,
     CURL_LOW_SPEED_TIME = 20,
+    CURL_NOPROGRESS = 43,
     CURL_NETRC = 51,
     CURL_FOLLOWLOCATION = 52,
     CURL_MAXREDIRS = 68,
@@ -47,9 +51,12 @@ enum curl_code {
     CURL_PARTIAL = 18,
     CURL_WRITE_ERROR = 23,
     CURL_TIMEDOUT = 28,
+    CURL_STOPPED = 42, /* CURLE_ABORTED_BY_CALLBACK */
     CURL_GOT_NOTHING = 52,
     CURL_SEND_ERROR = 55,
     CURL_RECV_ERROR = 56,
+    CURL_NOT_TRUSTED = 60, /* CURLE_PEER_FAILED_VERIFICATION */
+    CURL_BAD_CA_FILE = 77,
 };
 
 struct curl {
@@ -220,6 +227,18 @@ static size_t take_body(const char *at, size_t size, size_t n, void *user)
     return len;
 }
 
+/* libcurl asks about once a second, also while nothing comes. */
+static int look_for_stop(void *user, long long total, long long now, long long up_total,
+                         long long up_now)
+{
+    (void)user;
+    (void)total;
+    (void)now;
+    (void)up_total;
+    (void)up_now;
+    return work_wait() ? 0 : 1;
+}
+
 /* ---- one request ---- */
 
 static long seconds_or(long usual)
@@ -247,6 +266,21 @@ static void *add_header(void *list, const char *format, const char *value)
     longer = line.bad ? NULL : curl.slist_append(list, buf_cstr(&line));
     buf_release(&line);
     return longer ? longer : list;
+}
+
+/* A file of certificates to trust instead of the system's, as curl and OpenSSL have it;
+ * or NULL. */
+static const char *own_certificates(void)
+{
+    static const char *const names[] = {"CURL_CA_BUNDLE", "SSL_CERT_FILE"};
+
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        const char *path = getenv(names[i]);
+
+        if (path && *path)
+            return path;
+    }
+    return NULL;
 }
 
 /* Which version we have; and who we are, for models that need it. libcurl does not send
@@ -296,12 +330,23 @@ static int perform(struct fetcher *fetcher, struct fetch_answer *answer)
     curl.setopt(handle, CURL_LOW_SPEED_TIME, seconds_or(STALL_SECONDS));
     curl.setopt(handle, CURL_NETRC, (long)CURL_NETRC_OPTIONAL);
     curl.setopt(handle, CURL_NOSIGNAL, 1L);
+    curl.setopt(handle, CURL_XFERINFOFUNCTION, look_for_stop);
+    curl.setopt(handle, CURL_NOPROGRESS, 0L);
+    if (own_certificates())
+        curl.setopt(handle, CURL_CAINFO, own_certificates());
     code = curl.perform(handle);
     curl.slist_free(headers);
     return code;
 }
 
 /* ---- what came of it ---- */
+
+/* Did the connection end too early? */
+static bool is_broken(int code)
+{
+    return code == CURL_PARTIAL || code == CURL_GOT_NOTHING ||
+           code == CURL_SEND_ERROR || code == CURL_RECV_ERROR;
+}
 
 static int fail_status(const struct fetch_answer *answer, struct err *err)
 {
@@ -333,7 +378,10 @@ static int fail_transfer(const struct fetcher *fetcher,
                          const struct fetch_answer *answer, int code, struct err *err)
 {
     const char *path = answer->fetch->shown;
+    const char *why = fetcher->error[0] ? fetcher->error : curl.strerror(code);
 
+    if (code == CURL_STOPPED)
+        return err_set_about(err, ERR_CANCELLED, path, ": stopped");
     if (answer->packed)
         return err_set_about(err, ERR_UNSUPPORTED, path,
                              ": the server sends it compressed, so that it has no "
@@ -346,10 +394,14 @@ static int fail_transfer(const struct fetcher *fetcher,
         return fail_status(answer, err);
     if (code == CURL_TIMEDOUT)
         return err_set_about(err, ERR_IO, path,
-                             ": the server stalls: %s. Try again later",
-                             fetcher->error[0] ? fetcher->error : "time is up");
-    return err_set_about(err, ERR_IO, path, ": %s",
-                         fetcher->error[0] ? fetcher->error : curl.strerror(code));
+                             ": the server stalls: %s. Try again later", why);
+    if (code == CURL_NOT_TRUSTED || code == CURL_BAD_CA_FILE)
+        return err_set_about(err, ERR_IO, path,
+                             ": %s. SSL_CERT_FILE can name a file of certificates to "
+                             "trust",
+                             why);
+    return err_set_about(err, ERR_IO, path, ": %s%s", why,
+                         is_broken(code) ? ". Try again" : "");
 }
 
 static int check_range(const struct fetch_answer *answer, struct err *err)
@@ -396,8 +448,7 @@ int fetch_range(struct fetcher *fetcher, struct fetch *fetch, struct err *err)
         answer = (struct fetch_answer){.fetch = fetch};
         fetch->got = 0;
         code = perform(fetcher, &answer);
-        broken = code == CURL_PARTIAL || code == CURL_GOT_NOTHING ||
-                 code == CURL_SEND_ERROR || code == CURL_RECV_ERROR;
+        broken = is_broken(code);
     }
     fetch->same = fetch->unless && answer.status == 304;
     if (code != CURL_OK)

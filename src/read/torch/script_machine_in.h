@@ -1,14 +1,14 @@
-/* script_machine_in.h - follows the code of a TorchScript archive, from the arguments of
- * forward() to its result, and notes every operation on the way. Nothing is computed:
- * data are names for what torch would have there.
+/* script_machine_in.h - follows the code of a TorchScript archive from the arguments of
+ * forward() to its result and records every operation. Nothing is computed: data stand
+ * for the values that torch would have.
  *
- *   script_program.c  the door: script_program(); functions and their trees
+ *   script_program.c  entry point: script_program(); functions and their trees
  *   script_tree.c     modules and attributes of the file
  *   script_data.c     data, values and their versions
- *   script_branch.c   what differs between branches, and between turns of a loop
+ *   script_branch.c   state that differs between branches and loop iterations
  *   script_run.c      statements and expressions
  *   script_call.c     calls: operations, methods, functions, builtins
- *   script_op.c       one operation: arguments, results, what is known of them
+ *   script_op.c       one operation: arguments, results, their types
  *   script_names.c    THE TABLE of argument names
  *
  * Code from a file may be hostile. Steps, depth and memory have limits; when one is
@@ -30,7 +30,7 @@ enum datum_kind {
     DATUM_DICT,     /* items: key, value, ... */
     DATUM_INSTANCE, /* `id`: an object, see script_class_of() */
     DATUM_CODE,     /* `id`: a class or function, index in code->classes */
-    DATUM_INNER,    /* `inner`: a function inside of the current one */
+    DATUM_INNER,    /* `inner`: a function inside the current one */
 };
 
 #define DATUM_DEPTH  24   /* data that are deeper or larger become one opaque value */
@@ -50,8 +50,8 @@ struct datum {
     };
 };
 
-/* Something that may differ between branches, as datum. The stamp is the number of the
- * branch that changed it last. */
+/* A variable, attribute or version, which may differ between branches. The stamp is the
+ * number of the branch that changed it last. */
 struct script_cell {
     struct datum datum;
     uint32_t stamp;
@@ -80,7 +80,7 @@ struct script_frame {
 
 /* A method or function, once parsed. */
 struct script_method {
-    struct script_function *function; /* NULL: there is none, or it is not understood */
+    struct script_function *function; /* NULL: missing, or not understood */
     uint32_t *names;                  /* see struct script_frame */
 };
 
@@ -101,7 +101,7 @@ struct script_machine {
 
     struct script_cell *slots, *attrs, *versions;
     uint32_t n_slots, slots_room, n_attrs, attrs_room, n_versions, versions_room;
-    uint32_t *view_of; /* by value: what it is a view of; or PROGRAM_NONE */
+    uint32_t *view_of; /* by value: the value that it is a view of; or PROGRAM_NONE */
     uint32_t view_room;
     struct map by_attr;   /* (instance, name) -> index in `attrs` */
     struct map by_stored; /* hash of a tensor or attribute -> its value */
@@ -125,7 +125,7 @@ struct script_machine {
 bool script_step(struct script_machine *m);
 
 /* ---- script_program.c ---- */
-/* A method of a class, or a function (name empty); NULL: there is none. */
+/* A method of a class, or a function (empty name); NULL: not found. */
 struct script_method *script_method_find(struct script_machine *m,
                                          const struct script_class *class,
                                          struct str name);
@@ -160,12 +160,13 @@ struct datum script_item(const struct datum *datum, uint32_t i, uint32_t n);
 /* Appends the values in a datum, in their newest version, to m->ios. */
 void script_collect(struct script_machine *m, const struct datum *datum, uint32_t arg,
                     uint32_t item);
-/* The value id of a constant, if the file fixes it; else PROGRAM_NONE. */
+/* The value id of a constant, if it is known from the file; else PROGRAM_NONE. */
 uint32_t script_known(const struct script_machine *m, const struct datum *datum);
-/* A datum as a value of the model, with names for what is not constant. */
+/* A datum as a value of the model, with names for non-constant parts. */
 uint32_t script_describe(struct script_machine *m, const struct datum *datum);
 uint32_t script_newest(struct script_machine *m, uint32_t value);
-/* `made` is what `value`, and what it is a view of, holds from now on. */
+/* Records a write: `made` is the new version of `value` and of the value that it is a
+ * view of. */
 void script_written(struct script_machine *m, uint32_t value, uint32_t made);
 
 /* ---- script_branch.c ---- */
@@ -173,7 +174,7 @@ struct script_cell *script_cell(struct script_machine *m, enum script_cell_kind 
                                 uint32_t index);
 void script_set(struct script_machine *m, enum script_cell_kind kind, uint32_t index,
                 const struct datum *datum);
-/* What it is after a condition: one of both. */
+/* The value after a condition: one of both. */
 struct datum script_merge(struct script_machine *m, const struct datum *a,
                           const struct datum *b);
 /* Begins one branch; returns the number to end it with. */
@@ -192,7 +193,8 @@ struct script_changes script_branch_undo(struct script_machine *m,
                                          struct script_mark mark);
 void script_branch_join(struct script_machine *m, const struct script_changes *first,
                         struct script_mark second, int taken);
-/* What a variable is at the begin of each turn; and once the end of a turn is known. */
+/* The value of a variable at the start of each iteration; and when the end of an
+ * iteration is known. */
 struct datum script_loop_begin(struct script_machine *m, const struct datum *before);
 void script_loop_end(struct script_machine *m, const struct datum *loop,
                      const struct datum *before, const struct datum *end);

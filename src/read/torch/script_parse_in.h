@@ -10,7 +10,7 @@
  *       else:
  *         z = y
  *       return z
- * A statement that is anything else becomes SCRIPT_UNCLEAR. */
+ * Any other statement becomes SCRIPT_UNCLEAR. */
 #ifndef READ_TORCH_SCRIPT_PARSE_IN_H
 #define READ_TORCH_SCRIPT_PARSE_IN_H
 
@@ -33,13 +33,13 @@ enum script_kind {
     SCRIPT_KEYWORD, /* `text`: its name; the value: an argument */
     SCRIPT_ATTR,    /* owner; `text`: the name */
     SCRIPT_INDEX,   /* owner, index */
-    SCRIPT_SLICE,   /* owner, and what is in the brackets of (x)[0:2] */
+    SCRIPT_SLICE,   /* owner, and the content of the brackets in (x)[0:2] */
     /* Statements. */
     SCRIPT_ASSIGN, /* value, then targets: SCRIPT_LOCAL or SCRIPT_ATTR */
     SCRIPT_DO,     /* an expression */
     SCRIPT_RETURN, /* an expression, or nothing */
     SCRIPT_IF,     /* condition, block, and perhaps the block of else */
-    SCRIPT_FOR,    /* SCRIPT_LOCAL, number of turns, block */
+    SCRIPT_FOR,    /* SCRIPT_LOCAL, number of iterations, block */
     SCRIPT_WHILE,  /* condition, block */
     SCRIPT_WITH,   /* expression, block */
     SCRIPT_DEF,    /* `slot`; a block: a function inside, without arguments */
@@ -48,9 +48,9 @@ enum script_kind {
 };
 
 struct script_node {
-    uint8_t kind; /* enum script_kind */
-    bool paren;   /* it is in parentheses of its own */
-    bool unpacks; /* of ASSIGN: `a, b, = x` takes x apart; `a, b = x` has two results */
+    uint8_t kind;    /* enum script_kind */
+    bool paren;      /* it is in parentheses */
+    bool unpacks;    /* of ASSIGN: `a, b, = x` unpacks x; `a, b = x` has two results */
     uint16_t height; /* of the tree below it */
     uint32_t line, slot;
     uint32_t n; /* children */
@@ -76,7 +76,7 @@ struct script_function {
     struct str *names; /* by slot */
     uint32_t n_slots;
     struct script_node *body;
-    bool unclear; /* its first line was not understood: there is nothing else here */
+    bool unclear; /* its first line was not understood: other members are empty */
 };
 
 /* Does this operation on a list or dict change it? "append", "_set_item". */

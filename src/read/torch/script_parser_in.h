@@ -1,7 +1,7 @@
 /* script_parser_in.h - the state of script_parse(), for its files:
  *   script_parse.c   functions, statements, blocks
  *   script_expr.c    expressions
- *   script_writes.c  what a loop may change */
+ *   script_writes.c  the variables that a loop may change */
 #ifndef READ_TORCH_SCRIPT_PARSER_IN_H
 #define READ_TORCH_SCRIPT_PARSER_IN_H
 
@@ -17,7 +17,7 @@ struct script_parser {
     struct name_map names; /* local variables; their index is the slot */
     struct str rest;
     uint32_t line;
-    int brackets; /* inside of them, lines end nowhere */
+    int brackets; /* depth; inside brackets, newlines are ignored */
     int depth, blocks;
     bool failed; /* the statement is not understood */
     bool spent;
@@ -29,16 +29,16 @@ struct script_node *script_keep(struct script_parser *in,
                                 const struct script_node *node);
 void script_add(struct script_node *to, struct script_node *child);
 
-/* Skips blanks; true and the character is taken if it comes next. */
+/* Skips blanks; takes the character and returns true if it comes next. */
 bool script_take(struct script_parser *in, char c);
 bool script_next_is(struct script_parser *in, char c);
-/* Takes a name; empty: there is none. */
+/* Takes a name; empty if there is none. */
 struct str script_word(struct script_parser *in);
 
 /* One expression; NULL: it is not understood, and in->failed is set. */
 struct script_node *script_expression(struct script_parser *in);
 /* Expressions up to `close` or, if that is 0, to the end of the line, as children of
- * `to`. Returns whether there is a comma behind the last one. */
+ * `to`. Returns whether the last one has a trailing comma. */
 bool script_items(struct script_parser *in, struct script_node *to, char close);
 
 /* Fills in `writes` of all loops. -1: a spent arena. */

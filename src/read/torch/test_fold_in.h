@@ -1,4 +1,5 @@
-/* test_fold_in.h - pickles written as text, folded, and shown as text, for tests.
+/* test_fold_in.h - for tests: folds pickles written as text and shows the result as
+ * text.
  *
  *     struct folded folded;
  *
@@ -6,8 +7,7 @@
  *                        "s.");
  *     CHECK_STR(folded_tree(&folded), "group dict\n"
  *                                     "  w float32 2x3 parameter?\n");
- *     folded_release(&folded);
- */
+ *     folded_release(&folded); */
 #ifndef READ_TORCH_TEST_FOLD_IN_H
 #define READ_TORCH_TEST_FOLD_IN_H
 

@@ -1,5 +1,5 @@
-/* test_torch_in.h - pickles written opcode by opcode, for tests of torch's files. Each
- * function adds what pushes one value, or changes the one on top. */
+/* test_torch_in.h - for tests of torch's files: writes pickles opcode by opcode. Each
+ * function adds opcodes that push one value, or change the one on top. */
 #ifndef READ_TORCH_TEST_TORCH_IN_H
 #define READ_TORCH_TEST_TORCH_IN_H
 
@@ -23,7 +23,7 @@ struct test_tensor {
 };
 void op_tensor(struct buf *to, const struct test_tensor *tensor);
 
-/* Its storage alone: a persistent id. */
+/* Only its storage: a persistent id. */
 void op_storage(struct buf *to, const struct test_tensor *tensor);
 
 #endif

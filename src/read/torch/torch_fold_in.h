@@ -23,7 +23,7 @@ struct torch_dialect {
     int (*tensor)(void *user, const struct pickle *pickle, node_id persistent,
                   struct tensor *tensor, int64_t shape[64], int64_t strides[64]);
     /* The offset in input->blob of bytes of the pickle, so that they need no copy;
-     * false: they are not in the blob as they are. */
+     * false: they are not in the blob unchanged. */
     bool (*where)(void *user, struct str bytes, uint64_t *ret_at);
     /* Load such bytes completely: of torch files, only the beginning may be in memory.
      * Goes with where(). */
@@ -37,20 +37,21 @@ struct torch_dialect {
     /* Add the source of the class and the arguments of the object at `place`. False:
      * not a module (a plain class, a named tuple). */
     bool (*flat_object)(void *user, uint32_t place, struct str class_name);
-    /* The role of the tensor in this attribute; ROLE_PLAIN: not registered. */
+    /* The role of the tensor in this attribute; ROLE_PLAIN: neither parameter nor
+     * buffer. */
     enum tensor_role (*flat_role)(void *user, struct str class_name,
                                   struct str attribute);
 };
 
-/* Fold the node `root` of the pickle into `place`, which has its name already. The root
- * of the model stays a group or becomes a module: a single tensor or value becomes its
+/* Fold the node `root` of the pickle into `place`, which is already named. The root of
+ * the model stays a group or becomes a module: a single tensor or value becomes its
  * child, named "tensor", "array", "storage" or "value". */
 int torch_fold(struct build *build, uint32_t place, const struct pickle *pickle,
                node_id root, const struct torch_dialect *dialect, struct err *err);
 
-/* The same for the entries of the dict `root`, each into a place of its own. */
+/* The same for the entries of the dict `root`, each into a separate place. */
 struct torch_entries {
-    /* The node for this entry, which has its name already; NO_PLACE: leave it out. */
+    /* The node for this entry, already named; NO_PLACE: skip it. */
     uint32_t (*place)(void *user, struct str name);
     void *user;
 };
@@ -81,7 +82,7 @@ bool torch_storage_part(const struct pickle *pickle, node_id view, uint32_t i,
                         enum dtype dtype, uint64_t numel, uint64_t *ret_skip,
                         uint64_t *ret_bytes);
 
-/* Does the sys_info pickle of an old file say that it is big-endian? */
+/* Is an old file big-endian, according to its sys_info pickle? */
 bool torch_is_big_endian(const struct pickle *sys_info);
 /* Add the finding for a big-endian file. */
 void torch_say_big_endian(struct build *build, uint32_t place);

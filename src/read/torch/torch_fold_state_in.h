@@ -1,7 +1,7 @@
-/* torch_fold_state_in.h - what the parts of the torch fold share.
+/* torch_fold_state_in.h - shared by the parts of the torch fold.
  *
  *   torch_fold.c          the walk: an explicit stack of things to unfold
- *   torch_thing.c         what a node is: tensor, module, dict, list, object, value
+ *   torch_thing.c         the kind of a node: tensor, module, dict, list, object, value
  *   torch_names.c         known globals; persistent ids
  *   torch_tensor.c        one tensor with its wrappers
  *   torch_rebuild.c       rebuild functions
@@ -64,7 +64,7 @@ enum torch_name {
     NAME_OMEGACONF,    /* its content is in _content or _val */
 };
 
-/* What a node is, for the tree. */
+/* The kind of a node in the tree. */
 enum thing {
     THING_NOT_SEEN,
     THING_VALUE, /* the leaves come first */
@@ -78,10 +78,10 @@ enum thing {
     THING_FILE,   /* bytes that hold a whole torch file, or a pickle of joblib's */
 };
 
-/* What is below a node; each includes those before it. */
+/* The kind of content below a node; each includes those before it. */
 enum weight {
     WEIGHT_NOT_SEEN,
-    WEIGHT_BUSY, /* being computed: it leads back to itself */
+    WEIGHT_BUSY, /* being computed: the node contains itself */
     WEIGHT_FLAT, /* scalars, and lists of them */
     WEIGHT_STRUCTURE,
     WEIGHT_HOLDS, /* tensors or modules */
@@ -100,7 +100,7 @@ struct persistent {
     uint32_t id; /* the storage, or the class */
 };
 
-/* A thing that has a place and is still to be unfolded. */
+/* A thing that has a place but is not unfolded yet. */
 struct fold_task {
     node_id node;
     uint32_t place;
@@ -131,7 +131,7 @@ struct torch_fold {
     uint32_t n_tasks, tasks_room;
     struct fold_look *looks; /* the stack of fold_weight() */
     uint32_t n_looks, looks_room;
-    struct map values; /* node -> value id: long texts, arrays that are no tensors */
+    struct map values; /* node -> value id: long strings, arrays that are not tensors */
     struct map files;  /* a torch file in bytes -> its storage's index in `persistents`;
                           the data of an array -> its storage */
     struct map opened; /* the torch files in bytes that were read */
@@ -166,7 +166,7 @@ node_id fold_inner(struct torch_fold *fold, node_id node);
  * second one of a (dict, slots) pair. */
 node_id fold_attributes(struct torch_fold *fold, node_id node, node_id *ret_slots);
 
-/* The pairs of a dict in any spelling:
+/* The pairs of a dict in any representation:
  *     struct fold_pairs pairs = fold_pairs(fold, dict);
  *     while (fold_next(fold, &pairs, &key, &value)) ... */
 struct fold_pairs {
@@ -177,7 +177,7 @@ struct fold_pairs {
 struct fold_pairs fold_pairs(struct torch_fold *fold, node_id dict);
 void fold_pair(const struct torch_fold *fold, const struct fold_pairs *pairs,
                uint32_t i, node_id *ret_key, node_id *ret_value);
-/* The next pair; false: there are no more, or fold_go_on() says stop. */
+/* The next pair; false: no more pairs, or fold_go_on() returned false. */
 bool fold_next(struct torch_fold *fold, struct fold_pairs *pairs, node_id *ret_key,
                node_id *ret_value);
 /* The node with the pairs or items of a container: itself, except for TorchScript's
@@ -195,8 +195,9 @@ void fold_add_later(struct torch_fold *fold, const struct fold_task *up,
                     uint32_t parent, struct str name, node_id node);
 uint32_t fold_value(struct torch_fold *fold, node_id node);
 struct str fold_index_name(char text[16], uint32_t i);
-/* May a loop over a container go on? Not if memory is spent, the work is cancelled, or
- * a file makes us walk the same containers again and again, which is a finding. */
+/* May a loop over a container continue? False if memory is spent, the work is
+ * cancelled, or a file makes us walk the same containers too many times, which adds a
+ * finding. */
 bool fold_go_on(struct torch_fold *fold);
 /* The text of a key as a name of limited length; empty: not a text. */
 struct str fold_key(const struct torch_fold *fold, node_id key);

@@ -1,5 +1,5 @@
-/* torch_records_in.h - the storages of a torch zip: one record FOLDER/KEY for each, as
- * torch.save() and torch.jit.save() write them. */
+/* torch_records_in.h - the storages of a torch zip: one record FOLDER/KEY each, written
+ * by torch.save() and torch.jit.save(). */
 #ifndef READ_TORCH_TORCH_RECORDS_IN_H
 #define READ_TORCH_TORCH_RECORDS_IN_H
 
@@ -16,8 +16,8 @@ struct torch_records {
     uint32_t next;        /* the entry after the last one that was found */
     struct map missing;   /* hash of a missing record -> its storage */
     bool big_endian;
-    /* The zip is the part of this blob that begins at `base`: stored records are storages
-     * of the whole, and the part need not be kept. NULL: it is not. */
+    /* Not NULL: the zip is the part of this blob that begins at `base`; stored records
+     * become storages of the whole blob, so the part can be closed. */
     struct blob *whole;
     uint64_t base;
 };
@@ -33,7 +33,7 @@ uint32_t torch_records_storage(void *user, const struct pickle *pickle,
 /* Add the facts about the container: entries, root, protocol, version. */
 void torch_records_facts(struct torch_records *records, const struct pickle *pickle);
 
-/* At the end, add a finding that says how much of a truncated file can be read. */
+/* At the end, adds a finding about the readable part of a truncated file. */
 void torch_records_finish(struct torch_records *records);
 
 /* Find pickles in the archive that torch.load() ignores: a second data.pkl, which other

@@ -1,5 +1,5 @@
-/* torch_tensor_in.h - a tensor as its rebuild call describes it, before it is added to
- * the build. */
+/* torch_tensor_in.h - a tensor described by its rebuild call, before it is added to the
+ * build. */
 #ifndef READ_TORCH_TORCH_TENSOR_IN_H
 #define READ_TORCH_TORCH_TENSOR_IN_H
 
@@ -13,7 +13,7 @@ struct tensor_spec {
     int rank;         /* of `shape`; -1: unknown */
     bool has_strides; /* else in C order */
     bool owns_grad;   /* a wrapper has set requires_grad */
-    const char *why;  /* what is wrong with it, or NULL */
+    const char *why;  /* an error, or NULL */
 
     /* Its parts, which become places below it. */
     struct {
@@ -60,7 +60,8 @@ void spec_strided(struct torch_fold *fold, struct tensor_spec *spec, node_id arg
 /* torch_numpy.c. Is this an array of numbers? */
 bool numpy_is_tensor(struct torch_fold *fold, node_id node);
 void spec_numpy(struct torch_fold *fold, struct tensor_spec *spec, node_id node);
-/* Any other array as a plain value: class, shape, dtype and, for texts, its content. */
+/* Any other array as a plain value: class, shape, dtype and, for strings, its
+ * content. */
 uint32_t numpy_value(struct torch_fold *fold, node_id node);
 /* The list of an array of Python objects, or NO_NODE. */
 node_id numpy_objects(struct torch_fold *fold, node_id node);

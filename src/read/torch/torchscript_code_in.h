@@ -7,7 +7,7 @@
  *       weight : Tensor
  *       stride : Final[Tuple[int, int]] = (2, 2)
  *       def forward(self: __torch__.torch.nn.modules.conv.Conv2d, ...
- * Constants (Final) are hyper-parameters that are nowhere else in the file. */
+ * Constants (Final) are hyper-parameters that the file stores nowhere else. */
 #ifndef READ_TORCH_TORCHSCRIPT_CODE_IN_H
 #define READ_TORCH_TORCHSCRIPT_CODE_IN_H
 
@@ -21,7 +21,7 @@ struct script_class {
     struct str source; /* its text */
     struct str record; /* "code/__torch__/....py" */
     uint32_t line;     /* where it begins in the record, from 1 */
-    struct str parameters; /* inside of the list: `"weight", "bias", ` */
+    struct str parameters; /* the content of the list: `"weight", "bias", ` */
     struct str buffers;
     uint32_t constants; /* value id of a DICT; or None */
 };
@@ -42,7 +42,7 @@ int script_code_load(struct script_code *code, struct input *input, struct build
 const struct script_class *script_class_find(const struct script_code *code,
                                              struct str name); /* or NULL */
 
-/* Is `name` in a list as `parameters` holds it? */
+/* Is `name` in a list in the form of `parameters`? */
 bool script_list_has(struct str list, struct str name);
 
 /* The name without __torch__. and ___torch_mangle_7, in the build's scratch arena. */

@@ -1,7 +1,9 @@
 #include "study/diff/diff.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "measure/elements.h"
 #include "study/diff/diff_in.h"
 
 /* ---- one side ---- */
@@ -15,6 +17,9 @@ bool side_tensor(const struct side *side, uint32_t place)
 {
     const struct model *model = side->model;
 
+    if (side->constants != 0 && place > side->constants &&
+        place < model->end[side->constants])
+        return false;
     return model->kind[place] == PLACE_TENSOR &&
            model->object[place] < model->n_tensors &&
            !(side->saved_only &&
@@ -73,7 +78,8 @@ static int begin_side(struct diffing *d, int s, const struct model *model)
     side->tensors = arena_array(&d->scratch, n, sizeof *side->tensors);
     side->match = arena_array(&d->scratch, n, sizeof *side->match);
     side->join = arena_array(&d->scratch, n, sizeof *side->join);
-    if (!side->spot || !side->tensors || !side->match || !side->join)
+    side->beside = arena_array(&d->scratch, n, sizeof *side->beside);
+    if (!side->spot || !side->tensors || !side->match || !side->join || !side->beside)
         return -1;
     for (p = 0; p < n; p++) {
         side->match[p] = NO_PLACE;
@@ -98,6 +104,20 @@ static bool tells_modules(const struct model *model)
     return false;
 }
 
+/* The group CONSTANTS of a TorchScript file, or 0. */
+static uint32_t find_constants(const struct model *model)
+{
+    for (uint32_t p = place_first(model, 0); p != NO_PLACE; p = place_next(model, p)) {
+        uint32_t first = place_first(model, p);
+
+        if (str_is(place_name(model, p), "CONSTANTS") && first != NO_PLACE &&
+            model->kind[first] == PLACE_TENSOR &&
+            place_tensor(model, first)->role == ROLE_PLAIN)
+            return p;
+    }
+    return 0;
+}
+
 static int begin(struct diffing *d)
 {
     const struct diff *diff = d->diff;
@@ -106,6 +126,10 @@ static int begin(struct diffing *d)
 
     d->side[LEFT].saved_only = left_tells && !right_tells;
     d->side[RIGHT].saved_only = right_tells && !left_tells;
+    for (int s = LEFT; s <= RIGHT; s++)
+        d->side[s].constants = find_constants(s == LEFT ? diff->left : diff->right);
+    if (d->side[LEFT].constants != 0 && d->side[RIGHT].constants != 0)
+        d->side[LEFT].constants = d->side[RIGHT].constants = 0;
     map_init(&d->by_tensors, &d->scratch);
     d->flags = arena_array(&d->scratch, diff->left->n_places, sizeof *d->flags);
     if (!d->flags || begin_side(d, LEFT, diff->left) < 0)
@@ -115,7 +139,8 @@ static int begin(struct diffing *d)
 
 static int run(struct diffing *d)
 {
-    if (begin(d) < 0 || diffing_align(d) < 0 || diffing_compare(d) < 0 ||
+    if (begin(d) < 0 || diffing_align(d) < 0 || diffing_match_gguf(d) < 0 ||
+        diffing_compare(d) < 0 || diffing_compare_stacks(d) < 0 ||
         diffing_match_rest(d) < 0 || diffing_compare(d) < 0 ||
         diffing_make_tree(d) < 0 || diffing_make_others(d) < 0 ||
         diffing_make_rules(d) < 0 || diffing_make_parts(d) < 0)
@@ -152,6 +177,42 @@ bool diff_unrelated(const struct diff_pair *pair)
 {
     return (pair->state == DIFF_CHANGED || pair->state == DIFF_RETYPED) &&
            pair->by.finite >= COMPARED_FEW && compared_unrelated(&pair->by);
+}
+
+enum dtype diff_quantised(const struct diff *diff, const struct diff_pair *pair)
+{
+    const struct diff_join *join =
+        pair->join == DIFF_NONE ? NULL : &diff->joins[pair->join];
+    uint32_t left = pair->left, right = pair->right;
+    enum dtype a, b;
+
+    if (join && left == NO_PLACE)
+        left = join->fused ? join->many[0] : join->one;
+    if (join && right == NO_PLACE)
+        right = join->fused ? join->one : join->many[0];
+    if (left == NO_PLACE || right == NO_PLACE)
+        return DTYPE_UNKNOWN;
+    a = (enum dtype)place_tensor(diff->left, left)->dtype;
+    b = (enum dtype)place_tensor(diff->right, right)->dtype;
+    if ((elements_dtype(a) == a) == (elements_dtype(b) == b))
+        return DTYPE_UNKNOWN;
+    return elements_dtype(a) == a ? b : a;
+}
+
+const struct tensor *diff_indexed(const struct diff *diff, const struct diff_pair *pair,
+                                  const struct model **ret_model)
+{
+    bool right =
+        pair->left == NO_PLACE ||
+        (pair->right != NO_PLACE && pair->edit.kind != EDIT_NONE && !pair->edit.right);
+
+    *ret_model = right ? diff->right : diff->left;
+    return place_tensor(*ret_model, right ? pair->right : pair->left);
+}
+
+double diff_rms(const struct compared *by)
+{
+    return by->finite > 0 ? sqrt(by->squares / (double)by->finite) : 0;
 }
 
 bool diff_equal(const struct diff *diff)

@@ -5,6 +5,7 @@
  *   diff_match.c   what was moved or renamed: by content, by module, then by shape
  *   diff_moved.c   blocks that moved within their list
  *   diff_join.c    tensors that were fused or split
+ *   diff_gguf.c    a model and its GGUF; gguf_names.h has the names
  *   diff_values.c  the values of matched tensors
  *   diff_tree.c    one tree of both models, with sums
  *   diff_parts.c   what happened to which part
@@ -53,21 +54,25 @@ enum diff_flag {
     DIFF_OTHER = 64,  /* neither parameter nor buffer: optimizer state, plain tensor */
     DIFF_INTEGER = 128, /* integers, possibly a counter */
     DIFF_ALIAS = 256,   /* another name, through a shared module, of a paired tensor */
+    DIFF_BESIDE = 512,  /* only on one side because the conversion to GGUF adds it or
+                           leaves it out */
 };
 
 /* A tensor on both sides, or on one. */
 struct diff_pair {
-    uint32_t left, right; /* places, or NO_PLACE */
-    uint8_t state;        /* enum diff_state */
-    uint16_t flags;       /* enum diff_flag */
-    uint32_t join;        /* DIFF_JOINED: index in joins; else DIFF_NONE */
-    const char *why;      /* DIFF_UNREAD */
-    struct compared by;   /* if values were compared */
+    uint32_t left, right;     /* places, or NO_PLACE */
+    uint8_t state;            /* enum diff_state */
+    uint16_t flags;           /* enum diff_flag */
+    uint32_t join;            /* DIFF_JOINED: index in joins; else DIFF_NONE */
+    const char *why;          /* DIFF_UNREAD */
+    struct compare_edit edit; /* done to one side before comparing */
+    struct compared by;       /* if values were compared; DIFF_JOINED: of a stack */
 };
 
 /* Several tensors on one side that are one on the other, along dimension `dim`. */
 struct diff_join {
     bool fused;           /* the whole is on the right; else it was split */
+    bool stacked;         /* along a new dimension 0: experts in a GGUF */
     uint32_t one;         /* place of the whole, on its side */
     const uint32_t *many; /* n places on the other side, in order */
     uint32_t n;
@@ -146,7 +151,8 @@ struct diff {
     const struct model *left, *right;
     struct str left_prefix, right_prefix; /* removed from names: "module."; "" */
     bool values;                          /* values were compared */
-    bool complete;                        /* false: stopped before the end */
+    bool gguf, gguf_left;    /* one is a GGUF, the other is not; it is the left one */
+    bool complete;           /* false: stopped before the end */
     struct diff_pair *pairs; /* in the right model's order; left-only tensors beside
                                 their neighbours */
     uint32_t n_pairs;
@@ -184,6 +190,15 @@ int diff_make(struct diff *diff, const struct model *left, const struct model *r
 
 /* Are the values of both sides unrelated (and enough to decide)? */
 bool diff_unrelated(const struct diff_pair *pair);
+
+/* The type in blocks (q4_K) that a pair has on one side only, whose numbers are those of
+ * the other rounded; or DTYPE_UNKNOWN. */
+enum dtype diff_quantised(const struct diff *diff, const struct diff_pair *pair);
+/* The tensor in whose order pair->by counts elements, and its model. */
+const struct tensor *diff_indexed(const struct diff *diff, const struct diff_pair *pair,
+                                  const struct model **ret_model);
+/* sqrt of the mean square of the differences; 0 if nothing differs. */
+double diff_rms(const struct compared *by);
 
 /* Is every tensor same or close, and nothing else different? */
 bool diff_equal(const struct diff *diff);

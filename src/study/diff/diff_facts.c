@@ -1,6 +1,7 @@
 /* Finds what differs besides tensors: plain values, classes, arguments, code, metadata.
  */
 #include <math.h>
+#include <string.h>
 
 #include "study/diff/diff_in.h"
 
@@ -125,6 +126,16 @@ static struct str told_class(const struct side *side, uint32_t place)
     return place_class(side->model, place);
 }
 
+/* TorchScript does not say in which module a class of __main__ is; Keras calls its own
+ * classes by several. */
+static bool same_class(struct str a, struct str b)
+{
+    return str_eq(a, b) ||
+           (str_eq(class_short(a), class_short(b)) &&
+            (str_find_char(a, '.') < 0 || str_find_char(b, '.') < 0 ||
+             (str_starts(a, STR("keras.")) && str_starts(b, STR("keras.")))));
+}
+
 static int compare_code(const struct others *o, uint32_t left, uint32_t right)
 {
     struct diff *diff = o->d->diff;
@@ -169,7 +180,7 @@ static int compare_places(const struct others *o, uint32_t left, uint32_t right)
     }
     if (!a || !b || told_class(l, left).len == 0 || told_class(r, right).len == 0)
         return 0;
-    if (!str_eq(told_class(l, left), told_class(r, right)))
+    if (!same_class(told_class(l, left), told_class(r, right)))
         return add_other(o->d, DIFF_CLASS, left, right);
     if (hash_at(o, LEFT, a->args) != hash_at(o, RIGHT, b->args) &&
         add_other(o->d, DIFF_ARGS, left, right) < 0)
@@ -186,7 +197,8 @@ static bool worth_telling(const struct others *o, int s, uint32_t place)
     uint32_t parent = side->model->parent[place];
     uint32_t spot = side->spot[parent], across = o->d->spots[spot].place[!s];
 
-    if (side->tensors[place] > 0 || side->model->kind[place] == PLACE_TENSOR)
+    if (side->tensors[place] > 0 || side->model->kind[place] == PLACE_TENSOR ||
+        (place == side->constants && place != 0))
         return false;
     /* A state_dict does not hold a bias that is None. */
     if (side->saved_only && side->model->flags[place] & (PLACE_EMPTY | PLACE_ATTRIBUTE))
@@ -253,6 +265,13 @@ static int compare_metadata(const struct others *o)
     return 0;
 }
 
+static bool same_format(const struct diff *diff)
+{
+    const char *left = diff->left->format, *right = diff->right->format;
+
+    return !diff->gguf && (!left || !right || strcmp(left, right) == 0);
+}
+
 /* The node of each place, or of the nearest place above that has one. */
 static uint32_t *nodes_of(struct diffing *d, int s)
 {
@@ -303,7 +322,10 @@ int diffing_make_others(struct diffing *d)
         return -1;
     o.codes = codes_make(d);
     if (!o.codes || compare_side_places(&o, LEFT) < 0 ||
-        compare_side_places(&o, RIGHT) < 0 || compare_metadata(&o) < 0)
+        compare_side_places(&o, RIGHT) < 0)
+        return -1;
+    /* Each format says other things there. */
+    if (same_format(d->diff) && compare_metadata(&o) < 0)
         return -1;
     return count_others(d);
 }

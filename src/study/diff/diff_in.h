@@ -26,6 +26,9 @@ struct diff_spot {
 
 struct side {
     const struct model *model;
+    uint32_t
+        constants;     /* CONSTANTS of TorchScript, which the other side lacks: literals
+                           of its code, no weights; or 0 */
     bool saved_only;   /* the other side is a state_dict: ignore what it cannot hold
                           (plain attributes, non-persistent buffers) */
     uint32_t base;     /* names are compared below this place; 0: no prefix */
@@ -33,13 +36,21 @@ struct side {
     uint32_t *tensors; /* by place: tensors at and below it */
     uint32_t *match;   /* by place of a tensor: its match, or NO_PLACE */
     uint32_t *join;    /* by place of a tensor: index in joins, or DIFF_NONE */
+    bool *beside;      /* by place of a tensor: DIFF_BESIDE if it has no match */
+};
+
+/* What has to be done to a tensor before it equals its match. */
+struct diff_conversion {
+    struct compare_edit edit;
+    bool usual; /* try it first; else only if the values are far apart as they are */
 };
 
 /* The comparison of two tensors. */
 struct diff_known {
     uint32_t tensor[2];
     bool transposed;
-    const char *why; /* why they could not be compared; NULL: they were */
+    struct compare_edit edit; /* what was done */
+    const char *why;          /* why they could not be compared; NULL: they were */
     struct compared by;
 };
 
@@ -50,7 +61,9 @@ struct diffing {
     struct arena scratch;
     struct work *work;
     struct side side[2];
-    uint8_t *flags; /* by left place: DIFF_BY_CONTENT of its match */
+    uint8_t
+        *flags;  /* by left place: DIFF_BY_CONTENT and DIFF_TRANSPOSED of its match */
+    bool turned; /* look for the transposes of left tensors */
     struct intern names;
     struct diff_spot *spots;
     uint32_t n_spots, spots_room;
@@ -59,6 +72,8 @@ struct diffing {
     uint32_t n_known, known_room;
     struct map by_tensors;
     uint32_t joins_room, others_room;
+    struct diff_conversion *conversions; /* by place of side `converted`; or NULL */
+    int converted;
     bool stopped; /* cancelled: read nothing more */
 };
 
@@ -122,6 +137,12 @@ void diffing_judge(const struct diffing *d, struct diff_pair *pair);
 /* Add the bytes of the tensors at two places to the total of `work`. */
 void diffing_expect(struct diffing *d, uint32_t left, uint32_t right);
 
+/* How to compare the tensors at two places. */
+struct diff_conversion diffing_conversion(const struct diffing *d, uint32_t left,
+                                          uint32_t right);
+/* Add a join; its `many` is in the diff's arena. */
+int diffing_add_join(struct diffing *d, const struct diff_join *join);
+
 /* ---- code ---- */
 
 struct codes;
@@ -135,6 +156,8 @@ bool codes_differ(struct codes *codes, uint32_t left, uint32_t right,
 /* ---- steps: 0, or -1 if an arena is spent ---- */
 
 int diffing_align(struct diffing *d);
+int diffing_match_gguf(struct diffing *d);
+int diffing_compare_stacks(struct diffing *d);
 int diffing_compare(struct diffing *d); /* matches that were not compared yet */
 int diffing_match_rest(struct diffing *d);
 int diffing_match_moved(struct diffing *d);  /* moved blocks */

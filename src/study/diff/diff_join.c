@@ -210,23 +210,34 @@ static int confirm(struct joining *j, uint32_t one, struct taken *taken)
     return 0;
 }
 
+int diffing_add_join(struct diffing *d, const struct diff_join *join)
+{
+    struct diff *diff = d->diff;
+    int whole = join->fused ? RIGHT : LEFT;
+
+    if (arena_room(d->arena, &diff->joins, diff->n_joins, &d->joins_room,
+                   sizeof *diff->joins) < 0)
+        return -1;
+    for (uint32_t i = 0; i < join->n; i++)
+        d->side[!whole].join[join->many[i]] = diff->n_joins;
+    d->side[whole].join[join->one] = diff->n_joins;
+    diff->joins[diff->n_joins++] = *join;
+    return 0;
+}
+
 static int add_join(struct joining *j, uint32_t one, const struct taken *taken)
 {
-    struct diffing *d = j->d;
-    struct diff *diff = d->diff;
-    uint32_t *many = arena_array(d->arena, taken->n, sizeof *many);
+    uint32_t *many = arena_array(j->d->arena, taken->n, sizeof *many);
 
-    if (!many || arena_room(d->arena, &diff->joins, diff->n_joins, &d->joins_room,
-                            sizeof *diff->joins) < 0)
-        return -1;
-    for (uint32_t i = 0; i < taken->n; i++) {
+    for (uint32_t i = 0; many && i < taken->n; i++)
         many[i] = taken->at[i];
-        d->side[j->parts].join[many[i]] = diff->n_joins;
-    }
-    d->side[j->whole].join[one] = diff->n_joins;
-    diff->joins[diff->n_joins++] =
-        (struct diff_join){j->fused, one, many, taken->n, (uint8_t)taken->dim};
-    return 0;
+    return many
+               ? diffing_add_join(j->d, &(struct diff_join){.fused = j->fused,
+                                                            .one = one,
+                                                            .many = many,
+                                                            .n = taken->n,
+                                                            .dim = (uint8_t)taken->dim})
+               : -1;
 }
 
 /* Try every run of adjacent places whose sizes add up; 1: joined. */

@@ -10,11 +10,18 @@
 
 /* ---- samples ---- */
 
-/* Tensors of equal content have an equal shape and dtype. */
-static uint64_t sample_key(const struct side *side, uint32_t place)
+/* Tensors of equal content have an equal shape and dtype. If the left ones are turned,
+ * they have the shape of their transpose. */
+static uint64_t sample_key(const struct diffing *d, int s, uint32_t place)
 {
+    const struct side *side = &d->side[s];
     const struct tensor *tensor = side_at(side, place);
+    const int64_t *shape = tensor_shape(side->model, tensor);
 
+    if (s == LEFT && d->turned)
+        return hash_mix(
+            hash_mix(hash_mix(hash_u64(2), (uint64_t)shape[1]), (uint64_t)shape[0]),
+            tensor->dtype);
     return hash_mix(side_shape_hash(side, tensor), tensor->dtype);
 }
 
@@ -29,9 +36,11 @@ bool diffing_sample(struct diffing *d, int s, uint32_t place, uint64_t *ret_samp
         d->stopped = true;
     if (d->stopped || at.tensor->numel == 0 ||
         !tensor_readable(at.model, at.tensor, NULL) ||
-        compare_sample(at, &sample, &plain, NULL) < 0 || plain)
+        (s == LEFT && d->turned ? compare_sample_transposed
+                                : compare_sample)(at, &sample, &plain, NULL) < 0 ||
+        plain)
         return false;
-    *ret_sample = hash_mix(sample_key(side, place), sample);
+    *ret_sample = hash_mix(sample_key(d, s, place), sample);
     return true;
 }
 
@@ -60,7 +69,7 @@ static int list_samples(struct diffing *d, int s, diffing_wanted *wanted,
         if (!side_tensor(side, p) || !wanted(d, s, p))
             continue;
         samples->at[samples->n++].place = p;
-        if (map_put(keys, sample_key(side, p), 1) < 0)
+        if (map_put(keys, sample_key(d, s, p), 1) < 0)
             return -1;
     }
     return 0;
@@ -73,7 +82,7 @@ static void take_samples(struct diffing *d, int s, struct diff_samples *samples,
     uint32_t i, n = 0, unused;
 
     for (i = 0; i < samples->n; i++) {
-        if (!map_find(other_keys, sample_key(&d->side[s], at[i].place), &unused))
+        if (!map_find(other_keys, sample_key(d, s, at[i].place), &unused))
             continue;
         at[n] = at[i];
         n += diffing_sample(d, s, at[n].place, &at[n].sample);
@@ -100,7 +109,9 @@ int diffing_samples(struct diffing *d, diffing_wanted *wanted,
 
 static bool is_unmatched(const struct diffing *d, int s, uint32_t place)
 {
-    return d->side[s].match[place] == NO_PLACE;
+    const struct tensor *tensor = side_at(&d->side[s], place);
+
+    return d->side[s].match[place] == NO_PLACE && (!d->turned || tensor->rank == 2);
 }
 
 /* How many components are equal, position by position from the end. */
@@ -122,11 +133,14 @@ static int match_if_equal(struct diffing *d, uint32_t left, uint32_t right)
     const struct diff_known *known;
 
     diffing_expect(d, left, right);
+    d->flags[left] = d->turned ? DIFF_TRANSPOSED : 0;
     known = diffing_know(d, left, right);
     if (!known)
         return d->stopped ? 0 : -1;
-    if (known->why || known->by.different > 0)
+    if (known->why || known->by.different > 0) {
+        d->flags[left] = 0;
         return 0;
+    }
     diffing_match(d, left, right);
     d->flags[left] |= DIFF_BY_CONTENT;
     return 0;
@@ -196,6 +210,18 @@ static int match_by_content(struct diffing *d)
         }
     }
     return 0;
+}
+
+/* The weights of linear layers, which ONNX and others store as matrices to multiply by
+ * from the right. */
+static int match_transposed(struct diffing *d)
+{
+    int status;
+
+    d->turned = true;
+    status = match_by_content(d);
+    d->turned = false;
+    return status;
 }
 
 /* ---- with their modules ---- */
@@ -403,8 +429,8 @@ int diffing_match_rest(struct diffing *d)
 {
     if (match_aliases(d, LEFT) < 0 || match_aliases(d, RIGHT) < 0)
         return -1;
-    if (d->wanted->values &&
-        (match_by_content(d) < 0 || diffing_match_moved(d) < 0 || match_along(d) < 0))
+    if (d->wanted->values && (match_by_content(d) < 0 || match_transposed(d) < 0 ||
+                              diffing_match_moved(d) < 0 || match_along(d) < 0))
         return -1;
     if (match_by_shape(d) < 0)
         return -1;

@@ -18,10 +18,12 @@ static int changed_fate(const struct diff_pair *pair)
     return pair->by.finite < COMPARED_FEW ? VAGUE : FATE_TRAINED;
 }
 
-static int pair_fate(const struct diff_pair *pair)
+static int pair_fate(const struct diff *diff, const struct diff_pair *pair)
 {
     bool buffer = pair->flags & DIFF_BUFFER;
 
+    if (pair->flags & DIFF_BESIDE)
+        return QUIET;
     switch ((enum diff_state)pair->state) {
     case DIFF_LEFT:
         return FATE_REMOVED;
@@ -30,7 +32,9 @@ static int pair_fate(const struct diff_pair *pair)
     case DIFF_JOINED:
         return FATE_JOINED;
     case DIFF_RESHAPED:
-        return FATE_REPLACED;
+        return pair->edit.kind == EDIT_TRANSPOSED && pair->by.different == 0
+                   ? FATE_RENAMED /* found as the transpose */
+                   : FATE_REPLACED;
     default:
         break;
     }
@@ -43,10 +47,11 @@ static int pair_fate(const struct diff_pair *pair)
     if (pair->state == DIFF_RETYPED) {
         bool rounded = pair->by.rounding || pair->by.different == 0;
 
-        return rounded                ? FATE_RETYPED
-               : buffer               ? NOISY
-               : diff_unrelated(pair) ? FATE_UNRELATED
-                                      : FATE_MIXED;
+        return rounded                                       ? FATE_RETYPED
+               : buffer                                      ? NOISY
+               : diff_unrelated(pair)                        ? FATE_UNRELATED
+               : diff_quantised(diff, pair) != DTYPE_UNKNOWN ? FATE_RETYPED
+                                                             : FATE_MIXED;
     }
     return buffer ? QUIET : FATE_SAME;
 }
@@ -153,7 +158,7 @@ static void find_fates(struct fates *f)
 
         if (is_leaf(diff, i))
             f->own[i] = (uint8_t)fate_of_two(
-                f->own[i], pair_fate(&diff->pairs[diff->nodes[i].pair]), CLOSE);
+                f->own[i], pair_fate(diff, &diff->pairs[diff->nodes[i].pair]), CLOSE);
         f->fate[i] =
             (uint8_t)fate_of_two(f->own[i], f->below[i], i > trunk ? PART : APART);
         if (parent == DIFF_NONE)

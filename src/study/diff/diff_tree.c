@@ -180,12 +180,41 @@ static struct str branch_name(const struct growing *g, const struct branch *bran
     return place_name(g->d->side[s].model, branch->place[s]);
 }
 
+/* Is a place of this side the one tensor of a join, not one of many? */
+static bool is_whole(const struct diff_join *join, int s)
+{
+    return join->fused == (s == RIGHT);
+}
+
 static bool is_integer(const struct side *side, uint32_t place)
 {
     const struct dtype_info *info = dtype_info((enum dtype)side_at(side, place)->dtype);
 
     return !info->quantised &&
            (info->kind == DTYPE_KIND_INT || info->kind == DTYPE_KIND_UINT);
+}
+
+/* The values of one tensor of a stack, or of all. */
+static void take_stack(const struct diffing *d, struct diff_pair *pair, int s,
+                       uint32_t place)
+{
+    const struct diff_join *join = &d->diff->joins[pair->join];
+    bool whole = is_whole(join, s);
+    uint64_t before = 0;
+
+    for (uint32_t i = 0; join->stacked && i < join->n; i++) {
+        const struct diff_known *known =
+            join->fused ? diffing_known(d, join->many[i], join->one)
+                        : diffing_known(d, join->one, join->many[i]);
+        struct compared by;
+
+        if (!known || known->why || (!whole && join->many[i] != place))
+            continue;
+        by = known->by;
+        by.max_at += whole ? before : 0;
+        before += by.count;
+        compared_merge(&pair->by, &by);
+    }
 }
 
 static void put_pair(struct growing *g, const struct branch *branch,
@@ -201,7 +230,7 @@ static void put_pair(struct growing *g, const struct branch *branch,
     node->pair = DIFF_NONE;
     if (!side_tensor(&d->side[s], place))
         return;
-    *pair = (struct diff_pair){NO_PLACE, NO_PLACE, 0, 0, DIFF_NONE, NULL, {0}};
+    *pair = (struct diff_pair){.left = NO_PLACE, .right = NO_PLACE, .join = DIFF_NONE};
     if (s == LEFT)
         pair->left = place;
     else
@@ -229,8 +258,10 @@ static void put_pair(struct growing *g, const struct branch *branch,
         diffing_judge(d, pair);
     } else if (pair->join != DIFF_NONE) {
         pair->state = DIFF_JOINED;
+        take_stack(d, pair, s, place);
     } else {
         pair->state = s == LEFT ? DIFF_LEFT : DIFF_RIGHT;
+        pair->flags |= d->side[s].beside[place] ? DIFF_BESIDE : 0;
     }
 }
 
@@ -287,11 +318,16 @@ static void take_largest(struct diff_sums *sums, double max_abs, uint32_t pair)
     sums->max_pair = pair;
 }
 
-static void sums_add_pair(struct diff_sums *sums, const struct diff_pair *pair,
+static void sums_add_pair(struct diff_sums *sums, const struct diff *diff,
                           uint32_t index)
 {
+    const struct diff_pair *pair = &diff->pairs[index];
+    /* A stack counts by its parts. */
+    bool part =
+        pair->state == DIFF_JOINED &&
+        !is_whole(&diff->joins[pair->join], pair->left == NO_PLACE ? RIGHT : LEFT);
     bool moved = pair->by.different > 0 &&
-                 (pair->state == DIFF_CHANGED || pair->state == DIFF_RETYPED);
+                 (pair->state == DIFF_CHANGED || pair->state == DIFF_RETYPED || part);
 
     sums->tensors++;
     sums->states[pair->state]++;
@@ -340,8 +376,7 @@ static void add_up(struct diff *diff)
     for (i = 0; i < diff->n_nodes; i++) {
         diff->nodes[i].sums.max_pair = DIFF_NONE;
         if (diff->nodes[i].pair != DIFF_NONE)
-            sums_add_pair(&diff->nodes[i].sums, &diff->pairs[diff->nodes[i].pair],
-                          diff->nodes[i].pair);
+            sums_add_pair(&diff->nodes[i].sums, diff, diff->nodes[i].pair);
     }
     for (i = diff->n_nodes; i-- > 1;) {
         struct diff_node *parent = &diff->nodes[diff->nodes[i].parent];

@@ -20,12 +20,88 @@ const struct diff_known *diffing_known(const struct diffing *d, uint32_t left,
     return &d->known[index];
 }
 
+/* Of a stack, as much as the one tensor has. */
+static void expect_bytes(struct diffing *d, uint32_t left, uint32_t right)
+{
+    const struct tensor *a = side_at(&d->side[LEFT], left);
+    const struct tensor *b = side_at(&d->side[RIGHT], right);
+    uint64_t of_a = 1, of_b = 1;
+
+    if (a->numel > 0 && b->numel > 0) {
+        of_a = a->numel > b->numel ? a->numel / b->numel : 1;
+        of_b = b->numel > a->numel ? b->numel / a->numel : 1;
+    }
+    if (d->work)
+        atomic_fetch_add(&d->work->total,
+                         tensor_bytes(a) / of_a + tensor_bytes(b) / of_b);
+}
+
 static bool reversed(const struct side *left, const struct tensor *a,
                      const struct side *right, const struct tensor *b)
 {
     const int64_t *x = tensor_shape(left->model, a), *y = tensor_shape(right->model, b);
 
     return a->rank == 2 && b->rank == 2 && x[0] == y[1] && x[1] == y[0] && x[0] != x[1];
+}
+
+/* False: stopped. */
+static bool note_failure(struct diffing *d, const struct err *err,
+                         struct diff_known *known)
+{
+    if (err->code == ERR_CANCELLED)
+        return false;
+    known->by = (struct compared){0};
+    known->why = arena_printf(d->arena, "%s", err->text);
+    if (!known->why)
+        known->why = "unknown";
+    return true;
+}
+
+/* Rounding leaves values correlated; another order of the rows does not. */
+static bool far_apart(const struct compared *by)
+{
+    return compared_correlation(by) < 0.5;
+}
+
+/* Was it perhaps not converted, or is it as expected without that? */
+static bool may_be_either(struct compare_side a, struct compare_side b,
+                          struct compare_edit edit)
+{
+    return edit.kind == EDIT_PERMUTED ||
+           (edit.kind == EDIT_TRANSPOSED && a.tensor->rank == 2 &&
+            b.tensor->rank == 2 &&
+            tensor_shape(a.model, a.tensor)[0] == tensor_shape(a.model, a.tensor)[1]);
+}
+
+/* Fill in `known` for a tensor that is converted; if the result is far apart, perhaps
+ * it was not, or the other way around. False: stopped. */
+static bool compare_converted(struct diffing *d, uint32_t left, uint32_t right,
+                              struct diff_known *known)
+{
+    const struct side *l = &d->side[LEFT], *r = &d->side[RIGHT];
+    struct compare_side a = {l->model, side_at(l, left)};
+    struct compare_side b = {r->model, side_at(r, right)};
+    struct diff_conversion way = diffing_conversion(d, left, right);
+    struct compare_edit edits[2] = {way.edit, {EDIT_NONE, false, 0}};
+    bool either = may_be_either(a, b, way.edit);
+    struct compared by;
+    struct err err = {0};
+
+    for (int i = 0; i < 1 + either; i++) {
+        struct compare_edit edit = edits[i ^ !way.usual];
+
+        if (i == 1 && !far_apart(&known->by))
+            break;
+        if (i == 1)
+            expect_bytes(d, left, right);
+        if (compare_edited(a, b, edit, d->wanted->tolerance, d->work, &by, &err) < 0)
+            return note_failure(d, &err, known);
+        if (i == 1 && far_apart(&by))
+            break;
+        known->by = by;
+        known->edit = edit;
+    }
+    return true;
 }
 
 /* Fill in `known`. False: stopped. */
@@ -44,19 +120,22 @@ static bool compare_two(struct diffing *d, uint32_t left, uint32_t right,
         known->why = why;
         return true;
     }
+    if (diffing_conversion(d, left, right).edit.kind != EDIT_NONE)
+        return compare_converted(d, left, right, known);
+    if (d->flags[left] & DIFF_TRANSPOSED) {
+        known->edit = (struct compare_edit){EDIT_TRANSPOSED, false, 0};
+        known->transposed = true;
+        return compare_edited(a, b, known->edit, d->wanted->tolerance, d->work,
+                              &known->by, &err) == 0 ||
+               note_failure(d, &err, known);
+    }
     if (reversed(l, a.tensor, r, b.tensor))
         turned = compare_transposed(a, b, d->work, &err);
     known->transposed = turned > 0;
     if (turned >= 0 &&
         compare_tensors(a, b, d->wanted->tolerance, d->work, &known->by, &err) == 0)
         return true;
-    if (err.code == ERR_CANCELLED)
-        return false;
-    known->by = (struct compared){0};
-    known->why = arena_printf(d->arena, "%s", err.text);
-    if (!known->why)
-        known->why = "unknown";
-    return true;
+    return note_failure(d, &err, known);
 }
 
 const struct diff_known *diffing_know(struct diffing *d, uint32_t left, uint32_t right)
@@ -122,11 +201,8 @@ static bool worth_reading(const struct diffing *d, uint32_t left, uint32_t right
 
 void diffing_expect(struct diffing *d, uint32_t left, uint32_t right)
 {
-    if (!d->work || diffing_known(d, left, right))
-        return;
-    atomic_fetch_add(&d->work->total,
-                     tensor_bytes(side_at(&d->side[LEFT], left)) +
-                         tensor_bytes(side_at(&d->side[RIGHT], right)));
+    if (!diffing_known(d, left, right))
+        expect_bytes(d, left, right);
 }
 
 /* The matched left places whose values are not compared yet; the first of tied ones.
@@ -186,6 +262,7 @@ static void judge_values(const struct diffing *d, const struct diff_known *known
         return;
     }
     pair->by = known->by;
+    pair->edit = known->edit;
     if (known->transposed)
         pair->flags |= DIFF_TRANSPOSED;
     if (pair->state == DIFF_SAME && known->by.different > 0)
@@ -198,14 +275,17 @@ static bool same_description(const struct tensor *a, const struct tensor *b)
            (a->flags & TENSOR_META) == (b->flags & TENSOR_META);
 }
 
-void diffing_judge(const struct diffing *d, struct diff_pair *pair)
+static void judge(const struct diffing *d, struct diff_pair *pair)
 {
+    struct diff_conversion way = diffing_conversion(d, pair->left, pair->right);
     const struct side *left = &d->side[LEFT], *right = &d->side[RIGHT];
     const struct tensor *a = side_at(left, pair->left);
     const struct tensor *b = side_at(right, pair->right);
     const char *why = NULL;
 
-    if (!side_same_shape(left, a, right, b))
+    if (way.usual || !side_same_shape(left, a, right, b))
+        pair->edit = way.edit;
+    if (!side_same_shape(left, a, right, b) && pair->edit.kind != EDIT_TRANSPOSED)
         pair->state = DIFF_RESHAPED;
     else if (a->dtype != b->dtype || a->layout != b->layout)
         pair->state = DIFF_RETYPED;
@@ -228,4 +308,11 @@ void diffing_judge(const struct diffing *d, struct diff_pair *pair)
         pair->state = DIFF_UNREAD;
         pair->why = why;
     }
+}
+
+void diffing_judge(const struct diffing *d, struct diff_pair *pair)
+{
+    judge(d, pair);
+    if (pair->edit.kind == EDIT_TRANSPOSED)
+        pair->flags |= DIFF_TRANSPOSED;
 }

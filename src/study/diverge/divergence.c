@@ -8,7 +8,7 @@
 
 #define SCRATCH_LIMIT (4 * GIB)
 
-/* By value of an operation: the first value of a module that is the same. */
+/* By value of an operation: the first equal value of a module. */
 static int link_values(struct diverging *d)
 {
     for (int side = 0; side < 2; side++) {
@@ -26,8 +26,8 @@ static int link_values(struct diverging *d)
     return 0;
 }
 
-/* The tolerance follows the coarsest dtype so far: what float32 computes from a
- * bfloat16 value is no more exact than that. */
+/* The tolerance follows the coarsest dtype so far: a float32 result computed from a
+ * bfloat16 value is no more exact than the bfloat16. */
 static void coarsen(double *tolerance, const struct divergence *divergence,
                     const struct divergence_result *result)
 {

@@ -1,13 +1,13 @@
-/* Where errors begin. A result beyond the tolerance whose inputs agree is where one
- * begins; but statistics may agree where elements do not (a norm hides most errors), so
- * inputs that were computed from a result beyond the tolerance count as different. */
+/* Finds where errors begin: at a result beyond the tolerance whose inputs agree.
+ * Statistics may agree where elements do not (a norm hides most errors), so inputs that
+ * were computed from a result beyond the tolerance count as different. */
 #include <math.h>
 
 #include "base/base.h"
 #include "study/diverge/divergence_in.h"
 
-/* An error begins where the result is so many times farther apart than the inputs, and
- * these are well within the tolerance; or where it is very much farther apart. */
+/* An error begins where the result's distance is several times that of the inputs,
+ * which are well within the tolerance; or where it is very much larger. */
 #define GROWTH         10
 #define MUCH_GROWTH    100
 #define MOST_PRODUCERS 64
@@ -15,13 +15,13 @@
 struct beginnings {
     struct diverging *d;
     /* By left call. */
-    bool *differs[2]; /* a result, a gradient inside is beyond the tolerance */
-    bool *unmatched;  /* calls inside could not be matched, on either side */
+    bool *differs[2]; /* contains a result (a gradient) beyond the tolerance */
+    bool *unmatched;  /* contains unmatched calls, on either side */
     bool *calls;      /* it calls others */
-    /* By left operation, by left value of a module: is or comes from a result beyond
-     * the tolerance. */
+    /* By left operation and by left value of a module: it is, or was computed from, a
+     * result beyond the tolerance. */
     bool *op_tainted, *value_tainted;
-    bool *value_known; /* by left value: who made it is known */
+    bool *value_known; /* by left value: its producer is known */
 };
 
 /* ---- inside calls ---- */
@@ -116,8 +116,8 @@ static void taint_ops(struct beginnings *b)
     }
 }
 
-/* A value that the code of a module made, not one of its modules: it may come from
- * anything that the module has seen. */
+/* A value made by a module's own code, not by a submodule: it may depend on anything
+ * that the module has read. */
 static bool seen_tainted(const struct beginnings *b, uint32_t call)
 {
     const struct run *run = b->d->run[0];
@@ -157,7 +157,7 @@ static bool begins_with(double inputs, double distance, double tolerance)
            (inputs * GROWTH <= tolerance || inputs * MUCH_GROWTH <= distance);
 }
 
-/* Of a result beyond the tolerance. */
+/* For a result beyond the tolerance. */
 static void judge(struct beginnings *b, struct divergence_result *result,
                   const struct divergence_input *inputs, uint32_t n)
 {
@@ -194,7 +194,7 @@ static void look_at(struct beginnings *b, uint32_t index, struct arena *names)
         tainted = input_tainted(b, result, inputs[i].value[0]);
     if (result->beyond) {
         judge(b, result, inputs, n);
-        /* Gradients after the first difference follow from it in many ways. */
+        /* Gradients after the first difference depend on it in many ways. */
         if (index != divergence->first && (tainted || !forward))
             result->begins = false;
         mark_around(b, result);

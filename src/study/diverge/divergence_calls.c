@@ -1,4 +1,4 @@
-/* Which calls of two runs belong together. */
+/* Matches the calls of two runs. */
 #include <string.h>
 
 #include "study/diverge/divergence_in.h"
@@ -37,7 +37,7 @@ static void match_places(struct diverging *d, uint32_t left, uint32_t right)
     buf_release(&names[1]);
 }
 
-/* The modules of matched tensors, and then their parents, as long as they are without a
+/* Matches the modules of matched tensors, then their parents while these have no
  * match. */
 static void match_renamed(struct diverging *d)
 {
@@ -55,8 +55,8 @@ static void match_renamed(struct diverging *d)
             match_places(d, a->parent[place], b->parent[d->place_match[0][place]]);
 }
 
-/* Modules of the same name in modules that belong together. The diff knows only those
- * that have tensors. */
+/* Matches modules of the same name inside matched modules. The diff covers only modules
+ * with tensors. */
 static void match_children(struct diverging *d)
 {
     const struct model *a = d->run[0]->model, *b = d->run[1]->model;
@@ -121,7 +121,7 @@ static uint32_t *number_calls(struct diverging *d, int side)
         d->divergence->calls.n[side]++;
         if (!(call->flags & RUN_LIGHT))
             number[i] = so_far[call->place]++;
-        else if (!light[call->place]) /* the newest of those that were merged */
+        else if (!light[call->place]) /* the newest of the merged ones */
             number[i] = run_count_calls_at(run, call->place) - 1;
         light[call->place] |= (call->flags & RUN_LIGHT) != 0;
     }

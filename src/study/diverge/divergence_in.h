@@ -14,7 +14,7 @@ struct diverging {
     struct work *work;
     uint32_t *place_match[2]; /* by place: the module of the other side, or NO_PLACE */
     bool *renamed;            /* by left place: matched by another name */
-    /* Elements were compared: by their values. */
+    /* Cache of compared elements, by pair of values. */
     struct map known;
     struct divergence_amount *amounts;
     uint32_t n_amounts, amounts_room;
@@ -23,37 +23,37 @@ struct diverging {
 /* Fill place_match and call_match; value_match and op_match. -1: an arena is spent. */
 int diverging_calls(struct diverging *d);
 int diverging_ops(struct diverging *d);
-/* List what is to be compared. */
+/* List the results to compare. */
 int diverging_list(struct diverging *d);
-/* Say of each result beyond the tolerance whether an error begins there. */
+/* Decide for each result beyond the tolerance whether an error begins there. */
 int diverging_begins(struct diverging *d);
 /* Sum up by place. */
 int diverging_sums(struct diverging *d);
 
-/* Do two operations have the same name, one of them perhaps in place? */
+/* Do two operations have the same name, ignoring in-place variants? */
 bool diverging_same_name(const struct divergence *divergence, uint32_t left,
                          uint32_t right);
 
 /* An array of n items RUN_NONE; NULL: the arena is spent. */
 uint32_t *diverging_none(struct arena *arena, size_t n);
 
-/* The difference of two values. `d` caches it; NULL: do not. */
+/* The difference of two values. Cached in `d`, unless it is NULL. */
 struct divergence_amount diverging_compare(struct diverging *d,
                                            const struct divergence *divergence,
                                            struct divergence_value left,
                                            struct divergence_value right);
-/* The same of statistics alone. */
+/* The same from statistics alone. */
 struct divergence_amount diverging_statistics(const struct stats *a,
                                               const struct stats *b);
-/* The tolerance that was asked for, or else that of the coarsest dtype so far (0: none).
- * Statistics are not exact enough for any. */
+/* The tolerance `asked` for, or else that of the coarsest dtype so far (0: none), at
+ * least as large as the rounding of statistics if they are compared. */
 double diverging_limit(double asked, double coarse, enum divergence_how how);
 /* Does the value have elements or statistics? */
 bool diverging_measured(const struct divergence *divergence, int side,
                         struct divergence_value value);
 
-/* The inputs of a result, not compared yet; at most DIVERGING_INPUTS. `arena` holds
- * names that are composed. */
+/* The inputs of a result, not compared yet; at most DIVERGING_INPUTS. Composed names
+ * are in `arena`. */
 #define DIVERGING_INPUTS 64
 uint32_t diverging_inputs(const struct divergence *divergence,
                           const struct divergence_result *result,

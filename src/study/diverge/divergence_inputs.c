@@ -1,4 +1,4 @@
-/* What a result was made of. */
+/* The inputs of a result. */
 #include <string.h>
 
 #include "study/diverge/divergence_in.h"
@@ -47,8 +47,8 @@ static struct str argument_name(struct gathering *g, const struct run_op *op,
     return text ? str_of(text) : name;
 }
 
-/* The input of the right operation that belongs to one of the left: the same value, or
- * the same argument, or at the same position. */
+/* The input of the right operation that matches one of the left: the same value, or the
+ * same argument, or the same position. */
 static const struct run_op_io *right_input(const struct gathering *g,
                                            const struct run_op *op,
                                            const struct run_op_io *left, uint32_t nth,
@@ -66,7 +66,7 @@ static const struct run_op_io *right_input(const struct gathering *g,
         if (n == nth)
             there = io;
     }
-    /* Another operation reads other things. */
+    /* Different operations read different things. */
     if (match != RUN_NONE || !same_name)
         return NULL;
     return same ? same : there;
@@ -174,8 +174,8 @@ static void call_parameters(struct gathering *g, const uint32_t calls[2])
     }
 }
 
-/* The gradient of a parameter is made of what went into its module and of the gradient
- * that came back: of its first call in that step. */
+/* The gradient of a parameter depends on the arguments of its module and on the
+ * gradient of its result: those of its first call in that step. */
 static bool owner_calls(const struct gathering *g, uint32_t to[2])
 {
     const struct run *run = g->divergence->run[0];

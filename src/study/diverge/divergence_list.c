@@ -1,12 +1,12 @@
-/* What is compared, in the order in which it was made. */
+/* Lists the results to compare, in the order of execution. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "run/op_table.h"
 #include "study/diverge/divergence_in.h"
 
-/* Results in the order in which the left run made them. Gradients of modules have no
- * time: they come after the operations of their backward, the last module first. */
+/* The order of results is that of the left run. Gradients of modules have no time: they
+ * come after the operations of their backward, the last module first. */
 enum result_rank {
     RANK_FORWARD,
     RANK_BACKWARD,
@@ -224,8 +224,8 @@ static void list_calls(struct result_list *list)
     }
 }
 
-/* One operation stands for several of the other side: what it reads is not what the
- * last of them reads. Its module says more. */
+/* One operation matches several of the other side: it does not read what the last of
+ * them reads. Its module tells more. */
 static bool stands_for_several(const struct result_list *list, uint32_t left,
                                uint32_t right)
 {
@@ -241,8 +241,8 @@ static bool stands_for_several(const struct result_list *list, uint32_t left,
     return false;
 }
 
-/* What a norm or an attention keeps for its backward, such as the mean: it is near zero
- * by nature, and no other operation reads it. */
+/* A result that a norm or an attention saves for its backward, such as the mean: it is
+ * near zero by nature, and no other operation reads it. */
 static bool is_for_backward(const struct result_list *list, const struct run_op *op,
                             const struct run_op_io *result)
 {

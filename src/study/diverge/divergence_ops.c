@@ -1,4 +1,4 @@
-/* Which operations of two runs belong together. */
+/* Matches the operations of two runs. */
 #include <stdlib.h>
 
 #include "study/diverge/divergence_in.h"
@@ -19,7 +19,7 @@ struct ops_match {
 
 /* ---- hashes that both sides share ---- */
 
-/* aten::relu_ is aten::relu in place; __and__ is a name of its own. */
+/* aten::relu_ is the in-place aten::relu, but __and__ is a full name. */
 static struct str name_of(struct str name)
 {
     if (str_ends(name, STR("_")) && !str_ends(name, STR("__")))
@@ -66,7 +66,7 @@ static uint64_t value_type(const struct ops_match *m, int side, uint32_t value)
     return m->types[side][m->ops[side]->values[value].type];
 }
 
-/* The shapes of its results. */
+/* A hash of the shapes of its results. */
 static uint64_t results_hash(const struct ops_match *m, int side,
                              const struct run_op *op)
 {
@@ -138,7 +138,7 @@ static void match_ios(struct ops_match *m, uint32_t left, uint32_t right)
     }
 }
 
-/* By tensor: its value that came from outside. */
+/* By tensor: its value from outside. */
 static uint32_t *outside_values(struct ops_match *m, int side)
 {
     const struct run_ops *ops = m->ops[side];
@@ -173,11 +173,11 @@ static int match_known(struct ops_match *m)
 
 /* ---- by data flow ---- */
 
-/* Which inputs of an operation identify it: all of them, or those that are known. */
+/* The inputs that identify an operation: all of them, or the known ones. */
 enum flow_inputs { FLOW_ALL, FLOW_SOME };
 
-/* Is it known which value of the left side this one is? A left value is itself; but in
- * FLOW_SOME both sides must agree on what is known. */
+/* Is the matching left value known? A left value matches itself, but in FLOW_SOME both
+ * sides must agree on what is known. */
 static bool is_known(const struct ops_match *m, int side, uint32_t value,
                      enum flow_inputs flow)
 {
@@ -187,8 +187,8 @@ static bool is_known(const struct ops_match *m, int side, uint32_t value,
            !comes_from_outside(&m->ops[0]->values[value]);
 }
 
-/* What identifies an operation: its name, the shapes of its results and what it reads,
- * as values of the left side. False: too little is known. */
+/* Makes the key of an operation: its name, the shapes of its results and its inputs, as
+ * values of the left side. False: too little is known. */
 static bool flow_key(const struct ops_match *m, int side, uint32_t index,
                      enum flow_inputs flow, uint64_t *ret_key)
 {
@@ -250,8 +250,8 @@ static uint32_t take(struct ops_match *m, struct map *map, uint64_t key)
     return at;
 }
 
-/* Values from outside that matched operations read at the same position. Not during a
- * pass, which has made keys of them. */
+/* Matches values from outside that matched operations read at the same position. Not
+ * during a pass, whose keys contain them. */
 static void match_outside(struct ops_match *m)
 {
     for (uint32_t i = 0; i < m->ops[0]->n_ops; i++)
@@ -259,8 +259,8 @@ static void match_outside(struct ops_match *m)
             match_each(m, i, m->match[0][i], OP_IN);
 }
 
-/* One pass over the right operations in the order in which they ran: one that is
- * matched makes its results known, so that those which read them can be matched too. */
+/* One pass over the right operations in the order of execution: a matched one makes its
+ * results known, so that their readers can be matched too. */
 static int match_flow(struct ops_match *m, enum flow_inputs flow)
 {
     struct arena scratch;
@@ -287,8 +287,8 @@ static int match_flow(struct ops_match *m, enum flow_inputs flow)
 
 /* ---- against the data flow ---- */
 
-/* The producers of two values that belong together, whatever their names: one operation
- * may stand for several of the other side. */
+/* Matches the producers of two matched values, whatever their names: one operation may
+ * match several of the other side. */
 static void match_producers(struct ops_match *m, uint32_t left)
 {
     const struct run_op_value *x = &m->ops[0]->values[left], *y;
@@ -303,7 +303,8 @@ static void match_producers(struct ops_match *m, uint32_t left)
     match_ops(m, x->producer, y->producer);
 }
 
-/* What two matched operations of one name read as the same argument. */
+/* Matches the values that two matched operations of one name read as the same
+ * argument. */
 static void match_arguments(struct ops_match *m, uint32_t left, uint32_t right)
 {
     const struct run_op *a = &m->ops[0]->ops[left], *b = &m->ops[1]->ops[right];
@@ -324,7 +325,7 @@ static void match_arguments(struct ops_match *m, uint32_t left, uint32_t right)
     }
 }
 
-/* From the last operation to the first: who reads a value says what it is. */
+/* From the last operation to the first: the readers of a value identify it. */
 static void match_back(struct ops_match *m)
 {
     for (uint32_t i = 0; i < m->ops[0]->n_values; i++) /* the results of modules */
@@ -336,7 +337,7 @@ static void match_back(struct ops_match *m)
 
 /* ---- the rest in order ---- */
 
-/* What must be equal, ever less. */
+/* The criteria, from strict to weak. */
 enum tier { BY_CALL, BY_NAME, BY_SHAPE, TIERS };
 
 static uint64_t order_signature(const struct ops_match *m, int side,
@@ -346,7 +347,7 @@ static uint64_t order_signature(const struct ops_match *m, int side,
     uint64_t hash = hash_mix(results_hash(m, side, op), (uint64_t)op->phase);
     uint32_t call = op->call;
 
-    /* Only what computes may have another name. */
+    /* Only operations that compute may have different names. */
     if (tier == BY_SHAPE && m->ops[side]->kinds[op->kind].flags & (OP_VIEW | OP_MAKES))
         return 0;
     if (tier != BY_SHAPE)
@@ -401,7 +402,7 @@ static void sign_phase(struct ops_match *m, struct phase_ops lists[2], enum tier
                 order_signature(m, side, &m->ops[side]->ops[list->ops[i]], tier);
             list->match[i] =
                 other == RUN_NONE ? SEQUENCE_NONE : lists[!side].position[other];
-            /* Its match ran in another phase: it separates nothing and is not free. */
+            /* Its match ran in another phase: it is neither a separator nor free. */
             if (other != RUN_NONE && list->match[i] == RUN_NONE)
                 list->signatures[i] = 0;
         }
@@ -441,7 +442,7 @@ static int align(struct ops_match *m, enum tier tier)
     int status = 0;
 
     for (int i = 0; i < 3 && status == 0; i++) {
-        /* Its arrays are as long as all operations. */
+        /* Its arrays have an element per operation of the run. */
         arena_init(&scratch, m->d->scratch.limit);
         m->scratch = &scratch;
         status = align_phase(m, phases[i], tier);
@@ -503,7 +504,7 @@ int diverging_ops(struct diverging *d)
     if (!prepare(&m) || match_known(&m) < 0 || match_flow(&m, FLOW_ALL) < 0 ||
         match_flow(&m, FLOW_SOME) < 0 || match_flow(&m, FLOW_ALL) < 0)
         return -1;
-    /* Each tier makes values known that data flow goes on from. */
+    /* Each tier makes more values known, from which matching by data flow continues. */
     for (int tier = 0; tier < TIERS; tier++) {
         if (tier == BY_SHAPE)
             match_back(&m);

@@ -1,4 +1,4 @@
-/* Operations of two runs: which belong together, and the first that differs. */
+/* Matches the operations of two runs, and finds the first that differs. */
 #include <math.h>
 #include <string.h>
 
@@ -106,7 +106,7 @@ static const struct divergence_result *first_of(const struct compared_ops *both)
     return &both->divergence.results[both->divergence.first];
 }
 
-TEST(operations_of_equal_runs_belong_together)
+TEST(operations_of_equal_runs_are_matched)
 {
     struct compared_ops both;
 
@@ -151,7 +151,7 @@ TEST(the_first_operation_that_differs_is_found_with_its_inputs)
 }
 
 /* The other implementation computes the two branches in another order, has an operation
- * more and other names: what a result was computed from says which one it is. */
+ * more and other names: a result is identified by its inputs. */
 TEST(operations_in_another_order_are_matched_by_data_flow)
 {
     struct script s[2];
@@ -184,8 +184,8 @@ TEST(operations_in_another_order_are_matched_by_data_flow)
     drop(&both);
 }
 
-/* A fused operation is the last of those that it stands for. */
-TEST(one_operation_stands_for_several)
+/* A fused operation matches the last of the operations that it replaces. */
+TEST(one_operation_matches_several)
 {
     struct script s[2];
     struct compared_ops both;
@@ -211,7 +211,7 @@ TEST(one_operation_stands_for_several)
     drop(&both);
 }
 
-TEST(an_operation_that_only_one_side_has_stays_alone)
+TEST(an_operation_on_one_side_only_stays_unmatched)
 {
     struct script s[2];
     struct compared_ops both;

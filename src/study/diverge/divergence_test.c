@@ -242,7 +242,7 @@ TEST(calls_that_only_one_side_has_are_counted)
     drop(&both);
 }
 
-TEST(results_of_other_sizes_are_infinitely_far)
+TEST(results_of_different_sizes_have_infinite_distance)
 {
     static const double means[] = {1, 2};
     struct trace *trace = trace_new(chain("m", 1, "M"), &(struct trace_wanted){0});
@@ -311,7 +311,7 @@ static struct divergence_amount amount(const float *a, const float *b, uint32_t 
     return by;
 }
 
-TEST(elements_are_compared_where_both_are_kept)
+TEST(elements_are_compared_if_both_sides_keep_them)
 {
     static const float a[] = {3, 4, 0, 0}, b[] = {3, 4, 0, 0.5F};
     struct divergence_amount by = amount(a, b, 4, true);
@@ -359,7 +359,7 @@ TEST(statistics_are_a_lower_bound_of_the_distance)
     }
 }
 
-TEST(not_a_number_on_one_side_is_infinitely_far_and_on_both_is_equal)
+TEST(nan_on_one_side_is_infinitely_far_and_on_both_is_equal)
 {
     static const float a[] = {1, 2, 3, 4}, b[] = {1, NAN, 3, 4};
 

@@ -1,4 +1,4 @@
-/* How far two values are apart. */
+/* The distance of two values. */
 #include <math.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 /* Sums of statistics are exact to about 1e-6. */
 #define STATISTICS_FLOOR  2e-6
-#define FLOAT32_TOLERANCE 1e-5 /* also where only integers were seen */
+#define FLOAT32_TOLERANCE 1e-5 /* also if there were only integers */
 
 double divergence_tolerance(enum dtype dtype)
 {
@@ -32,7 +32,7 @@ double divergence_tolerance(enum dtype dtype)
     case DTYPE_FLOAT8_E5M2:
     case DTYPE_FLOAT8_E5M2FNUZ:
         return 0.2;
-    default: /* integers have no rounding; 4 and 6 bits are stored, not computed with */
+    default: /* integers are exact; 4 and 6 bit types are only stored */
         return 0;
     }
 }
@@ -88,7 +88,7 @@ const struct stats *divergence_stats(const struct run *run,
     return at == RUN_NONE ? NULL : &run->stats[at];
 }
 
-/* The same among the values of modules, which may be kept whole; or RUN_NONE. */
+/* The equal value of a module, which may have elements; or RUN_NONE. */
 static uint32_t module_value(const struct divergence *divergence, int side,
                              struct divergence_value value)
 {
@@ -141,7 +141,8 @@ static double rms_of(const struct stats *stats)
     return n > 0 ? stats_l2(stats) / sqrt((double)n) : 0;
 }
 
-/* Divides by n, not by n - 1: then its change is at most the RMS of the differences. */
+/* Divides by n, not n - 1: then the difference is at most the RMS of the
+ * differences. */
 static double deviation_of(const struct stats *stats)
 {
     uint64_t n = stats_finite(stats);
@@ -241,7 +242,7 @@ static bool by_elements(const struct divergence *divergence, const uint32_t valu
     return true;
 }
 
-/* Elements take long to compare, so each pair of values is compared once. */
+/* Comparing elements is slow, so each pair of values is compared once. */
 static bool by_known_elements(struct diverging *d, const struct divergence *divergence,
                               const uint32_t value[2], struct divergence_amount *ret_by)
 {
@@ -263,7 +264,7 @@ static bool by_known_elements(struct diverging *d, const struct divergence *dive
     return true;
 }
 
-/* Statistics of equal elements give the scale that the elements do not. */
+/* The elements are equal: the scale comes from the statistics. */
 static void add_scale(struct divergence_amount *by, const struct stats *stats)
 {
     if (by->scale == 0 && stats && stats_finite(stats) > 0 && stats_measured(stats))

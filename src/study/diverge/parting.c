@@ -11,7 +11,7 @@
 
 #define STEP_LIMIT GIB /* of the points of one step */
 
-/* One row of steps that holds a single one. */
+/* A row that holds a single step. */
 struct single_step {
     uint64_t number;
     const struct history_step *step;
@@ -60,7 +60,7 @@ static int arena_spent(struct partings *self)
     return arena_err(self->arena, "a comparison of two runs", self->err);
 }
 
-/* Numbers of the left side by key; a damaged file may have a key twice. */
+/* Indices of the left side by key; a damaged file may have duplicate keys. */
 struct left_keys {
     struct name_map map;
     uint32_t *numbers;
@@ -168,7 +168,7 @@ static int read_steps(struct partings *self, int side, uint8_t phase)
     }
     if (to->n_steps > 1)
         qsort(to->steps, to->n_steps, sizeof *to->steps, by_number);
-    for (uint32_t i = 0; i < to->n_steps; i++) /* scalars may have a row of their own */
+    for (uint32_t i = 0; i < to->n_steps; i++) /* scalars may have a separate row */
         self->to->steps[side] +=
             i == 0 || to->steps[i].number != to->steps[i - 1].number;
     return 0;
@@ -176,7 +176,7 @@ static int read_steps(struct partings *self, int side, uint8_t phase)
 
 /* ---- one step ---- */
 
-/* The rows of one step number: scalars may have one of their own. */
+/* The rows of one step number: scalars may have a separate one. */
 struct rows_of_step {
     uint32_t from, end;
 };

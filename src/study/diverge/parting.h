@@ -1,18 +1,19 @@
-/* parting.h - where two training runs part: the first step, and in it the first tensor in
- * the order of execution, whose statistics differ; and the first scalar that does.
+/* parting.h - finds where two training runs part: the first step with differing
+ * statistics, and in it the first such tensor in the order of execution; and the first
+ * scalar that differs.
  *
  *   parting.c        compares step by step
  *   parting_order.c  the order of execution within a step
  *
  * Series are matched by name, call, kind, path and phase, scalars by name. Steps are
- * matched by number. Merged steps are not compared: their statistics are those of other
- * steps too. Without a tolerance everything must be equal, bit for bit, histograms
- * included. With one, the distance of divergence.h decides; scalars are compared by
- * their relative difference.
+ * matched by number. Merged steps are not compared, because their statistics include
+ * other steps. Without a tolerance everything must be equal bit for bit, including
+ * histograms. With one, tensors are compared by the distance of divergence.h, scalars
+ * by their relative difference.
  *
- * The order within a step: parameters (they are measured before the optimizer changes
- * them), arguments and results of modules as they ran, gradients as the backward pass
- * made them, final gradients of parameters from the last to the first, updates. */
+ * The order within a step: parameters (measured before the optimizer changes them),
+ * arguments and results of modules in the order of forward, gradients in the order of
+ * backward, gradients of parameters from the last to the first, updates. */
 #ifndef STUDY_DIVERGE_PARTING_H
 #define STUDY_DIVERGE_PARTING_H
 
@@ -22,11 +23,11 @@
 struct parting {
     double tolerance;         /* 0: equal, bit for bit */
     uint64_t steps[2];        /* logged steps of each side */
-    uint64_t merged[2];       /* of these, in rows of several steps: not compared */
+    uint64_t merged[2];       /* of these: merged with others, not compared */
     uint64_t common;          /* steps that were compared */
     uint64_t first, last;     /* their numbers */
-    uint64_t with_tensors;    /* of these, steps at which tensors were compared */
-    uint32_t series, scalars; /* that both sides have */
+    uint64_t with_tensors;    /* of these: steps at which tensors were compared */
+    uint32_t series, scalars; /* on both sides */
     uint32_t only_series[2], only_scalars[2];
 
     bool tensor_differs; /* then: */
@@ -43,10 +44,10 @@ struct parting {
     double values[2];
 };
 
-/* Was anything compared, and is all of it equal? */
+/* Was anything compared, and is everything equal? */
 bool parting_agrees(const struct parting *parting);
 
-/* Texts are in the arena. Fails with ERR_CANCELLED if `work` is cancelled. */
+/* Allocates texts in the arena. Fails with ERR_CANCELLED if `work` is cancelled. */
 int parting_make(struct parting *parting, struct history *left, struct history *right,
                  double tolerance, struct arena *arena, struct work *work,
                  struct err *err);

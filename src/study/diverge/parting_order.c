@@ -1,6 +1,6 @@
-/* The order of execution within a step. Series of calls are numbered as the calls began,
- * so a module's come before those of the modules inside it. Its result is made after
- * theirs: a stack of open calls says when. */
+/* The order of execution within a step. Series are numbered in the order in which calls
+ * began, so a module's come before those of the modules inside it. Its result is made
+ * after theirs, which a stack of open calls tracks. */
 #include "study/diverge/parting_in.h"
 
 enum { STAGE_PARAM, STAGE_FORWARD, STAGE_BACKWARD, STAGE_GRADIENT, STAGE_UPDATE };
@@ -15,7 +15,7 @@ struct step_ordering {
     uint64_t *order;
     struct open_call *open;
     uint32_t n_open;
-    uint32_t now, most; /* events so far; more than there are */
+    uint32_t now, most; /* events so far; an upper bound of events */
 };
 
 static bool same_call(const struct history_series *a, const struct history_series *b)
@@ -37,7 +37,8 @@ static uint64_t position(int stage, uint32_t at)
     return (uint64_t)stage << 32 | at;
 }
 
-/* The innermost call ends. Its backward begins as late as its forward ends early. */
+/* The innermost call ends. The order of backward is the reverse: the earlier its
+ * forward ends, the later its backward begins. */
 static void end_call(struct step_ordering *self)
 {
     const struct open_call *call = &self->open[--self->n_open];

@@ -10,14 +10,14 @@
 
 /* ---- two histories ---- */
 
-/* What one run does: values begin to differ at a step, in one series. */
+/* The behaviour of one run: values begin to differ at a step, in one series. */
 struct sample_run_of {
     uint64_t steps, every; /* every: logged steps are multiples of it */
     uint32_t series;       /* whose values change */
     uint64_t from;
     double change;
     double loss_change; /* from the same step on */
-    bool scalars_apart; /* in a row of their own, as log() after the step writes them */
+    bool scalars_apart; /* in a separate row, as log() writes them after the step */
     bool with_extra;    /* one more series and scalar */
     uint32_t rows;      /* most rows of steps; 0: no limit */
 };

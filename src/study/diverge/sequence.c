@@ -6,7 +6,7 @@
 
 /* The most edits of the exact comparison: its time is (items) * (edits). */
 #define MOST_EDITS 400
-/* Anchors between anchors, so often; repeated patterns do not need more. */
+/* How many times anchors are sought between anchors; enough for repeated patterns. */
 #define MOST_ROUNDS 12
 
 /* A range of both sides whose free items may match one another. */
@@ -28,7 +28,7 @@ struct sequence_aligning {
     int32_t most;   /* edits that `trace` has room for */
 };
 
-/* A pair that is in order with other pairs if both positions grow. */
+/* A pair of positions; pairs are in order if both positions increase. */
 struct sequence_anchor {
     uint32_t left, right;
 };
@@ -103,7 +103,7 @@ static int push_between(struct sequence_aligning *a, const struct gap *gap, uint
     return push(a, between);
 }
 
-/* How often a signature was seen on each side, and where last. */
+/* The count of a signature on each side, and its last position. */
 struct sequence_seen {
     uint32_t times[2], at[2];
 };
@@ -130,7 +130,7 @@ static int count_signatures(struct sequence_aligning *a, struct map *map,
     return 0;
 }
 
-/* Finds signatures that both sides have once. Sets *ret_n, of items. */
+/* Finds signatures that occur once on both sides. Sets *ret_n, the number of items. */
 static int find_anchors(struct sequence_aligning *a, uint32_t *ret_n)
 {
     struct arena scratch;
@@ -206,7 +206,7 @@ static int32_t count_edits(const struct sequence_aligning *a)
     return -1;
 }
 
-/* Walks back from the end and matches what was equal. */
+/* Walks back from the end and matches equal items. */
 static void match_walk(struct sequence_aligning *a, int32_t edits)
 {
     int32_t x = (int32_t)a->n[0], y = (int32_t)a->n[1];

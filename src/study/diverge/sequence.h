@@ -1,9 +1,9 @@
-/* sequence.h - which items of two sequences belong together, in order: a common
- * subsequence, nearly the longest, in nearly linear time.
+/* sequence.h - matches the items of two sequences in order: a nearly longest common
+ * subsequence in nearly linear time.
  *
- * Items are 64-bit signatures. Those that occur once on each side are anchors (the
- * longest increasing run of them); between anchors the same is tried again, and what
- * remains is compared exactly if that takes few edits. */
+ * Items are 64-bit signatures. Signatures that occur once on each side are anchors, of
+ * which the longest increasing run is kept. Between anchors the same is repeated, and
+ * the rest is compared exactly if that takes few edits. */
 #ifndef STUDY_DIVERGE_SEQUENCE_H
 #define STUDY_DIVERGE_SEQUENCE_H
 
@@ -20,8 +20,8 @@ struct sequence_side {
     uint32_t n;
 };
 
-/* Matches more items. Matches that are set stay, and those of them that are in order on
- * both sides separate the others. -1: the arena is spent. */
+/* Matches more items. Existing matches are kept, and those that are in order on both
+ * sides act as separators. -1: the arena is spent. */
 int sequence_align(struct sequence_side *left, struct sequence_side *right,
                    struct arena *scratch);
 

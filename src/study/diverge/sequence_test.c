@@ -127,7 +127,7 @@ TEST(long_sequences_of_few_signatures_align_around_what_was_inserted)
 }
 
 /* The exact comparison would need far too many edits: it gives up. */
-TEST(long_sequences_that_have_nothing_in_common_end_soon)
+TEST(long_sequences_without_common_items_finish_quickly)
 {
     enum { N = 100000 };
     struct two_sequences two;

@@ -149,7 +149,8 @@ static uint64_t finding_key(const struct finding *finding)
     return hash_mix(hash_mix(hash_u64(finding->entry), place), finding->code);
 }
 
-/* Does the model have this finding, too? `seen` has the index of one with each key. */
+/* Does the model have this finding, too? `seen` maps a key to the index of a
+ * finding. */
 static bool is_known(const struct check_making *self, const struct map *seen,
                      const struct finding *finding)
 {
@@ -350,7 +351,7 @@ static int look_at_training(struct check_making *self)
         return 0;
     if (self->check->steps > 0)
         return add(self, CHECK_TRAINING, CHECK_GOOD, CHECK_SAYS_WELL, 0);
-    /* Nothing is known to be healthy. */
+    /* No values were found to be healthy. */
     return add(self, CHECK_TRAINING,
                self->check->evals > 0 ? CHECK_NOTE : CHECK_WARNING, CHECK_SAYS_COUNT,
                0);

@@ -35,8 +35,8 @@ enum check_mark {
 enum check_says {
     CHECK_SAYS_WELL,      /* nothing is wrong; see the counts of the check */
     CHECK_SAYS_GLOBAL,    /* `index` in the pickle log: a dangerous global */
-    CHECK_SAYS_UNKNOWN,   /* `index` in the pickle log: the first unknown global; stands
-                             for all of them */
+    CHECK_SAYS_UNKNOWN,   /* `index` in the pickle log: the first unknown global;
+                             represents all of them */
     CHECK_SAYS_UNDECIDED, /* the verdict is inconclusive, without a finding */
     CHECK_SAYS_FINDING,   /* `index` in the check's findings */
     CHECK_SAYS_COUNT,     /* some tensors are bad; see the counts of the check */
@@ -61,11 +61,11 @@ struct check {
     uint32_t tensors;   /* places of tensors that have data, as info counts them */
     uint32_t inside;    /* of these, readable ones */
     uint64_t values;    /* values checked */
-    uint32_t unread;    /* tensors whose values were not checked */
+    uint32_t unread;    /* tensors with unchecked values */
     bool stopped;       /* ... because the check was cancelled */
     uint32_t expected;  /* tensors */
-    uint64_t steps;     /* of training, that a training run logged */
-    uint64_t evals;     /* ... and of evaluation */
+    uint64_t steps;     /* logged training steps */
+    uint64_t evals;     /* logged passes of evaluation */
 };
 
 /* Statistics by tensor; NULL where unknown. */
@@ -80,15 +80,15 @@ struct expectation;
 /* What to check. */
 struct check_ask {
     const struct verdict_allow *allow; /* or NULL; must outlive the check */
-    const struct finding *found; /* of a second pass over the files, or NULL; findings
-                                    that the model has too are ignored */
+    const struct finding *found; /* findings of a second pass over the files, or NULL;
+                                    those that the model has too are ignored */
     uint32_t n_found;
     bool data_verified;
     const struct check_values *values; /* NULL: do not check values */
     const struct expectation *expect;  /* or NULL */
     bool training;  /* a run with a history; its alarms are among `found` */
-    uint64_t steps; /* of training, that it logged */
-    uint64_t evals; /* ... and of evaluation */
+    uint64_t steps; /* logged training steps */
+    uint64_t evals; /* logged passes of evaluation */
 };
 
 /* Check a model; the lists are in the arena. */

@@ -88,7 +88,7 @@ TEST(a_sound_model_has_one_good_item_for_each_topic)
     end(&s);
 }
 
-TEST(dangerous_and_unknown_globals_are_items_and_patterns_vouch_for_unknown_ones)
+TEST(dangerous_and_unknown_globals_are_items_and_patterns_allow_unknown_ones)
 {
     static const char *const patterns[] = {"models.*"};
     struct verdict_allow allow = {patterns, 1};
@@ -115,7 +115,7 @@ TEST(dangerous_and_unknown_globals_are_items_and_patterns_vouch_for_unknown_ones
     end(&s);
 }
 
-TEST(a_pickle_that_is_not_there_is_never_called_safe)
+TEST(a_missing_pickle_is_never_called_safe)
 {
     struct sample s;
 
@@ -144,7 +144,7 @@ TEST(findings_beyond_notes_make_a_safe_file_fail)
     end(&s);
 }
 
-TEST(a_second_look_adds_only_what_is_new)
+TEST(a_second_pass_adds_only_new_findings)
 {
     static const struct finding found[] = {
         {FINDING_ZIP_TRICK, SEVERITY_WARNING, FINDING_NOWHERE, "old", false, 0, 0},
@@ -162,7 +162,7 @@ TEST(a_second_look_adds_only_what_is_new)
     end(&s);
 }
 
-TEST(a_second_look_knows_a_finding_by_its_file_and_entry)
+TEST(a_second_pass_identifies_findings_by_file_and_entry)
 {
     static const struct finding found[] = {
         {.code = FINDING_DAMAGED, .place = FINDING_NOWHERE, .text = "z", .entry = 8},
@@ -255,7 +255,7 @@ TEST(what_differs_from_the_expectation_is_named)
     end(&s);
 }
 
-TEST(names_that_spell_alike_are_compared_in_their_order)
+TEST(equal_names_are_compared_in_order)
 {
     static const int64_t shape[] = {2, 3};
     struct expectation e;
@@ -276,7 +276,7 @@ TEST(names_that_spell_alike_are_compared_in_their_order)
     end(&s);
 }
 
-TEST(what_is_no_expectation_is_refused_with_a_sentence)
+TEST(an_invalid_expectation_is_refused_with_a_sentence)
 {
     static const char *const texts[] = {
         "",

@@ -159,7 +159,7 @@ struct expect_comparing {
     struct check *check;
     struct arena *arena;
     struct err *err;
-    struct map map; /* hash of a name to the first expected tensor not yet met */
+    struct map map; /* hash of a name -> the first expected tensor not yet found */
     uint32_t *next; /* by tensor: the next with the same hash, or UINT32_MAX */
     bool *met;      /* by tensor */
     struct buf raw, path, text;
@@ -175,7 +175,7 @@ static int make_table(struct expect_comparing *self)
     self->met = arena_array(self->arena, n, sizeof *self->met);
     if (!self->next || !self->met)
         return arena_err(self->arena, "the expectation", self->err);
-    /* From the last to the first, so that lists are in order. */
+    /* Backward, so that each list is in order. */
     for (uint32_t i = expectation->n; i-- > 0;) {
         uint64_t key = str_hash(expectation->tensors[i].name);
 

@@ -325,8 +325,8 @@ static bool judge_dill(const struct model *model, uint32_t index, struct str nam
 
 /* ---- one global ---- */
 
-/* A name on neither list. Calling parts of Python, torch or numpy outside the allow-list
- * is dangerous; other names are unknown code. */
+/* Judges a name on neither list. Calling parts of Python, torch or numpy outside the
+ * allow-list is dangerous; other names are unknown code. */
 static struct judgement judge_unknown(const struct pickle_global *global,
                                       struct str name, bool indirect)
 {
@@ -456,8 +456,8 @@ static bool should_have_pickles(const struct model *model)
            str_is(format, "pickle");
 }
 
-/* Could a plain load see something that we did not? A truncated pickle, a nested one that
- * was not read, headers on which two readers disagree. */
+/* Could a plain load read something that we did not: a truncated pickle, a nested one
+ * that was not read, headers on which two readers disagree? */
 static bool is_inconclusive(const struct model *model)
 {
     uint32_t i;

@@ -1,6 +1,6 @@
-/* verdict.h - is it safe to load this file with Python?
- * An allow-list over the pickle log: only what is known to be harmless is called safe.
- * Formats without code (safetensors) are always safe.
+/* verdict.h - is it safe to load this file with Python? An allow-list over the pickle
+ * log: only a file with known harmless content is safe. Formats without code
+ * (safetensors) are always safe.
  *
  *   verdict.h  the verdict, and how each global is judged (files: verdict_in.h)
  *   check.h    verdict, container, tensors and values of one model as a list of items
@@ -24,9 +24,9 @@ enum trust {
     TRUST_DANGER,  /* known to run, load or write something, or used to override code */
 };
 
-/* Names that the user trusts, as globs ("models.yolo.*"). They make an unknown global
- * known; never a dangerous one, one of Python, torch or numpy, or one whose attributes
- * are replaced. */
+/* Globs of names that the user trusts ("models.yolo.*"). They turn an unknown global
+ * into a known one, but never a dangerous one, one of Python, torch or numpy, or one
+ * whose attributes are replaced. */
 struct verdict_allow {
     const char *const *patterns;
     uint32_t n;
@@ -61,8 +61,8 @@ struct verdict_use {
     uint64_t offset;    /* of the opcode, in the stream */
     uint32_t args;      /* value id of the arguments, as far as they are plain */
 };
-/* The first uses of a global in the order of execution, at most `room`; returns how many.
- * Naming it counts only if it is not used otherwise. */
+/* Returns the number of uses stored: the first `room` uses of a global in the order of
+ * execution. Naming counts only if it is not used otherwise. */
 uint32_t verdict_uses(const struct model *model, uint32_t global_index,
                       struct verdict_use *uses, uint32_t room);
 

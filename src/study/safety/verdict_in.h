@@ -1,4 +1,4 @@
-/* verdict_in.h - the tables behind the verdict: what is known about a global by name.
+/* verdict_in.h - the tables of the verdict: what is known about a global by its name.
  * The name of a row may have one `*`: after a dot at the end it matches anything
  * ("torch.optim.*"), else letters, digits and `_` ("torch.*Storage").
  *

@@ -1,7 +1,7 @@
-/* libmicrohttpd ends connections that are silent. One that sends a byte now and then is
- * ended here: a whole request may take 10 seconds, the sending of an answer two minutes.
- * Who leaves while an answer is computed, or while a stream has no news, is noticed here
- * too: a suspended connection is not looked at by the library. */
+/* libmicrohttpd closes silent connections. This closes those that only send a byte now
+ * and then: a whole request may take 10 seconds, sending an answer two minutes. It also
+ * detects clients that leave while an answer is computed or a stream is idle, because
+ * the library does not check suspended connections. */
 #define _GNU_SOURCE /* POLLRDHUP */
 #include <poll.h>
 #include <sys/socket.h>

@@ -6,10 +6,10 @@
 #include "web/http/http_in.h"
 
 #define IDLE_SECONDS 10u
-#define MEMORY       ((size_t)12 * 1024) /* of a connection: 8 KB of headers, and ours */
+#define MEMORY       ((size_t)12 * 1024) /* per connection: 8 KB of headers, and ours */
 #define NO_STREAM                                                                      \
     "{\"torchoscope\":1,\"kind\":\"error\",\"error\":\"too many pages follow this "    \
-    "server's events; ask api/news now and then\"}"
+    "server's events; poll api/news instead\"}"
 
 /* ---- from a connection to a request ---- */
 
@@ -20,7 +20,7 @@ static int digit(char c)
     return (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : -1;
 }
 
-/* %XX in place. A NUL stays as it was written: a path would end there. */
+/* Decodes %XX in place. %00 stays encoded, because it would end a path. */
 static size_t unescape(void *user, struct MHD_Connection *connection, char *text)
 {
     size_t n = 0;
@@ -173,7 +173,8 @@ static bool is_ending(struct web_http *http)
     return ending;
 }
 
-/* With its headers first, then when the request is complete, then when it is answered. */
+/* Called with the headers first, then when the request is complete, then when it is
+ * answered. */
 static enum MHD_Result handle(void *user, struct MHD_Connection *connection,
                               const char *url, const char *method, const char *version,
                               const char *data, size_t *data_len, void **at)
@@ -195,7 +196,7 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *connection,
         take_request(job, url, method);
         if (!job->request.has_body)
             return MHD_YES;
-        /* It is refused before its body arrives: that does not take long. */
+        /* Refused before its body arrives, so the answer is immediate. */
         http->host.answer(http->host.user, &job->request, &job->answer);
         return send_answer(http, job);
     }
@@ -260,7 +261,7 @@ static void stop(struct web_http *http)
     free(http);
 }
 
-/* A connection in the table has an open descriptor, as long as the lock is held. */
+/* While the lock is held, a connection in the table has an open descriptor. */
 static void around_fork(struct web_http *http, enum web_fork when)
 {
     const union MHD_DaemonInfo *info;

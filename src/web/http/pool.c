@@ -15,7 +15,7 @@ bool http_thread(pthread_t *thread, void *(*run)(void *), void *user)
     return status == 0;
 }
 
-/* Is another request about the same file being answered? */
+/* Is another request for the same file being answered? */
 static bool is_taken(const struct web_http *http, const struct http_job *job)
 {
     for (unsigned i = 0; job->lane && i < HTTP_THREADS; i++)
@@ -24,8 +24,8 @@ static bool is_taken(const struct web_http *http, const struct http_job *job)
     return false;
 }
 
-/* Takes the oldest job whose turn it is out of the queue; NULL: none. Thread 0 only gives
- * quick answers. */
+/* Removes the oldest job that may run from the queue; NULL: none. Thread 0 only runs
+ * quick jobs. */
 static struct http_job *next_job(struct web_http *http, unsigned thread)
 {
     struct http_job **at = &http->first, *job;
@@ -38,7 +38,7 @@ static struct http_job *next_job(struct web_http *http, unsigned thread)
     return job;
 }
 
-/* The next job; NULL: the server ends. */
+/* Waits for the next job; NULL: the server is stopping. */
 static struct http_job *take(struct web_http *http, unsigned thread)
 {
     struct http_job *job;
@@ -63,7 +63,7 @@ static void finish(struct web_http *http, unsigned thread, struct http_job *job)
     pthread_mutex_lock(&http->lock);
     http->running[thread] = NULL;
     if (job->lane)
-        pthread_cond_broadcast(&http->more); /* the next one of its file */
+        pthread_cond_broadcast(&http->more); /* for the next job of its file */
     job->state = JOB_DONE;
     MHD_resume_connection(job->connection);
     pthread_mutex_unlock(&http->lock);
@@ -144,7 +144,7 @@ void pool_leave(struct web_http *http, struct http_job *job)
         at = at->next;
     if (!at || !job->lane)
         return;
-    job->lane = 0; /* it is answered at once: nobody reads that */
+    job->lane = 0; /* answer at once: the client left */
     pthread_cond_broadcast(&http->more);
 }
 

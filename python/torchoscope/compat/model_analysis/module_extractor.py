@@ -24,7 +24,7 @@ _FIRST = (
     "track_running_stats num_heads embed_dim kdim vdim batch_first normalized_shape "
     "elementwise_affine"
 ).split()
-# Where a module is in a stack of layers is no configuration: its path says it.
+# The position of a module in a stack of layers is not configuration: the path has it.
 _POSITION = re.compile(r"(layer|block)_?(idx|id|index|number)")
 
 

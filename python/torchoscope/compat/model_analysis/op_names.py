@@ -10,8 +10,8 @@ import re
 
 import torch
 
-# What autograd records instead of the function that was called. Seen only if a model
-# cannot run in inference mode.
+# The operations that autograd records instead of the called function. They occur only
+# if a model cannot run in inference mode.
 _NAMES = {
     "_adaptive_avg_pool2d": "torch.nn.functional.adaptive_avg_pool2d",
     "_adaptive_avg_pool3d": "torch.nn.functional.adaptive_avg_pool3d",
@@ -85,7 +85,7 @@ def attributes(op):
 
 
 def _interpolation(name):
-    """What the names of torch's several operations for interpolate() tell."""
+    """The attributes in the names of torch's operations for interpolate()."""
     mode = _UPSAMPLE.fullmatch(name.partition("::")[2])
     if not mode:
         return {}

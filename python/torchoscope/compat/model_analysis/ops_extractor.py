@@ -75,7 +75,7 @@ def _check_modules(trace, modules, path):
 
 
 def unique_ops(trace, modules):
-    """A list of OpInfo, in the order in which they first ran."""
+    """A list of OpInfo, in the order of first execution."""
     found, names = {}, {}
     for op, node in trace.operations:
         name, settings, types = torch_name(op), attributes(op), tensor_types(op)

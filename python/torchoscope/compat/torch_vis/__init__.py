@@ -3,7 +3,7 @@
     from torchoscope.compat.torch_vis import track_computational_graph_execution
 
 Every example in torch_vis's documentation runs with this import. docs/python.md, "From
-torch_vis", says what each field means."""
+torch_vis", describes each field."""
 
 from torchoscope.compat.torch_vis.graph import GraphEdge, GraphNode, OperationType
 from torchoscope.compat.torch_vis.tracker import ComputationalGraphTracker, run_tracked

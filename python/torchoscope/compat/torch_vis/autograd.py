@@ -28,13 +28,13 @@ class Step:
 
 
 class Watch:
-    """The autograd nodes of all results that were shown to it."""
+    """The autograd nodes of all results passed to it."""
 
     def __init__(self):
         self.steps = {}  # node -> Step: holding a node keeps its identity
         self._handles = []
         self._last = None  # the Step that runs
-        self.ran = []  # Steps in the order in which they began
+        self.ran = []  # Steps in starting order
         self.enabled = True
 
     def add(self, result):
@@ -77,7 +77,7 @@ class Watch:
         step.begins.append(_core.clock_ns())
 
     def _end(self):
-        """The backward is over."""
+        """The backward ended."""
         if self._last is not None:
             self._last.ends.append(_core.clock_ns())
             self._last = None

@@ -190,7 +190,7 @@ class _Builder:
             mine = [op for op in ops.get(step, ()) if op["phase"] == "backward"]
             made[step] = self._add_step(step, mine, causes.get(step))
         for step in self.watch.steps.values() if not _has_prehooks(self.watch) else ():
-            if step.is_leaf and step not in made:  # an old torch does not tell
+            if step.is_leaf and step not in made:  # unknown in an old torch
                 made[step] = self._add_step(step, [], None)
         for step, node in made.items():
             for other, at in step.next:
@@ -273,9 +273,9 @@ class _Builder:
         return None if module is None else type(module).__name__
 
     def _fill_modules(self, made):
-        """An autograd node without operations belongs to the module of what follows it,
-        or of what comes before. If operations are not known at all, only a node that
-        leads to a parameter tells its module."""
+        """An autograd node without operations belongs to the module of the next node,
+        or of the previous one. Without any operations, the module is known only for
+        nodes that lead to a parameter."""
         for step, node in reversed(list(made.items())):
             after = [made[o] for o, _ in step.next if o in made]
             after = [one for one in after if self.has_ops or _is_leaf(one)]
@@ -304,7 +304,7 @@ class _Builder:
     # --- memory of calls
 
     def _add_memory(self):
-        """What the operations of a call allocated, if they are known."""
+        """The bytes allocated by the operations of a call, if known."""
         if not self.tracker.track_memory or not self.has_ops:
             return
         run, sums = self.recording._now(), {}

@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 
 class OperationType(enum.Enum):
-    """What a node is."""
+    """The kind of a node."""
 
     FORWARD = "forward"  # a call of a module that calls no other module
     BACKWARD = "backward"  # a node of autograd's graph, run by a backward

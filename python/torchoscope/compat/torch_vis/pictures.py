@@ -27,7 +27,7 @@ _INCH = 96  # pixels
 
 
 def check_renderer(renderer):
-    """Raise a sentence that says what is missing."""
+    """Raise an error if the renderer is missing."""
     if renderer not in _RENDERERS:
         raise ValueError(f"renderer must be 'plotly' or 'matplotlib', not {renderer!r}")
     try:
@@ -43,7 +43,7 @@ def draw(nodes, edges, title, renderer):
     return _RENDERERS[renderer](nodes, Places(nodes, edges), title)
 
 
-# --- what is said
+# --- texts
 
 
 def _told(node):

@@ -1,6 +1,6 @@
-"""Where torch_vis's nodes and edges lie in a figure, in pixels from the top left, by
-the layout of torchoscope's own pictures. Forward runs down, its layers are frames; autograd
-runs up beside it, mirrored, so that its longest chain is next to forward."""
+"""Positions of torch_vis's nodes and edges in a figure, in pixels from the top left, by
+the layout of torchoscope's own pictures. Forward runs down, its layers are frames;
+autograd runs up beside it, mirrored, so that its longest chain is next to forward."""
 
 from torchoscope import _core
 
@@ -89,7 +89,7 @@ def _width(node):
 
 
 def _outer_first(nodes, parents, groups):
-    """Ids in the order in which they ran, each frame before what is inside it."""
+    """Ids in the order of execution, each frame before its content."""
     below, order = {}, []
     for name in nodes:
         if name not in groups:

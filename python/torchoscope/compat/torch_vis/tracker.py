@@ -1,5 +1,5 @@
-"""What a model executes while it is tracked, as torch_vis's graph. Modules and
-operations come from a recording, the backward from autograd's own graph."""
+"""Tracks the execution of a model as torch_vis's graph. Modules and operations come
+from a recording, the backward from autograd's own graph."""
 
 import json
 import os
@@ -43,7 +43,7 @@ class ComputationalGraphTracker:
     # --- tracking
 
     def start_tracking(self):
-        """Begin. What was tracked before is dropped."""
+        """Begin; drops earlier results."""
         if self.is_tracking:
             return
         self._built, self._watch = None, Watch()

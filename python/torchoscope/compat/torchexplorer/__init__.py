@@ -3,7 +3,7 @@
     from torchoscope.compat import torchexplorer
 
 Every example in TorchExplorer's documentation runs with this import. docs/python.md,
-"From TorchExplorer", says what differs."""
+"From TorchExplorer", lists the differences."""
 
 import atexit
 import weakref
@@ -32,7 +32,7 @@ _pages = {}  # id of a module -> its page
 
 @dataclass
 class StructureWrapper:
-    """What watch() returns. `structure` is None before the first training pass."""
+    """The result of watch(). `structure` is None before the first training pass."""
 
     structure: Optional[core.ModuleInvocationStructure] = None
 
@@ -115,14 +115,14 @@ def watch(
 
 
 def _open_page(module, folder, port, options):
-    """The page of a module, instead of the one that it has."""
+    """Replaces the page of a module."""
     from torchoscope.compat.torchexplorer import backends
 
     old = _pages.pop(id(module), None)
     if old is not None:
         old.close()
     _pages[id(module)] = backends.Page(module, folder, port, options)
-    # Functions that end servers and watches were registered meanwhile: this comes first.
+    # atexit functions of servers and watches were registered before: this runs first.
     atexit.unregister(_end_all)
     atexit.register(_end_all)
 
@@ -167,7 +167,7 @@ def _options(log, log_freq, ignored, time_log):
 
 
 def _take_misspelt(options, given):
-    """TorchExplorer's documentation has these names too."""
+    """Alternative spellings in TorchExplorer's documentation."""
     known = {
         "reject_outlier_propertion": "reject_outlier_proportion",
         "delay_log_multibackward": "delay_log_multi_backward",

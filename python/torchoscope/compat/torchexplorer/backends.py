@@ -1,4 +1,4 @@
-"""Where the rows of a logged step go, and the page that shows them."""
+"""Destinations for the rows of a logged step, and the page that shows them."""
 
 import contextlib
 import json
@@ -17,8 +17,8 @@ class Nowhere:
 
 
 class Standalone:
-    """backend="standalone": DIR/data/data.json, replaced as a whole, so that a reader
-    never sees half of it."""
+    """backend="standalone": DIR/data/data.json, replaced atomically, so that a reader
+    never sees a part of it."""
 
     rows = True
 
@@ -83,7 +83,7 @@ class Page:
 
 
 def _is_attended():
-    """Does a person see the end of this script, who did not end it with Ctrl-C?"""
+    """Does the script end on a terminal, without Ctrl-C?"""
     if hasattr(sys, "ps1") or sys.flags.interactive:
         return False
     if getattr(sys, "last_type", None) is KeyboardInterrupt:

@@ -1,5 +1,5 @@
-"""What TorchExplorer's tests and tools read: the metadata of a module, and the structure
-of its calls."""
+"""The interface for TorchExplorer's tests and tools: the metadata of a module, and the
+structure of its calls."""
 
 import weakref
 from dataclasses import dataclass, field
@@ -81,7 +81,7 @@ class ExplorerMetadata:
 
 
 class DummyAttachModule(torch.nn.Module):
-    """Stands for a tensor that was given to attach()."""
+    """Represents a tensor that was passed to attach()."""
 
     def __init__(self, name):
         super().__init__()
@@ -146,8 +146,8 @@ _table = {}  # id of a module -> (weak reference to it, ExplorerMetadata, its wa
 
 
 class _Descriptor:
-    """Finds the metadata in a table: nothing of it is in the module, so that copies and
-    pickles of the module know nothing of it."""
+    """Finds the metadata in a table. It is not stored in the module, so copies and
+    pickles of the module do not contain it."""
 
     def __get__(self, module, owner=None):
         if module is None:
@@ -174,7 +174,7 @@ def give_metadata(module, watcher):
 
 
 def watcher_of(module):
-    """The watcher that give_metadata() got for this module, or None."""
+    """The watcher passed to give_metadata() for this module, or None."""
     entry = _entry(module)
     return None if entry is None else entry[2]()
 

@@ -1,5 +1,5 @@
-"""Follows the training of one model for watch(): which passes are recorded, when a step
-ends, and what of it goes into the histograms."""
+"""Follows the training of one model for watch(): decides which passes are recorded and
+when a step ends, and fills the histograms."""
 
 import contextlib
 import os
@@ -32,7 +32,7 @@ class Explorer:
         self._reached = False  # by a backward, since the last pass
         self._depth = 0  # of backwards
         self._shown = False  # the step ended, and no pass began since
-        self._inside = self._told = False
+        self._inside = self._notified = False
         self._dummies = {}  # (id of a module, name) -> DummyAttachModule
         self._attached, self._taken, self._passes = [], [], 0
         for module in root.modules():
@@ -46,7 +46,7 @@ class Explorer:
     def is_of(self, module):
         return self._root() is module
 
-    # --- never in the way
+    # --- error handling
 
     @contextlib.contextmanager
     def _guard(self):
@@ -57,8 +57,8 @@ class Explorer:
             self._say(f"this step is not shown: {problem}")
 
     def _say(self, text):
-        if not self._told:
-            self._told = True
+        if not self._notified:
+            self._notified = True
             with contextlib.suppress(Exception):  # a filter may make it an error
                 warnings.warn(f"torchoscope: {text}", stacklevel=3)
 
@@ -148,7 +148,7 @@ class Explorer:
         )
         if ops is not None:
             ops.mode = recorder.ops_mode
-        weak = weakref.ref(self)  # a model that goes in the middle of a step takes us along
+        weak = weakref.ref(self)  # a model deleted in the middle of a step deletes us too
 
         def backward(roots, gradients):
             if weak() is not None:
@@ -228,7 +228,7 @@ class Explorer:
                     self._finish()
 
     def _take_parameters(self):
-        """Samples of all parameters and of their gradients as they are now."""
+        """Samples of all parameters and of their current gradients."""
         log, self._taken = self._options["log"], []
         for module in self._root().modules():
             for name, param in module._parameters.items():
@@ -279,7 +279,7 @@ class Explorer:
 
     def _ungraded(self, root):
         """ids of the modules whose gradients are not shown: ignore_io_grad_classes, and
-        what is only below them."""
+        modules that are only below them."""
         ignored = self._options["ignored"]
         found, todo = {id(module) for module in root.modules()}, [root]
         while todo:

@@ -21,8 +21,8 @@ class HistogramParams:
 
 
 class Sampler:
-    """Takes the values of a tensor that a histogram counts. Its random numbers are its
-    own: those of the training stay as they are."""
+    """Samples the values of a tensor for a histogram. Uses a separate random generator,
+    so those of the training are not affected."""
 
     def __init__(self, params):
         self._params = params
@@ -43,7 +43,7 @@ class Sampler:
         return self._inner(found)
 
     def norms(self, gradient):
-        """The same of the L2 norms of a gradient's rows: one for each sample of the
+        """The same for the L2 norms of a gradient's rows: one for each sample of the
         batch."""
         with hidden():
             x = plain(gradient.detach())

@@ -1,12 +1,12 @@
-"""What the recorder hands over in a logged step: a sample of each tensor."""
+"""Collects a sample of each tensor from the recorder in a logged step."""
 
 import torch
 
 
 class Samples:
-    """Takes the place of a device (torchoscope/device.py): the recorder calls add() for
-    each tensor that it meets, once. `values` is {number of the value: list of floats};
-    `types` has tensor.type() of those of forward."""
+    """Replaces a device (torchoscope/device.py): the recorder calls add() once for each
+    tensor. `values` is {number of the value: list of floats}; `types` has tensor.type()
+    of those of forward."""
 
     timed = False
     mode = "full"
@@ -28,7 +28,7 @@ class Samples:
 
 
 class Attached:
-    """A tensor that was given to attach() in a logged pass."""
+    """A tensor that was passed to attach() in a logged pass."""
 
     def __init__(self, parent, module, invocation, time, op_value, tensor):
         self.parent, self.module, self.invocation = parent, module, invocation

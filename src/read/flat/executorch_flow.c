@@ -1,0 +1,285 @@
+/* Jumps forward are branches, jumps back are loops; other jumps are parts that are not
+ * understood. */
+#include "base/base.h"
+#include "read/flat/executorch_program_in.h"
+
+#define DEPTH_MOST 32 /* branches and loops within one another */
+
+static uint32_t open_region(struct executorch_making *m, enum program_region_kind kind,
+                            uint32_t condition, uint32_t text)
+{
+    struct program_region region = {.kind = (uint8_t)kind,
+                                    .taken = -1,
+                                    .parent = m->region,
+                                    .condition = condition,
+                                    .text = text,
+                                    .ops = m->build->program->n_ops,
+                                    .end = m->build->program->n_ops};
+
+    return build_program_region(m->build, &region);
+}
+
+/* The instructions of a region: from `begin` up to `end`. */
+static void walk_region(struct executorch_making *m, uint32_t region, uint32_t begin,
+                        uint32_t end)
+{
+    uint32_t before = m->region;
+
+    m->region = region;
+    m->depth++;
+    executorch_walk(m, begin, end);
+    m->depth--;
+    m->region = before;
+    if (region < m->build->program->n_regions)
+        m->build->program->regions[region].end = m->build->program->n_ops;
+}
+
+/* One of two values; only one if the other is unknown. */
+static uint32_t merge(struct executorch_making *m, uint32_t index, uint32_t a,
+                      uint32_t b)
+{
+    uint32_t both[2] = {a, b}, value;
+
+    if (a == b || a == PROGRAM_NONE || b == PROGRAM_NONE)
+        return a == PROGRAM_NONE ? b : a;
+    value = executorch_new_value(m->self, index, PROGRAM_MERGE);
+    if (value != PROGRAM_NONE)
+        build_program_sources(m->build, value, both, 2);
+    return value;
+}
+
+/* What each value that changed since `first` held before and holds now, each once. The
+ * values get back what they held. */
+struct executorch_was {
+    uint32_t index, before, now;
+};
+
+static uint32_t undo(struct executorch_making *m, uint32_t first,
+                     struct executorch_was **ret_was)
+{
+    uint32_t n = 0;
+    struct executorch_was *was =
+        arena_array(m->arena, (size_t)(m->n_changes - first) + 1, sizeof *was);
+
+    *ret_was = was;
+    if (!was) {
+        m->spent = true;
+        return 0;
+    }
+    m->search++;
+    for (uint32_t i = first; i < m->n_changes; i++) {
+        const struct executorch_change *at = &m->changes[i];
+
+        if (m->seen[at->index] == m->search)
+            continue;
+        m->seen[at->index] = m->search;
+        was[n++] = (struct executorch_was){.index = at->index,
+                                           .before = at->before,
+                                           .now = m->self->values[at->index].value};
+    }
+    for (uint32_t i = 0; i < n; i++)
+        m->self->values[was[i].index].value = was[i].before;
+    m->n_changes = first;
+    return n;
+}
+
+static uint32_t condition_of(struct executorch_making *m, uint32_t i)
+{
+    int64_t kind, index;
+    struct flat_table table = executorch_instruction(m, i, &kind);
+
+    index = flat_int(&m->self->flat, table, 0, 4, 0);
+    return executorch_value(m->self, index)
+               ? executorch_now(m->self, &m->memory, (uint32_t)index)
+               : PROGRAM_NONE;
+}
+
+/* Where a jump leads; *ret_always: its condition is the constant False. */
+bool executorch_jump(struct executorch_making *m, uint32_t i, uint32_t *ret_target,
+                     bool *ret_always)
+{
+    struct flat *flat = &m->self->flat;
+    int64_t kind, target;
+    struct flat_table table = executorch_instruction(m, i, &kind);
+    const struct executorch_value *condition;
+
+    if (kind != CALL_JUMP)
+        return false;
+    target = flat_int(flat, table, 1, 4, 0);
+    condition = executorch_value(m->self, flat_int(flat, table, 0, 4, 0));
+    *ret_target = target < 0 ? PROGRAM_NONE : (uint32_t)target;
+    *ret_always = condition && !condition->written &&
+                  condition->kind == EXECUTORCH_BOOL &&
+                  flat_int(flat, condition->table, 0, 1, 0) == 0;
+    return true;
+}
+
+/* What both branches leave behind; `a` and `b` are what they changed, and no value holds
+ * these changes. */
+static void join(struct executorch_making *m, const struct executorch_was *a,
+                 uint32_t n_a, const struct executorch_was *b, uint32_t n_b)
+{
+    m->search++;
+    for (uint32_t i = 0; i < n_b; i++) {
+        m->seen[b[i].index] = m->search;
+        m->other[b[i].index] = i;
+    }
+    for (uint32_t i = 0; i < n_a; i++) {
+        uint32_t index = a[i].index, other = a[i].before;
+
+        if (m->seen[index] == m->search)
+            other = b[m->other[index]].now;
+        m->seen[index] = 0;
+        executorch_change_value(m, index, merge(m, index, a[i].now, other));
+    }
+    for (uint32_t i = 0; i < n_b; i++)
+        if (m->seen[b[i].index] == m->search)
+            executorch_change_value(m, b[i].index,
+                                    merge(m, b[i].index, b[i].before, b[i].now));
+}
+
+/* A jump forward at i to `otherwise`: a branch up to there. If it ends with a jump over
+ * what follows, that is the other branch. Returns where both are over. */
+static uint32_t walk_if(struct executorch_making *m, uint32_t i, uint32_t otherwise,
+                        uint32_t end)
+{
+    uint32_t condition = condition_of(m, i), then_end = otherwise, over = otherwise;
+    uint32_t first = m->n_changes, target, n, n_other = 0;
+    struct executorch_was *was, *other = NULL;
+    bool always;
+
+    if (otherwise - 1 > i && executorch_jump(m, otherwise - 1, &target, &always) &&
+        always && target >= otherwise && target <= end) {
+        then_end = otherwise - 1;
+        over = target;
+    }
+    walk_region(m, open_region(m, PROGRAM_IF, condition, 0), i + 1, then_end);
+    n = undo(m, first, &was);
+    if (over > otherwise) {
+        walk_region(m, open_region(m, PROGRAM_ELSE, condition, 0), otherwise, over);
+        n_other = undo(m, first, &other);
+    }
+    if (!m->spent)
+        join(m, was, n, other, n_other);
+    return over;
+}
+
+/* A value that a loop writes: `merged` stands for it at the begin of each turn. */
+struct executorch_carried {
+    uint32_t index, before, merged;
+};
+
+static uint32_t find_carried(struct executorch_making *m, uint32_t begin, uint32_t end,
+                             struct executorch_carried **ret_carried)
+{
+    struct executorch_call *call = m->call, *out = m->out;
+    uint32_t n = 0, room = 0;
+
+    *ret_carried = NULL;
+    m->search++;
+    for (uint32_t i = begin; i < end && !m->spent && !m->self->flat.bad; i++) {
+        call->table = executorch_instruction(m, i, &call->kind);
+        if (call->kind != CALL_KERNEL)
+            continue;
+        executorch_args(m, call);
+        executorch_split(m, call, out);
+        for (uint32_t k = 0; k < out->n && !m->spent; k++) {
+            uint32_t index = out->args[k], before = m->self->values[index].value;
+
+            if (before == PROGRAM_NONE || m->seen[index] == m->search)
+                continue;
+            m->seen[index] = m->search;
+            if (arena_room(m->arena, ret_carried, n, &room, sizeof **ret_carried) < 0)
+                m->spent = true;
+            else
+                (*ret_carried)[n++] =
+                    (struct executorch_carried){.index = index, .before = before};
+        }
+    }
+    return n;
+}
+
+/* A jump back from `last` to `begin`: everything between is done at least once. */
+static void walk_loop(struct executorch_making *m, uint32_t begin, uint32_t last)
+{
+    struct executorch_carried *carried;
+    uint32_t n = find_carried(m, begin, last, &carried), region;
+
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t value = executorch_new_value(m->self, carried[i].index, PROGRAM_MERGE);
+
+        carried[i].merged = value;
+        if (value != PROGRAM_NONE)
+            executorch_change_value(m, carried[i].index, value);
+    }
+    region = open_region(m, PROGRAM_LOOP, PROGRAM_NONE, 0);
+    walk_region(m, region, begin, last);
+    if (region < m->build->program->n_regions)
+        m->build->program->regions[region].condition = condition_of(m, last);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t sources[2] = {carried[i].before,
+                               m->self->values[carried[i].index].value};
+        struct program_value *value;
+
+        if (carried[i].merged == PROGRAM_NONE || sources[1] == PROGRAM_NONE)
+            continue;
+        value = &m->build->program->values[carried[i].merged];
+        value->loop = true;
+        value->n_before = 1;
+        build_program_sources(m->build, carried[i].merged, sources,
+                              sources[1] == carried[i].merged ? 1 : 2);
+    }
+}
+
+static void unclear(struct executorch_making *m, uint32_t i, uint32_t target)
+{
+    const char *text = arena_printf(m->arena, "instruction %u jumps to %u", i, target);
+
+    if (text && !build_program_full(m->build))
+        open_region(m, PROGRAM_UNCLEAR, PROGRAM_NONE,
+                    executorch_string(m, str_of(text)));
+}
+
+/* Where to go on after a jump at i. */
+static uint32_t walk_jump(struct executorch_making *m, uint32_t i, uint32_t target,
+                          bool always, uint32_t end)
+{
+    if (target > i && target <= end && always)
+        return target;
+    if (target > i && target <= end && m->depth < DEPTH_MOST)
+        return walk_if(m, i, target, end);
+    unclear(m, i, target);
+    return i + 1;
+}
+
+void executorch_walk(struct executorch_making *m, uint32_t begin, uint32_t end)
+{
+    struct executorch_call *call = arena_alloc(m->arena, sizeof *call);
+    struct executorch_call *out = arena_alloc(m->arena, sizeof *out);
+
+    m->spent |= !call || !out;
+    for (uint32_t i = begin;
+         i < end && !m->spent && !m->self->flat.bad && !build_program_full(m->build);) {
+        uint32_t last = m->loop_end[i], target;
+        bool always;
+
+        if (last != PROGRAM_NONE && last < end && m->depth < DEPTH_MOST) {
+            m->loop_end[i] = PROGRAM_NONE;
+            walk_loop(m, i, last);
+            i = last + 1;
+            continue;
+        }
+        if (executorch_jump(m, i, &target, &always)) {
+            i = walk_jump(m, i, target, always, end);
+            continue;
+        }
+        call->table = executorch_instruction(m, i, &call->kind);
+        if (call->kind == CALL_KERNEL || call->kind == CALL_DELEGATE)
+            executorch_op(m, call, m->out);
+        else if (call->kind == CALL_MOVE)
+            executorch_move(m, call->table);
+        i++;
+        if (!work_step(m->build->work, 0))
+            m->spent = true;
+    }
+}

@@ -1,0 +1,69 @@
+/* executorch_in.h - ExecuTorch, for executorch*.c only. */
+#ifndef READ_FLAT_EXECUTORCH_IN_H
+#define READ_FLAT_EXECUTORCH_IN_H
+
+#include "read/flat/flat_in.h"
+
+/* The union of values. */
+enum executorch_kind {
+    EXECUTORCH_NULL = 1,
+    EXECUTORCH_INT,
+    EXECUTORCH_BOOL,
+    EXECUTORCH_DOUBLE,
+    EXECUTORCH_TENSOR,
+    EXECUTORCH_STRING,
+    EXECUTORCH_INTS, /* indices of values */
+    EXECUTORCH_DOUBLES,
+    EXECUTORCH_BOOLS,
+    EXECUTORCH_TENSORS, /* indices of values, as the next */
+    EXECUTORCH_OPTIONALS,
+};
+
+#define EXECUTORCH_RANK 64
+
+/* One value of a plan. */
+struct executorch_value {
+    struct flat_table table; /* what the union holds */
+    uint8_t kind;            /* enum executorch_kind; 0: unknown */
+    bool written;            /* an instruction or the caller of the plan writes it */
+    uint32_t node, tensor;   /* of a constant; else NO_PLACE, NO_OBJECT */
+    uint32_t value;          /* of the program, now; PROGRAM_NONE: none yet */
+};
+
+struct executorch {
+    struct flat flat;
+    struct input *input;
+    struct build *build;
+    struct flat_vector offsets;      /* of the constants, in their segment */
+    uint64_t constants, end;         /* where that segment is */
+    struct flat_vector segments;     /* data behind the program */
+    struct flat_vector inlined;      /* data of delegates inside it */
+    struct executorch_value *values; /* of the plan being read */
+    uint32_t n_values;
+};
+
+/* torch's numbers of dtypes. */
+enum dtype executorch_dtype(int64_t type);
+
+/* The instructions of a plan, whose values are read, as the program. */
+int executorch_program(struct executorch *self, struct flat_table plan,
+                       struct err *err);
+
+/* ---- executorch_values.c ---- */
+
+/* Value `index` of the plan; NULL: there is none. */
+struct executorch_value *executorch_value(struct executorch *self, int64_t index);
+/* A new value of the program for value `index` of the plan, with its shape and dtype. */
+uint32_t executorch_new_value(struct executorch *self, uint32_t index,
+                              enum program_value_kind kind);
+/* What value `index` holds now: a constant, or what was written. A tensor that nothing
+ * wrote is a view of what was last written to its memory. */
+uint32_t executorch_now(struct executorch *self, struct map *memory, uint32_t index);
+/* Notes that `index` now holds a value of the program. */
+int executorch_set(struct executorch *self, struct map *memory, uint32_t index,
+                   uint32_t value);
+/* A number, text or list of numbers that the file fixes, as a plain value; VALUE_ID_NONE:
+ * it is none of these. */
+uint32_t executorch_plain(struct executorch *self, uint32_t index);
+
+#endif

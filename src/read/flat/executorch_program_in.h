@@ -1,0 +1,70 @@
+/* executorch_program_in.h - the instructions of a plan, for executorch_program.c and
+ * executorch_flow.c. */
+#ifndef READ_FLAT_EXECUTORCH_PROGRAM_IN_H
+#define READ_FLAT_EXECUTORCH_PROGRAM_IN_H
+
+#include "read/flat/executorch_in.h"
+
+#define EXECUTORCH_ARGS 4096 /* of one instruction, with the items of lists */
+
+enum { CALL_KERNEL = 1, CALL_DELEGATE, CALL_MOVE, CALL_JUMP, CALL_FREE };
+
+/* Values that were written since a branch or loop began, and what they held before. */
+struct executorch_change {
+    uint32_t index, before;
+};
+
+/* An instruction that was read. */
+struct executorch_call {
+    int64_t kind;
+    struct flat_table table;
+    uint32_t args[EXECUTORCH_ARGS]; /* values of the plan */
+    uint32_t n;
+};
+
+struct executorch_making {
+    struct executorch *self;
+    struct build *build;
+    struct arena *arena;
+    struct flat_table plan;
+    struct flat_vector operators, delegates, code;
+    struct executorch_call *call, *out, *list; /* private, one at a time */
+    struct map memory;  /* planned memory -> the value that was last written there */
+    uint32_t *loop_end; /* by instruction: the last jump back to it; PROGRAM_NONE */
+    struct executorch_change *changes;
+    uint32_t n_changes, changes_room;
+    uint32_t *seen, *other; /* by value of the plan: private to merging */
+    uint32_t search;
+    uint32_t region, depth;
+    bool spent;
+};
+
+/* ---- executorch_program.c ---- */
+
+/* What instruction i is, and its table. */
+struct flat_table executorch_instruction(struct executorch_making *m, uint32_t i,
+                                         int64_t *ret_kind);
+/* Reads the arguments of a call that has its table. */
+void executorch_args(struct executorch_making *m, struct executorch_call *call);
+/* Fills `out` with what a kernel returns, and leaves its inputs in `call`. */
+void executorch_split(struct executorch_making *m, struct executorch_call *call,
+                      struct executorch_call *out);
+/* Value `index` of the plan now holds a value of the program. */
+void executorch_change_value(struct executorch_making *m, uint32_t index,
+                             uint32_t value);
+uint32_t executorch_string(struct executorch_making *m, struct str text);
+/* Adds the operation of a kernel or delegate. */
+void executorch_op(struct executorch_making *m, struct executorch_call *call,
+                   struct executorch_call *out);
+void executorch_move(struct executorch_making *m, struct flat_table table);
+
+/* ---- executorch_flow.c ---- */
+
+/* Where a jump leads; *ret_always: its condition is the constant False. False: it is
+ * another instruction. */
+bool executorch_jump(struct executorch_making *m, uint32_t i, uint32_t *ret_target,
+                     bool *ret_always);
+/* Adds the instructions from `begin` up to `end`. */
+void executorch_walk(struct executorch_making *m, uint32_t begin, uint32_t end);
+
+#endif
