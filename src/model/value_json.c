@@ -69,8 +69,8 @@ static int take(struct json_values *self, const struct json_read *json,
     if (token == JSON_OBJECT_END || token == JSON_ARRAY_END) {
         struct json_frame frame = self->frames[--self->depth];
         const uint32_t *items = self->items ? self->items + frame.begin : NULL;
-        uint32_t value = value_make(self->values, frame.kind, STR(""), items,
-                                    self->n - frame.begin);
+        uint32_t value =
+            value_make(self->values, frame.kind, STR(""), items, self->n - frame.begin);
 
         self->n = frame.begin;
         return push(self, value);
