@@ -47,7 +47,7 @@ struct keras_graph {
     uint32_t layer;
     bool sequential;
     bool keras_3; /* calls take tensors in the form of Keras 3 */
-    bool shapes; /* of a Sequential: those in its layers fit its input */
+    bool shapes;  /* of a Sequential: those in its layers fit its input */
     uint32_t nodes, n_nodes;
     uint32_t *order; /* nodes, each after those that it needs */
     uint32_t n_order;
