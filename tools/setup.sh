@@ -79,6 +79,7 @@ test    venv            torchao                                   torchao
 test    venv            h5py                                      h5py
 test    venv            keras                                     keras
 test    venv            wandb                                     wandb<0.26
+test    venv            trackio                                   trackio
 test    venv            onnx                                      onnx
 test    venv            onnxscript                                onnxscript
 test    venv            axe_playwright_python                     axe-playwright-python

@@ -72,6 +72,7 @@ class Alarms:
         self.skips = 0  # steps skipped so far
         self.model_losses = []  # .loss of results in this step
         self.criterion_losses = []
+        self._shares = False  # model_losses are parts of one loss
         self._loss = None  # of the newest step
         self._pending = None  # (where, name, text): a hit in this step
         self._backwards = 0  # backwards of this step when it was hit
@@ -162,6 +163,11 @@ class Alarms:
         if self._ops > 0 and self._recording is None:
             self._ops -= 1
             self._begin_ops()
+
+    def pass_begins(self, kwargs):
+        """The trainer of transformers tells its models how many items all passes of a
+        step have together: then .loss of each is its share, not a mean of its own."""
+        self._shares = bool(kwargs) and kwargs.get("num_items_in_batch") is not None
 
     def pass_ends(self, result):
         watch = self._watch()
@@ -258,6 +264,8 @@ class Alarms:
         """The loss of a step, or None: the model's own, else the tensor of backward(),
         else the result of a criterion. The mean of several. None also if it is on a
         device: then it comes with the rest of the step."""
+        if self._shares:
+            self.model_losses = [len(self.model_losses) * one for one in self.model_losses]
         losses = self.model_losses or losses or self.criterion_losses
         self.model_losses, self.criterion_losses = [], []
         left = self._watch()._recorder.leave("loss", losses)

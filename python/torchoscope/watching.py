@@ -390,6 +390,7 @@ class Watch(Reading, Displayed):
                 self._timed(self._capsule.step)
         if self._capsule is not None:
             self._timed(self._capsule.begins, module, args, kwargs)
+        self._guard(self._alarms.pass_begins, kwargs)
         self._first.pass_begins()
 
     def _end_before(self, module):
@@ -534,7 +535,7 @@ class Watch(Reading, Displayed):
     def _how_to_find(self):
         """How to find the cause of a non-finite value in a step that was not logged."""
         if self._saved is None:
-            return "the next ones are"
+            return "the next steps are logged in full"
         return f"torchoscope replay {self._saved} finds the operation"
 
     def _say_again(self):
@@ -735,8 +736,9 @@ class Watch(Reading, Displayed):
             self._kept = state["keeps"]
             if self._kept < _FEW and sys.stderr is not None:
                 text = f"torchoscope: {self._target} keeps about {self._kept} logged steps"
+                how = "older ones are merged; a larger limit= keeps more"
                 with contextlib.suppress(OSError):
-                    print(f"{text} unmerged (limit=)", file=sys.stderr)
+                    print(f"{text}: {how}", file=sys.stderr)
 
 
 def _level():

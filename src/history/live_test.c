@@ -254,7 +254,7 @@ TEST(a_process_that_is_forked_during_a_transaction_can_use_sqlite)
         if (child == 0) {
             sqlite3 *db = NULL;
 
-            alarm(20);
+            alarm(100);
             _exit(sqlite3_open(":memory:", &db) != SQLITE_OK ||
                   sqlite3_exec(db, "CREATE TABLE t(x)", NULL, NULL, NULL) != SQLITE_OK);
         }

@@ -100,7 +100,7 @@ int history_read_scalars(struct history *history, const struct history_wanted *w
                          struct err *err);
 
 /* All points (scalars) of one step from history_read_steps(), by index of their series
- * (name). */
+ * (name). Those of several ranks are merged, and have no histograms. */
 int history_read_step_points(struct history *history, const struct history_step *step,
                              bool histograms, struct arena *arena,
                              struct history_point **ret_points, uint32_t *ret_n,

@@ -297,7 +297,7 @@ int run_points_pack(const struct run_points *points, enum history_phase phase,
     return write_or_pack(points, phase, NULL, parcel);
 }
 
-double run_points_gradient_norm(const struct run *run)
+bool run_points_gradient_norm(const struct run *run, double *ret_norm)
 {
     bool some = false, nan = false, infinite = false;
     double sum = 0;
@@ -307,9 +307,12 @@ double run_points_gradient_norm(const struct run *run)
         const struct stats *stats;
         double norm, seen;
 
-        if (!param->gradient || param->value >= run->n_values ||
-            run->values[param->value].stats == RUN_NONE)
+        if (!param->gradient || param->value >= run->n_values)
             continue;
+        if (run->values[param->value].numel == 0)
+            continue;
+        if (run->values[param->value].stats == RUN_NONE)
+            return false;
         stats = &run->stats[run->values[param->value].stats];
         nan = nan || stats->nan > 0;
         infinite = infinite || stats->pos_inf > 0 || stats->neg_inf > 0;
@@ -321,9 +324,10 @@ double run_points_gradient_norm(const struct run *run)
                (seen > 0 ? (double)run->values[param->value].numel / seen : 1);
         some = true;
     }
-    if (nan)
-        return (double)NAN;
-    if (infinite)
-        return (double)INFINITY;
-    return some ? sqrt(sum) : (double)NAN;
+    if (nan || infinite)
+        sum = nan ? (double)NAN : (double)INFINITY;
+    else if (!some)
+        return false;
+    *ret_norm = sqrt(sum);
+    return true;
 }

@@ -49,7 +49,8 @@ int run_points_write(const struct run_points *points, enum history_phase phase,
 int run_points_pack(const struct run_points *points, enum history_phase phase,
                     struct buf *parcel);
 /* The L2 norm of the newest gradients of all parameters together; NaN or infinite if an
- * element is, NaN without gradients. It is an estimate if gradients were sampled. */
-double run_points_gradient_norm(const struct run *run);
+ * element is. It is an estimate if gradients were sampled. False: there are no gradients,
+ * or one of them could not be measured (sparse). */
+bool run_points_gradient_norm(const struct run *run, double *ret_norm);
 
 #endif

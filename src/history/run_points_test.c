@@ -120,15 +120,28 @@ TEST(a_pass_without_gradients_is_evaluation)
 TEST(the_gradient_norm_is_that_of_all_gradients)
 {
     struct run *run = one_step(RUN_GRAD_MODE);
-    const struct run_value *value = &run->values[run->params[1].value];
+    struct run_value *value = &run->values[run->params[1].value];
+    double norm = 0;
 
     CHECK(run->params[1].gradient);
-    CHECK(fabs(run_points_gradient_norm(run) - stats_l2(&run->stats[value->stats])) <
-          1e-9);
+    CHECK(run_points_gradient_norm(run, &norm));
+    CHECK(fabs(norm - stats_l2(&run->stats[value->stats])) < 1e-9);
     run->stats[value->stats].nan = 1;
-    CHECK(isnan(run_points_gradient_norm(run)));
+    CHECK(run_points_gradient_norm(run, &norm) && isnan(norm));
     run->stats[value->stats].nan = 0;
     run->stats[value->stats].neg_inf = 1;
-    CHECK(isinf(run_points_gradient_norm(run)));
+    CHECK(run_points_gradient_norm(run, &norm) && isinf(norm));
+    run_free(run);
+}
+
+TEST(without_the_statistics_of_a_gradient_there_is_no_norm)
+{
+    struct run *run = one_step(RUN_GRAD_MODE);
+    double norm = 7;
+
+    run->values[run->params[1].value].stats = RUN_NONE;
+    CHECK(!run_points_gradient_norm(run, &norm) && norm == 7);
+    run->n_params = 0;
+    CHECK(!run_points_gradient_norm(run, &norm) && norm == 7);
     run_free(run);
 }

@@ -194,28 +194,87 @@ static const struct stats *bad_result(const struct run *run, const struct run_op
     return NULL;
 }
 
-/* "first NaN in aten::log, in forward: 3 of 32 values; none in its inputs" */
-static void report_operation(struct judge *judge, uint64_t number,
-                             const struct run *run, const struct run_op *op)
+/* "aten::log, net.py:12", as the line of an alarm. */
+static struct str op_and_line(struct judge *judge, const struct run *run,
+                              const struct run_op *op)
 {
-    const struct stats *stats = bad_result(run, op);
-    struct str name = op_name(run, op), line = run_string(run, op->line);
+    struct str line = run_string(run, op->line);
 
-    judge_say(judge, "first %s in %.*s, in %s: ", judge_kind(stats), (int)name.len,
-              name.at, op_phase_name((enum op_phase)op->phase));
-    judge_share(judge, stats);
-    judge_add(judge, " values; none in its inputs");
     buf_clear(&judge->line);
-    buf_str(&judge->line, name);
+    buf_str(&judge->line, op_name(run, op));
     if (line.len > 0) {
         buf_text(&judge->line, ", ");
         buf_str(&judge->line, line);
     }
-    judge_give(judge, number, SEVERITY_ALARM, "nan", op->place,
-               op->place != NO_PLACE ? judge_place_name(judge, run->model, op->place)
-               : op->phase == OP_OPTIMIZER ? STR("optimizer")
-                                           : STR("loss"),
-               stats, buf_span(&judge->line));
+    return buf_span(&judge->line);
+}
+
+static void give_operation(struct judge *judge, uint64_t number, const struct run *run,
+                           const struct run_op *op, const struct stats *stats)
+{
+    struct str name = STR("loss");
+
+    if (op->place != NO_PLACE)
+        name = judge_place_name(judge, run->model, op->place);
+    else if (op->phase == OP_OPTIMIZER)
+        name = STR("optimizer");
+    judge_give(judge, number, SEVERITY_ALARM, "nan", op->place, name, stats,
+               op_and_line(judge, run, op));
+    judge->sick = SICK_OPERATION;
+}
+
+/* "first NaN in aten::log, in forward: 3 of 32 values; its inputs are finite" */
+static void report_operation(struct judge *judge, uint64_t number,
+                             const struct run *run, const struct producer_op *found)
+{
+    const struct run_op *op = &run->ops->ops[found->op];
+    const struct stats *stats = bad_result(run, op);
+    struct str name = op_name(run, op);
+
+    if (!stats)
+        return;
+    judge_say(judge, "first %s in %.*s, in %s: ", judge_kind(stats), (int)name.len,
+              name.at, op_phase_name((enum op_phase)op->phase));
+    judge_share(judge, stats);
+    judge_add(judge, " values; its inputs %s",
+              found->masked ? "hold -Inf" : "are finite");
+    give_operation(judge, number, run, op, stats);
+}
+
+/* Statistics of the worst input of an operation that no operation made, or NULL. */
+static const struct stats *outside_input(const struct run *run, const struct run_op *op)
+{
+    const struct stats *found = NULL;
+    const struct run_op_io *io;
+
+    for (uint32_t at = 0; (io = op_next(run, op, OP_IN, &at));) {
+        const struct run_op_value *value = &run->ops->values[io->value];
+        const struct stats *stats =
+            value->stats == RUN_NONE ? NULL : &run->stats[value->stats];
+
+        if (value->producer == RUN_NONE && stats &&
+            stats->nan + stats->pos_inf + stats->neg_inf > 0 &&
+            (!found || stats->nan > found->nan))
+            found = stats;
+    }
+    return found;
+}
+
+/* "aten::mse_loss reads NaN that no operation made: 1 of 12 values; look at the data".
+ * Of the arguments of the model the step is judged by its modules. */
+static void report_reader(struct judge *judge, uint64_t number, const struct run *run,
+                          const struct run_op *op)
+{
+    const struct stats *stats = outside_input(run, op);
+    struct str name = op_name(run, op);
+
+    if (!stats || op->place != NO_PLACE || op->phase != OP_FORWARD)
+        return;
+    judge_say(judge, "%.*s reads %s that no operation made: ", (int)name.len, name.at,
+              judge_kind(stats));
+    judge_share(judge, stats);
+    judge_add(judge, " values; look at the data and the labels");
+    give_operation(judge, number, run, op, stats);
 }
 
 uint32_t judge_operation(struct judge *judge, uint64_t number, const struct run *run,
@@ -227,10 +286,11 @@ uint32_t judge_operation(struct judge *judge, uint64_t number, const struct run 
     judge_begin(judge);
     arena_init(&scratch, 0);
     if (judge->sick != SICK_OPERATION && !judge_has_bad_params(run) &&
-        producer_op(run, &scratch, &found) == 0 && found.op != RUN_NONE &&
-        bad_result(run, &run->ops->ops[found.op])) {
-        report_operation(judge, number, run, &run->ops->ops[found.op]);
-        judge->sick = SICK_OPERATION;
+        producer_op(run, &scratch, &found) == 0) {
+        if (found.op != RUN_NONE)
+            report_operation(judge, number, run, &found);
+        else if (found.reader != RUN_NONE)
+            report_reader(judge, number, run, &run->ops->ops[found.reader]);
     }
     arena_release(&scratch);
     *ret_alarms = judge->alarms;

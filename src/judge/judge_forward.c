@@ -67,6 +67,21 @@ static uint32_t add_between(struct judge *judge, const struct run *run, uint32_t
     return after != RUN_NONE ? run->calls[after].line : line;
 }
 
+/* "; inputs finite (to 12.5)", "; inputs finite except 3 -Inf (to 12.5)" */
+static void add_inputs(struct judge *judge, const struct run *run,
+                       const struct run_call *call)
+{
+    uint32_t value = bad_value(run, call, RUN_IN);
+
+    judge_add(judge, "; inputs finite");
+    if (value != RUN_NONE) {
+        judge_add(judge, " except ");
+        text_commas(&judge->text, judge_stats(run, value)->neg_inf);
+        judge_add(judge, " -Inf");
+    }
+    judge_magnitude(judge, run, call, RUN_IN);
+}
+
 /* "first Inf in BatchNorm2d: 3,392 of 32,768 outputs; inputs finite (to 1.702e+36); 62
  * NaN gradients followed" */
 static void report_producer(struct judge *judge, const struct judge_step *step,
@@ -83,12 +98,23 @@ static void report_producer(struct judge *judge, const struct judge_step *step,
     line = add_between(judge, run, call);
     judge_add(judge, ": ");
     judge_share(judge, stats);
-    judge_add(judge, " outputs; inputs finite");
-    judge_magnitude(judge, run, at, RUN_IN);
+    judge_add(judge, " outputs");
+    add_inputs(judge, run, at);
     judge_followed(judge, run);
     judge_give(judge, step->number, SEVERITY_ALARM, "nan", at->place,
                judge_place_name(judge, run->model, at->place), stats,
                run_string(run, line));
+}
+
+/* forward's name for the argument that holds a value; "" if it has none, or just "input". */
+static struct str argument_name(const struct run *run, const struct run_call *call,
+                                uint32_t value)
+{
+    for (uint32_t i = call->ios; i < call->ios + call->n_ios; i++)
+        if (run->ios[i].kind == RUN_IN && run->ios[i].value == value &&
+            !str_is(run_string(run, run->ios[i].path), "input"))
+            return run_string(run, run->ios[i].path);
+    return STR("");
 }
 
 /* A pass whose input has NaN. */
@@ -101,10 +127,13 @@ static bool report_input(struct judge *judge, const struct judge_step *step)
         uint32_t value =
             call->parent == RUN_NONE ? bad_value(run, call, RUN_IN) : RUN_NONE;
         const struct stats *stats = judge_stats(run, value);
+        struct str name;
 
         if (!stats || (stats->nan == 0 && stats->pos_inf == 0))
             continue;
-        judge_say(judge, "its input has %s: ", judge_kind(stats));
+        name = argument_name(run, call, value);
+        judge_say(judge, "its input %.*s%shas %s: ", (int)name.len, name.at,
+                  name.len > 0 ? " " : "", judge_kind(stats));
         judge_share(judge, stats);
         judge_add(judge, " values");
         judge_followed(judge, run);

@@ -68,8 +68,9 @@ static int take(struct json_values *self, const struct json_read *json,
     }
     if (token == JSON_OBJECT_END || token == JSON_ARRAY_END) {
         struct json_frame frame = self->frames[--self->depth];
-        uint32_t value = value_make(self->values, frame.kind, STR(""),
-                                    self->items + frame.begin, self->n - frame.begin);
+        const uint32_t *items = self->items ? self->items + frame.begin : NULL;
+        uint32_t value =
+            value_make(self->values, frame.kind, STR(""), items, self->n - frame.begin);
 
         self->n = frame.begin;
         return push(self, value);

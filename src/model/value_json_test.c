@@ -37,6 +37,19 @@ TEST(json_becomes_plain_values)
     arena_release(&arena);
 }
 
+TEST(an_empty_document_is_an_empty_dict_or_list)
+{
+    uint32_t dict, list;
+
+    begin();
+    dict = parse("{}");
+    list = parse("[]");
+    CHECK_INT(value_at(&values, dict)->kind, VALUE_DICT);
+    CHECK_INT(value_at(&values, list)->kind, VALUE_LIST);
+    CHECK_INT(value_at(&values, dict)->n + value_at(&values, list)->n, 0);
+    arena_release(&arena);
+}
+
 TEST(the_last_of_equal_keys_counts_as_in_python)
 {
     uint32_t value;

@@ -218,6 +218,7 @@ struct run {
     struct values plain;       /* of facts */
     const struct model *model; /* owned; freed with the run */
     const char *name;          /* of the model, given by the recorder */
+    const char *folder;        /* of the ranks of which it is the first; or NULL */
 
     struct run_call *calls; /* in the order in which they began */
     uint32_t n_calls;

@@ -1,8 +1,18 @@
-/* Counts the FLOPs of operations as they happen, and copies all of them into the run. */
+/* Counts the FLOPs of operations as they happen, says what is known of values, and copies
+ * all of them into the run. */
 #include "run/trace_ops_in.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+bool trace_op_unknown(const struct trace *trace, uint32_t value)
+{
+    const struct trace_ops *ops = trace->ops;
+    const struct run_op_value *at = value < ops->n_values ? &ops->values[value] : NULL;
+
+    return at && at->stats == RUN_NONE && at->producer == RUN_NONE &&
+           at->n_sources == 0 && at->tensor == RUN_NONE;
+}
 
 /* ---- FLOPs ---- */
 

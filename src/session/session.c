@@ -129,6 +129,16 @@ bool session_refresh_training(struct session *session)
            history_summarise(session->history, session->training, NULL) == 0;
 }
 
+/* A folder of ranks has the recording of the first, and its own name. */
+static void show_folder(struct session *session)
+{
+    if (!session->history_path)
+        return;
+    session->view = *session->model;
+    session->view.path = session->history_path;
+    session->model = &session->view;
+}
+
 struct session *session_on_run(const struct run *run, struct source *source,
                                struct err *err)
 {
@@ -139,8 +149,12 @@ struct session *session_on_run(const struct run *run, struct source *source,
         session->view.source = source;
         session->model = &session->view;
     }
-    if (session && run->model->n_files > 0 && run_file_is(run->model->path))
+    if (session && run->folder) {
+        session_attach_history(session, run->folder);
+        show_folder(session);
+    } else if (session && run->model->n_files > 0 && run_file_is(run->model->path)) {
         session_attach_history(session, run->model->path);
+    }
     return session;
 }
 
@@ -218,11 +232,8 @@ static struct session *open_ranks(const char *folder, struct work *work,
     first = history_ranks_first(folder, &arena, err);
     session = first ? open_recording(first, folder, work, err) : NULL;
     arena_release(&arena);
-    if (session && session->history_path) {
-        session->view = *session->model;
-        session->view.path = session->history_path;
-        session->model = &session->view;
-    }
+    if (session)
+        show_folder(session);
     return session;
 }
 

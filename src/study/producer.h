@@ -60,7 +60,11 @@ int producer_backward(const struct run *run, struct arena *arena,
  * statistics of operations. Linear in operations. */
 struct producer_op {
     uint32_t op; /* index in run->ops->ops, or RUN_NONE */
+    bool masked; /* ... and its inputs hold -Inf */
     bool bad;    /* some non-finite value lasted, perhaps one from outside */
+    uint32_t
+        reader; /* if no operation produced it: the first one that read a non-finite
+                        value from outside and passed it on; or RUN_NONE */
 };
 int producer_op(const struct run *run, struct arena *arena,
                 struct producer_op *ret_found);

@@ -77,6 +77,7 @@ static enum value_state result_state(const struct run *run, const struct run_op 
 enum op_deed {
     OP_SPOILT = 1,   /* a result is bad */
     OP_PRODUCED = 2, /* and its inputs are not */
+    OP_MASKED = 4,   /* ... though they hold -Inf */
 };
 
 static uint8_t visit_op(const struct run *run, const struct run_op *op, uint8_t *states)
@@ -95,7 +96,9 @@ static uint8_t visit_op(const struct run *run, const struct run_op *op, uint8_t 
         }
     if (!bad)
         return 0;
-    return given == VALUE_BAD ? OP_SPOILT : OP_SPOILT | OP_PRODUCED;
+    if (given == VALUE_BAD)
+        return OP_SPOILT;
+    return OP_SPOILT | OP_PRODUCED | (given == VALUE_MASK ? OP_MASKED : 0);
 }
 
 /* ---- back from the last operation ---- */
@@ -170,9 +173,15 @@ static void find_first(const struct run *run, const uint8_t *deeds,
         else if (!op_only_shape(run, op) && (deeds[i] || is_known(run, op)))
             use_inputs(run, op, VALUE_HEALED, uses);
         ret_found->bad |= harm;
-        if (harm && deeds[i] & OP_PRODUCED)
+        if (harm)
+            ret_found->reader = i;
+        if (harm && deeds[i] & OP_PRODUCED) {
             ret_found->op = i;
+            ret_found->masked = deeds[i] & OP_MASKED;
+        }
     }
+    if (ret_found->op != RUN_NONE)
+        ret_found->reader = RUN_NONE;
 }
 
 /* A bad result of the whole model counts, whatever is computed from it. */
@@ -228,7 +237,7 @@ int producer_op(const struct run *run, struct arena *arena,
     const struct run_ops *ops = run->ops;
     uint8_t *states, *uses, *deeds;
 
-    *ret_found = (struct producer_op){.op = RUN_NONE};
+    *ret_found = (struct producer_op){.op = RUN_NONE, .reader = RUN_NONE};
     if (!ops)
         return 0;
     states = arena_array(arena, (size_t)ops->n_values + 1, 1);

@@ -281,6 +281,30 @@ TEST(the_first_operation_with_a_bad_result_of_good_values)
     made_free(&m);
 }
 
+TEST(a_value_from_outside_is_reported_by_its_first_reader)
+{
+    struct stats stats;
+    struct producer_op found;
+    uint32_t at, value;
+    struct made m;
+
+    made_begin(&m);
+    at = trace_op_storage(m.trace, 24, 0, RUN_NONE, OP_STORAGE_OTHER);
+    op(&m, "aten::mul", op(&m, "aten::add", at, 2, 0), 2, 0);
+    for (value = 0; !trace_op_unknown(m.trace, value); value++)
+        CHECK(value < 8);
+    CHECK(!trace_op_unknown(m.trace, RUN_NONE));
+    stats_init(&stats, DTYPE_FLOAT32);
+    stats.count = 6;
+    stats.nan = 1;
+    trace_op_stats(m.trace, value, &stats);
+    CHECK(!trace_op_unknown(m.trace, value));
+    made_end(&m);
+    CHECK(producer_op(m.run, &m.arena, &found) == 0);
+    CHECK(found.op == RUN_NONE && found.bad && found.reader == 0);
+    made_free(&m);
+}
+
 TEST(an_infinity_that_vanishes_is_not_reported)
 {
     struct made m;

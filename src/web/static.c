@@ -32,6 +32,14 @@ struct page_texts page_texts(void)
         .html = STR(page_html), .style = STR(page_css), .script = STR(page_whole)};
 }
 
+bool static_is_script(struct str path)
+{
+    for (size_t i = 0; i < COUNT_OF(files); i++)
+        if (str_is(path, files[i].path))
+            return str_ends(path, STR(".js"));
+    return false;
+}
+
 /* A hash of the bytes, FNV-1a, which is the same in every process (unlike
  * str_hash()). */
 static void make_etag(char to[24], struct str text)

@@ -51,6 +51,8 @@ int guard_policy(struct web_server *server, struct err *err);
 /* Compresses the body if the client accepts that and it saves bytes. */
 void gzip_answer(const struct web_request *request, struct web_answer *answer);
 
+/* Is it a script of the page? It has no data and is the same for everyone. */
+bool static_is_script(struct str path);
 /* Answers requests for the files of the page. */
 bool static_answer(struct str path, const struct web_request *request,
                    struct web_answer *answer);

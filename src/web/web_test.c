@@ -66,6 +66,10 @@ TEST(a_page_of_another_site_is_refused)
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         s.request.origin = str_of(bad[i]);
         CHECK_INT(ask(&s, "api/shelf"), 403);
+        CHECK_INT(ask(&s, ""), 403);
+        CHECK_INT(ask(&s, "none.js"), 403);
+        CHECK_INT(ask(&s, "page.js"), 200); /* behind a proxy */
+        CHECK_INT(ask(&s, "more.js"), 200);
     }
     stage_end(&s);
 }

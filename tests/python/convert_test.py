@@ -114,7 +114,7 @@ class Convert(unittest.TestCase):
         one, two = nn.Linear(3, 2), nn.Linear(3, 2)
         path = self.save({"net": one.state_dict(), "ema": two.state_dict()})
         self.assertIn("name one with --at: net, ema", self.refused(path))
-        self.assertIn("there is no x in it", self.refused(path, "--at", "x"))
+        self.assertIn("it has no x; torchoscope tree lists", self.refused(path, "--at", "x"))
         self.assertIn(
             "not a module or state_dict", self.refused(path, "--at", "net.weight")
         )

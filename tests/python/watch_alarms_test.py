@@ -12,6 +12,7 @@ from unittest import mock
 
 import torch
 from alarm_cases import CASES, FORWARD, Trap
+from alarm_cases_more import MORE
 from folder import TemporaryFolder
 from healthy_cases import HEALTHY, small, square, train
 from torch import nn
@@ -95,6 +96,10 @@ for _i, (_name, _case) in enumerate(CASES.items()):
     if SOAK or _i % 3 == 0 or _i >= 42:
         setattr(Table, f"test_{_name}", lambda self, case=_case: self.check(case))
     if _case.op and (SOAK or _i % 4 == 0):
+        setattr(Operations, f"test_{_name}", lambda self, case=_case: self.check(case))
+for _name, _case in MORE.items():
+    setattr(Table, f"test_{_name}", lambda self, case=_case: self.check(case))
+    if _case.op:
         setattr(Operations, f"test_{_name}", lambda self, case=_case: self.check(case))
 
 

@@ -327,6 +327,8 @@ class Odd(Watched):
             del one["0.weight"]
         self.same(history, "0.weight", "param", note.params)
         self.same(history, "1.weight", "grad_param", note.gradients)
+        # One of them is not known: nor is the norm of all.
+        self.assertNotIn("grad_norm", history.scalars())
 
     def same(self, history, name, kind, by_hand):
         wanted = {at: one[name] for at, one in enumerate(by_hand) if name in one}

@@ -476,6 +476,24 @@ class Wandb(Sinks):
 
 @needs("trackio")
 class Trackio(Sinks):
+    """The real package, offline. trackio 0.43 needs no gradio: with what it brings it is
+    60 MB, and imported in a second."""
+
+    def rows_of(self, script, project):
+        """What a script logged: [(step, dict)]."""
+        # It takes its folder from the environment when it is imported.
+        there = os.environ | {"TRACKIO_DIR": str(self.folder), "HF_HUB_OFFLINE": "1"}
+        done = subprocess.run(
+            [sys.executable, "-c", script], env=there, capture_output=True, text=True
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        path = self.folder / f"{project}.db"
+        with contextlib.closing(sqlite3.connect(path)) as db:
+            rows = db.execute(
+                "SELECT step, metrics FROM metrics ORDER BY id"
+            ).fetchall()
+        return [(step, json.loads(text)) for step, text in rows]
+
     def test_a_run_of_its_own_has_scalars_histograms_and_the_page(self):
         script = f"""
 import torch, torchoscope
@@ -487,20 +505,36 @@ for _ in range(3):
     model(torch.randn(3, 4)).square().mean().backward()
     optimizer.step()
 """
-        # It takes its folder from the environment when it is imported.
-        there = os.environ | {"TRACKIO_DIR": str(self.folder), "HF_HUB_OFFLINE": "1"}
-        subprocess.run(
-            [sys.executable, "-c", script], env=there, check=True, capture_output=True
-        )
-        with contextlib.closing(sqlite3.connect(self.folder / "torchoscope.db")) as db:
-            rows = db.execute(
-                "SELECT step, metrics FROM metrics ORDER BY id"
-            ).fetchall()
-        found = [(step, json.loads(text)) for step, text in rows]
+        found = self.rows_of(script, "torchoscope")
         self.assertEqual(found[0][1]["torchoscope/explorer"]["_type"], "trackio.html")
         self.assertEqual([step for step, _ in found[1:]], [0, 1, 2])
         self.assertIn("torchoscope/loss", found[1][1])
         self.assertEqual(sum(found[1][1]["param/weight"]["values"]), 8)
+
+    def test_in_a_run_of_the_user_it_adds_rows(self):
+        script = f"""
+import torch, torchoscope, trackio
+run = trackio.init(project="theirs")
+model = torch.nn.Linear(4, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+handle = torchoscope.watch(
+    model, log_freq=1, dir={str(self.folder)!r}, backend=["file", "trackio"])
+for step in range(3):
+    optimizer.zero_grad()
+    model(torch.randn(3, 4)).square().mean().backward()
+    optimizer.step()
+    trackio.log({{"own": step}}, step=step)
+handle.close()
+trackio.log({{"own": 3}}, step=3)  # it goes on
+trackio.finish()
+"""
+        found = self.rows_of(script, "theirs")
+        own = [(step, row["own"]) for step, row in found if "own" in row]
+        self.assertEqual(own, [(0, 0), (1, 1), (2, 2), (3, 3)])
+        ours = [step for step, row in found if "torchoscope/loss" in row]
+        self.assertEqual(ours, [0, 1, 2])
+        pages = [row for _, row in found if "torchoscope/explorer" in row]
+        self.assertEqual(len(pages), 2)  # after the first step, and of all
 
 
 class FakeTracker(types.ModuleType):
@@ -695,6 +729,41 @@ class Transformers(Sinks):
         self.assertEqual(run.series("net.0.weight", "update").steps, [1, 2, 3, 4])
         self.assertIn("series.csv", os.listdir(watch.handle.folder))
         self.assertFalse(glob.glob(f"{self.folder}/*.scope-wal"))
+
+    def test_the_loss_of_accumulated_batches_is_that_of_the_trainer(self):
+        """The trainer tells the model how many labels a step has: .loss is a share."""
+        import transformers
+
+        from torchoscope.callbacks import TrainerWatch
+
+        class Model(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.net = small()
+
+            def forward(self, x, labels, num_items_in_batch=None, **kwargs):
+                out = self.net(x)
+                loss = (out - labels).square().sum()
+                return {"loss": loss / (num_items_in_batch or labels.numel()), "out": out}
+
+        data = [{"x": torch.randn(4), "labels": torch.randn(2)} for _ in range(12)]
+        watch = TrainerWatch(dir=str(self.folder), log_freq=1)
+        self.addCleanup(watch.close)
+        settings = transformers.TrainingArguments(
+            output_dir=str(self.folder / "out"), max_steps=3, logging_steps=1,
+            per_device_train_batch_size=2, gradient_accumulation_steps=3,
+            report_to=[], save_strategy="no", use_cpu=True, disable_tqdm=True,
+        )  # fmt: skip
+        trainer = transformers.Trainer(
+            Model(), settings, train_dataset=data, callbacks=[watch]
+        )
+        with contextlib.redirect_stdout(None):
+            trainer.train()
+        scalars = torchoscope.open(watch.handle.path).scalars()
+        for one, other in zip(
+            scalars["loss"]["value"], scalars["train/loss"]["value"], strict=True
+        ):
+            self.assertTrue(math.isclose(one, other, rel_tol=1e-5), (one, other))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@
  *   ops_kinds.c   kinds, and the arguments that are not tensors
  *   ops_memory.c  the storage of a tensor, and when it is freed
  *   ops_cause.c   the phase of an operation, its module, line and forward operation
+ *   ops_measure.c statistics of results, and of arguments that no operation made
  *   ops_origin.c  the operation and call that made an autograd node */
 #ifndef EXT_RECORD_OPS_H
 #define EXT_RECORD_OPS_H

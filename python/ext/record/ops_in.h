@@ -138,6 +138,27 @@ bool ops_has_tensors(PyObject *object);
 int64_t ops_formula(const struct ops_kind *kind, PyObject *args, PyObject *kwargs,
                     PyObject *result);
 
+/* ---- ops_mode.c ---- */
+/* One operation, from its beginning to its end. */
+struct op_visit {
+    struct recorder_ops *ops;
+    struct stack *stack;
+    struct ops_kind *kind;
+    PyObject *func, *args, *kwargs;
+    struct trace_op_given given;
+    struct ops_tensors tensors;
+    uint64_t began_ns;
+};
+/* Whether an operation of this kind writes to the argument. */
+static inline bool ops_writes(const struct ops_kind *kind, uint32_t arg)
+{
+    return arg < 64 && kind->writes >> arg & 1;
+}
+
+/* ---- ops_measure.c ---- */
+/* The operation returned this result, and its tensors have their values. */
+void ops_measure(struct op_visit *visit, PyObject *result);
+
 /* ---- ops_memory.c ---- */
 bool ops_table_find(const struct ops_table *table, const void *key,
                     uint32_t *ret_index);

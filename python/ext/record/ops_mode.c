@@ -96,12 +96,6 @@ static void add_tensors(struct recorder_ops *ops, struct ops_tensors *tensors,
     }
 }
 
-/* Whether an operation of this kind writes to the argument. */
-static bool writes(const struct ops_kind *kind, uint32_t arg)
-{
-    return arg < 64 && kind->writes >> arg & 1;
-}
-
 /* Its arguments; `written`: those that it wrote to, after it. */
 static void add_arguments(struct recorder_ops *ops, const struct ops_kind *kind,
                           PyObject *args, PyObject *kwargs, bool written,
@@ -113,14 +107,14 @@ static void add_arguments(struct recorder_ops *ops, const struct ops_kind *kind,
 
     for (Py_ssize_t i = 0; i < n; i++) {
         as.arg = (uint16_t)i;
-        if (!written || writes(kind, (uint32_t)i))
+        if (!written || ops_writes(kind, (uint32_t)i))
             add_tensors(ops, tensors, PyTuple_GetItem(args, i), as);
     }
     while (kwargs && PyDict_Next(kwargs, &at, &key, &value)) {
         uint32_t position = ops_position(kind, key);
 
         as.arg = position < UINT16_MAX ? (uint16_t)position : UINT16_MAX;
-        if (!written || writes(kind, position))
+        if (!written || ops_writes(kind, position))
             add_tensors(ops, tensors, value, as);
     }
 }
@@ -204,59 +198,6 @@ void ops_region(struct recorder_ops *ops, const char *name, PyObject *args,
 }
 
 /* ---- one operation ---- */
-
-struct op_visit {
-    struct recorder_ops *ops;
-    struct stack *stack;
-    struct ops_kind *kind;
-    PyObject *func, *args, *kwargs;
-    struct trace_op_given given;
-    struct ops_tensors tensors;
-    uint64_t began_ns;
-};
-
-/* Is it a view of a part of a gradient, such as what each argument of a cat gets? Other
- * views have the statistics of their base. */
-static bool is_part_of_gradient(const struct op_visit *visit, PyObject *result)
-{
-    PyObject *whole =
-        PyTuple_Size(visit->args) > 0 ? PyTuple_GetItem(visit->args, 0) : NULL;
-    struct live_tensor part, of;
-
-    return visit->given.phase == OP_BACKWARD && whole && tensor_is(whole) &&
-           tensor_is(result) && tensor_look(whole, &of) && tensor_look(result, &part) &&
-           part.numel < of.numel;
-}
-
-/* Statistics of the results, if they are wanted. */
-static void measure_results(struct op_visit *visit, PyObject *result)
-{
-    struct recorder_ops *ops = visit->ops;
-    Py_ssize_t n = PyTuple_Check(result) ? PyTuple_Size(result) : 1;
-
-    if (visit->kind->flags & OP_MAKES ||
-        (visit->kind->flags & OP_VIEW && !is_part_of_gradient(visit, result)))
-        return;
-    for (Py_ssize_t i = 0; i < n && ops->recorder->trace; i++) {
-        PyObject *one = PyTuple_Check(result) ? PyTuple_GetItem(result, i) : result;
-        struct live_tensor look;
-        struct stats stats;
-
-        for (uint32_t k = 0; k < visit->tensors.n; k++) {
-            const struct trace_op_tensor *tensor = &visit->tensors.at[k];
-
-            /* An in-place operation returns its first argument. */
-            if (tensor->kind == OP_IN || tensor->arg != i ||
-                (tensor->kind == OP_WRITTEN && PyTuple_Check(result)) ||
-                tensor->item != OP_NO_ITEM || !tensor_is(one) ||
-                !tensor_look(one, &look) || !(look.flags & LIVE_READABLE))
-                continue;
-            if (tensor_stats(&look, ops->recorder->mode, &stats) &&
-                ops->recorder->trace)
-                trace_op_stats(ops->recorder->trace, visit->tensors.values[k], &stats);
-        }
-    }
-}
 
 static void add_to_replay(struct op_visit *visit, uint32_t op, PyObject *result)
 {
@@ -385,7 +326,7 @@ static void visit_end(struct op_visit *visit, PyObject *result)
     ops_origin(ops, &visit->given, op);
     rest_if_idle(visit);
     if (result && ops->stats && op != RUN_NONE)
-        measure_results(visit, result);
+        ops_measure(visit, result);
     if (ops->replay && op != RUN_NONE)
         add_to_replay(visit, op, result);
     ops->count++;

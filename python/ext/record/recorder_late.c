@@ -301,8 +301,9 @@ static void write_steps(const struct recorder *recorder,
                         const struct run_points *points, const struct late_step *step,
                         struct step_target *to)
 {
-    double norm = run_points_gradient_norm(points->run);
-    bool has_gradients = points->run->n_params > 0 && points->kinds, added = false;
+    double norm = 0;
+    bool has_norm = points->kinds && run_points_gradient_norm(points->run, &norm);
+    bool added = false;
 
     for (int i = HISTORY_TRAIN; i < HISTORY_PHASES; i++) {
         enum history_phase phase = (enum history_phase)i;
@@ -316,7 +317,7 @@ static void write_steps(const struct recorder *recorder,
         } else {
             run_points_pack(points, phase, &to->parcel);
         }
-        if (phase == HISTORY_TRAIN && has_gradients)
+        if (phase == HISTORY_TRAIN && has_norm)
             put_scalar(to, STR("grad_norm"), norm);
         /* 52 bits of it: a scalar is a double. Those of several ranks are compared. */
         if (phase == HISTORY_TRAIN && to->writer && recorder->several &&

@@ -40,14 +40,18 @@ PyObject *answers_is_run(PyObject *module, PyObject *path)
 /* A folder of ranks opens as the recording of the first. */
 static void *read_run(const char *path, struct work *work, struct err *err)
 {
+    bool is_folder = history_ranks_is(path);
+    const char *first = path;
     struct run *run = NULL;
     struct arena arena;
 
     arena_init(&arena, 0);
-    if (history_ranks_is(path))
-        path = history_ranks_first(path, &arena, err);
-    if (path)
-        run = run_file_read(path, work, err);
+    if (is_folder)
+        first = history_ranks_first(path, &arena, err);
+    if (first)
+        run = run_file_read(first, work, err);
+    if (run && is_folder)
+        run->folder = arena_str(&run->arena, str_of(path)).at;
     arena_release(&arena);
     return run;
 }

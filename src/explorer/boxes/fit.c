@@ -364,8 +364,7 @@ static int order(struct boxes_drawing *drawing, uint32_t most, struct arena *are
     if (boxes_fold(drawing, most, arena, &ends, &n, err) < 0)
         return -1;
     if (drawing->plan.n_boxes < 2)
-        return err_set(err, ERR_NOT_FOUND,
-                       "empty: nothing to draw");
+        return err_set(err, ERR_NOT_FOUND, "empty: nothing to draw");
     if (boxes_nets(drawing, ends, n, arena, err) < 0)
         return -1;
     return plan_order(&drawing->plan, arena, err);

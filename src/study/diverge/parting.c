@@ -32,6 +32,7 @@ struct partings {
     struct parting_side side[2];
     uint32_t *series_match, *name_match; /* by right one: the left one, or none */
     uint64_t *order;                     /* by left series */
+    bool histograms; /* are compared: steps of several ranks have none */
     struct arena *arena;
     struct work *work;
     struct err *err;
@@ -234,9 +235,8 @@ static int read_side(struct partings *self, int side, struct rows_of_step rows,
         struct history_point *points;
         uint32_t n;
 
-        if (history_read_step_points(of->history, of->steps[i].step,
-                                     self->to->tolerance <= 0, arena, &points, &n,
-                                     self->err) < 0)
+        if (history_read_step_points(of->history, of->steps[i].step, self->histograms,
+                                     arena, &points, &n, self->err) < 0)
             return -1;
         for (uint32_t k = 0; k < n; k++) {
             uint32_t at = points[k].series;
@@ -432,6 +432,8 @@ int parting_make(struct parting *parting, struct history *left, struct history *
 {
     struct partings self = {.to = parting,
                             .side = {{.history = left}, {.history = right}},
+                            .histograms = tolerance <= 0 && !history_ranks_of(left) &&
+                                          !history_ranks_of(right),
                             .arena = arena,
                             .work = work,
                             .err = err};
