@@ -129,7 +129,7 @@ def _dropper(key):
     return drop
 
 
-def stats_of(call):
+def call_stats(call):
     """The ForwardStats of a Call."""
     stats = ForwardStats(runtime=call.time_ns / 1e9)
     for prefix, value in (("in", _first_in(call)), ("out", _first(call.outputs))):

@@ -222,9 +222,9 @@ class Recording(Shown):
         return self._stats_of(self._now().calls(name))
 
     def _stats_of(self, rows):
-        from torchoscope.forward_stats import stats_of
+        from torchoscope.forward_stats import call_stats
 
-        return [stats_of(Call(row)) for row in rows]
+        return [call_stats(Call(row)) for row in rows]
 
     @property
     def gaps(self):

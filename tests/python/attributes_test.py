@@ -294,7 +294,7 @@ class Attributes(unittest.TestCase):
         gc.collect()
         self.assertIsNone(there())
         self.assertEqual(sys.getrefcount(self.net), before)
-        with self.assertRaisesRegex(ValueError, "no such attribute"):
+        with self.assertRaisesRegex(ValueError, "no longer exists"):
             self.unfold(found["odd"])
 
     def test_a_module_that_is_gone_says_so(self):
