@@ -98,7 +98,7 @@ static uint32_t count_findings(const struct check *check)
     return findings > 0 ? findings : items;
 }
 
-/* "; training: healthy in 120 steps": with findings, the items say more. */
+/* "; training: healthy in 120 logged steps": with findings, the items say more. */
 static void add_training(struct buf *to, const struct model *model,
                          const struct check *check)
 {

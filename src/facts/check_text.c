@@ -174,7 +174,7 @@ static void add_well(struct facts *to, const struct model *model,
         break;
     case CHECK_TRAINING:
         buf_text(&to->text, "healthy in ");
-        fact_plural(to, "steps", check->steps, "step", "steps");
+        fact_plural(to, "steps", check->steps, "logged step", "logged steps");
         break;
     case CHECK_EXPECT:
         buf_text(&to->text, "as expected: names, shapes and dtypes of ");

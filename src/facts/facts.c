@@ -330,7 +330,7 @@ int facts_run(struct file_facts *facts, struct err *err)
     }
     run_passes(facts->to, show);
     fact_end(facts->to, "run", COLOUR_NONE);
-    run_cost(facts->to, show->session->run);
+    run_cost(facts->to, show);
     fact_end(facts->to, "cost", COLOUR_NONE);
     if (show->ops) {
         ops_text_flops(facts->to, &show->ops[0]);

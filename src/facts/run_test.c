@@ -197,7 +197,7 @@ TEST(the_cost_of_recording_may_exceed_all_passes)
     scene_begin(&s, sample_run(1));
     s.session->own_run->own_ns = 5 * run_passes_ns(s.session->run);
     s.session->own_run->hooks_ns = 0;
-    run_cost(&facts, s.session->run);
+    run_cost(&facts, &s.show);
     fact_end(&facts, "cost", COLOUR_NONE);
     facts_join(&s.text, &facts, "");
     CHECK(says(&s, ", 500% of "));

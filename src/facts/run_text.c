@@ -4,10 +4,18 @@
 
 #include "text/number.h"
 
-void run_cost(struct facts *to, const struct run *run)
+void run_cost(struct facts *to, const struct show *show)
 {
+    const struct run *run = show->session->run;
     double share = run_cost_share(run);
 
+    /* A training keeps one step in full; its cost says nothing about the others. */
+    if (show->session->history_path) {
+        buf_text(&to->text, "recording this step added ");
+        fact_time(to, "cost", run->own_ns + run->hooks_ns);
+        buf_text(&to->text, ", once");
+        return;
+    }
     buf_text(&to->text, "recording added ");
     fact_time(to, "cost", run->own_ns + run->hooks_ns);
     if (isnan(share))
@@ -97,6 +105,6 @@ void run_ran(struct facts *to, const struct show *show)
     buf_text(&to->text, ": ");
     run_passes(to, show);
     buf_text(&to->text, "; ");
-    run_cost(to, show->session->run);
+    run_cost(to, show);
     fact_end(to, "ran", COLOUR_NONE);
 }

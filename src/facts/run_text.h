@@ -13,6 +13,6 @@ void run_ran(struct facts *to, const struct show *show);
 bool run_capsule(struct facts *to, const struct run *run);
 /* Append its parts to the current fact. */
 void run_passes(struct facts *to, const struct show *show);
-void run_cost(struct facts *to, const struct run *run);
+void run_cost(struct facts *to, const struct show *show);
 
 #endif

@@ -144,7 +144,7 @@ void totals_write(const struct pen *pen, const struct show *show)
     if (show->activity) {
         run_passes(&ran, show);
         buf_text(&ran.text, "; ");
-        run_cost(&ran, show->session->run);
+        run_cost(&ran, show);
         buf_printf(&line, "ran        %s", buf_cstr(&ran.text));
         end_line(pen, &line);
     }

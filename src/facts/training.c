@@ -11,13 +11,13 @@
 
 #define MOST_TRAINING_ALARMS 1000u
 
-/* In the words of `check`: "healthy in 1,000 steps" of training, or "no step was
+/* In the words of `check`: "healthy in 1,000 logged steps" of training, or "no step was
  * logged, only 2 of evaluation". */
 static void healthy_text(struct buf *to, uint64_t steps, uint64_t evals)
 {
     if (steps > 0) {
         buf_text(to, "healthy in ");
-        text_plural(to, steps, "step", "steps");
+        text_plural(to, steps, "logged step", "logged steps");
         return;
     }
     buf_text(to, "no step was logged, only ");

@@ -10,7 +10,7 @@
 
 struct training_verdict {
     /* The worst alarm, the first of them: "step 315: fc: first NaN ...". Or "healthy in
-     * 1,000 steps". NULL: no step of training was logged. */
+     * 1,000 logged steps". NULL: no step of training was logged. */
     const char *text;
     const char *lead; /* "healthy until step 200, finite until step 314"; or NULL */
     enum colour role; /* COLOUR_GOOD, COLOUR_WARNING, COLOUR_ALARM; COLOUR_DIM: only

@@ -112,7 +112,7 @@ TEST(a_training_run_answers_its_questions)
 
     stage_begin(&s);
     CHECK_INT(ask(&s, "api/training?file=run"), 200);
-    CHECK(says(&s, "\"kind\":\"training\"") && says(&s, "healthy in 20 steps"));
+    CHECK(says(&s, "\"kind\":\"training\"") && says(&s, "healthy in 20 logged steps"));
     CHECK_INT(ask(&s, "api/training?file=run&columns=5&since=17"), 200);
     CHECK(says(&s, "\"columns\":{\"columns\":1,\"first\":[16],\"last\":[19]"));
     CHECK_INT(ask(&s, "api/modules?file=run&columns=10&quick=1"), 200);

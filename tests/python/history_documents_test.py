@@ -256,9 +256,9 @@ class Healthy(TemporaryFolder):
         document = server.document(f"api/training?file={file}")
         check = [scope.PROGRAM, "check", handle.path]
         check = subprocess.run(check, capture_output=True)
-        verdict = {"role": "good", "text": "healthy in 5 steps"}
+        verdict = {"role": "good", "text": "healthy in 5 logged steps"}
         self.assertEqual(document["verdict"], verdict)
-        self.assertIn(b"healthy in 5 steps", check.stdout)
+        self.assertIn(b"healthy in 5 logged steps", check.stdout)
         self.assertFalse(document["logged"]["gradients"])
         self.assertIsNone(document["first_bad"])
 

@@ -230,7 +230,7 @@ def training(made, newest=NEWEST):
     verdict["lead"] = f"healthy until step 8859, finite until step {BAD - 1}"
     verdict["text"] = f"NaN first produced by h.7.attn, backward, step {BAD}; 89 calls after"
     if healthy:
-        verdict = {"role": "good", "text": f"healthy in {newest + 1} steps"}
+        verdict = {"role": "good", "text": f"healthy in {newest + 1} logged steps"}
     return {
         "kind": "training", "newest": newest, "phases": [
             {"phase": "train", "steps": newest, "columns": columns}],

@@ -229,7 +229,7 @@ class Overview(browser.BrowserTest):
         self.server.newest = 8000
         self.server.files[0].update(live=False, ended=True)
         self.open()
-        self.assertEqual(self.text(".ov>.banner.good"), "Healthy in 8001 steps")
+        self.assertEqual(self.text(".ov>.banner.good"), "Healthy in 8001 logged steps")
         self.assertIn("none in 8000 steps", self.text(".oval"))
         self.assertEqual(self.text(".ovpane .none"), "none in 8000 steps")
 
@@ -447,12 +447,13 @@ class Live(TemporaryFolder, browser.BrowserTest):
         text = "return document.querySelector('{}')?.textContent ?? ''"
         self.browser.wait("return document.querySelector('.ovtable .row')")
         # A step ends when the next one begins.
-        self.assertEqual(self.browser.run(text.format(".banner.good")), "Healthy in 19 steps")
+        verdict = self.browser.run(text.format(".banner.good"))
+        self.assertEqual(verdict, "Healthy in 19 logged steps")
         self.assertIn("bn", self.browser.run(ROWS))
         self.assertEqual(self.browser.run(text.format(".ovpane .none")), "none in 19 steps")
         training.tell(30)
         self.browser.wait("return document.querySelector('.banner.good')?.textContent ==="
-                          " 'Healthy in 49 steps'")
+                          " 'Healthy in 49 logged steps'")
         self.browser.wait("return document.querySelector('.k-numbers .cap b:last-child')"
                           ".textContent === '48'")
         self.assertRegex(self.browser.run(text.format("#ov0 .n-gradient")), r"^\d")

@@ -70,7 +70,7 @@ class RankFolders(TemporaryFolder):
     def test_check_of_a_healthy_folder(self):
         status, text, _ = self.run_words("check", self.ranks("run"))
         self.assertEqual(status, 0, text)
-        self.assertIn("healthy in 8 steps", text)
+        self.assertIn("healthy in 8 logged steps", text)
 
     def test_check_names_the_rank_that_had_an_alarm(self):
         folder = self.ranks("run", (None, self.nan))

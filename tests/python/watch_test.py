@@ -455,7 +455,7 @@ class Harmless(Watched):
             train(train_it, 2)
         folder = os.path.dirname(handle.path)
         self.check(folder, 0, "; training: no step was logged, only 3 of evaluation\n")
-        self.check(folder, 0, "; training: healthy in 2 steps\n")
+        self.check(folder, 0, "; training: healthy in 2 logged steps\n")
 
     def test_a_step_that_is_interrupted(self):
         """It is no step, and no evaluation; if it was hit, it is there with its alarm."""
