@@ -106,8 +106,8 @@ class Capsule:
     """Keeps the state at the start of a step.
 
     modules  (name, module) of the whole model
-    share of the time that this may take: of steps that are too short only some are
-    kept; None: all"""
+    share    returns the share of the time that this may take: of steps that are too
+             short only some are kept; None: all"""
 
     def __init__(self, modules, share=None):
         self._share, self._credit = share, _CREDIT
@@ -142,7 +142,7 @@ class Capsule:
         last, self._last = self._last, time.perf_counter_ns()
         self._open = None
         if self._share is not None:
-            earned = self._share * (self._last - last)
+            earned = self._share() * (self._last - last)
             self._credit = min(self._credit + earned, _CREDIT)
             self.holds = self._credit > 0
         if not self.holds:

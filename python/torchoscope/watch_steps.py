@@ -66,6 +66,11 @@ class Steps(Budget):
         self._notified = now
         return True
 
+    def capsule_share(self):
+        """The share of the time for the capsule. It is small while the training owes
+        time, for example after its first logged step."""
+        return self.share / (3 if self._rule.cost <= self.share else 12)
+
     @property
     def on(self):
         return self._on
@@ -158,13 +163,13 @@ class Recorder(LiveRecording):
     def other_optimizers(self, known):
         """The optimizers of the model that exist besides this one, in the order of its
         parameters."""
-        kind, order = torch.optim.Optimizer, {}
+        order = {}
         for _, module in self._modules:
             for one in module.parameters(False):
                 order.setdefault(id(one), len(order))
-        placed = []
-        for one in gc.get_objects():
-            if not issubclass(type(one), kind) or one is known:
+        placed, kinds = [], _kinds_of(torch.optim.Optimizer)
+        for one in [one for one in gc.get_objects() if type(one) in kinds]:
+            if one is known:
                 continue
             owned = [order[key] for key in owned_by(one) if key in order]
             if owned:
@@ -230,6 +235,15 @@ class Rounds:
         for other in list(self._times):
             if not self._owned[number].isdisjoint(self._owned[other]):
                 del self._times[other]
+
+
+def _kinds_of(kind):
+    """A class and all classes derived from it."""
+    found, waiting = set(), [kind]
+    while waiting:
+        found.add(one := waiting.pop())
+        waiting += set(one.__subclasses__()) - found
+    return found
 
 
 def owned_by(optimizer):

@@ -2,6 +2,7 @@
 
 import atexit
 import contextlib
+import itertools
 import os
 import shlex
 import socket
@@ -149,7 +150,7 @@ def watch(
     try:
         handle._group = watch_group.make(group, target.place)
         if capsule:
-            share = budget / 3 if log_freq is None else None
+            share = steps.capsule_share if log_freq is None else None
             handle._capsule = Capsule(handle._recorder._modules, share)
     except BaseException:
         handle.close()
@@ -432,7 +433,10 @@ class Watch(Reading, Displayed):
     def _before_step(self, optimizer):
         if not self._mine() or not self._recorder.is_ours(optimizer):
             return
-        params = [one for group in optimizer.param_groups for one in group["params"]]
+        groups = [group["params"] for group in optimizer.param_groups]
+        params = groups[0]  # not copied: there may be thousands
+        if len(groups) > 1 or type(params) is not list:
+            params = [*itertools.chain(*groups)]
         self._timed(self._alarms.before_step, optimizer, params)
         if not self._budget.on:
             return

@@ -292,7 +292,7 @@ class Honest(Capsules):
     def test_steps_that_are_too_short_are_not_all_held(self):
         model = Net()
         handle = self.watch(model, log_freq=None)
-        handle._capsule._share, handle._capsule._credit = 1e-9, -1e12
+        handle._capsule._share, handle._capsule._credit = lambda: 1e-9, -1e12
         model(torch.zeros(5, 4))
         self.assertIsNone(handle._hit("forward", "NaN"))
         text = "was not saved for replay: steps are too short"
