@@ -613,13 +613,25 @@ def _notify_plainly(notify, *args):
 _skip_code(_notify_plainly.__code__)
 
 
+def called_by(frame, module):
+    """The module whose call made `frame`, if that is torch's function for calls; else
+    `module`. Code that copies a module's __dict__ (DataParallel, higher) also copies the
+    attribute that wraps its calls."""
+    if frame.f_code is not torch.nn.Module._wrapped_call_impl.__code__:
+        return module
+    return frame.f_locals["self"]
+
+
 def _watch(module, around):
     reference, inner = weakref.ref(module), module.__dict__.get("_compiled_call_impl")
 
     def watched_call(*args, **kwargs):
-        this = reference()
-        go = this._call_impl if inner is None else inner
-        if _is_compiling():
+        this = called = reference()
+        if inner is None and not _is_compiling():
+            called = called_by(sys._getframe(1), this)
+        go = called._call_impl if inner is None else inner
+        is_copy = called is not this and not getattr(called, "_is_replica", False)
+        if is_copy or _is_compiling():
             return go(*args, **kwargs)
         if not _watching and "torch._dynamo" in sys.modules:
             _watch_compiler()

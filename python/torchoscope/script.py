@@ -178,6 +178,11 @@ class Finder:
         inner = module.__dict__.get("_compiled_call_impl")
 
         def first_call(*args, **kwargs):
+            from torchoscope import hooks
+
+            called = hooks.called_by(sys._getframe(1), module)
+            if called is not module and inner is None:
+                return called._call_impl(*args, **kwargs)
             if inner is None:
                 del module.__dict__["_compiled_call_impl"]
             else:

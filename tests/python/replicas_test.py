@@ -87,6 +87,16 @@ def replicas_and_itself(model):
     return replicas(model), plain(model)
 
 
+def copy_of_dict(model):
+    """As packages for meta-learning do it: without copy.copy()."""
+    other = nn.Sequential.__new__(nn.Sequential)
+    other.__dict__.update(model.__dict__)
+    other._modules = {name: copy.deepcopy(one) for name, one in model._modules.items()}
+    with torch.no_grad():
+        other[0].weight.mul_(2)
+    return backward(other(X), other), plain(model)
+
+
 def in_threads(model):
     copies, found = [copy.deepcopy(model) for _ in range(3)], [None] * 3
 
@@ -209,6 +219,15 @@ class Replicas(unittest.TestCase):
                 recording = self.run_both(run)
                 self.assertEqual(gradients(recording), wanted * times)
                 self.assertEqual(gaps(recording), {"1"} if not NEW else set())
+
+    def test_results_are_the_same_in_a_watched_model(self):
+        for run in [*LIKE_PLAIN, copy_of_dict, replicas, replicas_and_itself]:
+            with self.subTest(run.__name__):
+                wanted, model = run(make()), make()
+                with torchoscope.watch(model, backend="none", on_alarm=None):
+                    found = run(model)
+                for a, b in zip(tensors(wanted), tensors(found), strict=True):
+                    self.assertTrue(torch.equal(a, b))
 
     def test_a_jacobian(self):
         self.assertEqual(gaps(self.run_both(jacobian)), {"1"} if not NEW else set())
