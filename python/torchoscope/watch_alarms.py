@@ -114,7 +114,8 @@ class Alarms:
         if not worse:
             hints = len(self.found)
             plural = f", {hints} hint{'s' if hints > 1 else ''}" if hints else ""
-            return f"{text}{', healthy' if watch.steps else ': none was completed'}{plural}"
+            found = ", healthy" if watch._logged else ": nothing could be recorded"
+            return f"{text}{found if watch.steps else ': none was completed'}{plural}"
         plural = f"{len(worse)} alarm{'s' if len(worse) > 1 else ''}"
         worst = next((one for one in worse if one["severity"] == "alarm"), worse[0])
         return f"{text}, {plural}: {worst['name']} at step {worst['step']}"

@@ -39,6 +39,7 @@ _WORDS["all"] = tuple(_LOGS)
 _LOGS["io_grad_norms"] = ("grad_input_norm", "grad_output_norm")
 _FEW = 1000  # steps: if the file keeps fewer, print how many
 _MOST_PASSES = 64  # of one step, if no optimizer ends it
+_MOST_AWAITED = 4096  # if the model has an optimizer
 _FIRST_PASSES = 4  # of a step that was hit, if no backward was seen before
 _TRAIN, _EVAL = 0, 1
 
@@ -216,9 +217,11 @@ class Watch(Reading, Displayed):
         self._kinds = sum(1 << KINDS.index(kind) for kind in chosen)
         self._writer = self._capsule = None
         self._forks = _forks[0]
-        self._closed = self._reported = self._rooted = False
+        self._closed = self._reported = False
         self._filed = False  # a step was logged
         self._kept = None  # steps; reported once
+        self._optimized = None  # has the model an optimizer? Searched once
+        self._logged = True  # was any step? Known at the end
         self._count, self._next, self._number = 0, target.first, target.first
         self._scalars, self._losses = {}, []
         self._rounds = Rounds()
@@ -329,9 +332,10 @@ class Watch(Reading, Displayed):
         if not self._is_mine():
             return
         if writer is not None:
-            dropped = writer.state()["dropped"]
+            self._guard(writer.flush)
+            state = writer.state()
+            dropped, self._logged = state["dropped"], state["written"] > 0
             if dropped and self._alarms.found:  # alarms of such steps wait for another
-                self._guard(writer.flush)
                 self._guard(writer.scalars, self._number, _TRAIN, [])
             self._guard(writer.close)
             if dropped:
@@ -379,7 +383,7 @@ class Watch(Reading, Displayed):
             self._end_before(module)
         self._training = module.training
         if not self._in_step and not self._closed:
-            self._in_step = self._rooted = True
+            self._in_step = True
             self._written = False
             self._budget.decide(self._alarms.wants_full)
             if self._budget.on:
@@ -404,9 +408,18 @@ class Watch(Reading, Displayed):
                 self._guard(self._write, _TRAIN)
             elif self._graded and not self._backwards and not module.training:
                 self._guard(self._write, _EVAL)
-            elif self._passes >= _MOST_PASSES:
+            elif self._passes >= _MOST_PASSES and not self._awaits_optimizer():
                 self._end_step()
                 self._guard(self._write, _TRAIN)
+
+    def _awaits_optimizer(self):
+        """Will an optimizer end this step of many passes? (A differential equation is
+        solved with hundreds.)"""
+        if self._rounds.began or self._passes >= _MOST_AWAITED:
+            return self._passes < _MOST_AWAITED
+        if self._optimized is None:
+            self._optimized = bool(self._recorder.other_optimizers(None))
+        return self._optimized
 
     def _pass_ends(self, result):
         if not self._mine():
@@ -462,8 +475,9 @@ class Watch(Reading, Displayed):
         if self._rounds.ends(found[0], optimizer):
             if self._done:  # no pass since the last step
                 self._guard(self._write, _TRAIN)
+            is_rooted = self._passes > 0
             self._end_step()
-            if not self._rooted:  # only parts of it run: the next pass is not detected
+            if not is_rooted:  # only parts of it ran: the next pass may not be detected
                 with self._own_time():
                     self._guard(self._write, _TRAIN)
                 if not self._closed:

@@ -2,7 +2,9 @@
 """watch() on odd trainings: the same bits with it and without it, and the steps, gradients
 and parameters in the file are those of the training."""
 
+import contextlib
 import copy
+import io
 import unittest
 import warnings
 
@@ -278,7 +280,40 @@ def scaled(watch):
     return note
 
 
-SAME = [checkpointed, checkpointed_reentrant, accumulated, closure, recursive]
+def solved(watch):
+    """More passes before a backward than a step without an optimizer may have."""
+    seed()
+    model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 4))
+    note = watch(model)
+
+    def loss_of(step):
+        x = torch.randn(3, 4)
+        for _ in range(70):
+            x = x + 0.01 * model(x)
+        return x.square().mean()
+
+    plainly(model, note, loss_of)
+    return note
+
+
+def parts_only(watch):
+    """Evaluation calls the model, training only its layers (reinforcement learning)."""
+    model = small()
+    note = watch(model)
+
+    def loss_of(step):
+        if step in (4, 5, 9):
+            model.eval()
+            with torch.no_grad():
+                model(torch.randn(3, 4))
+            model.train()
+        return model[2](model[0](torch.randn(3, 4)).relu()).square().mean()
+
+    plainly(model, note, loss_of)
+    return note
+
+
+SAME = [solved, parts_only, checkpointed, checkpointed_reentrant, accumulated, closure, recursive]
 SAME += [keywords_and_in_place, averaged, frozen_and_shared]
 
 class Odd(Watched):
@@ -351,6 +386,22 @@ if NEW:
     _add(scaled, Odd.with_skipped_steps)
 _add(sparse, Odd.no_sparse_gradients)
 _add(replaced, Odd.replaced_layer)
+
+
+class Bypassing(nn.Linear):
+    """Has a __call__ of its own, as the modules of gpytorch."""
+
+    def __call__(self, x):
+        return self.forward(x)
+
+
+class Unseen(Watched):
+    def test_a_training_without_anything_recorded_is_not_called_healthy(self):
+        model = Bypassing(4, 2)
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            with self.watch(model):
+                model(torch.randn(3, 4)).square().mean().backward()
+        self.assertIn("1 step: nothing could be recorded", said.getvalue())
 
 
 class Borrowed(Watched):
