@@ -184,9 +184,12 @@ class Alarms:
 
     def _backward(self, roots, gradients):
         watch = self._watch()
-        if watch is None or roots is None or not watch._mine():
+        if watch is None or not watch._mine():
             return
         with contextlib.suppress(Exception):
+            if roots is None:
+                watch._updates.backward_ended()
+                return
             watch._backward(roots)
             if self._needs_look(roots):
                 self._looked = True

@@ -160,17 +160,14 @@ class Recorder(LiveRecording):
         self._modules = list(modules_of(self._model))  # it may be of new ones
         return super()._watch_optimizer(optimizer)
 
-    def other_optimizers(self, known):
-        """The optimizers of the model that exist besides this one, in the order of its
-        parameters."""
+    def optimizers(self):
+        """The optimizers of the model, in the order of its parameters."""
         order = {}
         for _, module in self._modules:
             for one in module.parameters(False):
                 order.setdefault(id(one), len(order))
         placed, kinds = [], _kinds_of(torch.optim.Optimizer)
         for one in [one for one in gc.get_objects() if type(one) in kinds]:
-            if one is known:
-                continue
             owned = [order[key] for key in owned_by(one) if key in order]
             if owned:
                 placed.append((min(owned), len(placed), one))

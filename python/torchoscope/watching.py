@@ -26,6 +26,7 @@ from torchoscope.watch_options import SAMPLE, Options, Reading, Target, stem_of,
 from torchoscope.watch_words import check_path, checked_limit, is_number, listed, number_of
 from torchoscope.watch_sinks import Sinks
 from torchoscope.watch_steps import Recorder, Rounds, Steps
+from torchoscope.watch_updates import Updates
 
 _LOGS = {
     "io": ("input", "output"),
@@ -38,8 +39,8 @@ _WORDS = {None: (), "gradients": ("params_grad",), "parameters": ("params",)}
 _WORDS["all"] = tuple(_LOGS)
 _LOGS["io_grad_norms"] = ("grad_input_norm", "grad_output_norm")
 _FEW = 1000  # steps: if the file keeps fewer, print how many
-_MOST_PASSES = 64  # of one step, if no optimizer ends it
-_MOST_AWAITED = 4096  # if the model has an optimizer
+_MOST_PASSES = 64  # of a step without an optimizer and backward
+_MOST_AWAITED = 4096  # of any step
 _FIRST_PASSES = 4  # of a step that was hit, if no backward was seen before
 _TRAIN, _EVAL = 0, 1
 
@@ -220,11 +221,10 @@ class Watch(Reading, Displayed):
         self._closed = self._reported = False
         self._filed = False  # a step was logged
         self._kept = None  # steps; reported once
-        self._optimized = None  # has the model an optimizer? Searched once
         self._logged = True  # was any step? Known at the end
         self._count, self._next, self._number = 0, target.first, target.first
         self._scalars, self._losses = {}, []
-        self._rounds = Rounds()
+        self._rounds, self._updates = Rounds(), Updates(self)
         self._training = False  # the newest pass
         self._ahead = 0  # maximum number of passes before a backward so far
         self._alarms = watch_alarms.Alarms(self, on_alarm)
@@ -408,18 +408,23 @@ class Watch(Reading, Displayed):
                 self._guard(self._write, _TRAIN)
             elif self._graded and not self._backwards and not module.training:
                 self._guard(self._write, _EVAL)
-            elif self._passes >= _MOST_PASSES and not self._awaits_optimizer():
-                self._end_step()
+            elif self._is_over():
+                self._end_own_step()
                 self._guard(self._write, _TRAIN)
 
-    def _awaits_optimizer(self):
-        """Will an optimizer end this step of many passes? (A differential equation is
-        solved with hundreds.)"""
-        if self._rounds.began or self._passes >= _MOST_AWAITED:
-            return self._passes < _MOST_AWAITED
-        if self._optimized is None:
-            self._optimized = bool(self._recorder.other_optimizers(None))
-        return self._optimized
+    def _is_over(self):
+        """Has the step ended without an optimizer? Some models are called hundreds of
+        times before their optimizer steps (differential equations)."""
+        if self._passes >= _MOST_AWAITED:
+            return True
+        enough = self._backwards or self._passes >= _MOST_PASSES
+        return bool(enough) and self._updates.are_manual()
+
+    def _end_own_step(self):
+        """End a step without an optimizer."""
+        if self._budget.on:
+            self._guard(self._recorder._core.after_step)
+        self._end_step()
 
     def _pass_ends(self, result):
         if not self._mine():
@@ -450,6 +455,10 @@ class Watch(Reading, Displayed):
         params = groups[0]  # not copied: there may be thousands
         if len(groups) > 1 or type(params) is not list:
             params = [*itertools.chain(*groups)]
+        self._look(optimizer, params)
+
+    def _look(self, optimizer, params):
+        """These parameters are about to change, by an optimizer or (None) otherwise."""
         self._timed(self._alarms.before_step, optimizer, params)
         if not self._budget.on:
             return
@@ -492,7 +501,7 @@ class Watch(Reading, Displayed):
         step."""
         self._rounds.began = True
         self._rounds.expect(number, optimizer)
-        for other in self._recorder.other_optimizers(optimizer):
+        for other in self._updates.besides(optimizer):
             if not self._rounds.knows(other):
                 self._rounds.expect(*self._recorder.is_ours(other), other)
 
@@ -697,7 +706,7 @@ class Watch(Reading, Displayed):
             self._write_scalars()
         elif self._done or self._backwards or (cut and self._graded):
             if not self._done:
-                self._end_step()
+                self._end_own_step()
             self._write(_TRAIN)
         elif self._graded:
             self._write(_EVAL)

@@ -217,19 +217,38 @@ static void add_attached(struct run_filling *f)
     }
 }
 
-/* The newest value and gradient of each parameter. */
+/* Flags those of run->params that are the newest of their parameter or gradient: an
+ * optimizer may step twice in a step. */
+static bool *find_newest(const struct run *run)
+{
+    bool *newest = calloc(run->n_params + 1, sizeof *newest);
+    uint8_t *seen = calloc(run->model->n_tensors + 1, 2);
+
+    for (uint32_t i = run->n_params; newest && seen && i-- > 0;) {
+        const struct run_param *param = &run->params[i];
+        uint8_t *one = &seen[2 * param->tensor + param->gradient];
+
+        newest[i] = !*one;
+        *one = 1;
+    }
+    free(seen);
+    return newest;
+}
+
 static void add_params(struct run_filling *f)
 {
     const struct run *run = f->points->run;
+    bool *newest = find_newest(run);
 
-    for (uint32_t i = 0; i < run->n_params; i++) {
+    for (uint32_t i = 0; newest && i < run->n_params; i++) {
         const struct run_param *param = &run->params[i];
 
-        if (f->places[param->tensor] != NO_PLACE)
+        if (newest[i] && f->places[param->tensor] != NO_PLACE)
             add_value(f, f->places[param->tensor], 0,
                       param->gradient ? HISTORY_GRAD_PARAM : HISTORY_PARAM, STR(""),
                       param->value);
     }
+    free(newest);
     for (uint32_t i = 0; i < f->points->n_updates; i++) {
         const struct history_update *update = &f->points->updates[i];
         struct history_point point = {
@@ -297,37 +316,51 @@ int run_points_pack(const struct run_points *points, enum history_phase phase,
     return write_or_pack(points, phase, NULL, parcel);
 }
 
+struct norm_sum {
+    double squares;
+    bool some, nan, infinite;
+};
+
+/* -1: the gradient has no statistics, so the norm is unknown. */
+static int add_gradient(struct norm_sum *sum, const struct run *run,
+                        const struct run_value *value)
+{
+    const struct stats *stats;
+    double norm, seen;
+
+    if (value->numel == 0)
+        return 0;
+    if (value->stats == RUN_NONE)
+        return -1;
+    stats = &run->stats[value->stats];
+    sum->nan = sum->nan || stats->nan > 0;
+    sum->infinite = sum->infinite || stats->pos_inf > 0 || stats->neg_inf > 0;
+    if (!stats_measured(stats))
+        return 0;
+    norm = stats_l2(stats);
+    seen = stats->sampled ? (double)stats->count : 0;
+    sum->squares += norm * norm * (seen > 0 ? (double)value->numel / seen : 1);
+    sum->some = true;
+    return 0;
+}
+
 bool run_points_gradient_norm(const struct run *run, double *ret_norm)
 {
-    bool some = false, nan = false, infinite = false;
-    double sum = 0;
+    bool *newest = find_newest(run);
+    struct norm_sum sum = {0};
+    bool known = newest != NULL;
 
-    for (uint32_t i = 0; i < run->n_params; i++) {
+    for (uint32_t i = 0; known && i < run->n_params; i++) {
         const struct run_param *param = &run->params[i];
-        const struct stats *stats;
-        double norm, seen;
 
-        if (!param->gradient || param->value >= run->n_values)
-            continue;
-        if (run->values[param->value].numel == 0)
-            continue;
-        if (run->values[param->value].stats == RUN_NONE)
-            return false;
-        stats = &run->stats[run->values[param->value].stats];
-        nan = nan || stats->nan > 0;
-        infinite = infinite || stats->pos_inf > 0 || stats->neg_inf > 0;
-        if (!stats_measured(stats))
-            continue;
-        norm = stats_l2(stats);
-        seen = stats->sampled ? (double)stats->count : 0;
-        sum += norm * norm *
-               (seen > 0 ? (double)run->values[param->value].numel / seen : 1);
-        some = true;
+        if (newest[i] && param->gradient && param->value < run->n_values)
+            known = add_gradient(&sum, run, &run->values[param->value]) == 0;
     }
-    if (nan || infinite)
-        sum = nan ? (double)NAN : (double)INFINITY;
-    else if (!some)
+    free(newest);
+    if (!known || !(sum.some || sum.nan || sum.infinite))
         return false;
-    *ret_norm = sqrt(sum);
+    *ret_norm = sum.nan        ? (double)NAN
+                : sum.infinite ? (double)INFINITY
+                               : sqrt(sum.squares);
     return true;
 }

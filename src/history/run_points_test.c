@@ -134,6 +134,31 @@ TEST(the_gradient_norm_is_that_of_all_gradients)
     run_free(run);
 }
 
+TEST(only_the_newest_look_at_a_parameter_counts)
+{
+    struct run *run = one_step(RUN_GRAD_MODE);
+    struct run_points points = {.run = run, .kinds = ALL, .graded = HISTORY_TRAIN};
+    struct run_param twice[] = {run->params[0], run->params[1], run->params[0],
+                                run->params[1]};
+    struct run_param *params = run->params;
+    double once = 0, norm = 0;
+    struct history_series *series;
+    struct arena arena;
+    uint32_t n, n_params = run->n_params;
+
+    arena_init(&arena, 0);
+    CHECK(run_points_gradient_norm(run, &once));
+    n = write_and_read(&points, HISTORY_TRAIN, &arena, &series);
+    run->params = twice;
+    run->n_params = 4;
+    CHECK(run_points_gradient_norm(run, &norm) && norm == once);
+    CHECK_INT(write_and_read(&points, HISTORY_TRAIN, &arena, &series), n);
+    run->params = params;
+    run->n_params = n_params;
+    arena_release(&arena);
+    run_free(run);
+}
+
 TEST(without_the_statistics_of_a_gradient_there_is_no_norm)
 {
     struct run *run = one_step(RUN_GRAD_MODE);

@@ -313,7 +313,31 @@ def parts_only(watch):
     return note
 
 
-SAME = [solved, parts_only, checkpointed, checkpointed_reentrant, accumulated, closure, recursive]
+def by_hand(watch):
+    """No optimizer: two backwards, then the user's own update."""
+    model = small()
+    note = watch(model)
+    for step in range(STEPS):
+        x = torch.randn(3, 4)
+        found = model(x)
+        found.abs().mean().backward(retain_graph=True)
+        loss = found.square().mean()
+        loss.backward()
+        note.before()
+        with torch.no_grad():
+            for one in model.parameters():
+                one -= 0.05 * one.grad
+                one.grad = None
+        note.after(loss, step)
+        if step % 5 == 2:
+            model.eval()
+            with torch.no_grad():
+                model(x)
+            model.train()
+    return note
+
+
+SAME = [by_hand, solved, parts_only, checkpointed, checkpointed_reentrant, accumulated, closure, recursive]
 SAME += [keywords_and_in_place, averaged, frozen_and_shared]
 
 class Odd(Watched):
@@ -397,10 +421,10 @@ class Bypassing(nn.Linear):
 
 class Unseen(Watched):
     def test_a_training_without_anything_recorded_is_not_called_healthy(self):
-        model = Bypassing(4, 2)
+        model, x = Bypassing(4, 2).requires_grad_(False), torch.randn(3, 4)
         with contextlib.redirect_stderr(io.StringIO()) as said:
             with self.watch(model):
-                model(torch.randn(3, 4)).square().mean().backward()
+                model(x.requires_grad_()).square().mean().backward()
         self.assertIn("1 step: nothing could be recorded", said.getvalue())
 
 
