@@ -53,7 +53,7 @@ class Steps(Clean):
         def evaluate():
             for _ in range(3):
                 model(X)
-                other.step()  # of another model
+                other.step()  # belongs to another model
 
         self.assertEqual(self.steps(model, evaluate), [0, 1, 2])
 
@@ -72,7 +72,7 @@ class Steps(Clean):
             self.assertEqual(self.steps(model, train, **options), [0] * 4 + [1] * 4)
 
     @unittest.skipUnless(NEW, "this torch tells of no step")
-    def test_of_two_optimizers_the_slowest_counts(self):
+    def test_the_slowest_of_two_optimizers_counts_steps(self):
         model = net()
         fast = torch.optim.SGD(model[0].parameters(), lr=0.1)
         slow = torch.optim.SGD(model[2].parameters(), lr=0.1)
@@ -107,7 +107,7 @@ class Steps(Clean):
         self.assertGreater(len(steps), 2)
 
     @unittest.skipUnless(NEW, "this torch tells of no step")
-    def test_a_new_optimizer_takes_the_place_of_a_freed_one(self):
+    def test_a_new_optimizer_replaces_a_freed_one(self):
         model = net()
 
         def train():
