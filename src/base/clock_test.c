@@ -20,7 +20,7 @@ TEST(the_clock_never_goes_back)
 }
 
 /* The variable is read once, so this test runs itself again with it set. */
-TEST(each_look_at_a_ticking_clock_adds_a_millisecond)
+TEST(each_reading_of_a_ticking_clock_adds_a_millisecond)
 {
     uint64_t before;
     pid_t child;

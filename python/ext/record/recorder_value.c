@@ -33,8 +33,8 @@ bool recorder_keeps(struct recorder *recorder, uint32_t object, uint32_t call)
         return true;
     if (!(*about & RECORDER_REPORTED_KEPT))
         trace_gap(recorder->trace, RUN_GAP_LIMIT, object,
-                  "of calls that are merged nothing is kept: it has more of them than "
-                  "calls= says");
+                  "values of merged calls are not kept: it has more calls than "
+                  "calls= keeps");
     *about |= RECORDER_REPORTED_KEPT;
     return false;
 }
