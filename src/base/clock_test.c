@@ -37,7 +37,7 @@ TEST(each_reading_of_a_ticking_clock_adds_a_millisecond)
     if (child == 0) {
         setenv("TORCHOSCOPE_CLOCK", "ticks", 1);
         close(1);
-        execl("/proc/self/exe", "test_base", "each_look_at_a_ticking_clock", NULL);
+        execl("/proc/self/exe", "test_base", "each_reading_of_a_ticking_clock", NULL);
         _exit(99);
     }
     CHECK(child > 0 && waitpid(child, &status, 0) == child);

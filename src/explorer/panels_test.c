@@ -442,7 +442,7 @@ TEST(a_recording_that_raised_opens_at_the_module_that_raised)
     CHECK_INT(explorer_place(&s.explorer), sample_place(s.session, "a"));
     CHECK(strstr(shown(&s, PANEL_DETAILS, 60, 20), "── a\n"
                                                    " ✗ raised   ValueError: no\n"
-                                                   "   weight   wants …×3\n"
+                                                   "   weight   expects …×3\n"
                                                    " Linear  8 params  32B\n"));
     go(&s, "tail");
     CHECK(strstr(shown(&s, PANEL_DETAILS, 60, 20),

@@ -306,10 +306,10 @@ class Honest(Capsules):
     def test_another_model_is_refused_with_a_clear_message(self):
         path, _ = self.hit()
         for model, text in (
-            (Net(width=5), r"fc.weight is float32 \[8, 4\], that of the model is f"),
+            (Net(width=5), r"fc.weight is float32 \[8, 4\], but float"),
             (nn.Linear(4, 8), "the model has no fc.weight, fc.bias, norm.weight and "),
             (nn.Sequential(Net()), "the model has no fc.weight"),
-            (Net().half(), "that of the model is float16"),
+            (Net().half(), "but float16 in the model"),
         ):
             with self.assertRaisesRegex(ValueError, text):
                 torchoscope.replay(path, model)
@@ -323,7 +323,7 @@ class Honest(Capsules):
             pass
         path = str(self.folder / "plain.scope")
         recording.save(path)
-        with self.assertRaisesRegex(ValueError, "is no capsule"):
+        with self.assertRaisesRegex(ValueError, "is not a capsule"):
             torchoscope.replay(path, Net())
         with self.assertRaises(FileNotFoundError):
             torchoscope.replay(str(self.folder / "none.scope"), Net())

@@ -574,7 +574,7 @@ class Raised(Clean):
         model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.Flatten(), nn.Linear(99, 5))
         error, notes = self.raised(model, torch.ones(2, 3, 6, 6))
         wanted = [
-            "torchoscope: 2 (Linear) got [2, 64]; its weight [5, 99] wants [..., 99]",
+            "torchoscope: 2 (Linear) got [2, 64]; its weight [5, 99] expects [..., 99]",
             "torchoscope: the shape last changed in 1 (Flatten): "
             "[2, 4, 4, 4] -> [2, 64]",
         ]
@@ -592,17 +592,17 @@ class Raised(Clean):
 
     def test_notes_for_common_modules(self):
         cases = [
-            (nn.Conv2d(3, 4, 3), torch.ones(1, 5, 8, 8), "wants [*, 3, *, *]"),
-            (nn.BatchNorm2d(3), torch.ones(1, 5, 8, 8), "wants [*, 3, ...]"),
-            (nn.LayerNorm(6), torch.ones(2, 5), "wants [..., 6]"),
-            (nn.Conv2d(3, 4, 3), torch.ones(5, 8, 8), "wants [3, *, *]"),
-            (nn.GroupNorm(2, 4), torch.ones(2, 6, 3), "wants [*, 4, ...]"),
-            (nn.LSTM(4, 5), torch.ones(3, 2, 6), "got [3, 2, 6]; it wants [..., 4]"),
+            (nn.Conv2d(3, 4, 3), torch.ones(1, 5, 8, 8), "expects [*, 3, *, *]"),
+            (nn.BatchNorm2d(3), torch.ones(1, 5, 8, 8), "expects [*, 3, ...]"),
+            (nn.LayerNorm(6), torch.ones(2, 5), "expects [..., 6]"),
+            (nn.Conv2d(3, 4, 3), torch.ones(5, 8, 8), "expects [3, *, *]"),
+            (nn.GroupNorm(2, 4), torch.ones(2, 6, 3), "expects [*, 4, ...]"),
+            (nn.LSTM(4, 5), torch.ones(3, 2, 6), "got [3, 2, 6]; it expects [..., 4]"),
             (
                 nn.Embedding(4, 2),
                 torch.tensor([1, 9]),
                 "got [2] with values from 1 to 9; its weight [4, 2] "
-                "wants indices from 0 to 3",
+                "expects indices from 0 to 3",
             ),
         ]
         for model, x, text in cases:
@@ -645,7 +645,7 @@ class Raised(Clean):
         with self.assertRaises(Exception) as caught:
             with torchoscope.record(model):
                 model(x, x, x)
-        self.assertIn("; it wants [..., 8]", caught.exception.__notes__[0])
+        self.assertIn("; it expects [..., 8]", caught.exception.__notes__[0])
 
     def test_interrupts_get_no_notes(self):
         class Stops(nn.Module):

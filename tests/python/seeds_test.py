@@ -337,7 +337,7 @@ class WhatTheyDefine(unittest.TestCase):
             self.assertTrue(torch.equal(one, before[name]))
         with self.assertRaisesRegex(ValueError, "pass inputs or shapes, or record"):
             rp.extract_model_graph(nn.Bilinear(2, 3, 4))
-        with self.assertRaisesRegex(TypeError, "no nn.Module"):
+        with self.assertRaisesRegex(TypeError, "not an nn.Module"):
             rp.extract_model_graph(3)
         with self.assertRaisesRegex(TypeError, "extract_model_graph"):
             rp.plot_network_graph([(0, 1)])
@@ -518,7 +518,7 @@ class Recording(unittest.TestCase):
         )
         self.assertEqual(len(holder.net.forward_stats), 1)
         self.assertIn("rest: Linear(1→1)", printed)
-        with self.assertRaisesRegex(TypeError, "is no nn.Module and holds none"):
+        with self.assertRaisesRegex(TypeError, "is not an nn.Module and contains none"):
             rp.explore_torch_module_with_stats(object())
 
     def test_all_calls_are_listed_individually(self):
@@ -685,7 +685,7 @@ class Rest(unittest.TestCase):
             rp.get_parameter_statistics,
             rp.generate_json_summary,
         ):
-            with self.assertRaisesRegex(TypeError, "int is no nn.Module and"):
+            with self.assertRaisesRegex(TypeError, "int is not an nn.Module and"):
                 function(3)
         with self.assertRaisesRegex(TypeError, "holds no tensors"):
             rp.explore_model({"epoch": 3})
@@ -702,7 +702,7 @@ class Rest(unittest.TestCase):
                 self.assertEqual(rp.input_select_file(), "./b.pth")
             self.assertNotIn("notes", out.getvalue())
             with open(os.devnull) as nothing, mock.patch.object(sys, "stdin", nothing):
-                with self.assertRaisesRegex(RuntimeError, "and there is none"):
+                with self.assertRaisesRegex(RuntimeError, "needs a terminal"):
                     rp.input_select_file(extension_filter="pth")
             with self.assertRaisesRegex(FileNotFoundError, r"no \.gguf file in"):
                 rp.input_select_file(extension_filter="gguf")

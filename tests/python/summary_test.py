@@ -660,7 +660,7 @@ class NotFinite(unittest.TestCase):
         text = str(summary(model, (2, 4)))
         self.assertIn("0 gave the first NaN", text)
         self.assertIn("0.weight had some before", text)
-        self.assertNotIn("all that went in was finite", text)
+        self.assertNotIn("all inputs were finite", text)
 
 
 class Shown(unittest.TestCase):
