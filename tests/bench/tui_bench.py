@@ -395,7 +395,7 @@ def peer_is_there():
     command = [PYTHON, "-m", "pip", "install", "-q", "--no-deps", "--target", PEERS]
     done = subprocess.run([*command, *RP_NEEDS.split()], capture_output=True, text=True)
     if done.returncode:
-        print(f"rp: can not be had ({done.stderr.strip().splitlines()[-1]})")
+        print(f"rp: cannot be installed ({done.stderr.strip().splitlines()[-1]})")
     return done.returncode == 0
 
 

@@ -629,7 +629,7 @@ class NothingLeft(unittest.TestCase):
         gc.collect()
         self.assertLess(len(gc.get_objects()) - before, 50)
 
-    @unittest.skipIf(UNDER_ASAN, "memory that was freed is kept")
+    @unittest.skipIf(UNDER_ASAN, "the allocator keeps freed memory")
     def test_memory_stays_flat_over_10000_forwards(self):
         net, x = Net(), torch.randn(3, 8)
         with Recording(net) as recording, torch.no_grad():

@@ -258,28 +258,28 @@ def has(name):
 
 
 class Real(unittest.TestCase):
-    @unittest.skipUnless(has("timm"), "there is no timm")
+    @unittest.skipUnless(has("timm"), "timm is not installed")
     def test_timm(self):
         import timm
 
         model = timm.create_model("vit_tiny_patch16_224", img_size=64).eval()
         self.assertIn("default input 1×3×64×64", first_line(model))
 
-    @unittest.skipUnless(has("torchvision"), "there is no torchvision")
+    @unittest.skipUnless(has("torchvision"), "torchvision is not installed")
     def test_torchvision(self):
         import torchvision
 
         model = torchvision.models.mobilenet_v3_small(weights=None)
         self.assertIn("default input 2×3×224×224", first_line(model))
 
-    @unittest.skipUnless(has("diffusers"), "there is no diffusers")
+    @unittest.skipUnless(has("diffusers"), "diffusers is not installed")
     def test_diffusers(self):
         import diffusers
 
         model = diffusers.AutoencoderKL(block_out_channels=(32,), sample_size=16)
         self.assertIn("default input sample 1×3×16×16", first_line(model))
 
-    @unittest.skipUnless(has("transformers"), "there is no transformers")
+    @unittest.skipUnless(has("transformers"), "transformers is not installed")
     def test_clip(self):
         from transformers import CLIPConfig, CLIPModel
 

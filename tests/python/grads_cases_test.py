@@ -489,7 +489,7 @@ gradients, and the result is the same as without a recording."""
                 self.assertIsNone(value.l2)
                 self.assertIsNotNone(value.why)
 
-    @unittest.skipUnless(NEW, "there is no compiler")
+    @unittest.skipUnless(NEW, "this torch has no compiler")
     def test_a_compiled_module_has_gradients_at_its_border(self):
         torch.manual_seed(1)
         model = nn.Sequential(nn.Linear(6, 5), nn.Tanh(), nn.Linear(5, 2))

@@ -163,7 +163,7 @@ class Listening(Clean):
             model(X, scale=2.0)
         self.assertEqual(heard.keywords, [{"scale": 2.0}])
 
-    @unittest.skipUnless(hooks.SEES_EXCEPTIONS, "this torch does not tell")
+    @unittest.skipUnless(hooks.SEES_EXCEPTIONS, "this torch does not report exceptions")
     def test_a_forward_that_raises_is_heard_from_inside_out(self):
         model = net()
         with Heard() as heard:

@@ -434,7 +434,7 @@ class Special(unittest.TestCase):
 
     def test_onednn_tensors_are_listed_with_a_reason(self):
         if not torch.backends.mkldnn.is_available():
-            self.skipTest("no oneDNN here")
+            self.skipTest("this torch has no oneDNN")
         model = nn.Module()
         model.register_buffer("t", torch.ones(2, 3).to_mkldnn())
         live = _core.Model(model, "model")
@@ -650,7 +650,7 @@ class Lifetime(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "resized since"):
             live.stats("weight")
 
-    @unittest.skipIf(scope.UNDER_ASAN, "memory that was freed is kept")
+    @unittest.skipIf(scope.UNDER_ASAN, "the allocator keeps freed memory")
     def test_building_200_times_takes_no_more_memory(self):
         model = nn.Sequential(Gpt(), Odd(), transformer())
 

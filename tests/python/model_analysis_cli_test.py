@@ -131,7 +131,7 @@ def text():
         self.assertFalse(Path("Net").exists())
 
     @needs_ops
-    def test_a_folder_that_can_not_be_written(self):
+    def test_a_folder_that_cannot_be_written(self):
         self.write("file", "")
         status, said = self.run_it("f.py::load", "f.py::inputs", "--dir", "file")
         self.assertEqual(status, 1)

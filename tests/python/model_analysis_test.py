@@ -583,7 +583,7 @@ def find(ops, name):
     return next(op for op in ops["ops"] if op["op_name"] == name)
 
 
-@unittest.skipUnless(HAS_TRANSFORMERS, "no transformers here")
+@unittest.skipUnless(HAS_TRANSFORMERS, "transformers is not installed")
 class Transformers(unittest.TestCase):
     def test_gpt2(self):
         from transformers import GPT2Config, GPT2LMHeadModel

@@ -543,7 +543,7 @@ class Pandas(unittest.TestCase):
             with self.assertRaisesRegex(ImportError, "pip install pandas"):
                 torchoscope.open(self.model).to_pandas()
 
-    @unittest.skipUnless(importlib.util.find_spec("pandas"), "there is no pandas")
+    @unittest.skipUnless(importlib.util.find_spec("pandas"), "pandas is not installed")
     def test_real_frames(self):
         found = torchoscope.summary(self.model, (3, 4))
         self.assertEqual(found.to_pandas("calls").shape[0], 3)

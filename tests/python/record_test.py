@@ -420,7 +420,7 @@ class Told(Clean):
             self.assertEqual((counts["trainable"], counts["frozen"]), (0, 0))
             self.assertNotIn("this file", text)
 
-    @unittest.skipUnless(NEW, "this torch can not")
+    @unittest.skipUnless(NEW, "this torch cannot turn off fused layers")
     def test_inside_opens_the_fused_encoder(self):
         layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True).eval()
         x = torch.ones(2, 3, 8)
@@ -658,7 +658,7 @@ class Raised(Clean):
                 model(X)
         self.assertFalse(hasattr(caught.exception, "__notes__"))
 
-    @unittest.skipUnless(hooks.SEES_EXCEPTIONS, "this torch does not tell")
+    @unittest.skipUnless(hooks.SEES_EXCEPTIONS, "this torch does not report exceptions")
     def test_a_caught_exception_has_notes_and_recording_continues(self):
         model = net()
         with torchoscope.record(model) as recording:

@@ -26,7 +26,7 @@ class Parameters(unittest.TestCase):
         rows = [r for r in recording.parameters() if r["name"] == name]
         return [r["stats"][what] for r in rows if not r["gradient"]]
 
-    @unittest.skipUnless(NEW, "this torch tells of no step")
+    @unittest.skipUnless(NEW, "this torch does not report optimizer steps")
     def test_fused_optimizers(self):
         tried = 0
         for kind in (
@@ -53,7 +53,7 @@ class Parameters(unittest.TestCase):
             self.assertEqual([round(x, 5) for x in told], [round(x, 5) for x in truth])
         self.assertTrue(tried)
 
-    @unittest.skipUnless(NEW, "this torch tells of no step")
+    @unittest.skipUnless(NEW, "this torch does not report optimizer steps")
     def test_a_few_rows_of_a_large_parameter(self):
         """A fingerprint may miss them, so parameters are not checked by one."""
         model = nn.Embedding(5000, 16)
@@ -68,7 +68,7 @@ class Parameters(unittest.TestCase):
         told = self.held(recording, "weight")
         self.assertEqual([round(m * 5000) for m in told], [1, 2, 3])
 
-    @unittest.skipUnless(NEW, "this torch tells of no step")
+    @unittest.skipUnless(NEW, "this torch does not report optimizer steps")
     def test_gradients_written_without_a_new_version(self):
         model = nn.Linear(4, 2)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.0)

@@ -223,7 +223,7 @@ class TheTen(Scenario):
         self.shows(t, "! NEEDS CODE", "__main__.CifarCNN")
         self.assertIn("? INCONCLUSIVE", self.file("cut.ckpt").wait("INCONCLUSIVE"))
 
-    @unittest.skipUnless(CIFARNET.exists(), "no model files here")
+    @unittest.skipUnless(CIFARNET.exists(), "the model files are not installed")
     def test_7_the_numbers_of_a_tensor(self):
         t = self.open(CIFARNET)
         self.press(t, "/fc1", "Enter", "l", "l", "Enter")

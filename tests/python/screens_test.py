@@ -79,7 +79,7 @@ class Screens(unittest.TestCase):
         for screen in screens():
             with self.subTest(screen=screen.path.name):
                 if screen.missing():
-                    self.skipTest("a screen of a file that is not here")
+                    self.skipTest("the file of a screen is missing")
                 status, text = screen.run()
                 diff = difflib.unified_diff(
                     screen.text.splitlines(), text.splitlines(), "written", "now", n=1

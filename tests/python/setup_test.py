@@ -41,7 +41,7 @@ class Setup(TemporaryFolder):
         self.assertIn("install the equivalents of: gcc", done.stderr)
         self.assertEqual(done.stderr.count("\n"), 1)
 
-    @unittest.skipUnless(shutil.which("apt-get"), "no apt-get here")
+    @unittest.skipUnless(shutil.which("apt-get"), "apt-get is not installed")
     def test_with_installing_disabled_it_lists_the_packages_and_stops(self):
         done = self.run_setup("apt-get", TORCHOSCOPE_NO_INSTALL="1")
         self.assertEqual((done.returncode, done.stdout), (1, ""))
@@ -174,7 +174,7 @@ class Venv(TemporaryFolder):
         self.set_up(TORCHOSCOPE_NO_INSTALL="1")
         self.assertEqual(self.torch_in_venv(), "1.13.0a0")
 
-    @unittest.skipUnless(HAS_ENSUREPIP, "this Python can not give a venv its pip")
+    @unittest.skipUnless(HAS_ENSUREPIP, "this Python cannot install pip into a venv")
     def test_without_a_torch_pip_installs_the_cpu_build(self):
         self.wheel("torch", "2.13.0+cpu")
         self.wheel("torch", "2.13.0")  # as on PyPI, with CUDA
@@ -185,7 +185,7 @@ class Venv(TemporaryFolder):
         self.assertEqual(self.torch_in_venv(), "2.13.0+cpu")
         self.assertTrue(self.stamped())
 
-    @unittest.skipUnless(HAS_ENSUREPIP, "this Python can not give a venv its pip")
+    @unittest.skipUnless(HAS_ENSUREPIP, "this Python cannot install pip into a venv")
     def test_if_pip_has_only_cuda_debians_torch_is_used(self):
         self.wheel("torch", "2.13.0")
         self.use(self.python("own"))
@@ -196,7 +196,7 @@ class Venv(TemporaryFolder):
         self.assertEqual(self.torch_in_venv(), "1.13.0a0")
         self.assertFalse((self.folder / "apt").exists())
 
-    @unittest.skipUnless(HAS_ENSUREPIP, "this Python can not give a venv its pip")
+    @unittest.skipUnless(HAS_ENSUREPIP, "this Python cannot install pip into a venv")
     @unittest.skipUnless(os.geteuid() == 0, "apt-get is called as root only")
     def test_without_any_torch_files_can_still_be_explored(self):
         self.use(self.python("own"))
@@ -206,7 +206,7 @@ class Venv(TemporaryFolder):
         self.assertIsNone(self.torch_in_venv())
         self.assertFalse(self.stamped(), "the next call has to look again")
 
-    @unittest.skipUnless(HAS_ENSUREPIP, "this Python can not give a venv its pip")
+    @unittest.skipUnless(HAS_ENSUREPIP, "this Python cannot install pip into a venv")
     def test_the_tests_run_without_a_cpu_build_if_none_is_available(self):
         self.wheel("torch", "2.13.0")
         self.wheel("safetensors", "0.6.0")
@@ -219,7 +219,7 @@ class Venv(TemporaryFolder):
         self.assertEqual(self.torch_in_venv(), "1.13.0a0")
         self.assertFalse((self.folder / "build/.setup-test").exists())
 
-    @unittest.skipUnless(HAS_ENSUREPIP, "this Python can not give a venv its pip")
+    @unittest.skipUnless(HAS_ENSUREPIP, "this Python cannot install pip into a venv")
     def test_under_ci_a_missing_cpu_build_is_an_error(self):
         self.wheel("torch", "2.13.0+cpu")
         self.wheel("numpy", "2.0.0")
@@ -234,7 +234,7 @@ class Venv(TemporaryFolder):
         said = self.set_up(status=1, goal="test", CI="1", PIP_FIND_LINKS="", **away)
         self.assertIn("under CI no test may be skipped for lack of it", said)
 
-    @unittest.skipUnless(HAS_ENSUREPIP, "this Python can not give a venv its pip")
+    @unittest.skipUnless(HAS_ENSUREPIP, "this Python cannot install pip into a venv")
     def test_the_cpu_build_comes_from_the_given_index(self):
         self.wheel("torch", "2.13.0+cpu")
         self.wheel("numpy", "2.0.0")

@@ -247,7 +247,7 @@ class Left(Clean):
         gc.collect()
         self.assertLess(len(gc.get_objects()) - before, 50)
 
-    @unittest.skipIf(UNDER_ASAN, "memory that was freed is kept")
+    @unittest.skipIf(UNDER_ASAN, "the allocator keeps freed memory")
     def test_ten_thousand_passes_take_no_more_memory(self):
         model = net()
 
@@ -268,7 +268,7 @@ class Left(Clean):
         self.assertEqual(recording.modules()[0]["calls"], 10000)
 
     @unittest.skipUnless("gpt2" in ARCHITECTURES, "no transformers")
-    @unittest.skipIf(UNDER_ASAN, "memory that was freed is kept")
+    @unittest.skipIf(UNDER_ASAN, "the allocator keeps freed memory")
     def test_five_hundred_tokens_take_no_more_memory(self):
         torch.manual_seed(0)
         model = ARCHITECTURES["gpt2"].make_model().eval()

@@ -87,7 +87,7 @@ def noting(shapes):
     return hook
 
 
-@unittest.skipUnless(HAS_TORCHINFO, "there is no torchinfo")
+@unittest.skipUnless(HAS_TORCHINFO, "torchinfo is not installed")
 class BesideTorchinfo(unittest.TestCase):
     COUNTS_TIED_TWICE = {"lstm", "gpt2"}
 
@@ -127,7 +127,7 @@ class BesideTorchinfo(unittest.TestCase):
                     found = [list(one.outputs[0].shape) for one in ours.calls(path)]
                     self.assertEqual(found, shapes, path)
 
-    @unittest.skipUnless(HAS_TRANSFORMERS, "there is no transformers")
+    @unittest.skipUnless(HAS_TRANSFORMERS, "transformers is not installed")
     def test_gpt2_has_124_million_parameters(self):
         from transformers import GPT2Config, GPT2LMHeadModel
 
@@ -145,7 +145,7 @@ class BesideTorchinfo(unittest.TestCase):
         self.assertTrue(attention["label"].endswith("Conv1D(768→2304)"))
         self.assertEqual(attention["out"], "1×4×2304")
 
-    @unittest.skipUnless(HAS_TRANSFORMERS, "there is no transformers")
+    @unittest.skipUnless(HAS_TRANSFORMERS, "transformers is not installed")
     def test_torchinfo_counts_the_head_of_gpt2_again(self):
         model, inputs = made("gpt2")
         tied = model.lm_head.weight.numel()
@@ -395,13 +395,13 @@ class GivenNothing(unittest.TestCase):
         self.assertIn(told, str(found))
         self.assertIsNone(found.recording)
 
-    @unittest.skipUnless(HAS_TRANSFORMERS, "there is no transformers")
+    @unittest.skipUnless(HAS_TRANSFORMERS, "transformers is not installed")
     def test_dummy_inputs_of_transformers(self):
         model, _ = made("gpt2")
         told = "GPT2LMHeadModel (train), dummy_inputs input_ids 3×5 int64"
         self.assertEqual(str(summary(model)).splitlines()[0], told)
 
-    @unittest.skipUnless(HAS_TRANSFORMERS, "there is no transformers")
+    @unittest.skipUnless(HAS_TRANSFORMERS, "transformers is not installed")
     def test_integer_inputs_of_transformers_are_known_by_name(self):
         model, _ = made("llama")
         found = summary(model, input_ids=(2, 5), attention_mask=(2, 5))
@@ -769,7 +769,7 @@ class Shown(unittest.TestCase):
         text = shown(Pipeline(), (1, 4))
         self.assertRegex(text, r"second: Linear\(3→2\).* 1×3 1×2 ")
 
-    @unittest.skipUnless(NEW_TORCH, "torch 1.13 can not look inside fused layers")
+    @unittest.skipUnless(NEW_TORCH, "torch 1.13 cannot record inside fused layers")
     def test_the_inside_of_fused_and_compiled_layers_is_shown(self):
         layer = nn.TransformerEncoderLayer(8, 2, 8, batch_first=True).eval()
         self.assertIn("linear1: Linear(8→8)", str(summary(layer, (1, 3, 8))))

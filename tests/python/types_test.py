@@ -29,7 +29,7 @@ torchoscope\.(?!_core|compat\.rp|compat\.(model_analysis|torch_vis)\.([eA-Z]|\w+
 """
 
 
-@unittest.skipUnless(HAS_MYPY, "no mypy here")
+@unittest.skipUnless(HAS_MYPY, "mypy is not installed")
 class Types(TemporaryFolder):
     def setUp(self):
         super().setUp()

@@ -120,7 +120,7 @@ class Hostile(Unmarked):
                 self.assertIsNotNone(document)
                 self.assertIn(document["verdict"], paths[path])
 
-    @unittest.skipUnless(shutil.which("strace"), "no strace here")
+    @unittest.skipUnless(shutil.which("strace"), "strace is not installed")
     def test_nothing_is_run_and_only_the_model_is_opened(self):
         log = self.folder / "trace"
         kinds = "trace=%process,%network,%file"
@@ -146,7 +146,7 @@ class Hostile(Unmarked):
 
 
 class Ordinary(Unmarked):
-    @unittest.skipUnless(find_spec("torch"), "no torch here")
+    @unittest.skipUnless(find_spec("torch"), "torch is not installed")
     def test_ordinary_files_are_never_unsafe(self):
         made = self.folder / "made"
         command = [sys.executable, scope.SAMPLES / "safety" / "ordinary.py", made]
