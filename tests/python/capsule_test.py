@@ -309,7 +309,7 @@ class Honest(Capsules):
             (Net(width=5), r"fc.weight is float32 \[8, 4\], but float"),
             (nn.Linear(4, 8), "the model has no fc.weight, fc.bias, norm.weight and "),
             (nn.Sequential(Net()), "the model has no fc.weight"),
-            (Net().half(), "but float16 in the model"),
+            (Net().half(), r"but float16 \[8, 4\] in the model"),
         ):
             with self.assertRaisesRegex(ValueError, text):
                 torchoscope.replay(path, model)

@@ -439,7 +439,7 @@ class Exports(Saved):
         self.assertIn("| weight: 2×4, bias: 2 |", to.read_text())
         self.assertNotIn("\\|", to.read_text())
         for wrong in ({"depth": -1}, {"theme": "pink"}, {"columns": "nope"}):
-            words = r"a number from 0|light or dark|no column"
+            words = r"a number from 0|light or dark|unknown column"
             with self.assertRaisesRegex(ValueError, words):
                 live.export(to, **wrong)
 
