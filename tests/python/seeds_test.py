@@ -704,7 +704,7 @@ class Rest(unittest.TestCase):
             with open(os.devnull) as nothing, mock.patch.object(sys, "stdin", nothing):
                 with self.assertRaisesRegex(RuntimeError, "needs a terminal"):
                     rp.input_select_file(extension_filter="pth")
-            with self.assertRaisesRegex(FileNotFoundError, r"no \.gguf file in"):
+            with self.assertRaisesRegex(FileNotFoundError, r"no \.gguf file found in"):
                 rp.input_select_file(extension_filter="gguf")
 
     def test_all_names_exist(self):
