@@ -419,7 +419,7 @@ class Errors(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "mat1 and mat2") as caught:
             summary(model, (4, 7))
         notes = "\n".join(caught.exception.__notes__)
-        self.assertIn("embed (Linear) got [4, 7]; its weight [8, 6] wants", notes)
+        self.assertIn("embed (Linear) got [4, 7]; its weight [8, 6] expects", notes)
 
     def test_explore_shows_the_calls_before_the_error_and_the_error(self):
         model = nn.Sequential(nn.Linear(4, 3), nn.Linear(4, 2))
