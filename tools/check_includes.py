@@ -66,7 +66,7 @@ def read_rooms(page):
 
 
 def check_file(path, room, known):
-    """Sentences about the includes of one file."""
+    """Messages about the includes of one file."""
     if path.name.endswith("_test.c"):  # a folder's test may include anything
         room = Room(room.folder, room.may_include | {room.top()}, room.library)
     for number, line in enumerate(path.read_text().splitlines(), start=1):
@@ -166,7 +166,7 @@ def long_functions(path):
 
 
 def check_program(program):
-    """Every shared library slows down each start."""
+    """Limit shared libraries: each one slows down every start."""
     if not program.exists():
         return
     dynamic = subprocess.run(

@@ -11,7 +11,7 @@ say() {
 
 if [ "${1:-}" = all ]; then
     rm -rf build
-    say "removed build; Debian's packages that set-up installed stay"
+    say "removed build; Debian packages installed by setup remain"
     exit 0
 fi
 [ -d build ] || exit 0

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write a ResNet-18 state_dict as PyTorch would, with nothing but the standard library.
+"""Write a ResNet-18 state_dict like PyTorch, with only the standard library.
 
     demo_model.py build/demo/resnet18.pth
     demo_model.py --finetuned build/demo/finetuned.pth
@@ -132,7 +132,7 @@ class Weights:
 
 
 class Tensor:
-    """Pickled as torch pickles one: a call that names a storage, sizes and strides."""
+    """Pickled like a torch tensor: a call with a storage, sizes and strides."""
 
     def __init__(self, storage, shape, data):
         self.storage = storage  # the name of its class in torch

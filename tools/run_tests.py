@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LOGS = ROOT / "build" / "test"
 VENV = ROOT / "build" / "venv" / "bin" / "python3"
 DEBIAN = Path("/usr/bin/python3")
-FILE_SECONDS = 1800  # a test file that takes longer hangs, even on a busy machine
+FILE_SECONDS = 1800  # a test file that takes longer has hung, even on a busy machine
 UNDER_DEBIAN, UNDER_ASAN = " (Debian's torch)", " (ASan)"
 LOG_NAMES = {"": "", UNDER_DEBIAN: ".debian", UNDER_ASAN: ".asan"}
 
@@ -50,7 +50,7 @@ def own_home():
 
 
 class Failure(Exception):
-    """A step failed; its text is the message."""
+    """A failed step; its text is the message."""
 
 
 class Count:
@@ -296,7 +296,7 @@ def run_python(file, python, label, words=(), env=None):
         "PYTHONSAFEPATH": "1",
         "PYTHONNOUSERSITE": "1",
         # Byte-compiled once for all, because torch is large. Nothing else is written
-        # to.
+    # here.
         "PYTHONDONTWRITEBYTECODE": "",
         "PYTHONPYCACHEPREFIX": str(ROOT / "build/pycache"),
         "PYTHONUNBUFFERED": "1",
@@ -460,7 +460,7 @@ STEPS = [
 ]
 ONLY = "".join(sys.argv[1:2])
 QUICK_STEPS = (check_format, check_includes, plain_tests, check_manual, python_tests)
-# What is quick and covers much: screens, keys, the program, models, recordings.
+# Quick tests with much coverage: screens, keys, the program, models, recordings.
 QUICK_FILES = "main files screens keys cli check docs gallery export model attributes"
 QUICK_FILES += " core record record_calls forward_stats kinds gaps hooks grads"
 

@@ -198,7 +198,7 @@ apt_update() {
         grep -q 'Could not get lock' build/apt.log || return 1
         tries=$((tries + 1))
         [ $tries -lt 120 ] || return 1
-        [ $tries -gt 1 ] || say "another apt is at work; waiting for it"
+        [ $tries -gt 1 ] || say "another apt is running; waiting for it"
         sleep 5
     done
 }
@@ -215,7 +215,7 @@ apt_lists_are_young() {
 
 ask() {
     [ -t 0 ] && [ -z "${CI:-}${TORCHOSCOPE_YES:-}" ] || return 0
-    printf 'torchoscope: go ahead? [Y/n] ' >&2
+    printf 'torchoscope: continue? [Y/n] ' >&2
     read -r answer || return 1
     case $answer in [nN]*) return 1 ;; esac
 }
@@ -238,7 +238,7 @@ install_from_debian() {
     say "installing $count packages in all; details in build/apt.log"
     apt_install "$1" || { apt_update && apt_install "$1"; } || {
         tail -n 3 build/apt.log >&2
-        say "apt-get failed; the whole story is in build/apt.log"
+        say "apt-get failed; see build/apt.log"
         return 1
     }
     hash -r
@@ -290,7 +290,7 @@ borrow_torch() {
 user = [site.getusersitepackages()] if site.ENABLE_USER_SITE else []
 for folder in site.getsitepackages() + user:
     print(f"import site; site.addsitedir({folder!r})")' >"$(site_packages)/borrowed.pth"
-    say "build/venv uses the torch of $(command -v "$1"), as it is"
+    say "build/venv uses the torch of $(command -v "$1") unchanged"
 }
 
 # pip_install REQUIREMENTS [OPTION VALUE] - into build/venv.
@@ -312,7 +312,7 @@ why_not() {
         { grep -q 'Retrying (Retry' build/pip.log && # and in the end no index answered
             grep -q 'from versions: none' build/pip.log; }; then
         fail "$1 may exist, and under CI no test may be skipped for lack of it;" \
-            "the whole story is in build/pip.log"
+            "the whole output is in build/pip.log"
     fi
 }
 

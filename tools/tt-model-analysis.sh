@@ -13,7 +13,7 @@ python=${python:-python3}
 
 if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
     echo "tt-model-analysis: $python is not Python 3.11 or later;" \
-        "TORCHOSCOPE_PYTHON says which to take" >&2
+        "set TORCHOSCOPE_PYTHON to another Python" >&2
     exit 1
 fi
 PYTHONPATH=$root/lib/torchoscope${PYTHONPATH:+:$PYTHONPATH}

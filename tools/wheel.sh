@@ -18,7 +18,7 @@ say() {
 quietly() {
     if ! "$@" >"$dir/log" 2>&1; then
         tail -n 5 "$dir/log" >&2
-        say "the wheel was not made; see $dir/log"
+        say "building the wheel failed; see $dir/log"
         exit 1
     fi
 }

@@ -80,7 +80,7 @@ def _recorder(model, inputs, kwargs, warmup):
     def again():
         found, error = look(model, inputs, kwargs, warmup=warmup)
         if found.recording is None:
-            raise error or RuntimeError("the model can not be run with its own inputs")
+            raise error or RuntimeError("the model cannot be run with its own inputs")
         return found._now(), live_core(model)
 
     return again

@@ -26,7 +26,7 @@ MOST_PROBES = 24  # predictions in the search for the largest batch
 MOST_MEASURED = 16  # the batch size to run if fake tensors cannot
 MOST_BLOCKS = 3  # classes of blocks to try under checkpointing
 # Operations whose results are smaller as fake tensors.
-HIDDEN = {"aten::mkldnn_rnn_layer": "only running it tells the size of its workspace"}
+HIDDEN = {"aten::mkldnn_rnn_layer": "the size of its workspace is only known by running it"}
 
 
 @takes_inputs

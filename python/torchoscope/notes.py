@@ -75,7 +75,7 @@ def what_it_got(name, module, tensors):
     wants, weight = what_it_wants(module, shape_of(tensors[0])), weight_of(module)
     if wants:
         what = "it" if weight is None else f"its weight {in_brackets(weight.shape)}"
-        return f"{text}; {what} wants {wants}"
+        return f"{text}; {what} expects {wants}"
     if weight is None:
         return text
     text += f"; its weight {in_brackets(weight.shape)}"
@@ -94,7 +94,7 @@ def about_indices(module, indices):
     elif indices.device.type == "cpu" and indices.numel():
         text = f" with values from {indices.min()} to {indices.max()}"
     weight = in_brackets(shape_of(module.weight))
-    return f"{text}; its weight {weight} wants indices from 0 to {last}"
+    return f"{text}; its weight {weight} expects indices from 0 to {last}"
 
 
 def weight_of(module):

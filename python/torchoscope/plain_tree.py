@@ -119,7 +119,7 @@ def _read(tree, tensors, depth):
 def _dtype(name):
     found = getattr(torch, name)
     if not isinstance(found, torch.dtype):
-        raise Unreadable(f"damaged: {name} is no dtype")
+        raise Unreadable(f"damaged: {name} is not a dtype")
     return found
 
 

@@ -301,7 +301,7 @@ class LiveRecording(Recording):
         for name, module in self._modules:
             call = getattr(module, "_compiled_call_impl", None)
             if call is not None and not hooks.is_ours(call):
-                text = "compiled in the block: what it did from then on was not seen"
+                text = "compiled in the block: its later calls were not recorded"
                 inside += (f"{name}." if name else "",)
             elif name.startswith(inside) and not self._core.calls(module):
                 text = "not recorded: it is inside compiled code"

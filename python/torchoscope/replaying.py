@@ -110,7 +110,7 @@ class _Opened:
         text = self._run.facts().get("capsule")
         if text is None:
             how = "watch() saves one as .nan.scope"
-            raise ValueError(f"{self.path} is no capsule; {how}")
+            raise ValueError(f"{self.path} is not a capsule; {how}")
         with self.checked():
             found = json.loads(text)
             if found["version"] != VERSION:
@@ -173,7 +173,7 @@ class _Opened:
         value = self.kept(number)
         if value.shape != to.shape or value.dtype != to.dtype:
             theirs, ours = (f"{_word(one)} {list(one.shape)}" for one in (value, to))
-            text = f"{name} is {theirs}, that of the model is {ours}"
+            text = f"{name} is {theirs}, but {ours} in the model"
             raise ValueError(f"{self.path}: {text}")
         with torch.no_grad():
             to.copy_(value)
@@ -274,7 +274,7 @@ class Replayed:
         elif self._why is not None:
             lines.append(f"not reproduced: {self._why}")
         else:
-            outside = "what is computed outside the model, such as the loss, did not run"
+            outside = "code outside the model, such as the loss, did not run"
             reason = "; ".join(self.lost) or outside
             lines.append(f"not reproduced: every value is finite; {reason}")
         if self.lost and self.reproduced:

@@ -277,7 +277,7 @@ def _check_form(form, path):
     import torch
 
     if not form:
-        raise Trouble(f"export: {path} does not tell the form; --form does")
+        raise Trouble(f"export: the suffix of {path} is not a known format; set it with --form")
     if form == "ops.json":
         how = "torchoscope ops TARGET --json writes the operations of a live model"
         raise Trouble(f"export: ops.json is for recordings; {how}")
@@ -518,7 +518,7 @@ def _one(words, *names):
     if len(words) != 1:
         raise Trouble(f"one model at a time: {' '.join(names)}")
     if "::" not in words[0]:
-        raise Trouble(f"{words[0]}: what is in a file is not run; write FILE.py::NAME")
+        raise Trouble(f"{words[0]}: code in a file is not run; write FILE.py::NAME")
     return words[0]
 
 

@@ -105,7 +105,7 @@ def module_of(target):
             raise Trouble(text) from None
         raise _as_error(target, error) from None
     except (TypeError, ValueError):
-        raise Trouble(f"{target}: {place!r} is no file and no module") from None
+        raise Trouble(f"{target}: {place!r} is neither a file nor a module") from None
 
 
 def _of_file(target, path):
@@ -162,7 +162,7 @@ def _is_from(found, holder):
 def _check_call(target, found, args, kwargs):
     if not callable(found):
         kind = type(found).__name__
-        raise Trouble(f"{target}: it is a {kind}, which can not be called")
+        raise Trouble(f"{target}: it is a {kind}, which cannot be called")
     try:
         signature = inspect.signature(found)
     except (TypeError, ValueError):

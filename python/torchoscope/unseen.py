@@ -53,7 +53,7 @@ class Unseen:
         for name, module in silent:
             with contextlib.suppress(Exception):
                 if type(module).forward is torch.nn.Module.forward:
-                    core.gap("container", name, "has no forward of its own")
+                    core.gap("container", name, "defines no forward")
                     continue
                 text = _own_call(module) or _from_code(module, parents, quiet)
                 if text is None and (got := self._that_got_gradients(module)):

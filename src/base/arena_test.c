@@ -41,7 +41,7 @@ TEST(a_small_arena_takes_little)
     CHECK_INT(arena.used, 0);
 }
 
-TEST(the_limit_holds_for_small_things)
+TEST(the_limit_applies_to_small_allocations)
 {
     struct arena arena;
     size_t n = 0;
@@ -54,7 +54,7 @@ TEST(the_limit_holds_for_small_things)
     arena_release(&arena);
 }
 
-TEST(the_limit_holds_for_large_things)
+TEST(the_limit_applies_to_large_allocations)
 {
     struct arena arena;
 
@@ -134,7 +134,7 @@ TEST(several_large_arrays_grow_side_by_side)
     arena_release(&arena);
 }
 
-TEST(an_array_that_may_not_grow_stays_as_it_was)
+TEST(an_array_that_cannot_grow_is_unchanged)
 {
     struct arena arena;
     uint64_t *items = NULL, *before = NULL;
@@ -150,7 +150,7 @@ TEST(an_array_that_may_not_grow_stays_as_it_was)
     arena_release(&arena);
 }
 
-TEST(an_array_of_unthinkable_items_is_refused)
+TEST(an_array_of_impossible_size_is_refused)
 {
     struct arena arena;
     char *items = NULL;

@@ -30,7 +30,7 @@ static void *look_at_signals(void *user)
     return NULL;
 }
 
-TEST(a_thread_takes_no_signals_and_ours_stay_as_they_were)
+TEST(a_thread_blocks_signals_and_those_of_the_caller_are_unchanged)
 {
     sigset_t of_thread, before, after;
     pthread_t thread;

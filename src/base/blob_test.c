@@ -62,7 +62,7 @@ TEST(a_file_is_read_anywhere)
     remove_all("a");
 }
 
-TEST(a_range_that_is_not_inside_is_refused)
+TEST(a_range_outside_the_blob_is_refused)
 {
     struct err err = {0};
     struct blob *blob = blob_open_memory("0123456789", 10, "digits", &err);
@@ -120,7 +120,7 @@ TEST(loading_gives_bytes_followed_by_a_nul)
     blob_close(blob);
 }
 
-TEST(a_file_cut_while_it_is_open_is_noticed)
+TEST(a_file_truncated_while_it_is_open_is_detected)
 {
     struct err err = {0};
     struct blob *blob;
@@ -174,7 +174,7 @@ static void check_refused(const char *name, const char *end)
     CHECK_INT(err.code, ERR_IO);
 }
 
-TEST(other_than_regular_files_are_refused_with_a_sentence)
+TEST(files_that_are_not_regular_are_refused_with_a_clear_error)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -236,7 +236,7 @@ TEST(a_file_of_a_folder_is_opened_by_plain_name_only)
     remove_all("a");
 }
 
-TEST(a_file_that_this_process_writes_is_not_opened)
+TEST(a_file_that_this_process_is_writing_is_not_opened)
 {
     char path[] = "/tmp/torchoscope_blob_XXXXXX";
     int fd = mkstemp(path);
@@ -254,7 +254,7 @@ TEST(a_file_that_this_process_writes_is_not_opened)
     unlink(path);
 }
 
-TEST(a_file_that_a_model_names_is_opened_below_its_folder_only)
+TEST(a_file_named_by_a_model_is_opened_only_below_its_folder)
 {
     static const char *const bad[] = {
         "",     ".",    "..",      "../x", "/etc/passwd", "sub/../a", "sub//a",

@@ -37,7 +37,7 @@ TEST(a_buf_grows_and_ends_in_nul)
     buf_release(&buf);
 }
 
-TEST(printed_text_of_every_length_arrives_whole)
+TEST(formatted_text_of_any_length_is_complete)
 {
     char text[301];
     int len;
@@ -54,7 +54,7 @@ TEST(printed_text_of_every_length_arrives_whole)
     }
 }
 
-TEST(a_buf_that_could_not_grow_stays_bad_until_released)
+TEST(a_buf_that_failed_to_grow_stays_bad_until_released)
 {
     struct buf buf = BUF_INIT;
 

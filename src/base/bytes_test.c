@@ -19,7 +19,7 @@ TEST(numbers_are_little_endian)
     CHECK(bytes_u8(&in) == 0x80 && bytes_left(&in) == 0 && !in.bad);
 }
 
-TEST(a_big_endian_real_is_read_as_pickles_have_it)
+TEST(big_endian_reals_of_pickles_are_read)
 {
     struct bytes in = bytes_of("\x3f\xf8\0\0\0\0\0\0\xc0\0\0\0\0\0\0\0", 16);
 
@@ -50,7 +50,7 @@ TEST(a_length_that_would_wrap_around_is_past_the_end)
     CHECK(in.bad);
 }
 
-TEST(lines_end_where_they_say)
+TEST(lines_end_at_their_newline)
 {
     struct bytes in = bytes_of("ab\n\nrest", 8);
 
@@ -70,7 +70,7 @@ TEST(taking_borrows_the_bytes)
     CHECK(!in.bad);
 }
 
-TEST(no_bytes_at_all_are_fine)
+TEST(an_empty_cursor_works)
 {
     struct bytes in = bytes_of(NULL, 0);
 

@@ -20,7 +20,7 @@ TEST(the_clock_never_goes_back)
 }
 
 /* The variable is read once, so this test runs itself again with it set. */
-TEST(each_look_at_a_ticking_clock_adds_a_millisecond)
+TEST(each_reading_of_a_ticking_clock_adds_a_millisecond)
 {
     uint64_t before;
     pid_t child;
@@ -37,7 +37,7 @@ TEST(each_look_at_a_ticking_clock_adds_a_millisecond)
     if (child == 0) {
         setenv("TORCHOSCOPE_CLOCK", "ticks", 1);
         close(1);
-        execl("/proc/self/exe", "test_base", "each_look_at_a_ticking_clock", NULL);
+        execl("/proc/self/exe", "test_base", "each_reading_of_a_ticking_clock", NULL);
         _exit(99);
     }
     CHECK(child > 0 && waitpid(child, &status, 0) == child);

@@ -5,7 +5,7 @@
 
 #include "base/test.h"
 
-TEST(a_failure_has_a_code_and_a_sentence)
+TEST(a_failure_has_a_code_and_a_message)
 {
     struct err err = {0};
 
@@ -14,7 +14,7 @@ TEST(a_failure_has_a_code_and_a_sentence)
     CHECK_STR(err.text, "a.pth: 7 bytes");
 }
 
-TEST(a_sentence_may_be_built_around_the_earlier_one)
+TEST(a_message_may_contain_the_earlier_one)
 {
     struct err err = {0};
 
@@ -23,7 +23,7 @@ TEST(a_sentence_may_be_built_around_the_earlier_one)
     CHECK_STR(err.text, "shard 2: no such file (no such file)");
 }
 
-TEST(a_long_sentence_is_cut_between_two_characters)
+TEST(a_long_message_is_cut_between_two_characters)
 {
     struct err err = {0};
     char many[1024] = "x";
@@ -45,7 +45,7 @@ TEST(a_null_err_is_allowed)
     CHECK(err_set_errno(NULL, "x") == -1);
 }
 
-TEST(the_system_gives_the_reason)
+TEST(errno_gives_the_reason)
 {
     struct err err = {0};
 
@@ -55,7 +55,7 @@ TEST(the_system_gives_the_reason)
     CHECK_STR(err.text, "model.pth: No such file or directory");
 }
 
-TEST(a_failure_of_a_file_keeps_its_name_and_the_reason_apart)
+TEST(a_file_error_keeps_name_and_reason_separate)
 {
     struct err err = {0}, copy = {0};
 
@@ -76,7 +76,7 @@ TEST(a_failure_of_a_file_keeps_its_name_and_the_reason_apart)
     CHECK(err_copy(NULL, &err) == -1);
 }
 
-TEST(a_message_that_names_no_file_is_its_own_reason)
+TEST(a_message_without_a_file_is_its_own_reason)
 {
     struct err err = {0};
 
@@ -86,7 +86,7 @@ TEST(a_message_that_names_no_file_is_its_own_reason)
     CHECK_STR(err_reason(&err), "no memory left");
 }
 
-TEST(a_long_name_of_a_file_leaves_no_reason)
+TEST(a_long_file_name_leaves_no_reason)
 {
     struct err err = {0};
     char many[1024] = "";

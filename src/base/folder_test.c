@@ -83,7 +83,7 @@ TEST(a_plain_name_stays_in_its_folder)
     CHECK(!folder_name_is_plain(str_span("a\0b", 3)));
 }
 
-TEST(the_last_part_of_a_path_is_what_people_call_it)
+TEST(the_last_part_of_a_path_is_the_shown_name)
 {
     static const char *const paths[][2] = {
         {"a/b.pth", "b.pth"}, {"b.pth", "b.pth"}, {"/x/model//", "model"}, {"/", "/"},

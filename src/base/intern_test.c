@@ -45,7 +45,7 @@ TEST(id_zero_is_the_empty_string)
     arena_release(&arena);
 }
 
-TEST(strings_of_any_length_come_back_and_stay_where_they_are)
+TEST(strings_of_any_length_read_back_and_do_not_move)
 {
     static char text[5000];
     const char *at[sizeof text];
@@ -66,7 +66,7 @@ TEST(strings_of_any_length_come_back_and_stay_where_they_are)
     arena_release(&arena);
 }
 
-TEST(short_strings_take_six_bytes_beside_their_own)
+TEST(short_strings_take_six_extra_bytes)
 {
     struct arena arena, table;
     struct intern intern;

@@ -44,7 +44,7 @@ TEST(a_tree_gives_members_and_items_in_any_order)
     arena_release(&arena);
 }
 
-TEST(numbers_that_are_not_finite_are_words_or_texts)
+TEST(non_finite_numbers_are_words_or_strings)
 {
     struct arena arena;
     struct json_doc tree =
@@ -93,7 +93,7 @@ TEST(a_malformed_document_names_the_byte)
     }
 }
 
-TEST(a_tree_keeps_to_the_limit_of_its_arena)
+TEST(a_tree_respects_the_limit_of_its_arena)
 {
     struct buf text = BUF_INIT;
     struct json_doc tree;

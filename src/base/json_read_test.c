@@ -107,14 +107,14 @@ TEST(errors_have_a_position)
     CHECK_STR(tokens_of(str_of(NULL), false), "error at 0: expected a value");
 }
 
-TEST(numbers_that_are_none_are_read_on_request)
+TEST(nan_and_infinity_are_read_on_request)
 {
     CHECK_STR(tokens_of(STR("[NaN,Infinity,-Infinity]"), true),
               "[ num:NaN num:Infinity num:-Infinity ] end");
     CHECK_STR(tokens_of(STR("[-NaN]"), true), "[ error at 2: expected a digit");
 }
 
-TEST(escapes_are_undone)
+TEST(escapes_are_decoded)
 {
     check_tokens("\"a\\\"\\\\\\/\\b\\f\\n\\r\\t z\"", "str:a\"\\/\b\f\n\r\t z end");
     check_tokens("\"\\u0041\\u00e9\\u20AC\"", "str:A\xc3\xa9\xe2\x82\xac end");
@@ -122,7 +122,7 @@ TEST(escapes_are_undone)
     check_tokens("\"\\ud83d\\ude00!\"", "str:\xf0\x9f\x98\x80! end");
 }
 
-TEST(lone_surrogates_are_kept_as_they_are)
+TEST(lone_surrogates_are_kept)
 {
     check_tokens("\"\\ud83d\"", "str:\xed\xa0\xbd end");
     check_tokens("\"\\ud83dx\"", "str:\xed\xa0\xbdx end");
@@ -241,7 +241,7 @@ TEST(a_spent_arena_ends_the_reading)
     arena_release(&arena);
 }
 
-TEST(whole_numbers_are_exact_and_others_are_not_whole)
+TEST(integers_are_exact_and_fractions_are_not_integers)
 {
     static const char *const others[] = {"-1", "1.0", "1e3", "18446744073709551616"};
     struct json_read json;

@@ -60,7 +60,7 @@ TEST(a_column_is_one_line_without_blanks)
                       "]}\n");
 }
 
-TEST(lists_of_the_root_have_one_line_for_each_element)
+TEST(lists_of_the_root_have_one_line_per_element)
 {
     struct sheet sheet;
     struct json *json = sheet_begin(&sheet);
@@ -92,7 +92,7 @@ TEST(lists_of_the_root_have_one_line_for_each_element)
                       "], \"more\": {\"list\": [true, false]}}\n");
 }
 
-TEST(a_list_as_root_has_lines_too)
+TEST(a_list_as_root_has_one_line_per_element)
 {
     struct sheet sheet;
     struct json *json = sheet_begin(&sheet);
@@ -125,7 +125,7 @@ TEST(integers_are_exact)
                       "\"e\": -7}\n");
 }
 
-TEST(reals_that_are_no_numbers_become_strings)
+TEST(non_finite_reals_become_strings)
 {
     struct sheet sheet;
     struct json *json = sheet_begin(&sheet);
@@ -157,7 +157,7 @@ TEST(text_is_escaped_and_invalid_utf8_replaced)
               "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd.\", \"d\": \"\"}\n");
 }
 
-TEST(characters_that_a_terminal_obeys_or_hides_are_escaped)
+TEST(control_and_invisible_characters_are_escaped)
 {
     struct sheet sheet;
     struct json *json = sheet_begin(&sheet);

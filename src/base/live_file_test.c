@@ -17,7 +17,7 @@ static const char *a_file(char *path)
     return path;
 }
 
-TEST(a_live_file_is_known_under_all_its_names)
+TEST(a_live_file_is_recognised_by_all_its_names)
 {
     char path[40], other[60];
     struct file_key key;

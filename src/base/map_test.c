@@ -36,7 +36,7 @@ TEST(putting_a_key_again_changes_its_value)
     arena_release(&arena);
 }
 
-TEST(a_spent_arena_leaves_a_map_as_it_was)
+TEST(a_spent_arena_leaves_a_map_unchanged)
 {
     struct arena arena;
     struct map map;
@@ -53,7 +53,7 @@ TEST(a_spent_arena_leaves_a_map_as_it_was)
     arena_release(&arena);
 }
 
-TEST(names_get_indexes_in_the_order_they_come)
+TEST(names_get_indices_in_order_of_insertion)
 {
     struct name_map names;
     struct arena arena;
@@ -70,7 +70,7 @@ TEST(names_get_indexes_in_the_order_they_come)
     arena_release(&arena);
 }
 
-TEST(a_map_with_no_memory_at_all_stays_empty)
+TEST(a_map_without_memory_stays_empty)
 {
     struct arena arena;
     struct map map;

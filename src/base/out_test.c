@@ -77,7 +77,7 @@ TEST(a_file_gets_the_same_text_as_a_buf)
     buf_release(&expected);
 }
 
-TEST(little_text_waits_for_the_flush)
+TEST(short_text_is_buffered_until_the_flush)
 {
     int ends[2];
     struct out out;
@@ -95,7 +95,7 @@ TEST(little_text_waits_for_the_flush)
     close(ends[1]);
 }
 
-TEST(a_closed_pipe_is_remembered_and_the_rest_dropped)
+TEST(after_a_closed_pipe_the_rest_is_dropped)
 {
     void (*before)(int) = signal(SIGPIPE, SIG_IGN);
     int ends[2];
@@ -128,7 +128,7 @@ static void *read_all(void *fd)
     return (void *)total;
 }
 
-TEST(a_pipe_that_does_not_block_is_waited_for)
+TEST(a_full_non_blocking_pipe_is_polled)
 {
     pthread_t reader;
     int ends[2];

@@ -61,7 +61,7 @@ TEST(every_real_reads_back_and_is_json)
     }
 }
 
-TEST(reals_have_a_point_in_every_language)
+TEST(reals_have_a_point_in_every_locale)
 {
     if (!setlocale(LC_NUMERIC, "de_DE.UTF-8"))
         SKIP("no German locale here");

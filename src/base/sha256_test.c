@@ -60,7 +60,7 @@ TEST(the_cpu_agrees_with_the_plain_code)
     }
 }
 
-TEST(the_digest_does_not_depend_on_how_the_bytes_came)
+TEST(the_digest_does_not_depend_on_the_split_into_updates)
 {
     uint8_t bytes[300];
     size_t len, step;

@@ -42,7 +42,7 @@ TEST(a_cut_never_leaves_the_span)
     CHECK_INT(str_trim(STR("  \n ")).len, 0);
 }
 
-TEST(things_are_found_where_they_stand)
+TEST(bytes_and_spans_are_found_at_their_offsets)
 {
     CHECK_INT(str_find_char(STR("a.b.c"), '.'), 1);
     CHECK_INT(str_find_last_char(STR("a.b.c"), '.'), 3);
@@ -72,7 +72,7 @@ TEST(splitting_gives_every_part_once)
     CHECK(!str_split(&rest, '.', &part));
 }
 
-TEST(whole_numbers_are_read_if_they_fit)
+TEST(integers_are_read_if_they_fit)
 {
     uint64_t u = 7;
     int64_t i = 7;
@@ -127,7 +127,7 @@ TEST(a_locale_with_commas_changes_nothing)
     setlocale(LC_NUMERIC, "C");
 }
 
-TEST(words_are_compared_whatever_their_case)
+TEST(words_are_compared_ignoring_case)
 {
     CHECK(str_is_word(STR("Flow"), "flow") && str_is_word(STR("FLOW"), "flow"));
     CHECK(!str_is_word(STR("flows"), "flow") && !str_is_word(STR("flo"), "flow"));
@@ -136,7 +136,7 @@ TEST(words_are_compared_whatever_their_case)
     CHECK(str_starts_word(STR(""), STR("")) && !str_is_word(STR("["), "{"));
 }
 
-TEST(equal_texts_have_equal_hashes_wherever_they_lie)
+TEST(equal_texts_have_equal_hashes_at_any_address)
 {
     char text[] = "xlayers.0.weight";
 
@@ -215,7 +215,7 @@ TEST(names_that_differ_in_numbers_only_do_not_share_low_bits)
     CHECK_NEAR((double)distinct, 20713, 300);
 }
 
-TEST(mixing_values_heeds_their_order)
+TEST(mixing_values_depends_on_their_order)
 {
     CHECK(hash_mix(hash_mix(0, 1), 2) != hash_mix(hash_mix(0, 2), 1));
     CHECK(hash_u64(1) != hash_u64(2));

@@ -46,7 +46,7 @@ TEST(invalid_utf8_is_refused)
     }
 }
 
-TEST(validity_is_seen_at_every_place)
+TEST(invalid_bytes_are_detected_at_every_offset)
 {
     char text[41];
     size_t at;

@@ -88,7 +88,7 @@ TEST(a_dropped_file_leaves_only_the_old_one)
     CHECK(place_empty(&place) == 1);
 }
 
-TEST(a_link_stays_a_link_and_rights_stay_as_they_were)
+TEST(links_stay_links_and_permissions_are_kept)
 {
     struct whole_file file;
     struct place place;
@@ -120,7 +120,7 @@ TEST(a_device_is_written_to_and_stays)
     CHECK(stat("/dev/null", &there) == 0 && S_ISCHR(there.st_mode));
 }
 
-TEST(where_no_file_can_be_made_there_is_a_sentence)
+TEST(a_file_that_cannot_be_created_gives_a_clear_error)
 {
     struct whole_file file;
     struct err err = {0};

@@ -17,7 +17,7 @@ TEST(work_without_a_callback_continues)
     CHECK(!work_cancelled(NULL));
 }
 
-TEST(steps_add_up_until_somebody_cancels)
+TEST(steps_add_up_until_cancelled)
 {
     struct work work;
 

@@ -19,7 +19,7 @@ static const struct option options_table[] = {
     {"verbose", 'v', OPTION_FLAG, NULL, offsetof(struct check_options, verbose),
      "print all lines for safe files too, and skipped files"},
     {"skip", 's', OPTION_FLAG, NULL, offsetof(struct check_options, skip),
-     "skip named files that are no models, as those of folders"},
+     "skip named files that are not models, as in folders"},
     {"quiet", 'q', OPTION_FLAG, NULL, offsetof(struct check_options, quiet),
      "print only files that fail"},
     {"sarif", 0, OPTION_FLAG, NULL, offsetof(struct check_options, sarif),

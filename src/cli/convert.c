@@ -23,7 +23,7 @@ static const struct option options_table[] = {
     {"at", 'a', OPTION_TEXT, "NAME", offsetof(struct convert_options, at),
      "the state_dict or module to convert, if the file has several"},
     {"progress", 0, OPTION_FLAG, NULL, offsetof(struct convert_options, progress),
-     "show progress also if stderr is not a terminal"},
+     "show progress on stderr, even if it is not a terminal"},
 };
 
 /* "  LABEL a, b and 3 more" */
@@ -162,9 +162,10 @@ const struct command convert_command = {
         "Names, dtypes, shapes and every bit are those of the file's state_dict. A "
         "tied\n"
         "tensor is stored once; its other names are in __metadata__, as those of\n"
-        "safetensors.torch.save_model(). What cannot be kept (quantised and sparse "
-        "tensors,\n"
-        "damaged files) is refused. The new file is read again and compared.\n",
+        "safetensors.torch.save_model(). Quantised and sparse tensors, which cannot "
+        "be\n"
+        "stored, and damaged files are refused. The new file is read again and\n"
+        "compared.\n",
     .options = options_table,
     .n_options = COUNT_OF(options_table),
     .run = convert_run,

@@ -140,7 +140,8 @@ const struct command diff_command = {
         "with --tolerance.\n"
         "LEFT and RIGHT may be live models: FILE.py::FUNCTION, as in explore.\n"
         "exit status: 0 identical, ignoring a prefix; 1 different; 2 error.\n"
-        "For two recordings: 0 if all results agree, whatever the models; of two\n"
+        "For two recordings: 0 if all results agree, even if the models differ; for "
+        "two\n"
         "training runs: 0 if all steps that both have are equal.\n"
         "Ctrl-C stops and prints the results so far (2).\n",
     .options = options_table,

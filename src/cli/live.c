@@ -51,7 +51,7 @@ static const struct option memory_table[] = {
      "a pass without gradients, in eval mode"},
     {"optimizer", 0, OPTION_TEXT, "NAME", OF(optimizer),
      "of torch.optim, or none; default adam"},
-    {"device", 0, OPTION_TEXT, "NAME", OF(device), "where it will run: cuda"},
+    {"device", 0, OPTION_TEXT, "NAME", OF(device), "device that it will run on: cuda"},
     {"limit", 0, OPTION_TEXT, "SIZE", OF(limit), "find the largest batch in 24GB"},
     {"margin", 0, OPTION_REAL, "SHARE", OF(margin), "of it to leave free; default 0.1"},
     {"measure", 0, OPTION_FLAG, NULL, OF(measure), "also run a step with real tensors"},

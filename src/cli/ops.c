@@ -26,7 +26,7 @@ struct ops_options {
 static const struct option options_table[] = {
     {"sort", 's', OPTION_TEXT, "time|count|flops|memory|name|first", AT(sort),
      "in this order; default: time, the largest first; of a file: count"},
-    {"top", 'n', OPTION_COUNT, "N", AT(top), "the first N only"},
+    {"top", 'n', OPTION_COUNT, "N", AT(top), "print only the first N"},
     {"phase", 0, OPTION_TEXT, "forward|backward|recompute|optimizer", AT(phase),
      "operations of this phase only"},
     {"allow-ops", 0, OPTION_TEXT, "FILE", AT(allow),
@@ -247,7 +247,8 @@ const struct command ops_command = {
     .usage = "RECORDING|FILE|TARGET [OPTION]...",
     .details =
         "A recording has operations if it was made with record(model, ops=True).\n"
-        "Of a file with a program, those in it are counted: nothing is run.\n"
+        "For a file with a program, counts the operations in its code; nothing is "
+        "run.\n"
         "The list of --allow-ops has one name per line: add, aten::add or add.Tensor;\n"
         "# begins a comment.\n" ABOUT_LIVE_TARGET,
     .options = options_table,

@@ -92,9 +92,9 @@ static int unknown(const char *word)
             names[n++] = commands[i]->name;
     nearest = text_nearest(word, names, n, sizeof(names[0]));
     if (nearest)
-        cli_say("there is no file or command \"%s\"; did you mean %s?", word, nearest);
+        cli_say("unknown file or command \"%s\"; did you mean %s?", word, nearest);
     else
-        cli_say("there is no file or command \"%s\"; torchoscope --help lists commands",
+        cli_say("unknown file or command \"%s\"; torchoscope --help lists commands",
                 word);
     return STATUS_TROUBLE;
 }

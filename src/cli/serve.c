@@ -29,7 +29,7 @@ static const struct option options_table[] = {
     {"host", 0, OPTION_TEXT, "ADDRESS", offsetof(struct serve_options, host),
      "listen on this address (127.0.0.1: only this machine)"},
     {"allow-host", 0, OPTION_LIST, "NAME", offsetof(struct serve_options, allow_hosts),
-     "also answer under this name, of a proxy; repeatable"},
+     "also accept this host name of a proxy; repeatable"},
     {"open", 'o', OPTION_FLAG, NULL, offsetof(struct serve_options, open),
      "open the page in the browser"},
     {"inputs", 'i', OPTION_LIST, "WHAT", offsetof(struct serve_options, inputs),

@@ -25,7 +25,7 @@ static const struct option options_table[] = {
     {"reverse", 'r', OPTION_FLAG, NULL, offsetof(struct stats_options, reverse),
      "the other way round"},
     {"top", 'n', OPTION_COUNT, "N", offsetof(struct stats_options, top),
-     "the first N only"},
+     "print only the first N"},
     {"exact", 0, OPTION_FLAG, NULL, offsetof(struct stats_options, exact),
      "sums in double precision throughout"},
     {"histogram", 0, OPTION_FLAG, NULL, offsetof(struct stats_options, histogram),

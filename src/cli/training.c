@@ -26,7 +26,7 @@ static const struct option run_table[] = {
     {"budget", 0, OPTION_REAL, "SHARE", AT(budget),
      "of the time that logging may take; default 0.03"},
     {"limit", 0, OPTION_TEXT, "SIZE", AT(limit),
-     "the most that the file may have; default 256MB"},
+     "maximum size of the file; default 256MB"},
     {"no-capsule", 0, OPTION_FLAG, NULL, AT(no_capsule),
      "do not save the first step with NaN or Inf for replay"},
 };

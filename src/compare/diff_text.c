@@ -63,7 +63,7 @@ static void add_prefixes(struct buf *to, const struct diff *diff)
 
     if (!left && !right)
         return;
-    buf_text(to, " but for ");
+    buf_text(to, " except for ");
     if (left) {
         escape_terminal(to, diff->left_prefix);
         buf_text(to, " on the left");
@@ -100,7 +100,7 @@ void diff_same(struct buf *to, const struct diff *diff)
     escape_terminal(to, diff_file(diff, false));
     buf_text(to, " and ");
     escape_terminal(to, diff_file(diff, true));
-    buf_text(to, diff->values ? " are the same" : " are alike");
+    buf_text(to, diff->values ? " are the same" : " have the same structure");
     add_prefixes(to, diff);
     buf_text(to, ": ");
     text_commas(to, diff->total.tensors);

@@ -81,7 +81,7 @@ static const char *row_text(struct seen *seen, const char *name)
     return buf_cstr(&seen->text);
 }
 
-TEST(the_rows_of_a_pair_say_what_differs)
+TEST(the_rows_of_a_pair_show_the_differences)
 {
     struct seen seen;
 
@@ -101,7 +101,7 @@ TEST(the_rows_of_a_pair_say_what_differs)
     see_end(&seen);
 }
 
-TEST(the_title_of_a_pair_fits_and_says_whether_they_differ)
+TEST(the_title_of_a_pair_fits_and_shows_whether_they_differ)
 {
     struct seen seen;
     struct lines lines = {0};
@@ -131,7 +131,7 @@ TEST(the_title_of_a_pair_fits_and_says_whether_they_differ)
     see_end(&seen);
 }
 
-TEST(a_prefix_that_one_side_has_stands_in_the_root_row)
+TEST(a_prefix_of_one_side_is_in_the_root_row)
 {
     struct seen seen;
 
@@ -196,7 +196,7 @@ TEST(the_tree_and_the_rows_show_the_same_difference)
     see_end(&seen);
 }
 
-TEST(in_short_a_pair_is_told_in_a_sentence)
+TEST(the_short_form_of_a_pair_is_a_sentence)
 {
     struct seen seen;
     struct lines lines = {0};

@@ -93,7 +93,7 @@ static const char *row_of(struct buf *text, const struct pair *pair, const char 
     return buf_cstr(text);
 }
 
-TEST(rows_of_the_tree_say_which_results_differ)
+TEST(rows_of_the_tree_show_which_results_differ)
 {
     struct pair *pair = pair_with(2, 3.5);
     struct buf text = BUF_INIT;
@@ -110,7 +110,7 @@ TEST(rows_of_the_tree_say_which_results_differ)
     buf_release(&text);
 }
 
-TEST(recordings_that_agree_are_equal_and_say_so)
+TEST(recordings_that_agree_are_reported_as_equal)
 {
     struct pair *pair = pair_with(2, 3.000003);
     struct buf text = text_of(pair, false);
@@ -123,7 +123,7 @@ TEST(recordings_that_agree_are_equal_and_say_so)
     pair_close(pair);
 }
 
-TEST(the_text_names_the_first_difference_and_where_it_begins)
+TEST(the_text_has_the_first_difference_and_its_origin)
 {
     struct pair *pair = pair_with(2.5, 6);
     struct buf text = text_of(pair, false);
@@ -155,7 +155,7 @@ TEST(structure_alone_compares_no_results)
     pair_close(pair);
 }
 
-TEST(a_node_says_which_of_its_results_differ)
+TEST(a_node_lists_which_of_its_results_differ)
 {
     struct pair *pair = pair_with(2, 6);
     struct divergence_words words = {.divergence = pair->divergence,

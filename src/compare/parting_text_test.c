@@ -32,7 +32,7 @@ static struct parting sample(void)
     return parting;
 }
 
-TEST(equal_runs_say_over_how_many_steps)
+TEST(equal_runs_report_the_number_of_steps)
 {
     static const char *const parts[] = {"training  equal over 1,000 common steps\n",
                                         "scalars   3 scalars agree\n",
@@ -42,7 +42,7 @@ TEST(equal_runs_say_over_how_many_steps)
     check_text(&parting, parts);
 }
 
-TEST(runs_that_part_say_at_which_step_and_tensor)
+TEST(diverging_runs_report_the_step_and_tensor)
 {
     static const char *const parts[] = {
         "the runs part at step 40\n",
@@ -77,7 +77,7 @@ TEST(runs_that_part_say_at_which_step_and_tensor)
     check_text(&parting, parts);
 }
 
-TEST(runs_without_common_steps_say_so)
+TEST(runs_without_common_steps_are_reported)
 {
     static const char *const parts[] = {"no step in common", "left has 5, right 7\n",
                                         NULL};

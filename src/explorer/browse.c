@@ -474,7 +474,7 @@ static bool land_on(struct browse *b, uint32_t place)
     browse_remake(b);
     row = browse_row_of(b, place, &exact);
     if (!exact)
-        browse_say(b, "it has no row of its own; this row contains it");
+        browse_say(b, "it has no separate row; this row contains it");
     put_in_middle(b, row);
     browse_settle(b);
     b->moved = true;

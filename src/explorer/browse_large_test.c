@@ -73,7 +73,7 @@ TEST(a_tree_takes_at_most_sixteen_bytes_a_place)
     sample_release(&s);
 }
 
-TEST(modules_may_stand_very_deep)
+TEST(modules_may_be_nested_very_deep)
 {
     struct sample s;
     struct browse *b;

@@ -83,7 +83,7 @@ TEST(two_models_are_one_tree_and_n_goes_to_differences)
     end_sides(&sides);
 }
 
-TEST(equal_rows_have_nothing_to_open)
+TEST(equal_rows_have_no_children)
 {
     struct sides sides;
 

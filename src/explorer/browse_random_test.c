@@ -159,7 +159,7 @@ static void press_many(const struct show *show, uint32_t seed)
     browse_free(b);
 }
 
-TEST(keys_in_any_order_leave_a_tree)
+TEST(random_keys_keep_a_valid_tree)
 {
     struct sample s;
 
@@ -173,7 +173,7 @@ TEST(keys_in_any_order_leave_a_tree)
     sample_release(&s);
 }
 
-TEST(keys_in_any_order_leave_a_tree_of_two_models)
+TEST(random_keys_keep_a_valid_tree_of_two_models)
 {
     struct diff_wanted wanted = {.values = true};
     struct pair *pair =

@@ -126,7 +126,7 @@ TEST(scenario_2_folding_and_searching)
     end_walk(&w);
 }
 
-TEST(trainable_finds_modules_with_such_parameters_of_their_own)
+TEST(trainable_finds_modules_with_direct_trainable_parameters)
 {
     struct walk w;
 
@@ -202,7 +202,7 @@ TEST(scenario_5_the_same_class_is_counted_in_the_whole_model)
     end_walk(&w);
 }
 
-TEST(scenario_8_runs_open_by_X_or_when_one_goes_into_them)
+TEST(scenario_8_runs_open_by_X_or_by_entering_them)
 {
     struct walk w;
 
@@ -323,7 +323,7 @@ TEST(folds_by_depth_and_by_name)
     end_walk(&w);
 }
 
-TEST(siblings_are_steps)
+TEST(sibling_keys_move_among_siblings)
 {
     struct walk w;
 
@@ -344,7 +344,7 @@ TEST(siblings_are_steps)
     end_walk(&w);
 }
 
-TEST(a_level_with_a_single_child_opens_on)
+TEST(a_level_with_a_single_child_opens_recursively)
 {
     struct walk w;
 
@@ -397,7 +397,7 @@ TEST(a_filter_temporarily_opens_ancestors_of_matches)
     end_walk(&w);
 }
 
-TEST(typing_starts_from_where_one_was)
+TEST(typing_searches_from_the_cursor)
 {
     struct walk w;
     struct err err = {0};
@@ -424,7 +424,7 @@ TEST(typing_starts_from_where_one_was)
     end_walk(&w);
 }
 
-TEST(the_rows_above_a_match_are_seen_and_the_screen_comes_back)
+TEST(the_parents_of_a_match_are_shown_and_escape_restores_the_screen)
 {
     struct walk w;
     uint32_t top, line;
@@ -450,7 +450,7 @@ TEST(the_rows_above_a_match_are_seen_and_the_screen_comes_back)
     end_walk(&w);
 }
 
-TEST(matches_are_marked_among_all_rows)
+TEST(matches_are_highlighted_among_all_rows)
 {
     struct walk w;
     uint32_t marked = 0;
@@ -473,7 +473,7 @@ TEST(matches_are_marked_among_all_rows)
     end_walk(&w);
 }
 
-TEST(an_exclamation_mark_shows_all_others)
+TEST(an_exclamation_mark_inverts_a_filter)
 {
     struct walk w;
 
@@ -488,7 +488,7 @@ TEST(an_exclamation_mark_shows_all_others)
     end_walk(&w);
 }
 
-TEST(a_class_is_searched_for)
+TEST(a_class_can_be_searched)
 {
     struct walk w;
 
@@ -501,7 +501,7 @@ TEST(a_class_is_searched_for)
     end_walk(&w);
 }
 
-TEST(letters_that_are_added_find_what_a_new_search_would)
+TEST(an_incremental_search_finds_the_same_as_a_new_one)
 {
     static const char *const texts[] = {"layer1.0.conv", "Conv2d(64→64", "bn2",
                                         "r1.",           ".1.c",         "0.d",
@@ -544,7 +544,7 @@ TEST(matches_follow_the_order_of_rows)
     end_walk(&w);
 }
 
-TEST(a_flat_list_is_searched_as_well)
+TEST(a_flat_list_can_be_searched)
 {
     struct walk w;
 
@@ -581,7 +581,7 @@ TEST(a_flat_list_without_movement_leaves_the_tree_unchanged)
 
 /* --- The window */
 
-TEST(the_cursor_stays_in_sight_and_on_its_line)
+TEST(the_cursor_stays_visible_and_on_its_line)
 {
     struct walk w;
 
@@ -614,7 +614,7 @@ TEST(the_cursor_stays_in_sight_and_on_its_line)
     end_walk(&w);
 }
 
-TEST(rows_unfolded_on_the_last_row_scroll_into_sight)
+TEST(rows_unfolded_at_the_bottom_scroll_into_view)
 {
     struct walk w;
 
@@ -633,7 +633,7 @@ TEST(rows_unfolded_on_the_last_row_scroll_into_sight)
     end_walk(&w);
 }
 
-TEST(backspace_goes_back_from_the_last_row_and_from_a_search)
+TEST(backspace_returns_from_the_last_row_and_from_a_search)
 {
     struct walk w;
 
@@ -658,7 +658,7 @@ TEST(backspace_goes_back_from_the_last_row_and_from_a_search)
     end_walk(&w);
 }
 
-TEST(going_somewhere_takes_off_what_hides_it)
+TEST(going_to_a_place_removes_filters_that_hide_it)
 {
     struct walk w;
 
@@ -677,7 +677,7 @@ TEST(going_somewhere_takes_off_what_hides_it)
     end_walk(&w);
 }
 
-TEST(runs_are_sorted_as_one)
+TEST(runs_are_sorted_as_one_row)
 {
     struct walk w;
     uint32_t node;

@@ -17,7 +17,7 @@ static const char *copied(copier *copy, const struct show *show, uint32_t place)
     return buf_cstr(&text);
 }
 
-TEST(names_are_copied_as_other_programs_want_them)
+TEST(names_are_copied_in_the_form_that_other_programs_need)
 {
     struct sample sample;
     uint32_t net, list, block, conv, odd;

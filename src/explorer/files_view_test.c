@@ -184,7 +184,7 @@ TEST(files_are_sorted_newest_first_or_as_requested)
     end();
 }
 
-TEST(files_are_filtered_by_verdict_and_as_a_tree_is_searched)
+TEST(files_are_filtered_by_verdict_and_by_search_patterns)
 {
     static const char *const expected[][2] = {
         {"unsafe", "evil."},
@@ -249,7 +249,7 @@ TEST(at_most_two_files_are_marked)
     end();
 }
 
-TEST(a_name_is_whole_where_it_has_room)
+TEST(a_name_is_shown_whole_if_it_fits)
 {
     const char *name = "a-model-with-a-rather-long-name-step-000100.safetensors";
 
@@ -284,7 +284,7 @@ TEST(a_name_is_whole_where_it_has_room)
     end();
 }
 
-TEST(a_damaged_file_is_marked_whatever_its_verdict)
+TEST(a_damaged_file_is_marked_with_any_verdict)
 {
     begin();
     put("part.safetensors", "\x40\0\0\0\0\0\0\0{\"w\"", 12, 7);

@@ -215,7 +215,7 @@ TEST(a_wide_panel_shows_the_content_of_groups)
     scene_end(&s);
 }
 
-TEST(the_same_in_ascii)
+TEST(boxes_in_ascii)
 {
     struct buf ascii = BUF_INIT;
     struct box_scene s;
@@ -343,7 +343,7 @@ TEST(a_click_selects_a_box)
 }
 
 /* In a small panel the selected box stays visible, also sideways. */
-TEST(the_selected_box_stays_in_sight)
+TEST(the_selected_box_stays_visible)
 {
     struct box_scene s;
 
@@ -385,7 +385,7 @@ TEST(a_leaf_is_shown_with_its_operations_or_in_its_block)
 }
 
 /* With two passes, the boxes are those of the chosen call. */
-TEST(boxes_show_the_call_that_was_chosen)
+TEST(boxes_show_the_chosen_call)
 {
     struct box_scene s;
     uint32_t newest, first;
@@ -412,7 +412,7 @@ TEST(boxes_report_what_is_missing)
     CHECK(says(&s, " Lines show only which call took what another returned"));
     CHECK(says(&s, "╔"));
     go(&s, "list"); /* a list of modules */
-    CHECK(says(&s, " has no forward of its own\n"));
+    CHECK(says(&s, " defines no forward\n"));
     CHECK(!act(&s, ACT_DOWN));
     scene_end(&s);
     scene_begin(&s, sample_session());
@@ -444,7 +444,7 @@ TEST(boxes_fit_into_any_panel)
     scene_end(&s);
 }
 
-TEST(too_many_boxes_are_refused_with_a_sentence)
+TEST(too_many_boxes_are_refused_with_a_clear_error)
 {
     struct box_scene s;
 

@@ -115,9 +115,9 @@ static int unknown(struct str word, struct err *err)
     nearest =
         text_nearest(text, &label_kinds[0].id, n_label_kinds, sizeof(label_kinds[0]));
     if (nearest)
-        return err_set(err, ERR_USAGE, "there is no label %.*s; did you mean %s?",
+        return err_set(err, ERR_USAGE, "unknown label %.*s; did you mean %s?",
                        STR_ARG(word), nearest);
-    return err_set(err, ERR_USAGE, "there is no label %.*s", STR_ARG(word));
+    return err_set(err, ERR_USAGE, "unknown label %.*s", STR_ARG(word));
 }
 
 /* The name is always shown: first, unless the list has a position for it. */

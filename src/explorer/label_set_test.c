@@ -14,7 +14,7 @@ static const char *ids(const struct label_set *set, struct buf *text)
     return buf_cstr(text);
 }
 
-TEST(at_first_these_labels_are_on)
+TEST(these_labels_are_on_by_default)
 {
     struct label_set set;
     struct buf text = BUF_INIT;
@@ -27,7 +27,7 @@ TEST(at_first_these_labels_are_on)
     buf_release(&text);
 }
 
-TEST(a_group_goes_off_as_a_whole_and_comes_back_as_it_was)
+TEST(a_group_is_switched_off_as_a_whole_and_restored)
 {
     struct label_set set;
     struct buf text = BUF_INIT;
@@ -63,7 +63,7 @@ TEST(a_key_without_effect_gives_a_reason)
     sample_release(&s);
 }
 
-TEST(labels_are_moved_and_switched_one_by_one)
+TEST(labels_are_moved_and_switched_individually)
 {
     struct label_set set;
     struct buf text = BUF_INIT;
@@ -81,7 +81,7 @@ TEST(labels_are_moved_and_switched_one_by_one)
     buf_release(&text);
 }
 
-TEST(a_list_of_labels_is_read_back_as_it_was_written)
+TEST(a_list_of_labels_reads_back_unchanged)
 {
     struct label_set set;
     struct buf text = BUF_INIT;
@@ -98,7 +98,7 @@ TEST(a_list_of_labels_is_read_back_as_it_was_written)
     CHECK_STR(ids(&set, &text), "flowing,name");
     CHECK(label_set_parse(&set, STR("name,memroy"), &err) < 0);
     CHECK_INT(err.code, ERR_USAGE);
-    CHECK_STR(err.text, "there is no label memroy; did you mean memory?");
+    CHECK_STR(err.text, "unknown label memroy; did you mean memory?");
     CHECK_STR(ids(&set, &text), "flowing,name"); /* nothing changed */
     CHECK(label_set_parse(&set, STR("\033[31m"), &err) < 0);
     buf_release(&text);

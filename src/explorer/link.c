@@ -198,7 +198,7 @@ static int apply_panels(const char *list, struct explorer *explorer,
         } else if (str_is(str_trim(word), "0")) {
             screen->focus = PANEL_NONE;
         } else {
-            return err_set(err, ERR_USAGE, "there is no panel \"%.*s\"; use 1 to 7",
+            return err_set(err, ERR_USAGE, "unknown panel \"%.*s\"; use 1 to 7",
                            STR_ARG(str_head(word, 40)));
         }
     }

@@ -119,7 +119,7 @@ TEST(a_view_is_a_command_and_gives_the_view_again)
     end();
 }
 
-TEST(a_run_that_is_shown_one_by_one_is_part_of_a_view)
+TEST(an_unfolded_run_is_part_of_a_view)
 {
     uint32_t list;
 
@@ -162,7 +162,7 @@ TEST(panels_and_labels_are_part_of_a_view)
     end();
 }
 
-TEST(all_that_changes_the_screen_is_part_of_a_view)
+TEST(everything_that_changes_the_screen_is_part_of_a_view)
 {
     begin();
     CHECK_STR(round_trip("--filter weight --mark --at layer1"),
@@ -179,7 +179,7 @@ TEST(all_that_changes_the_screen_is_part_of_a_view)
     end();
 }
 
-TEST(names_of_any_kind_come_through_a_shell)
+TEST(names_of_any_kind_are_quoted_for_a_shell)
 {
     struct link_screen screen;
 
@@ -193,7 +193,7 @@ TEST(names_of_any_kind_come_through_a_shell)
     end();
 }
 
-TEST(invalid_links_give_one_sentence)
+TEST(invalid_links_give_a_clear_error)
 {
     static const char *const wrong[] = {
         "--at nowhere", "--sort parms", "--open layer1,x", "--panel 9",     "--flat=x",
@@ -218,7 +218,7 @@ TEST(invalid_links_give_one_sentence)
     end();
 }
 
-TEST(words_that_are_not_choices_are_refused)
+TEST(words_that_are_not_options_are_refused)
 {
     static const struct settings wrong[] = {
         {.tree = {.flat = "x", .depth = ALL_ROWS}},

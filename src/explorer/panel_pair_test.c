@@ -84,7 +84,7 @@ static bool says(struct scene *s, enum panel_number number, unsigned width,
     return str_find(buf_span(&s->text), str_of(part)) >= 0;
 }
 
-TEST(statistics_of_both_stand_side_by_side_below_what_differs)
+TEST(statistics_of_both_are_side_by_side_below_the_differences)
 {
     struct scene s;
 
@@ -109,7 +109,7 @@ TEST(statistics_of_both_stand_side_by_side_below_what_differs)
     scene_end(&s);
 }
 
-TEST(statistics_of_both_stand_one_below_the_other_where_it_is_narrow)
+TEST(statistics_of_both_are_stacked_in_a_narrow_panel)
 {
     struct scene s;
 
@@ -200,7 +200,7 @@ TEST(details_of_two_recordings_begin_with_their_results)
     scene_end(&s);
 }
 
-TEST(details_of_two_training_runs_begin_with_where_they_part)
+TEST(details_of_two_training_runs_begin_with_their_divergence)
 {
     struct diff_wanted wanted = {.values = true};
     struct parting parting = {.common = 100,

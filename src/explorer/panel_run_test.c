@@ -79,7 +79,7 @@ TEST(panel_5_shows_the_module_and_the_run)
     go(&s, "tail");
     CHECK(says(&s, PANEL_PERFORMANCE, "  not reached: an exception came first\n"));
     go(&s, "list");
-    CHECK(says(&s, PANEL_PERFORMANCE, "  has no forward of its own\n"));
+    CHECK(says(&s, PANEL_PERFORMANCE, "  defines no forward\n"));
     go(&s, "a.weight");
     CHECK(says(&s, PANEL_PERFORMANCE, "  not a module"));
     for (uint32_t i = 0; i < s.lines.n; i++) {
@@ -104,7 +104,7 @@ TEST(panel_6_shows_a_module_without_calls_inside_in_the_flow_around_it)
     flow_panel.subject(&subject, &s.explorer);
     CHECK_STR(buf_cstr(&subject), "list.0 Block, module calls");
     go(&s, "list");
-    CHECK(says(&s, PANEL_FLOW, " has no forward of its own\n"));
+    CHECK(says(&s, PANEL_FLOW, " defines no forward\n"));
     CHECK_INT(s.explorer.panels[PANEL_FLOW].foot, 0);
     buf_release(&subject);
     scene_end(&s);
@@ -142,7 +142,7 @@ TEST(keys_in_panel_6_follow_values_into_modules_and_out)
     scene_end(&s);
 }
 
-TEST(panel_6_shows_the_call_that_was_chosen)
+TEST(panel_6_shows_the_chosen_call)
 {
     struct scene s;
     struct buf subject = BUF_INIT;

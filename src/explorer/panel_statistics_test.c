@@ -98,7 +98,7 @@ static struct session *digits(void)
     return session_of(model, NULL);
 }
 
-TEST(other_steps_of_a_large_histogram_are_counted_by_a_thread_in_an_empty_frame)
+TEST(a_thread_counts_new_bins_of_a_large_histogram_while_its_frame_is_empty)
 {
     struct scene s;
 
@@ -157,7 +157,7 @@ static void view(struct scene *s)
                                ACT_VIEW));
 }
 
-TEST(a_large_kept_value_is_measured_and_pictured_by_a_thread)
+TEST(a_thread_measures_and_draws_a_large_kept_value)
 {
     struct scene s;
 
@@ -191,7 +191,7 @@ TEST(large_tensors_and_kept_values_are_read_only_on_request)
     scene_end(&s);
 }
 
-TEST(the_hints_of_a_contact_sheet_are_its_own)
+TEST(a_contact_sheet_has_separate_hints)
 {
     struct scene s;
     const struct panel_state *state;

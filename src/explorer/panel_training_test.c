@@ -133,7 +133,7 @@ TEST(panel_7_of_a_narrow_screen_has_values_only)
     scene_end(&s);
 }
 
-TEST(panel_7_for_screen_readers_is_words)
+TEST(panel_7_is_text_for_screen_readers)
 {
     struct training_scene s;
 
@@ -275,7 +275,7 @@ TEST(the_alarms_of_a_training_run_are_visited_worst_first_then_by_step)
     scene_end(&s);
 }
 
-TEST(alarms_that_a_training_run_raises_meanwhile_are_visited_too)
+TEST(new_alarms_of_a_training_run_are_visited_too)
 {
     struct training_scene s;
     uint32_t n;

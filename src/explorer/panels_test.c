@@ -91,7 +91,7 @@ static bool act(struct scene *s, enum panel_number number, enum panel_act what)
     return panels[number]->act(&s->explorer, &s->explorer.panels[number], what);
 }
 
-TEST(statistics_zoomed_have_all_parts_side_by_side_as_the_design_draws_them)
+TEST(zoomed_statistics_have_all_parts_side_by_side_as_in_the_design)
 {
     struct scene s;
 
@@ -187,7 +187,7 @@ TEST(the_tensors_of_a_module_lose_their_last_numbers_before_their_names)
     scene_end(&s);
 }
 
-TEST(a_name_without_blanks_that_has_no_room_keeps_its_end_in_details)
+TEST(details_keep_the_end_of_a_long_name_without_blanks)
 {
     struct sample sample;
     struct scene s;
@@ -433,7 +433,7 @@ TEST(details_of_a_module_and_its_tensors_show_the_target_of_enter)
     scene_end(&s);
 }
 
-TEST(a_recording_that_raised_opens_at_the_module_that_did)
+TEST(a_recording_that_raised_opens_at_the_module_that_raised)
 {
     struct scene s;
 
@@ -442,7 +442,7 @@ TEST(a_recording_that_raised_opens_at_the_module_that_did)
     CHECK_INT(explorer_place(&s.explorer), sample_place(s.session, "a"));
     CHECK(strstr(shown(&s, PANEL_DETAILS, 60, 20), "── a\n"
                                                    " ✗ raised   ValueError: no\n"
-                                                   "   weight   wants …×3\n"
+                                                   "   weight   expects …×3\n"
                                                    " Linear  8 params  32B\n"));
     go(&s, "tail");
     CHECK(strstr(shown(&s, PANEL_DETAILS, 60, 20),
@@ -521,7 +521,7 @@ static void mark_calls(struct code_mark *marks, struct code *code, struct arena 
     CHECK(code_marks(marks, code, &show, 0, arena) == 0);
 }
 
-TEST(shapes_stand_beside_the_lines_that_made_them)
+TEST(shapes_are_shown_beside_the_lines_that_made_them)
 {
     static const char *const expected[] = {NULL,       NULL,      NULL,    "x 1×3×8×8",
                                            "1×16×8×8", NULL,      "taken", "1×16×8×8",
@@ -550,7 +550,7 @@ TEST(shapes_that_varied_on_a_line_stay_marked)
     arena_release(&arena);
 }
 
-TEST(words_texts_and_comments_have_colours_and_long_lines_are_cut)
+TEST(keywords_strings_and_comments_have_colours_and_long_lines_are_cut)
 {
     struct lines lines = {0};
     struct buf text = BUF_INIT;
@@ -611,7 +611,7 @@ TEST(attributes_of_a_file_fold_and_unfold)
     scene_end(&s);
 }
 
-TEST(long_lists_among_attributes_unfold_and_show_some_of_their_items_at_once)
+TEST(long_lists_in_attributes_unfold_in_pages)
 {
     static const char begin[] = "\x80\x02}U\x01l](";
     struct buf pickle = BUF_INIT;
@@ -651,7 +651,7 @@ TEST(non_finite_values_found_later_become_alarms)
     scene_end(&s);
 }
 
-TEST(for_a_screen_reader_nothing_is_drawn)
+TEST(screen_reader_mode_draws_no_pictures)
 {
     struct scene s;
 

@@ -26,7 +26,7 @@ const struct setting settings_table[] = {
     {{"reverse", 'r', OPTION_FLAG, NULL, AT(tree.reverse), "reverse the order"},
      SETTINGS_VIEW | SETTINGS_TREE},
     {{"expand", 'x', OPTION_FLAG, NULL, AT(tree.expand),
-      "show equal siblings one by one"},
+      "show equal siblings separately"},
      SETTINGS_VIEW | SETTINGS_TREE},
     {{"hide-equal", 0, OPTION_FLAG, NULL, AT(hide_equal),
       "with --diff: only rows that differ"},
@@ -186,7 +186,7 @@ static int read_option(struct settings *settings, char *word, char **rest,
         *value++ = '\0';
     option = find_option(word);
     if (!option)
-        return err_set(err, ERR_USAGE, "there is no option --%s", word);
+        return err_set(err, ERR_USAGE, "unknown option --%s", word);
     if (!value && option_needs_value(option))
         value = shell_word_next(rest);
     if (!value && option_needs_value(option))

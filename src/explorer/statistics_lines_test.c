@@ -45,7 +45,7 @@ static struct session *cifarnet(void)
     return session;
 }
 
-TEST(the_numbers_of_a_weight_stand_as_the_design_draws_them)
+TEST(the_numbers_of_a_weight_match_the_design)
 {
     struct session *session = cifarnet();
     uint32_t tensor = session->model->object[sample_place(session, "fc1.weight")];
@@ -81,7 +81,7 @@ TEST(the_numbers_of_a_weight_stand_as_the_design_draws_them)
     session_close(session);
 }
 
-TEST(the_values_of_a_weight_stand_as_the_design_draws_them)
+TEST(the_values_of_a_weight_match_the_design)
 {
     struct session *session = cifarnet();
     uint32_t tensor = session->model->object[sample_place(session, "fc1.weight")];
@@ -286,7 +286,7 @@ TEST(half_blocks_show_two_rows_per_line_and_mark_non_finite_values)
     CHECK_INT(wanted.block_rows, 5); /* twenty on ten lines */
 }
 
-TEST(a_histogram_that_just_does_not_fit_has_a_narrower_margin)
+TEST(a_histogram_that_barely_does_not_fit_has_a_narrower_margin)
 {
     uint64_t bins[48] = {1};
     struct stats stats = {.count = 12346, .min = 1, .max = 2};

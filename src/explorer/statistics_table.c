@@ -134,7 +134,7 @@ void statistics_table(struct lines *to, struct explorer *explorer, unsigned widt
     if (place != NO_PLACE && model->kind[place] == PLACE_VALUE) {
         why = "a plain value: Details shows all of it";
     } else if (place != NO_PLACE) {
-        why = "no tensors of its own; those of its modules are in their rows, "
+        why = "no direct tensors; those of its modules are in their rows, "
               ":stats measures all";
         fit(&table, model, place, width);
         for (child = place_first(model, place); child != NO_PLACE && n < MOST_TENSORS;

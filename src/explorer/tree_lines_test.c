@@ -205,7 +205,7 @@ TEST(a_model_at_120x36_with_rows_of_the_same_class_marked)
     end_scene(&w);
 }
 
-TEST(a_model_at_200x60_has_all_that_is_switched_on)
+TEST(a_model_at_200x60_has_all_enabled_labels)
 {
     struct scene w;
 
@@ -291,7 +291,7 @@ TEST(a_flat_list_has_full_names_and_shares_of_the_whole)
 
 /* --- Columns and their headers */
 
-TEST(where_there_is_little_room_columns_go_in_this_order)
+TEST(narrow_trees_drop_columns_in_this_order)
 {
     static const struct {
         unsigned width;
@@ -370,7 +370,7 @@ TEST(the_header_marks_the_sort_column)
     end_scene(&w);
 }
 
-TEST(the_tree_stays_where_it_is_when_labels_are_switched)
+TEST(the_tree_does_not_move_when_labels_are_switched)
 {
     struct scene w;
     char before[64];
@@ -446,7 +446,7 @@ static const char *found(struct scene *w, const char *text)
     return in_role(w, i, COLOUR_MATCH, SPAN_UNDERLINE);
 }
 
-TEST(letters_that_were_searched_for_stand_out)
+TEST(matched_letters_are_highlighted)
 {
     struct scene w;
 
@@ -532,7 +532,7 @@ TEST(wide_combining_and_hidden_letters_keep_the_columns_in_place)
     end_scene(&w);
 }
 
-TEST(in_ascii_no_line_has_another_letter_or_is_too_wide)
+TEST(in_ascii_lines_have_only_ascii_and_fit)
 {
     struct scene w;
 

@@ -5,7 +5,7 @@
 #include "facts/check_text.h"
 #include "session/sample_session.h"
 
-/* The sample with its values looked at: one NaN, one tensor whose data is missing. */
+/* The sample with its values checked: one NaN, one tensor whose data is missing. */
 struct sample {
     struct session *session;
     struct arena arena;

@@ -317,8 +317,8 @@ static int check_whole(const struct conversion *c, const struct refused *refused
     if (refused->n > 0)
         return err_set(
             err, ERR_UNSUPPORTED,
-            "%s: safetensors cannot keep %u of %u tensors: %s%s; torchoscope "
-            "export -o x.safetensors writes what it can, and quantised blocks as "
+            "%s: safetensors cannot store %u of %u tensors: %s%s; torchoscope "
+            "export -o x.safetensors writes the others, and quantised blocks as "
             "float32",
             model->path, (unsigned)refused->n, (unsigned)(refused->n + c->file.n),
             buf_cstr(&refused->list), refused->n > MOST_LISTED ? ", and so on" : "");

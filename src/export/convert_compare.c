@@ -103,7 +103,7 @@ static int compare_entry(const struct safetensors_file *file, const struct model
 
     if (!to)
         return err_set(err, ERR_UNSUPPORTED,
-                       "%s: safetensors cannot keep the name of %.*s",
+                       "%s: safetensors cannot store the name of %.*s",
                        file->model->path, STR_ARG(entry->key));
     same = same_shape(file->model, from, model, to)
                ? same_elements(file->model, from, model, to, work, err)
@@ -121,7 +121,7 @@ static int compare_tie(const struct safetensors_file *file, const struct model *
 
     if (tied && tied == tensor_named(model, tie->text))
         return 0;
-    return err_set(err, ERR_UNSUPPORTED, "%s: safetensors cannot keep the tie of %.*s",
+    return err_set(err, ERR_UNSUPPORTED, "%s: safetensors cannot store the tie of %.*s",
                    file->model->path, STR_ARG(tie->key));
 }
 

@@ -41,7 +41,7 @@ TEST(a_tree_lists_modules_groups_tensors_and_values)
     session_close(session);
 }
 
-TEST(a_choice_leaves_out_places_and_keeps_the_counts)
+TEST(a_selection_omits_places_and_keeps_the_counts)
 {
     struct session *session = sample_session();
     bool keep[16] = {false};
@@ -93,7 +93,7 @@ TEST(facts_have_their_numbers_beside_their_text)
     session_close(session);
 }
 
-TEST(a_table_is_quoted_and_holds_no_formulas)
+TEST(a_table_is_quoted_and_has_no_formulas)
 {
     struct session *session = sample_session();
     struct buf text = BUF_INIT;

@@ -192,7 +192,7 @@ TEST(rows_of_a_training_have_the_numbers_of_a_step)
     unlink(path);
 }
 
-TEST(a_document_with_little_room_leaves_series_out)
+TEST(a_document_over_its_limit_omits_series)
 {
     struct export_history_wanted wanted = {400, 10, false};
     char path[64];
@@ -281,7 +281,7 @@ TEST(a_training_has_its_verdict_and_step)
     buf_release(&text);
 }
 
-TEST(modules_have_their_numbers_by_column_and_a_close_up)
+TEST(modules_have_their_numbers_by_column_and_a_detail_window)
 {
     struct export_modules_wanted wanted = EXPORT_MODULES_WANTED;
     char path[64];

@@ -164,7 +164,7 @@ TEST(a_page_has_the_names_and_cells_of_the_tree)
         NULL));
 }
 
-TEST(columns_are_those_that_have_anything_and_only_usual_ones_have_cells)
+TEST(only_columns_with_values_are_listed_and_only_default_ones_have_cells)
 {
     struct scene s;
 
@@ -322,12 +322,12 @@ static void fails(struct session *session, const struct export_rows_wanted *want
     buf_release(&text);
 }
 
-TEST(wrong_questions_have_an_error_before_anything_is_written)
+TEST(invalid_requests_fail_before_anything_is_written)
 {
     struct session *session = sample_session();
 
     fails(session, &(struct export_rows_wanted){"parms", NULL}, ERR_USAGE,
-          "there is no column \"parms\"; did you mean params");
+          "unknown column \"parms\"; did you mean params");
     fails(session, &(struct export_rows_wanted){"path", NULL}, ERR_USAGE, "\"path\"");
     fails(session, &(struct export_rows_wanted){NULL, "3"}, ERR_USAGE, "no history");
     fails(session, &(struct export_rows_wanted){NULL, "x"}, ERR_USAGE, "x");

@@ -28,7 +28,7 @@ static struct str line(const struct buf *text, const char *part)
     return end >= 0 ? str_head(rest, (size_t)end) : rest;
 }
 
-TEST(the_modules_of_a_recording_have_what_they_did)
+TEST(the_modules_of_a_recording_have_their_calls)
 {
     struct session *session = session_with(sample_run(2));
     struct buf text = BUF_INIT;
@@ -84,7 +84,7 @@ TEST(a_module_is_shown_with_its_calls_in_full)
     session_close(session);
 }
 
-TEST(merged_calls_stand_beside_those_that_are_listed)
+TEST(merged_calls_are_listed_beside_the_others)
 {
     struct session *session = session_with(sample_run(200));
     struct buf text = BUF_INIT;
@@ -118,7 +118,7 @@ TEST(the_whole_recording_names_values_by_number)
     session_close(session);
 }
 
-TEST(times_on_a_device_stand_beside_those_of_the_host)
+TEST(times_on_a_device_are_listed_beside_those_of_the_host)
 {
     struct run *run = sample_run(1);
     uint32_t call = run_first_call(run, SAMPLE_A);
@@ -136,7 +136,7 @@ TEST(times_on_a_device_stand_beside_those_of_the_host)
     session_close(session);
 }
 
-TEST(a_table_of_a_recording_has_rows_of_modules_too)
+TEST(a_table_of_a_recording_has_rows_for_modules)
 {
     struct session *session = session_with(sample_run(2));
     struct buf text = BUF_INIT;

@@ -5,7 +5,7 @@
 #include "export/exporters.h"
 #include "session/sample_session.h"
 
-TEST(exported_tensors_are_read_back_and_skipped_ones_named)
+TEST(exported_tensors_read_back_and_skipped_ones_are_reported)
 {
     struct session *session = sample_session(), *again;
     struct export_wanted wanted = {.view = PRINTED_WANTED_INIT};

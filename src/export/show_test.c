@@ -1,4 +1,4 @@
-/* What a page asks `show` about values: the same numbers as in the terminal. */
+/* The requests of a page about values: the same numbers as in the terminal. */
 #include "export/export.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 
 static const double quantiles[] = {0.001, 0.01, 0.05, 0.5, 0.95, 0.99, 0.999};
 
-/* All that the page of a tensor asks for. */
+/* Everything that the page of a tensor requests. */
 static struct export_show_wanted everything(void)
 {
     return (struct export_show_wanted){.numbers = {.quantiles = quantiles,
@@ -117,7 +117,7 @@ TEST(statistics_are_the_facts_of_the_terminal)
     scene_end(&s);
 }
 
-TEST(a_slice_is_a_window_of_values_as_the_grid_writes_them)
+TEST(a_slice_is_a_window_of_values_formatted_like_the_grid)
 {
     struct export_show_wanted wanted = everything();
     const struct json_tree *slice;
@@ -296,7 +296,7 @@ TEST(channels_of_a_kept_result_are_small_pictures)
     scene_end(&s);
 }
 
-TEST(a_kept_result_of_a_cut_file_has_a_reason)
+TEST(a_kept_result_of_a_truncated_file_has_a_reason)
 {
     struct export_show_wanted wanted = everything();
     struct run *run = kept_run();

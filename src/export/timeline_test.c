@@ -86,7 +86,7 @@ TEST(boxes_are_columns_of_one_length)
 }
 
 /* Panel 5 names the slowest modules by their own time. */
-TEST(where_the_time_goes_agrees_with_the_slowest_modules)
+TEST(the_time_by_module_agrees_with_the_slowest_modules)
 {
     struct slow_list slowest, classes;
     struct buf name = BUF_INIT;
@@ -111,7 +111,7 @@ TEST(where_the_time_goes_agrees_with_the_slowest_modules)
     scene_end(&s);
 }
 
-TEST(modules_have_texts_and_flops_with_what_they_cover)
+TEST(modules_have_texts_and_flops_with_coverage)
 {
     struct scene s;
     uint32_t row;

@@ -340,7 +340,7 @@ bool calls_none(struct buf *to, const struct show *show, uint32_t place)
     if (at->flags & ACTIVITY_NOT_REACHED) {
         buf_text(to, "not reached: an exception came first");
     } else if (at->flags & ACTIVITY_CONTAINER) {
-        buf_text(to, "has no forward of its own");
+        buf_text(to, "defines no forward");
     } else if (at->gap != RUN_NONE) {
         const struct run_gap *gap = &show->session->run->gaps[at->gap];
 

@@ -164,7 +164,7 @@ static void add_well(struct facts *to, const struct model *model,
         break;
     case CHECK_TENSORS:
         if (check->tensors == 0)
-            buf_text(&to->text, "there are none");
+            buf_text(&to->text, "none");
         else
             add_inside(to, model, check);
         break;
@@ -203,7 +203,7 @@ static void add_count(struct facts *to, const struct model *model,
     } else {
         buf_text(&to->text, check->stopped ? "stopped: " : "");
         fact_plural(to, "tensors", check->unread, "tensor was", "tensors were");
-        buf_text(&to->text, check->stopped ? " not looked at" : " not readable");
+        buf_text(&to->text, check->stopped ? " not checked" : " not readable");
     }
 }
 
@@ -237,7 +237,7 @@ void check_facts(struct facts *to, const struct model *model, const struct check
         add_count(to, model, check, item->topic);
         break;
     case CHECK_SAYS_NOTHING:
-        buf_text(&to->text, "not looked at (--values)");
+        buf_text(&to->text, "not checked (--values)");
         break;
     }
     fact_end(to, topic, roles[item->mark]);

@@ -56,7 +56,7 @@ void facts_memory(struct file_facts *facts)
     fact_end(facts->to, "memory", COLOUR_NONE);
 }
 
-/* "all trainable"; "0 trainable, 1,024 frozen, 36 not said". */
+/* "all trainable"; "0 trainable, 1,024 frozen, 36 unknown". */
 static void add_trained(struct facts *to, const struct counts *total)
 {
     uint64_t said = total->trainable + total->frozen;
@@ -72,7 +72,7 @@ static void add_trained(struct facts *to, const struct counts *total)
     if (said < total->params) {
         buf_text(&to->text, ", ");
         fact_count(to, "unknown", total->params - said);
-        buf_text(&to->text, " not said");
+        buf_text(&to->text, " unknown");
     }
 }
 

@@ -119,7 +119,7 @@ TEST(a_module_without_modules_shows_its_operations)
 }
 
 /* The view of its weight is the same value in both passes: the first pass made it. */
-TEST(a_view_that_is_made_again_belongs_to_the_pass_that_is_shown)
+TEST(a_repeated_view_belongs_to_the_shown_pass)
 {
     struct scene s;
 

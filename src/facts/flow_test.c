@@ -140,7 +140,7 @@ TEST(a_value_that_is_used_twice_has_a_rail_until_its_last_use)
     end(&s);
 }
 
-TEST(three_rails_meet_and_others_pass_by)
+TEST(three_rails_meet_while_others_pass)
 {
     struct scene s;
     uint32_t x, y, v[3], out, last;
@@ -194,7 +194,7 @@ TEST(a_residual_added_in_place_is_not_drawn_as_a_chain)
     end(&s);
 }
 
-TEST(values_from_an_operation_are_joined_to_nothing)
+TEST(values_from_an_operation_are_not_joined)
 {
     struct scene s;
     uint32_t x, a, sum, b;
@@ -244,7 +244,7 @@ TEST(values_in_the_same_storage_are_joined_if_that_is_certain)
     end(&s);
 }
 
-TEST(a_storage_that_two_gave_out_joins_neither_with_a_third_view)
+TEST(a_storage_returned_by_two_calls_joins_neither_with_a_third_view)
 {
     struct scene s;
     uint32_t x, flat, other, b;
@@ -312,7 +312,7 @@ TEST(results_of_an_enclosing_call_are_not_made_before_its_end)
     end(&s);
 }
 
-TEST(more_rails_than_eight_are_one_sign)
+TEST(more_than_eight_rails_become_one_sign)
 {
     struct scene s;
     uint32_t v[12];

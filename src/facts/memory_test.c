@@ -70,7 +70,7 @@ TEST(the_memory_of_a_run_has_its_peak_and_saved_tensors)
     end(&s);
 }
 
-TEST(the_column_saved_has_what_a_place_and_those_below_save)
+TEST(the_column_saved_includes_the_places_below)
 {
     struct memory_scene s;
 
@@ -162,7 +162,7 @@ TEST(parameters_with_one_reason_share_a_note)
     end(&s);
 }
 
-TEST(performance_shows_what_a_module_saves)
+TEST(performance_shows_the_saved_memory_of_a_module)
 {
     struct memory_scene s;
 

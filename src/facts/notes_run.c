@@ -81,7 +81,7 @@ static void raised_fact(struct facts *to, const struct show *show)
     fact_end_as(to, "raised", "✗ alarm", COLOUR_ALARM);
 }
 
-/* "wants …×2048": the input dimension that its weight requires. */
+/* "expects …×2048": the input dimension that its weight requires. */
 static void add_wants(struct buf *to, const struct model *model, uint32_t place,
                       const struct tensor *weight)
 {
@@ -100,11 +100,11 @@ static void add_wants(struct buf *to, const struct model *model, uint32_t place,
             groups = value_at(&model->values, id);
             channels *= groups->kind == VALUE_INT ? groups->integer : 1;
         }
-        buf_printf(to, "wants …×%lld", (long long)channels);
+        buf_printf(to, "expects …×%lld", (long long)channels);
         for (int i = 2; i < weight->rank; i++)
             buf_text(to, "×…");
     } else if (str_find(name, STR("Linear")) >= 0 && weight->rank == 2) {
-        buf_printf(to, "wants …×%lld", (long long)shape[1]);
+        buf_printf(to, "expects …×%lld", (long long)shape[1]);
     } else {
         buf_text(to, "is ");
         text_shape(to, shape, weight->rank);
@@ -201,7 +201,7 @@ static void not_finite_fact(struct facts *to, const struct show *show,
     fact_plural(to, "values", stats->count, "value", "values");
     buf_text(&to->text, " of its result; ");
     if (produced)
-        buf_text(&to->text, "all that went in was finite");
+        buf_text(&to->text, "all inputs were finite");
     else
         add_earlier(to, show, &run->calls[c]);
     fact_end_as(to, "not_finite", label, COLOUR_ALARM);
@@ -217,11 +217,11 @@ static void place_not_finite(struct facts *to, const struct show *show, uint32_t
     } else if (at->flags & ACTIVITY_PRODUCER) {
         buf_text(&to->text, "made ");
         run_not_finite(&to->text, at->nan, at->inf);
-        buf_text(&to->text, "; all that went in was finite");
+        buf_text(&to->text, "; all inputs were finite");
         fact_end_as(to, "not_finite", "✗ values", COLOUR_ALARM);
     } else if (at->nan + at->inf > 0) {
         run_not_finite(&to->text, at->nan, at->inf);
-        buf_text(&to->text, " in its results, given on");
+        buf_text(&to->text, " in its results, passed on");
         fact_end_as(to, "not_finite", "values", COLOUR_ALARM)->target =
             all->first_producer == NO_PLACE ? NO_TARGET : all->first_producer;
     }

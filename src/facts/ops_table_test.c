@@ -78,7 +78,7 @@ TEST(a_narrow_table_drops_columns)
     end(&s);
 }
 
-TEST(sums_name_phases_and_what_the_flops_cover)
+TEST(sums_name_phases_and_the_coverage_of_flops)
 {
     struct scene s = scene(OP_PHASES_ALL);
     struct run_ops *ops = (struct run_ops *)(uintptr_t)s.run->ops;
@@ -169,9 +169,8 @@ TEST(operations_of_a_file_have_no_times_and_list_conditions)
         buf_cstr(&s.text),
         "2 operations of 2 kinds in the code of forward; it was not run: no times, "
         "memory or FLOPs\n"
-        "1 operation is in a loop: counted once, but run in every turn\n"
-        "1 operation depends on a condition; 1 is in a branch that is not taken as "
-        "the file stands\n"
+        "1 operation is in a loop: counted once, but run in every iteration\n"
+        "1 operation depends on a condition; 1 is in a branch that is never taken\n"
         "1 place in the code is not understood: __torch__.py:9: x = \\x1b?\n");
     buf_release(&s.text);
     arena_release(&s.arena);

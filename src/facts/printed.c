@@ -30,10 +30,10 @@ static int unknown_column(struct str id, struct err *err)
     nearest = text_nearest(word, &column_table[0].id, n_column_table,
                            sizeof(column_table[0]));
     if (nearest)
-        return err_set(err, ERR_USAGE, "there is no column \"%s\"; did you mean %s?",
-                       word, nearest);
-    return err_set(err, ERR_USAGE,
-                   "there is no column \"%s\"; --columns help lists them", word);
+        return err_set(err, ERR_USAGE, "unknown column \"%s\"; did you mean %s?", word,
+                       nearest);
+    return err_set(err, ERR_USAGE, "unknown column \"%s\"; --columns help lists them",
+                   word);
 }
 
 static const char *usual_run_columns(const struct printed *printed, unsigned width)
@@ -170,7 +170,7 @@ static int choose_sort(struct printed *printed, const char *word, struct err *er
 
     if (sort == SORT_MODEL || sort > SORT_WEIGHT)
         return err_set(err, ERR_USAGE,
-                       "there is no order \"%s\"; it is params, bytes, name, time, "
+                       "unknown order \"%s\"; it is params, bytes, name, time, "
                        "self, calls, flops, ops, grad, update or weight",
                        word);
     printed->view.sort = sort;

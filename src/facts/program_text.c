@@ -7,7 +7,7 @@
 static void add_loops(struct buf *to, const struct program_sum *sum)
 {
     text_plural(to, sum->in_loops, "operation is in a loop", "operations are in loops");
-    buf_text(to, ": counted once, but run in every turn\n");
+    buf_text(to, ": counted once, but run in every iteration\n");
 }
 
 static void add_branches(struct buf *to, const struct program_sum *sum)
@@ -19,7 +19,7 @@ static void add_branches(struct buf *to, const struct program_sum *sum)
         text_commas(to, sum->not_taken);
         buf_text(to, sum->not_taken == 1 ? " is in a branch that is"
                                          : " are in branches that are");
-        buf_text(to, " not taken as the file stands");
+        buf_text(to, " never taken");
     }
     buf_char(to, '\n');
 }

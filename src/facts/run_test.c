@@ -47,7 +47,7 @@ static bool says(const struct scene *s, const char *part)
     return str_find(buf_span(&s->text), str_of(part)) >= 0;
 }
 
-TEST(a_recording_has_cells_for_what_its_modules_did)
+TEST(a_recording_has_cells_for_its_calls)
 {
     struct scene s;
 
@@ -219,7 +219,7 @@ TEST(activations_of_merged_calls_are_counted_once)
     CHECK_INT(bytes[1], 64 * (RUN_KEEP_CALLS + 10));
 }
 
-TEST(every_fact_of_a_run_has_an_id_for_machines)
+TEST(every_fact_of_a_run_has_an_id)
 {
     struct facts facts = {0};
     struct file_facts file = {.to = &facts, .all = "--json"};

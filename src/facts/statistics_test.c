@@ -29,7 +29,7 @@ static void check_show(const char *name, uint32_t bins, const char *expected)
     session_close(session);
 }
 
-TEST(statistics_stand_in_two_columns_with_signs_below_each_other)
+TEST(statistics_are_in_two_columns_with_aligned_signs)
 {
     check_show("a.weight", 11,
                "a.weight  2×3 float32  6 values  24B\n"
@@ -128,7 +128,7 @@ TEST(numbers_state_their_basis_if_it_is_not_obvious)
     }
 }
 
-TEST(a_column_that_is_not_empty_is_never_blank)
+TEST(a_column_with_values_is_never_dropped)
 {
     static const uint64_t bins[5] = {0, 1, 1000, 500, 0};
     struct buf got = BUF_INIT;
@@ -201,7 +201,7 @@ TEST(a_narrow_table_drops_the_least_important_columns)
     session_close(session);
 }
 
-TEST(the_table_sorts_numbers_from_the_greatest_on)
+TEST(the_table_sorts_numbers_in_descending_order)
 {
     struct session *session = sample_session();
     struct buf got = BUF_INIT;

@@ -85,7 +85,7 @@ TEST(more_random_graphs_have_no_overlaps_and_every_line_arrives)
     check_random(500, 1000);
 }
 
-TEST(lines_into_the_sides_of_neighbours_do_not_lie_upon_one_another)
+TEST(lines_into_the_sides_of_neighbours_do_not_overlap)
 {
     check_random(3999, 4000); /* two signs in one row, entered from one gap */
 }
@@ -216,7 +216,7 @@ TEST(the_heavier_value_goes_straight)
 }
 
 /* A side chain beside the first rows only: boxes below may have any width. */
-TEST(a_side_column_takes_no_space_where_it_is_empty)
+TEST(an_empty_side_column_takes_no_space)
 {
     struct sample_graph graph;
     const struct plan *plan = &graph.plan;

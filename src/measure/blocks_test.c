@@ -15,7 +15,7 @@ static struct blocks measured(struct sample_model *sample,
     return blocks;
 }
 
-TEST(a_matrix_is_cut_into_blocks_whose_last_may_be_smaller)
+TEST(a_matrix_is_split_into_blocks_and_the_last_may_be_smaller)
 {
     static const float values[] = {3, 4, 0, 1, /* */ 3, 4, 0, 7, /* */ -6, 8, 5, -2};
     static const int64_t shape[] = {3, 2, 2};

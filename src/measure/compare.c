@@ -31,7 +31,7 @@ struct comparing {
     enum compare_way way;
     bool retyped;     /* the dtypes differ */
     bool until_other; /* stop at the first difference */
-    uint64_t times;   /* weight of each pair: both sides are expanded alike */
+    uint64_t times;   /* weight of each pair: both sides are expanded equally */
     uint64_t done;    /* elements so far */
     uint64_t equal;   /* leading elements skipped because their bytes are equal */
     struct compared all;

@@ -192,7 +192,7 @@ TEST(columns_are_read_without_their_neighbours)
     free(values);
 }
 
-TEST(a_transposed_tensor_is_known_and_the_first_difference_ends_it)
+TEST(a_transposed_tensor_is_recognised_up_to_the_first_difference)
 {
     enum { ROWS = 700, COLUMNS = 500 };
     float *left = calloc(ROWS * COLUMNS, sizeof *left);
@@ -230,7 +230,7 @@ static uint64_t sample_of_side(struct sample_model *sample, bool *ret_plain)
     return number;
 }
 
-TEST(equal_contents_have_equal_samples_whatever_their_strides)
+TEST(equal_contents_have_equal_samples_for_any_strides)
 {
     enum { ROWS = 300, COLUMNS = 200 };
     uint16_t *rows = calloc(ROWS * COLUMNS, 2), *columns = calloc(ROWS * COLUMNS, 2);
@@ -299,7 +299,7 @@ TEST(a_sample_detects_a_constant_tensor)
     CHECK_INT(compare_sample(side_of(&b), &number, &plain, NULL), -1);
 }
 
-TEST(a_side_can_be_changed_as_a_converter_did)
+TEST(a_side_can_be_transformed_like_a_converter_did)
 {
     /* Two heads of two halves of one row each; the right side interleaves the halves. */
     static const float left[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};

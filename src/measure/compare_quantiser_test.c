@@ -94,7 +94,7 @@ static int compare_samples(struct sample_model *left, struct sample_model *right
     return compare_tensors(side_of(left), side_of(right), exact, NULL, by, err);
 }
 
-TEST(quantised_values_are_compared_by_what_they_stand_for)
+TEST(quantised_values_are_compared_as_real_numbers)
 {
     uint8_t codes[] = {10, 12, 255, 0}, others[] = {5, 6, 127, 1};
     float values[] = {0, 0.5f, 61.25f, -2.5f};
@@ -123,7 +123,7 @@ TEST(quantised_values_are_compared_by_what_they_stand_for)
     quantised_release(&b);
 }
 
-TEST(quantised_values_without_a_known_scale_are_compared_only_with_their_like)
+TEST(quantised_values_without_a_scale_are_compared_only_with_the_same_type)
 {
     uint8_t codes[] = {10, 12, 255, 0}, others[] = {10, 13, 255, 0};
     int64_t shape[] = {4};

@@ -106,7 +106,7 @@ TEST(values_are_rounded_to_the_nearest_of_a_small_type)
     }
 }
 
-TEST(values_are_rounded_to_float32_as_the_machine_does)
+TEST(values_are_rounded_to_float32_like_the_cpu_does)
 {
     for (uint64_t i = 1; i < 20000; i++) {
         uint64_t bits;
@@ -183,7 +183,7 @@ TEST(infinities_are_roundings_only_of_values_beyond_the_type)
     CHECK(!compare_types(DTYPE_FLOAT32, large, DTYPE_FLOAT8_E4M3FN, eight, 2).rounding);
 }
 
-TEST(integers_hold_no_roundings_but_equal_values)
+TEST(integers_are_equal_or_different_but_never_rounded)
 {
     float left[] = {1, 2, 3};
     int32_t right[] = {1, 2, 3};

@@ -79,7 +79,7 @@ TEST(the_first_of_equal_differences_is_reported)
     free(right);
 }
 
-TEST(every_pair_of_types_is_compared_as_by_hand)
+TEST(every_pair_of_types_is_compared_correctly)
 {
     enum { N = 1100 }; /* more than a chunk */
     static uint8_t left[N * 16], right[N * 16];
@@ -242,7 +242,7 @@ TEST(unequal_counts_and_unreadable_values_are_refused)
     CHECK_INT(err.code, ERR_UNSUPPORTED);
 }
 
-TEST(a_read_that_fails_ends_the_comparison_with_its_sentence)
+TEST(a_failed_read_ends_the_comparison_with_its_error)
 {
     enum { N = 200000 };
     float *values = calloc(N, sizeof *values);

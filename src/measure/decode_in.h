@@ -16,7 +16,7 @@ bool decode_has_values(enum dtype dtype);
  * and float4_e2m1fn_x2, else 1. */
 unsigned decode_doubles(enum dtype dtype);
 
-/* As elements_decode(), but complex elements give their absolute value. */
+/* Like elements_decode(), but complex elements give their absolute value. */
 bool decode_reals(enum dtype dtype, const void *at, size_t first, size_t n, double *to);
 
 /* The absolute value of a complex number, without overflow. Not hypot(): glibc 2.35

@@ -149,7 +149,7 @@ TEST(a_transposed_tensor_in_any_order_is_read_once_with_its_indices)
     free(numbers);
 }
 
-TEST(gathering_does_not_read_far_more_than_it_gives)
+TEST(gathering_reads_little_more_than_it_returns)
 {
     static const struct {
         int64_t shape[2], strides[2];
@@ -177,7 +177,7 @@ TEST(gathering_does_not_read_far_more_than_it_gives)
     free(numbers);
 }
 
-TEST(an_expanded_tensor_gives_each_element_once_where_that_will_do)
+TEST(an_expanded_tensor_gives_each_element_once_if_repeats_do_not_matter)
 {
     int64_t shape[] = {50, 6, 70}, strides[] = {0, 1, 0};
     uint32_t *numbers = counting(6);
@@ -197,7 +197,7 @@ TEST(an_expanded_tensor_gives_each_element_once_where_that_will_do)
     free(numbers);
 }
 
-TEST(big_endian_elements_are_turned_round)
+TEST(big_endian_elements_are_byte_swapped)
 {
     const uint8_t bytes[] = {0x3f, 0x80, 0, 0, 0xc0, 0, 0, 0};
     const float meant[] = {1, -2};
@@ -218,7 +218,7 @@ TEST(big_endian_elements_are_turned_round)
     free(all);
 }
 
-TEST(conjugated_and_negated_tensors_come_as_they_are_meant)
+TEST(conjugated_and_negated_tensors_give_their_logical_values)
 {
     const float complex pairs[] = {1 + 2 * I, -3 + 4 * I},
                         both[] = {-1 + 2 * I, 3 + 4 * I};

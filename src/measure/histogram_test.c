@@ -110,7 +110,7 @@ static void check_weights(enum dtype dtype, const uint16_t *codes, size_t n, siz
     free(expected);
 }
 
-TEST(weights_of_any_number_are_counted_as_one_by_one_and_parts_merge)
+TEST(batches_count_like_single_elements_and_parts_merge)
 {
     static const size_t lengths[] = {8193, 16383, 16384, 16385, 18431, 18432, 40000};
     uint16_t *codes = malloc(40000 * sizeof *codes);
@@ -134,7 +134,7 @@ TEST(weights_of_any_number_are_counted_as_one_by_one_and_parts_merge)
     free(codes);
 }
 
-TEST(a_linear_histogram_counts_as_numpy_does)
+TEST(a_linear_histogram_counts_like_numpy)
 {
     /* numpy.histogram([0, .1, .2, .3, .5, .7, 1, 1], bins=10, range=(0, 1)) */
     static const double x[] = {0, .1, .2, .3, .5, .7, 1, 1, NAN, INFINITY, -1, 2};

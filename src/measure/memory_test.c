@@ -54,7 +54,7 @@ TEST(an_expanded_element_counts_with_its_repetitions)
     CHECK_NEAR(stats.max, 50, 0); /* negated */
 }
 
-TEST(nothing_and_one_element)
+TEST(memory_of_no_elements_and_of_one)
 {
     int64_t shape[] = {0, 4}, strides[] = {4, 1};
     struct memory none = {NULL, DTYPE_FLOAT32, 2, shape, strides, false, false};
@@ -69,7 +69,7 @@ TEST(nothing_and_one_element)
     CHECK_NEAR(stats.mean, cells[0][0], 0);
 }
 
-TEST(sizes_that_cannot_be_are_refused)
+TEST(impossible_sizes_are_refused)
 {
     int64_t shape[] = {INT64_MAX, INT64_MAX}, strides[] = {INT64_MAX, 1};
     struct memory memory = {cells, DTYPE_FLOAT32, 2, shape, strides, false, false};

@@ -62,7 +62,7 @@ static void decode_blocks(enum dtype dtype, const uint8_t *bytes, size_t n,
     }
 }
 
-TEST(quantiles_of_every_type_are_those_of_sorting)
+TEST(quantiles_of_every_type_equal_those_of_sorting)
 {
     const size_t n = 3001;
     uint8_t *bytes = malloc(16 * n);
@@ -103,7 +103,7 @@ TEST(quantiles_of_an_expanded_tensor_count_every_copy)
     check_quantiles(&sample, reals, 12);
 }
 
-TEST(quantiles_of_nothing_and_of_one_element)
+TEST(quantiles_of_no_elements_and_of_one)
 {
     static const float x[] = {NAN, 3};
     int64_t shape[] = {1};

@@ -96,7 +96,7 @@ TEST(zeros_between_denormal_numbers_are_counted)
     spread_release(&spread);
 }
 
-TEST(nothing_has_no_bins)
+TEST(an_empty_tensor_has_no_bins)
 {
     struct spread spread = {0};
     double edges[3], counts[2];

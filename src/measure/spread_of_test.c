@@ -63,7 +63,7 @@ static void check_memory(struct spread_counter *counter, const struct memory *me
     spread_release(&expected);
 }
 
-TEST(a_sample_is_of_the_same_elements_whatever_the_strides)
+TEST(a_sample_has_the_same_elements_for_any_strides)
 {
     static const struct {
         int rank;
@@ -144,7 +144,7 @@ TEST(a_sample_of_kernels_sees_all_taps_and_channels_alike)
     }
 }
 
-TEST(packed_and_complex_elements_are_sampled_as_well)
+TEST(packed_and_complex_elements_are_sampled)
 {
     struct spread_counter *counter = spread_counter_new(NULL);
     struct spread spread = {0};

@@ -44,7 +44,7 @@ static void check_packing(const struct spread *spread)
     spread_release(&again);
 }
 
-TEST(a_packed_spread_comes_back_and_is_refused_if_cut_anywhere)
+TEST(a_packed_spread_reads_back_and_is_refused_if_truncated)
 {
     static const enum dtype types[] = {DTYPE_FLOAT32, DTYPE_FLOAT64, DTYPE_BFLOAT16,
                                        DTYPE_INT8, DTYPE_INT64};
@@ -134,7 +134,7 @@ static void check_sound(const struct spread *spread)
     CHECK(linear == spread->counted && log == spread->counted);
 }
 
-TEST(damaged_bytes_are_refused_or_are_another_sound_spread)
+TEST(damaged_bytes_are_refused_or_give_another_valid_spread)
 {
     struct spread_counter *counter = spread_counter_new(NULL);
     uint64_t state = 0x2545f4914f6cdd1du;

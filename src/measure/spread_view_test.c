@@ -93,7 +93,7 @@ TEST(the_middle_holds_its_share_and_leaves_outliers_out)
     spread_release(&spread);
 }
 
-TEST(nothing_counted_has_no_quantiles_and_no_rows)
+TEST(an_empty_histogram_has_no_quantiles_and_no_rows)
 {
     struct spread none = {.of = 9, .seen = 9};
     struct spread_axis axis = spread_axis_of(&none, false, 1);
@@ -108,7 +108,7 @@ TEST(nothing_counted_has_no_quantiles_and_no_rows)
     CHECK(rows[0] == 0 && rows[3] == 0 && low == 0 && high == 0);
 }
 
-TEST(heavy_tails_ask_for_the_log_histogram_and_a_bell_does_not)
+TEST(heavy_tails_suggest_the_log_histogram_but_a_bell_does_not)
 {
     uint64_t state = 88172645463325252u;
     struct spread spread = {0};

@@ -81,7 +81,7 @@ double stats_join_l2(double a, double b)
                : large;
 }
 
-/* As stats_join(), for numbers whose squares overflow. */
+/* Like stats_join(), for numbers whose squares overflow. */
 static void join_huge(struct stats *stats, uint64_t n, double mean, double m2)
 {
     uint64_t before = stats_finite(stats);

@@ -11,8 +11,8 @@
 #define SAMPLED_OF  8      /* MEASURE_SAMPLED measures one of 8 blocks */
 #define STATS_SMALL 65536u /* smaller tensors are not sampled */
 
-/* As stats_add(), but with given kernels (tests compare them) and for elements first to
- * first + n of the run at `at`. */
+/* Like stats_add(), but with given kernels (tests compare them) and for elements first
+ * to first + n of the run at `at`. */
 struct stats_part {
     const struct kernels *kernels;
     struct tally *tally; /* NULL: no histogram */
@@ -28,7 +28,7 @@ void stats_add_part(struct stats *stats, const struct stats_part *part);
 void stats_add_tally(struct stats *stats, struct tally *tally, enum dtype dtype,
                      const void *at, size_t n, uint64_t index, enum measure_mode mode);
 
-/* As stats_add_part(), for types whose elements are codes of at most 8 bits. */
+/* Like stats_add_part(), for types whose elements are codes of at most 8 bits. */
 void stats_add_codes(struct stats *stats, const struct stats_part *part);
 
 /* How kernels load elements of this type; LOAD_COUNT: they cannot. */

@@ -49,7 +49,7 @@ static void check_tensor(struct sample_model *sample)
     free(direct);
 }
 
-TEST(statistics_do_not_depend_on_how_a_tensor_lies)
+TEST(statistics_do_not_depend_on_strides)
 {
     static const struct {
         int rank;
@@ -86,7 +86,7 @@ TEST(statistics_do_not_depend_on_how_a_tensor_lies)
     free(x);
 }
 
-TEST(a_transposed_tensor_that_is_sampled_has_its_min_where_it_says)
+TEST(the_min_of_a_sampled_transposed_tensor_is_at_its_reported_index)
 {
     int64_t shape[] = {300, 1000}, strides[] = {1, 300};
     float *x = malloc(300000 * sizeof *x);
@@ -107,7 +107,7 @@ TEST(a_transposed_tensor_that_is_sampled_has_its_min_where_it_says)
     free(x);
 }
 
-TEST(an_element_expanded_beyond_reason_is_measured_at_once)
+TEST(a_hugely_expanded_element_is_measured_at_once)
 {
     int64_t shape[] = {1 << 30, 1 << 30}, strides[] = {0, 0};
     const float x = 2;
@@ -122,7 +122,7 @@ TEST(an_element_expanded_beyond_reason_is_measured_at_once)
     CHECK_NEAR(stats.mean, 2, 0);
 }
 
-TEST(a_tensor_cut_short_gives_an_error_and_no_statistics)
+TEST(a_truncated_tensor_gives_an_error_and_no_statistics)
 {
     int64_t shape[] = {100};
     float x[100] = {0};

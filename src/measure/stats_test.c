@@ -162,7 +162,7 @@ static void check_short_row(const struct kernels *kernels, size_t n, double away
     free(x);
 }
 
-TEST(std_is_within_a_millionth_whatever_the_first_element)
+TEST(std_is_within_a_millionth_for_any_first_element)
 {
     for (size_t i = 0; i < COUNT_OF(sets); i++)
         for (double away = 0; away < 8; away += 0.25)
@@ -233,7 +233,7 @@ static void check_runs_of(const struct kernels *kernels, enum dtype dtype, int r
     free(histograms);
 }
 
-TEST(runs_are_right_and_counted_once_whichever_way_they_are_measured)
+TEST(runs_are_measured_correctly_and_once_by_every_kernel)
 {
     static const enum dtype types[] = {DTYPE_FLOAT32, DTYPE_FLOAT16, DTYPE_BFLOAT16};
 
@@ -323,7 +323,7 @@ TEST(sixty_four_bit_integers_keep_every_digit)
     CHECK(stats.int_min == 0 && stats.max_at == 100);
 }
 
-TEST(parts_cut_anywhere_join_to_the_same_whole)
+TEST(statistics_of_parts_merge_to_those_of_the_whole)
 {
     const size_t n = 20000;
     float *x = make_row(1, n);
@@ -371,7 +371,7 @@ TEST(guard_counts_only_non_finite_elements)
     CHECK(isnan(stats.min) && isnan(stats.mean));
 }
 
-TEST(sampled_looks_at_every_eighth_block_however_the_parts_are_cut)
+TEST(sampling_takes_every_eighth_block_for_any_split_into_parts)
 {
     const size_t n = 100000;
     float *x = make_row(0, n);
@@ -389,7 +389,7 @@ TEST(sampled_looks_at_every_eighth_block_however_the_parts_are_cut)
     free(x);
 }
 
-TEST(nothing_finite_leaves_nothing_but_counts)
+TEST(without_finite_elements_there_are_only_counts)
 {
     float x[3] = {NAN, INFINITY, -INFINITY};
     struct stats stats;

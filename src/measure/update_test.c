@@ -51,7 +51,7 @@ TEST(the_update_of_a_small_tensor_is_exact)
     spread_release(&spread);
 }
 
-TEST(a_large_tensor_is_sampled_at_the_same_places_whatever_its_strides)
+TEST(a_large_tensor_is_sampled_at_the_same_indices_for_any_strides)
 {
     static float at[N], turned[N];
     const int64_t shape[] = {200, 200}, plain[] = {200, 1}, across[] = {1, 200};
@@ -108,7 +108,7 @@ TEST(a_weight_whose_taps_differ_has_an_unbiased_std_and_ratio)
     free(at);
 }
 
-TEST(nothing_is_kept_of_integers_and_a_parameter_of_zeros_has_no_ratio)
+TEST(integers_are_not_kept_and_a_parameter_of_zeros_has_no_ratio)
 {
     const int64_t shape[] = {2, 2}, strides[] = {2, 1};
     float at[4] = {0};

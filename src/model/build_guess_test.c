@@ -95,7 +95,7 @@ TEST(other_modules_are_not_guessed_as_layers)
     CHECK_STR(GUESS("rnn", {"weight_ih_l0", {7}, 1}, {"weight_hh_l0", {0, 0}, 2}), "");
 }
 
-TEST(prefixes_of_wrappers_are_seen_only_where_all_names_have_them)
+TEST(wrapper_prefixes_are_detected_only_if_all_names_have_them)
 {
     struct build b;
     const struct model *model;
@@ -131,7 +131,7 @@ TEST(two_lora_matrices_are_one_layer)
     CHECK_STR(GUESS("q", {"lora_A.weight", {8, 64}, 2}), "");
 }
 
-TEST(names_of_lora_matrices_make_no_modules)
+TEST(names_of_lora_matrices_do_not_become_modules)
 {
     static const char *const names[][2] = {
         {"q.lora_A.weight", "lora_A.weight"},

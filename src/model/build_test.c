@@ -83,7 +83,7 @@ TEST(a_child_is_found_by_its_name_among_few_and_among_many)
     build_release(&b);
 }
 
-TEST(the_name_of_a_storage_comes_back_as_it_was)
+TEST(the_name_of_a_storage_reads_back_unchanged)
 {
     static const char *const names[] = {
         "data/0",
@@ -185,7 +185,7 @@ TEST(registered_siblings_keep_their_order)
     build_release(&b);
 }
 
-TEST(places_are_numbered_in_pre_order_whatever_order_nodes_came_in)
+TEST(places_are_numbered_in_pre_order_for_any_order_of_nodes)
 {
     static const char *const paths[] = {"",    "a",          "a.b", "a.b.weight",
                                         "a.d", "a.d.weight", "c",   "c.bias"};
@@ -279,7 +279,7 @@ TEST(a_module_with_a_tensor_takes_152_bytes)
     build_release(&b);
 }
 
-TEST(nodes_that_came_in_order_and_others_give_the_same_tree)
+TEST(ordered_and_unordered_nodes_give_the_same_tree)
 {
     const struct model *models[2];
     struct build b;
@@ -327,7 +327,7 @@ TEST(a_name_below_the_only_state_dict_is_found_without_its_prefix)
     build_release(&b);
 }
 
-TEST(keys_that_hold_dots_are_found_too)
+TEST(keys_with_dots_are_found)
 {
     struct build b;
     const struct model *model;
@@ -387,7 +387,7 @@ static unsigned flags_of(uint64_t bytes, uint64_t offset, const int64_t *shape,
     return flags;
 }
 
-TEST(a_tensor_that_does_not_fit_its_storage_is_kept_but_marked)
+TEST(a_tensor_beyond_its_storage_is_kept_but_marked)
 {
     static const int64_t negative[2] = {2, -3}, huge[2] = {INT64_MAX, INT64_MAX},
                          zero[2] = {0, INT64_MAX}, wide[2] = {100, 1},

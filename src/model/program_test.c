@@ -15,7 +15,7 @@ static uint32_t add_op(struct build *build, uint32_t node, uint32_t in)
     return out;
 }
 
-TEST(places_of_a_program_follow_their_nodes_and_a_copy_has_its_own)
+TEST(places_of_a_program_follow_their_nodes_also_in_a_copy)
 {
     struct build build;
     struct err err = {0};
@@ -51,7 +51,7 @@ TEST(places_of_a_program_follow_their_nodes_and_a_copy_has_its_own)
     model_free(copy);
 }
 
-TEST(a_program_takes_a_part_of_the_memory_and_the_model_stays_whole)
+TEST(a_program_has_a_memory_limit_and_the_model_stays_complete)
 {
     struct program_value value = {.kind = PROGRAM_INPUT, .place = PROGRAM_NONE};
     struct build build;
@@ -74,7 +74,7 @@ TEST(a_program_takes_a_part_of_the_memory_and_the_model_stays_whole)
     model_free(model);
 }
 
-TEST(a_region_has_the_flags_of_those_around_it)
+TEST(a_region_inherits_the_flags_of_enclosing_regions)
 {
     static const struct program_region regions[] = {
         {.kind = PROGRAM_ELSE, .taken = 0, .parent = PROGRAM_NONE},

@@ -50,7 +50,7 @@ TEST(an_empty_document_is_an_empty_dict_or_list)
     arena_release(&arena);
 }
 
-TEST(the_last_of_equal_keys_counts_as_in_python)
+TEST(the_last_of_equal_keys_wins_as_in_python)
 {
     uint32_t value;
 

@@ -47,7 +47,7 @@ TEST(none_is_value_zero_and_an_unknown_id_reads_as_none)
     arena_release(&f.arena);
 }
 
-TEST(a_dict_answers_by_key)
+TEST(a_dict_is_searched_by_key)
 {
     struct fixture f;
     struct values *v = fresh(&f);
@@ -73,7 +73,7 @@ TEST(bytes_keep_their_head_and_their_true_length)
     arena_release(&f.arena);
 }
 
-TEST(a_spent_arena_gives_a_failed_id_and_leaves_the_old_values)
+TEST(a_spent_arena_gives_a_failed_id_and_keeps_the_old_values)
 {
     struct fixture f;
     struct values *v = fresh(&f);

@@ -21,7 +21,7 @@ static const char *named(const char *bytes, size_t len, struct err *err)
         CHECK(strstr(named(bytes, sizeof(bytes) - 1, &err), part));                    \
     } while (0)
 
-TEST(a_file_that_is_no_model_is_named)
+TEST(a_file_that_is_not_a_model_is_identified)
 {
     CHECK_NAMED("", "f is empty");
     CHECK_NAMED("7z\xbc\xaf\x27\x1c....", "a 7z archive, not a model: unpack it");
@@ -46,7 +46,7 @@ TEST(a_file_that_is_no_model_is_named)
     CHECK_NAMED("\xf3\x91\x03\xfe\xe1\xc2\x99\x81", "unrecognised format");
 }
 
-TEST(a_model_format_that_is_not_supported_is_named)
+TEST(an_unsupported_model_format_is_identified)
 {
     CHECK_NAMED("\x1c\0\0\0"
                 "FT01....",
@@ -58,7 +58,7 @@ TEST(a_model_format_that_is_not_supported_is_named)
                 "an ONNX file that ends before");
 }
 
-TEST(formats_of_other_frameworks_are_named_with_what_to_do)
+TEST(formats_of_other_frameworks_are_identified_with_a_hint)
 {
     static const char weights[] = "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
                                   "\6\0\0\0\x08\x05\x10\x03\x10\x04....";
@@ -81,7 +81,7 @@ TEST(formats_of_other_frameworks_are_named_with_what_to_do)
     CHECK(strstr(named(index, 64, &why), "a TensorFlow checkpoint (its index);"));
 }
 
-TEST(a_failed_download_is_named_and_told_what_to_do)
+TEST(a_failed_download_is_identified_with_a_hint)
 {
     CHECK_NAMED("version https://git-lfs.github.com/spec/v1\n"
                 "oid sha256:4d7a214614ab2935\nsize 438064459\n",
@@ -106,7 +106,7 @@ static void check_archive(const char *const *names, size_t n, const char *part)
     test_zip_release(&zip);
 }
 
-TEST(an_archive_is_named_by_its_entries)
+TEST(an_archive_is_identified_by_its_entries)
 {
     static const char *const word[] = {"[Content_Types].xml", "word/document.xml"};
     static const char *const app[] = {"classes.dex", "AndroidManifest.xml"};
@@ -120,7 +120,7 @@ TEST(an_archive_is_named_by_its_entries)
     check_archive(other, 0, "an empty zip archive");
 }
 
-TEST(any_short_file_is_named_or_read_without_harm)
+TEST(any_short_file_is_identified_or_read)
 {
     char bytes[3];
     struct err err = {0};

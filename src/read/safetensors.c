@@ -359,7 +359,8 @@ static int read_members(struct reading *r, struct err *err)
         if (r->cover.n == 0)
             return json_fault(r, err);
         build_finding(build, FINDING_DAMAGED, SEVERITY_ALARM, r->input->node,
-                      "the header breaks off at byte %zu: %s", 8 + r->json.offset,
+                      "the header is truncated or invalid at byte %zu: %s",
+                      8 + r->json.offset,
                       r->json.error ? r->json.error : "unexpected value");
     }
     check_cover(r);

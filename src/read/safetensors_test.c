@@ -43,7 +43,7 @@ static bool finds(const char *header, size_t data, enum finding_code code)
 
 #define A "\"a\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,24]}"
 
-TEST(a_sound_file_has_no_findings_and_its_tensors_where_they_belong)
+TEST(a_valid_file_has_no_findings_and_its_tensors_at_the_right_places)
 {
     struct buf file = BUF_INIT;
     struct err err = {0};
@@ -71,7 +71,7 @@ TEST(a_sound_file_has_no_findings_and_its_tensors_where_they_belong)
     buf_release(&file);
 }
 
-TEST(every_lie_of_a_header_is_a_finding)
+TEST(every_wrong_value_in_a_header_is_a_finding)
 {
     CHECK(finds("{" A "," A "}", 24, FINDING_DUPLICATE));
     CHECK(finds("{" A
@@ -106,7 +106,7 @@ TEST(every_lie_of_a_header_is_a_finding)
     CHECK(finds("{" A ",", 24, FINDING_DAMAGED));
 }
 
-TEST(a_file_cut_anywhere_is_shown_as_far_as_it_goes_or_refused_with_a_sentence)
+TEST(a_file_cut_anywhere_is_shown_in_part_or_refused_with_a_clear_error)
 {
     struct buf file = BUF_INIT;
     struct err err = {0};
@@ -125,7 +125,7 @@ TEST(a_file_cut_anywhere_is_shown_as_far_as_it_goes_or_refused_with_a_sentence)
     buf_release(&file);
 }
 
-TEST(a_header_beyond_the_limit_is_refused_and_nothing_is_allocated_for_it)
+TEST(a_header_over_the_limit_is_refused_without_allocating_it)
 {
     static const char huge[] = "\xff\xff\xff\xff\xff\xff\xff\x7f{\"a\":1}";
     struct err err = {0};

@@ -35,7 +35,7 @@ static void verify(struct test_zip *zip, uint32_t *ret_plain, uint32_t *ret_data
     test_zip_release(zip);
 }
 
-TEST(a_sound_archive_is_verified_without_a_finding)
+TEST(a_valid_archive_is_verified_without_a_finding)
 {
     struct test_zip zip = {0};
     enum finding_code code = FINDING_COUNT;
@@ -66,7 +66,7 @@ TEST(wrong_checksums_are_found_when_the_data_is_read)
     }
 }
 
-TEST(headers_that_disagree_are_found_in_every_entry)
+TEST(contradictory_headers_are_found_in_every_entry)
 {
     struct test_zip zip = {0};
     enum finding_code code = FINDING_COUNT;
@@ -80,7 +80,7 @@ TEST(headers_that_disagree_are_found_in_every_entry)
     CHECK_INT(code, FINDING_ZIP_TRICK);
 }
 
-TEST(what_is_no_archive_has_nothing_to_verify)
+TEST(other_files_have_nothing_to_verify)
 {
     static const struct {
         const char *bytes, *kind;

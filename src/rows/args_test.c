@@ -49,7 +49,7 @@ TEST(well_known_layers_are_short)
     check_args("torch.nn.modules.container.Sequential", "x=1", "");
 }
 
-TEST(other_classes_list_what_they_have)
+TEST(other_classes_list_all_arguments)
 {
     check_args("x.Block", "stride=1 name='a'", "stride=1, name=\"a\"");
     check_args("my.own.Linear", "in_features=3 out_features=4",

@@ -43,11 +43,12 @@ enum kind { UNSAFE, NEEDS_CODE, INCONCLUSIVE, SAFE, DAMAGED, NO_MODEL };
 
 const struct files_choice files_kinds[] = {
     [UNSAFE] = {'u', "unsafe", "a load would run something"},
-    [NEEDS_CODE] = {'c', "needs code", "needs classes of its own"},
+    [NEEDS_CODE] = {'c', "needs code", "needs code that is not in the file"},
     [INCONCLUSIVE] = {'i', "inconclusive", "cannot be judged"},
     [SAFE] = {'s', "safe", "tensors and plain values only"},
     [DAMAGED] = {'d', "damaged", "cut short, or parts cannot be read"},
-    [NO_MODEL] = {'n', "not a model", "cannot be opened; the status line says why"},
+    [NO_MODEL] = {'n', "not a model",
+                  "cannot be opened; the status line shows the reason"},
 };
 const size_t n_files_kinds = COUNT_OF(files_kinds);
 

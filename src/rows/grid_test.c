@@ -44,7 +44,7 @@ TEST(small_and_large_values_share_an_exponent_format)
     check_grid(":", &cells, shape, 1, 0, "[0:3]  1.235e+05  0.000e+00       -Inf\n");
 }
 
-TEST(long_rows_go_on_on_further_lines)
+TEST(long_rows_wrap)
 {
     static const int64_t shape[1] = {6};
     int64_t integers[6] = {1, 20, 300, 4, 5, 6};

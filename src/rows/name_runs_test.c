@@ -58,7 +58,7 @@ TEST(names_that_differ_by_a_number_are_one_run)
     check_runs("0;1", "2: {0+0}\n");
 }
 
-TEST(the_number_may_begin_elsewhere_in_another_name)
+TEST(the_number_may_be_at_another_offset_in_the_next_name)
 {
     check_runs("h.0.q b.1.q;h.1.q b.2.q", "2: h.{0+0}.q b.{0+1}.q\n");
     check_runs("h.3.q.7 x;h.4.q.7 x", "2: h.{3+0}.q.7 x\n");
@@ -80,7 +80,7 @@ TEST(runs_may_be_interleaved)
     check_runs("h.0.w;h.0.b;h.1.w;h.1.b", "2: h.{0+0}.w\n2: h.{0+0}.b\n");
 }
 
-TEST(a_run_may_have_another_tag_than_its_neighbour)
+TEST(neighbouring_runs_may_have_different_tags)
 {
     struct str names[3] = {STR("h.0"), STR("h.1"), STR("h.2")};
     struct name_tuple tuples[3] = {
@@ -122,7 +122,7 @@ static void check_names(const char *text, const struct names_style *style,
     buf_release(&got);
 }
 
-TEST(lists_of_names_are_short)
+TEST(lists_of_names_are_abbreviated)
 {
     check_names("conv1 bn1 layer1 layer2 layer3", &names_in_prose,
                 "conv1, bn1 and layer1-3");

@@ -56,7 +56,7 @@ TEST(flops_sum_over_modules_and_are_blank_without_matrix_work)
     scene_end(&s);
 }
 
-TEST(flops_of_which_a_part_is_not_known_are_at_least_these)
+TEST(partly_unknown_flops_are_a_lower_bound)
 {
     struct scene s;
 

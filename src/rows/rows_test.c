@@ -88,7 +88,7 @@ TEST(siblings_are_sorted_and_the_rest_is_counted)
     sample_release(&s);
 }
 
-TEST(names_are_sorted_as_people_count)
+TEST(names_are_sorted_in_natural_order)
 {
     CHECK(sort_names(STR("layer2"), STR("layer10")) < 0);
     CHECK(sort_names(STR("10"), STR("9")) > 0);
@@ -146,7 +146,7 @@ static void begin_gpt(struct sample *s)
     sample_finish(s);
 }
 
-TEST(equal_siblings_are_one_row_and_tied_numbers_stand_in_brackets)
+TEST(equal_siblings_are_one_row_and_tied_numbers_are_in_brackets)
 {
     struct sample s;
 
@@ -163,7 +163,7 @@ TEST(equal_siblings_are_one_row_and_tied_numbers_stand_in_brackets)
     sample_release(&s);
 }
 
-TEST(blocks_that_only_know_their_own_number_are_equal)
+TEST(blocks_that_differ_only_in_their_index_are_equal)
 {
     struct sample s;
     char name[16], args[48];
@@ -202,7 +202,7 @@ TEST(a_summary_folds_two_equal_blocks_but_not_two_layers)
     sample_release(&s);
 }
 
-TEST(equal_siblings_can_be_shown_one_by_one)
+TEST(equal_siblings_can_be_shown_separately)
 {
     struct view view = VIEW_INIT;
     struct sample s;
@@ -250,7 +250,7 @@ TEST(a_bitmap_selects_open_places)
     sample_release(&s);
 }
 
-TEST(pairs_repeat_too)
+TEST(repeated_pairs_are_folded)
 {
     struct sample s;
     char name[16];
@@ -312,7 +312,7 @@ TEST(a_checkpoint_has_rows_for_plain_values)
     sample_release(&s);
 }
 
-TEST(hostile_names_take_their_own_line_only)
+TEST(hostile_names_stay_on_one_line)
 {
     struct sample s;
 
@@ -328,7 +328,7 @@ TEST(hostile_names_take_their_own_line_only)
     sample_release(&s);
 }
 
-TEST(a_limited_width_holds)
+TEST(rows_fit_the_limited_width)
 {
     struct sample s;
     const char *line;

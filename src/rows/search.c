@@ -32,7 +32,7 @@ static int compile(struct search *search, struct err *err)
                                   options, &code, &at, NULL);
     if (!search->regex) {
         pcre2_get_error_message(code, text, sizeof(text));
-        return err_set(err, ERR_USAGE, "/%.*s/ is no regular expression: at %zu: %s",
+        return err_set(err, ERR_USAGE, "/%.*s/ is not a regular expression: at %zu: %s",
                        STR_ARG(search->text), (size_t)at + 1, (const char *)text);
     }
     search->found = pcre2_match_data_create_from_pattern(search->regex, NULL);

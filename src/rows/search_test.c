@@ -45,7 +45,7 @@ static const char *found(struct sample *s, const char *text)
     return buf_cstr(&names);
 }
 
-TEST(small_letters_look_at_names)
+TEST(lower_case_patterns_match_names)
 {
     struct sample s;
 
@@ -56,7 +56,7 @@ TEST(small_letters_look_at_names)
     sample_release(&s);
 }
 
-TEST(small_letters_find_types_whatever_their_case)
+TEST(lower_case_patterns_match_types_ignoring_case)
 {
     struct sample s;
 
@@ -70,7 +70,7 @@ TEST(small_letters_find_types_whatever_their_case)
     sample_release(&s);
 }
 
-TEST(a_bar_means_either_each_by_the_same_rules)
+TEST(a_bar_separates_alternatives)
 {
     struct sample s;
 
@@ -87,7 +87,7 @@ TEST(a_bar_means_either_each_by_the_same_rules)
     sample_release(&s);
 }
 
-TEST(a_capital_or_a_size_looks_at_types_too)
+TEST(patterns_with_capitals_or_sizes_also_match_types)
 {
     struct sample s;
 
@@ -99,7 +99,7 @@ TEST(a_capital_or_a_size_looks_at_types_too)
     sample_release(&s);
 }
 
-TEST(a_dot_looks_at_full_names_but_must_touch_the_own_one)
+TEST(patterns_with_dots_match_full_names_but_must_reach_the_last_part)
 {
     struct sample s;
 
@@ -187,7 +187,7 @@ static void check_names(struct sample *s, const char *pattern, bool simple)
     search_free(search);
 }
 
-TEST(full_names_are_found_as_if_they_were_texts)
+TEST(full_names_match_like_plain_strings)
 {
     static const char *const simple[] = {
         "a.b",         "b.a.",         ".",
@@ -215,7 +215,7 @@ TEST(full_names_are_found_as_if_they_were_texts)
     sample_release(&s);
 }
 
-TEST(random_expressions_find_the_same_full_names_letter_by_letter)
+TEST(random_expressions_give_the_same_matches_incrementally)
 {
     static const char *const atoms[] = {"a",    "b",    ".",   "\\.",
                                         "[ab]", "[^a]", "\\w", "1"};
@@ -243,7 +243,7 @@ TEST(random_expressions_find_the_same_full_names_letter_by_letter)
     sample_release(&s);
 }
 
-TEST(names_beyond_ascii_are_looked_at_as_text)
+TEST(non_ascii_names_are_matched_as_text)
 {
     struct sample s;
     uint32_t node;

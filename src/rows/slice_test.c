@@ -20,7 +20,7 @@ static void check_dim(const struct slice *slice, int dim, int64_t start, int64_t
     CHECK_INT(slice->dims[dim].n, n);
 }
 
-TEST(a_slice_reads_as_numpy_reads_it)
+TEST(a_slice_is_parsed_like_numpy)
 {
     struct slice slice;
 

@@ -7,7 +7,7 @@
 
 static const struct view everything = VIEW_INIT;
 
-TEST(where_there_is_little_room_shapes_keep_their_last_dimensions)
+TEST(narrow_shapes_keep_their_last_dimensions)
 {
     struct view tensors = VIEW_INIT;
     struct sample s;
@@ -111,7 +111,7 @@ TEST(guides_never_take_more_than_half_of_the_line)
     sample_release(&s);
 }
 
-TEST(the_remark_that_a_call_was_not_run_survives_in_narrow_rows)
+TEST(narrow_rows_keep_the_note_not_called)
 {
     struct sample s;
     struct values *values;

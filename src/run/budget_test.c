@@ -60,7 +60,7 @@ TEST(a_large_model_falls_back_to_samples)
     CHECK(budget.passes[BUDGET_FULL] < 5);
 }
 
-TEST(two_thousand_tiny_layers_are_recorded_now_and_then)
+TEST(two_thousand_tiny_layers_are_recorded_in_some_passes)
 {
     struct budget budget;
 
@@ -119,7 +119,7 @@ TEST(passes_that_become_faster_earn_less)
     CHECK(budget.passes[BUDGET_SKIP] + budget.passes[BUDGET_SAMPLED] > 2000);
 }
 
-TEST(it_does_not_swing_between_two_modes)
+TEST(the_mode_does_not_oscillate)
 {
     /* Full costs exactly what a pass earns, sometimes a little more, sometimes less. */
     struct simulated model = {100e6, 1e6, 20e6, 0.1};
@@ -162,7 +162,7 @@ TEST(the_cost_of_starting_is_paid_by_the_passes)
     CHECK(budget_cost(&budget) <= 0.031);
 }
 
-TEST(a_budget_of_nothing_records_one_pass)
+TEST(a_budget_of_zero_records_one_pass)
 {
     struct budget budget;
 

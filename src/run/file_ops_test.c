@@ -294,7 +294,7 @@ TEST(a_file_from_before_operations_still_opens)
     run_free(run);
 }
 
-TEST(a_newer_section_of_operations_is_named_and_skipped)
+TEST(a_newer_section_of_operations_is_reported_and_skipped)
 {
     struct run *run = changed("UPDATE section SET version=2 WHERE name='ops';"
                               "DROP TABLE op_io");
@@ -327,14 +327,14 @@ static void dropped(const char *sql, const char *expected)
 
 #define LEFT_OUT "; all operations are skipped"
 
-TEST(tables_of_operations_that_are_not_ours_leave_them_out)
+TEST(foreign_tables_of_operations_are_skipped)
 {
     dropped("DROP TABLE op_total", "table op_total is missing" LEFT_OUT);
     dropped("DROP TABLE op; CREATE TABLE op(id INTEGER PRIMARY KEY, name TEXT)",
             "table op does not have the columns of a recording" LEFT_OUT);
 }
 
-TEST(a_wrong_number_in_operations_leaves_them_out)
+TEST(operations_with_a_wrong_number_are_skipped)
 {
     static const struct {
         const char *sql, *why;
@@ -463,7 +463,7 @@ static struct str load(struct arena *arena, const char *path)
     return bytes;
 }
 
-TEST(damaged_files_with_operations_give_a_sentence_or_a_part)
+TEST(damaged_files_with_operations_give_an_error_or_a_part)
 {
     struct arena arena;
     char path[64], *copy;
@@ -496,7 +496,7 @@ TEST(damaged_files_with_operations_give_a_sentence_or_a_part)
 }
 
 /* Each value consists of the previous one, twice: 2^n paths lead to the first. */
-TEST(values_that_share_their_sources_do_not_take_forever)
+TEST(values_that_share_sources_take_linear_time)
 {
     enum { N = 60 };
     uint32_t sources[2 * N], list[4];
@@ -524,7 +524,7 @@ TEST(values_that_share_their_sources_do_not_take_forever)
 }
 
 /* Requested by tests/fuzz/make_corpus.py. */
-TEST(an_ops_seed_for_the_fuzz_target_is_written_where_it_is_wanted)
+TEST(an_ops_seed_for_the_fuzz_target_is_written_on_request)
 {
     const char *path = getenv("TORCHOSCOPE_SEED");
     struct run *run;

@@ -367,7 +367,7 @@ static void refused(const char *sql, const char *expected)
     unlink(path);
 }
 
-TEST(other_than_recordings_are_refused_with_a_sentence)
+TEST(files_that_are_not_recordings_are_refused_with_a_clear_error)
 {
     refused("PRAGMA user_version=3", "version 3");
     refused("PRAGMA user_version=0", "version 0");
@@ -382,7 +382,7 @@ TEST(other_than_recordings_are_refused_with_a_sentence)
     refused("DELETE FROM model_place", "damaged");
 }
 
-TEST(a_section_that_is_newer_or_missing_is_named)
+TEST(a_newer_or_missing_section_is_reported)
 {
     refused("UPDATE section SET version=9 WHERE name='run'",
             "its section \"run\" has version 9, and this torchoscope reads up to "
@@ -451,7 +451,7 @@ TEST(a_file_of_version_1_still_opens)
     run_free(run);
 }
 
-TEST(sections_that_we_do_not_know_are_named_and_skipped)
+TEST(unknown_sections_are_reported_and_skipped)
 {
     char path[64];
     struct run *run = changed("INSERT INTO section VALUES(2, 'graph', 1);"
@@ -506,7 +506,7 @@ TEST(dangling_rows_are_dropped_with_a_finding)
     left_out("UPDATE gap SET kind=99");
 }
 
-TEST(a_kept_value_that_is_cut_short_is_not_written_again)
+TEST(a_truncated_kept_value_is_not_written_again)
 {
     char path[64];
     struct run *run = changed("UPDATE kept_part SET data=x'01020304'");
@@ -596,7 +596,7 @@ static bool is_idle(struct str bytes, size_t i)
            !bytes.at[i + 1];
 }
 
-TEST(damaged_files_give_a_sentence_or_a_part)
+TEST(damaged_files_give_an_error_or_a_part)
 {
     struct arena arena;
     char path[64], *copy;
@@ -628,7 +628,7 @@ TEST(damaged_files_give_a_sentence_or_a_part)
 }
 
 /* Requested by tests/fuzz/make_corpus.py. */
-TEST(a_seed_for_the_fuzz_target_is_written_where_it_is_wanted)
+TEST(a_seed_for_the_fuzz_target_is_written_on_request)
 {
     const char *path = getenv("TORCHOSCOPE_SEED");
     struct run *run;
@@ -640,7 +640,7 @@ TEST(a_seed_for_the_fuzz_target_is_written_where_it_is_wanted)
     run_free(run);
 }
 
-TEST(a_file_is_whole_or_not_at_all)
+TEST(a_file_is_written_atomically)
 {
     struct run *run = sample_run(1);
     struct err err = {0};

@@ -130,14 +130,14 @@ TEST(variants_belong_to_the_family_of_their_operation)
     CHECK_STR(family_of("aten::special_bessel_j0"), "elementwise");
 }
 
-TEST(a_copy_of_a_view_is_no_view)
+TEST(a_copy_of_a_view_is_not_a_view)
 {
     CHECK_STR(family_of("aten::expand"), "view");
     CHECK_STR(family_of("aten::expand_copy"), "copy");
     CHECK_STR(family_of("aten::select_backward"), "index");
 }
 
-TEST(operations_after_the_products_of_a_cell_are_no_matrix_work)
+TEST(operations_after_the_products_of_a_cell_are_not_matrix_work)
 {
     CHECK_STR(family_of("aten::_thnn_fused_lstm_cell"), "elementwise");
     CHECK_STR(family_of("aten::_thnn_fused_lstm_cell_backward_impl"), "elementwise");
@@ -161,7 +161,7 @@ TEST(namespaces_that_use_the_names_of_aten_share_its_families)
     CHECK_STR(family_of("torchvision::_roi_align_backward"), "pool");
 }
 
-TEST(the_operations_of_others_are_not_guessed_by_their_names)
+TEST(families_of_foreign_operations_are_not_guessed_from_names)
 {
     CHECK_STR(family_of("mylib::linear"), "other");
     CHECK_STR(family_of("add"), "other");

@@ -196,7 +196,7 @@ struct run *sample_run(uint32_t steps)
     call = trace_begin(trace, 1, SAMPLE_A, 0, 0, clock);
     trace_error(trace, call, trace_string(trace, "ValueError: no", 14));
     trace_end(trace, 1, call, RUN_RAISED, clock + 5);
-    trace_gap(trace, RUN_GAP_CONTAINER, SAMPLE_LIST, "has no forward of its own");
+    trace_gap(trace, RUN_GAP_CONTAINER, SAMPLE_LIST, "defines no forward");
     trace_gap(trace, RUN_GAP_KEYWORDS, NO_OBJECT, "keywords are not shown");
     trace_fact_text(trace, "torch", "2.13.0");
     trace_fact(trace, "threads", value_int(trace_values(trace), 2));

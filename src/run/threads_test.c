@@ -97,7 +97,7 @@ static void record_run(const void *what, struct buf *text)
     run_free(run);
 }
 
-TEST(threads_record_runs_of_their_own)
+TEST(threads_record_separate_runs)
 {
     test_at_once(record_run, &(uint32_t){RUN_KEEP_CALLS + 3});
 }

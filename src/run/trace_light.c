@@ -1,4 +1,4 @@
-/* Light calls: merged as they come; only the newest is kept in full. */
+/* Light calls: merged at once; only the newest is kept in full. */
 #include "run/trace_in.h"
 
 #include <string.h>

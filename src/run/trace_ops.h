@@ -80,8 +80,8 @@ uint32_t trace_op_value(struct trace *trace, uint32_t type, uint32_t storage,
  * which autograd treats as a leaf. False: no recorded operation did. */
 bool trace_op_made(struct trace *trace, const struct trace_op_tensor *leaf,
                    struct trace_op_given *to);
-/* Did a value exist before the recording, outside of the model, and is nothing known of
- * what it holds? */
+/* Is the value from before the recording and outside of the model, with unknown
+ * content? */
 bool trace_op_unknown(const struct trace *trace, uint32_t value);
 /* The statistics of a value. */
 void trace_op_stats(struct trace *trace, uint32_t value, const struct stats *stats);

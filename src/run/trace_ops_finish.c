@@ -1,5 +1,5 @@
-/* Counts the FLOPs of operations as they happen, says what is known of values, and copies
- * all of them into the run. */
+/* Counts the FLOPs of operations as they happen, sets the known facts about values, and
+ * copies all of them into the run. */
 #include "run/trace_ops_in.h"
 
 #include <stdlib.h>

@@ -222,7 +222,7 @@ TEST(a_partly_written_tensor_consists_of_several_results)
     run_free(run);
 }
 
-TEST(columns_that_lie_between_others_are_not_mixed_up_with_them)
+TEST(interleaved_columns_are_kept_apart)
 {
     /* A 2x4 matrix: columns 0-1, 2 and 3 lie between one another in memory. */
     struct trace *trace = begin(0);
@@ -287,7 +287,7 @@ TEST(overwriting_a_whole_tensor_hides_earlier_values)
     run_free(run);
 }
 
-TEST(values_written_unseen_have_no_producer)
+TEST(values_written_without_a_recorded_operation_have_no_producer)
 {
     struct trace *trace = begin(0);
     uint32_t s = storage(trace, 64), made[1], read[1];
@@ -305,7 +305,7 @@ TEST(values_written_unseen_have_no_producer)
     run_free(run);
 }
 
-TEST(an_empty_result_without_writer_is_written_unseen)
+TEST(an_empty_result_without_a_writer_has_no_producer)
 {
     struct trace *trace = begin(0);
     uint32_t s = storage(trace, 64), made[1], read[1];
@@ -344,7 +344,7 @@ TEST(operations_beyond_the_limit_are_only_counted)
     run_free(run);
 }
 
-TEST(a_tensor_that_is_filled_row_by_row_takes_linear_memory)
+TEST(a_tensor_filled_row_by_row_takes_linear_memory)
 {
     enum { STEPS = 300 };
     struct trace *trace = begin(0);

@@ -53,7 +53,7 @@ TEST(calls_have_parents_numbers_steps_and_lines)
     run_free(run);
 }
 
-TEST(ios_stand_in_the_order_of_calls_though_gradients_come_late)
+TEST(ios_are_in_the_order_of_calls_although_gradients_come_late)
 {
     struct run *run = sample_run(2);
     const struct run_call *a = &run->calls[1];
@@ -183,13 +183,13 @@ TEST(the_slowest_of_several_optimizers_counts)
     CHECK_STR(steps_of("fAfAfAfBfAfAfAfBf"), "000011112");
 }
 
-TEST(an_optimizer_that_is_gone_is_not_waited_for)
+TEST(steps_do_not_wait_for_a_freed_optimizer)
 {
     CHECK_STR(steps_of("fABfABafBfBf"), "01234");
     CHECK_STR(steps_of("fAfAafBfBf"), "01234");
 }
 
-TEST(an_optimizer_that_stopped_stepping_is_not_waited_for)
+TEST(steps_do_not_wait_for_an_optimizer_that_stopped)
 {
     struct trace *trace = new_trace(sample_model());
     struct run *run;
@@ -383,7 +383,7 @@ TEST(the_newest_call_is_the_outermost_that_ended_last)
     run_free(run);
 }
 
-TEST(recomputations_are_numbered_and_merged_apart)
+TEST(recomputations_are_numbered_and_merged_separately)
 {
     struct trace *trace = new_trace(sample_model());
     uint64_t ns = 0;
@@ -481,7 +481,7 @@ TEST(values_of_kept_calls_survive_the_sweep)
     run_free(run);
 }
 
-TEST(all_calls_are_kept_where_that_is_wanted)
+TEST(all_calls_are_kept_on_request)
 {
     struct trace *trace = trace_new(
         sample_model(), &(struct trace_wanted){.keep_calls = TRACE_ALL_CALLS});
@@ -511,7 +511,7 @@ TEST(the_requested_number_of_calls_is_kept)
     run_free(run);
 }
 
-TEST(calls_of_a_thread_stand_inside_the_call_that_waits_for_it)
+TEST(calls_of_a_thread_are_inside_the_call_that_waits_for_it)
 {
     struct trace *trace = new_trace(sample_model());
     uint32_t net = trace_begin(trace, 0, SAMPLE_NET, 0, 0, 100), inner, later;

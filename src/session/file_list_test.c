@@ -158,7 +158,7 @@ TEST(a_model_that_cannot_be_opened_at_all_is_damaged)
     end();
 }
 
-TEST(a_list_of_files_may_be_left_at_once)
+TEST(a_list_of_files_may_be_closed_at_once)
 {
     begin();
     for (int i = 0; i < 20; i++)

@@ -11,7 +11,7 @@
 #include "session/jobs_in.h"
 #include "session/sample_session.h"
 
-/* ---- a model whose source may be slow, and counts who asks ---- */
+/* ---- a model whose source may be slow, and counts its callers ---- */
 
 #define TENSORS     100u
 #define ELEMENTS    4096u
@@ -102,7 +102,7 @@ static const struct numbers *wait_for(struct jobs *jobs, uint32_t tensor)
     return numbers;
 }
 
-TEST(a_wish_is_answered_by_a_thread_and_the_session_learns_it)
+TEST(a_request_is_answered_by_a_thread_and_stored_in_the_session)
 {
     struct session *session = sample_session();
     struct jobs *jobs = jobs_new(session, NULL);
@@ -143,7 +143,7 @@ TEST(unreadable_tensors_have_a_reason_immediately)
     session_close(session);
 }
 
-TEST(wishes_beyond_64_are_dropped_the_oldest_first_and_all_when_a_person_moves_on)
+TEST(requests_over_64_drop_the_oldest_and_moving_on_drops_all)
 {
     struct slow slow;
     struct session *session = slow_session(&slow, false, ELEMENTS);
@@ -192,7 +192,7 @@ TEST(a_source_limited_to_its_owner_is_read_in_polls)
     session_close(session);
 }
 
-TEST(a_poll_reads_for_ten_milliseconds_however_much_there_is)
+TEST(a_poll_reads_for_ten_milliseconds_at_most)
 {
     struct slow slow;
     struct session *session = slow_session(&slow, false, 256 << 20);
@@ -242,7 +242,7 @@ TEST(the_long_job_reports_progress_and_fills_the_session)
     session_close(session);
 }
 
-TEST(the_long_job_can_be_stopped_and_begun_again)
+TEST(the_long_job_can_be_stopped_and_restarted)
 {
     struct slow slow;
     struct session *session = slow_session(&slow, true, 8 << 20);
@@ -294,7 +294,7 @@ static int make_twice(const struct model *model, const void *question,
     return 0;
 }
 
-TEST(one_thing_of_each_kind_is_made_in_the_background_and_another_takes_its_place)
+TEST(the_background_makes_one_result_of_each_kind_and_a_new_request_replaces_it)
 {
     for (int any_thread = 0; any_thread < 2; any_thread++) {
         struct slow slow;
@@ -377,7 +377,7 @@ TEST(a_quiet_long_job_reports_progress_only_on_request)
     session_close(session);
 }
 
-TEST(the_long_job_waits_until_its_answers_are_taken)
+TEST(the_long_job_waits_until_its_results_are_taken)
 {
     enum { MANY = 3 * JOBS_BRIEF };
     struct slow slow;

@@ -38,7 +38,7 @@ TEST(opening_counts_the_model)
     session_close(session);
 }
 
-TEST(statistics_are_computed_once_and_kept)
+TEST(statistics_are_computed_once_and_cached)
 {
     struct session *session = sample_session();
     uint32_t weight = tensor_at(session, "a.weight");
@@ -53,7 +53,7 @@ TEST(statistics_are_computed_once_and_kept)
     session_close(session);
 }
 
-TEST(unreadable_tensors_keep_a_reason)
+TEST(the_reason_of_an_unreadable_tensor_is_cached)
 {
     struct session *session = sample_session();
     uint32_t lost = tensor_at(session, "lost");
@@ -164,7 +164,7 @@ TEST(an_ending_that_fits_two_places_is_refused_with_both_names)
     session_close(session);
 }
 
-TEST(an_unknown_name_is_answered_with_the_nearest)
+TEST(an_unknown_name_suggests_the_nearest)
 {
     struct session *session = sample_session();
     struct err err = {0};
@@ -306,7 +306,7 @@ static void spoil_table(const char *path, const char *word)
     fclose(file);
 }
 
-TEST(a_history_that_cannot_be_read_leaves_the_rest)
+TEST(an_unreadable_history_does_not_affect_the_rest)
 {
     char path[64];
     struct history_writer *writer = begin_history(path);

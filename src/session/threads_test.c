@@ -129,7 +129,7 @@ static void ask_model(const void *what, struct buf *text)
     session_close(session);
 }
 
-TEST(threads_ask_sessions_of_their_own_about_one_model)
+TEST(threads_query_one_model_through_separate_sessions)
 {
     struct session *session = sample_session();
     const struct model *model = model_in_file();
@@ -163,7 +163,7 @@ out:
     arena_release(&arena);
 }
 
-TEST(threads_ask_sessions_of_their_own_about_one_run)
+TEST(threads_query_one_run_through_separate_sessions)
 {
     struct run *run = sample_run(RUN_KEEP_CALLS + 9);
 

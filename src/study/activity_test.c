@@ -288,7 +288,7 @@ TEST(code_between_calls_makes_its_module_the_producer)
     scene_free(&s);
 }
 
-TEST(a_module_whose_parameters_hold_nan_is_no_producer)
+TEST(a_module_whose_parameters_hold_nan_is_not_a_producer)
 {
     struct scene s;
     uint32_t root;
@@ -312,7 +312,7 @@ TEST(after_an_exception_later_modules_were_not_reached)
     uint32_t root, block;
 
     scene_begin(&s);
-    trace_gap(s.trace, RUN_GAP_CONTAINER, LIST, "has no forward of its own");
+    trace_gap(s.trace, RUN_GAP_CONTAINER, LIST, "defines no forward");
     root = enter(&s, NET, 4, 0);
     leave(&s, enter(&s, A, 4, 0), 4, 0);
     block = enter(&s, BLOCK, 4, 0);
@@ -336,7 +336,7 @@ TEST(modules_inside_compiled_code_are_gaps)
     uint32_t root;
 
     scene_begin(&s);
-    trace_gap(s.trace, RUN_GAP_CONTAINER, LIST, "has no forward of its own");
+    trace_gap(s.trace, RUN_GAP_CONTAINER, LIST, "defines no forward");
     trace_gap(s.trace, RUN_GAP_COMPILED, BLOCK, "it is compiled");
     root = enter(&s, NET, 4, 0);
     leave(&s, enter(&s, A, 4, 0), 4, 0);
@@ -350,7 +350,7 @@ TEST(modules_inside_compiled_code_are_gaps)
     scene_free(&s);
 }
 
-TEST(a_module_that_raised_once_and_then_worked_is_no_alarm)
+TEST(a_module_that_raised_once_and_then_worked_is_not_an_alarm)
 {
     struct scene s;
 

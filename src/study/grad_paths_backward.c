@@ -65,7 +65,7 @@ static void find_norms(struct grad_walk *walk)
     }
 }
 
-/* ---- who made a value, and who takes it ---- */
+/* ---- producers and readers of a value ---- */
 
 static uint32_t joined(uint32_t a, uint32_t b)
 {

@@ -194,7 +194,7 @@ TEST(statistics_that_are_not_exact_are_not_used)
     op_scene_end(&b->scene);
 }
 
-TEST(an_operation_that_is_no_sum_passes_no_gradient_on)
+TEST(only_sums_pass_their_gradient_on)
 {
     struct block *b = block("maximum");
 
@@ -244,7 +244,7 @@ TEST(without_backward_all_gradients_are_unknown)
     op_scene_end(&b.scene);
 }
 
-TEST(two_backwards_are_not_one)
+TEST(two_backwards_are_not_merged)
 {
     static struct block b;
 

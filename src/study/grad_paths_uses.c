@@ -13,7 +13,7 @@ struct grad_seen {
     bool *reached;  /* ... and may send one back */
 };
 
-/* ---- what the recording says ---- */
+/* ---- facts from the recording ---- */
 
 /* Operations of AccumulateGrad on a tensor that is not a parameter have no cause. */
 static bool is_accumulated(const struct grad_walk *walk, const struct run_op *op)

@@ -168,7 +168,7 @@ TEST(a_result_that_is_read_as_data_gets_no_gradient)
     check_one(&g, NO_GRADIENT_DATA, 1);
 }
 
-TEST(a_parameter_that_is_not_read_is_named)
+TEST(an_unread_parameter_is_reported)
 {
     struct gradient_scene g;
 
@@ -192,7 +192,7 @@ TEST(reading_only_the_shape_is_not_reading)
 }
 
 /* The auxiliary head is only logged: its detach() is not the reason. */
-TEST(a_result_that_is_not_part_of_the_loss_is_named)
+TEST(a_result_outside_the_loss_is_reported)
 {
     struct gradient_scene g;
     uint32_t y, z;

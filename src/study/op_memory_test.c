@@ -156,7 +156,7 @@ TEST(results_without_gradient_are_saved_only_if_backward_reads_them)
     op_scene_end(&s);
 }
 
-TEST(recomputed_activations_are_not_saved_ones)
+TEST(recomputed_activations_do_not_count_as_saved)
 {
     struct op_scene s;
     struct memory_use use;
@@ -246,7 +246,7 @@ TEST(inputs_count_from_the_step_that_uses_them)
 }
 
 /* The recorder gives no roles here: they follow from what operations did. */
-TEST(gradients_and_optimizer_state_are_found_by_what_uses_them)
+TEST(gradients_and_optimizer_state_are_found_by_their_users)
 {
     struct op_scene s;
     struct memory_use use;

@@ -98,7 +98,7 @@ TEST(the_innermost_call_that_made_nan_is_the_producer)
     made_free(&m);
 }
 
-TEST(a_mask_from_outside_or_with_finite_readers_has_no_producer)
+TEST(a_mask_from_outside_or_with_only_finite_readers_has_no_producer)
 {
     struct producers found;
     uint32_t root, mask, made;
@@ -187,7 +187,7 @@ TEST(in_backward_the_last_call_with_finite_gradients_behind_it_is_the_producer)
     made_free(&m);
 }
 
-TEST(code_between_calls_is_a_producer_too)
+TEST(code_between_calls_can_be_a_producer)
 {
     struct producer_backward found;
     uint32_t root, a, tail;
@@ -325,7 +325,7 @@ TEST(an_infinity_that_vanishes_is_not_reported)
     made_free(&m);
 }
 
-TEST(reading_only_a_shape_heals_nothing)
+TEST(reading_only_a_shape_does_not_end_a_bad_value)
 {
     struct made m;
     uint32_t at;

@@ -49,7 +49,7 @@ static void check_graph(const struct model *model, enum op_graph_level level,
     model_free(model);
 }
 
-TEST(numbers_are_not_nodes_but_what_is_made_of_them_is)
+TEST(numbers_are_not_nodes_but_tensors_made_from_them_are)
 {
     struct sample_program s;
     uint32_t x, size, zeros, sum;
@@ -152,7 +152,7 @@ TEST(a_loop_makes_a_cycle_and_a_branch_never_taken_is_omitted)
                 "relu(x neg) neg(relu) output(x neg)");
 }
 
-TEST(code_that_was_not_understood_is_a_node)
+TEST(unsupported_code_is_a_node)
 {
     struct sample_program s;
     struct program_value made = {.kind = PROGRAM_OPAQUE,

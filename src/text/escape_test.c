@@ -21,7 +21,7 @@ static void check(void (*escape)(struct buf *, struct str),
     buf_release(&text);
 }
 
-TEST(ordinary_names_stay_as_they_are)
+TEST(ordinary_names_are_unchanged)
 {
     static const struct example examples[] = {
         {STR(""), ""},
@@ -33,7 +33,7 @@ TEST(ordinary_names_stay_as_they_are)
     check(escape_terminal, examples, COUNT_OF(examples));
 }
 
-TEST(characters_that_a_terminal_obeys_or_hides_become_visible)
+TEST(control_and_invisible_characters_become_visible)
 {
     static const struct example examples[] = {
         {STR("a\x1b[31mb"), "a\\x1b[31mb"},
@@ -54,7 +54,7 @@ TEST(characters_that_a_terminal_obeys_or_hides_become_visible)
     check(escape_terminal, examples, COUNT_OF(examples));
 }
 
-TEST(bytes_that_are_not_utf8_are_shown_one_by_one)
+TEST(bytes_that_are_not_utf8_are_shown_individually)
 {
     static const struct example examples[] = {
         {STR("a\xff\xfe"), "a\\xff\\xfe"},
@@ -77,7 +77,7 @@ TEST(a_quoted_text_is_a_literal)
     check(escape_quoted, examples, COUNT_OF(examples));
 }
 
-TEST(a_csv_field_is_no_formula_and_no_second_field)
+TEST(a_csv_field_cannot_become_a_formula_or_a_second_field)
 {
     static const struct example examples[] = {
         {STR("conv1.weight"), "conv1.weight"},
@@ -91,7 +91,7 @@ TEST(a_csv_field_is_no_formula_and_no_second_field)
     check(escape_csv, examples, COUNT_OF(examples));
 }
 
-TEST(html_stays_text)
+TEST(html_is_escaped_as_text)
 {
     static const struct example examples[] = {
         {STR("<script>alert('&')</script>"),

@@ -226,7 +226,7 @@ static const char *printed(double value, int digits)
     return words;
 }
 
-TEST(reals_are_what_printf_makes_of_them)
+TEST(reals_agree_with_printf)
 {
     static const double near[] = {
         0,        -0.0,     1,      -1,       10,        100,           999999,

@@ -49,9 +49,9 @@ static int unknown_long(const struct option_set *sets, size_t n_sets, struct str
             names[n++] = sets[s].options[i].name;
     nearest = text_nearest(word, names, n, sizeof names[0]);
     if (nearest)
-        return err_set(err, ERR_USAGE, "there is no option --%s; did you mean --%s?",
-                       word, nearest);
-    return err_set(err, ERR_USAGE, "there is no option --%s; --help lists them", word);
+        return err_set(err, ERR_USAGE, "unknown option --%s; did you mean --%s?", word,
+                       nearest);
+    return err_set(err, ERR_USAGE, "unknown option --%s; --help lists them", word);
 }
 
 int option_check(const struct option *option, const char *value, struct err *err)
@@ -175,7 +175,7 @@ static int read_one(const struct option_set *sets, size_t n_sets, int *at, int a
     } else {
         found = find(sets, n_sets, name, word[1]);
         if (!found.option)
-            return err_set(err, ERR_USAGE, "there is no option -%c; --help lists them",
+            return err_set(err, ERR_USAGE, "unknown option -%c; --help lists them",
                            word[1]);
         if (word[2])
             value = word + 2 + (word[2] == '=');

@@ -8,7 +8,7 @@
 #define SHARE_STEP  5
 #define HEIGHT_STEP 2
 
-/* --- Where we are */
+/* --- The current place */
 
 unsigned tui_where(const struct tui *tui)
 {
@@ -157,7 +157,7 @@ static void toggle_below(struct tui *tui)
     tui_changed(tui);
 }
 
-/* --- Moving, in whatever has the focus */
+/* --- Moving in the focused part */
 
 /* The panel's visible rows. */
 static uint32_t panel_rows(const struct tui *tui, unsigned panel)

@@ -99,7 +99,7 @@ static bool is_control(struct str one)
     const unsigned char *c = (const unsigned char *)one.at;
 
     /* The last test covers direction marks and embeddings, U+200E to U+202E, which a
-     * typed file name may contain. We write isolates ourselves. */
+     * typed file name may contain. Isolates are written by torchoscope itself. */
     return c[0] < 0x20 || c[0] == 0x7f ||
            (c[0] == 0xc2 && one.len > 1 && c[1] < 0xa0) ||
            (c[0] == 0xe2 && one.len > 2 && c[1] == 0x80 &&

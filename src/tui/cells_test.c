@@ -34,7 +34,7 @@ TEST(a_text_is_cut_at_the_edge_of_its_area)
     cells_release(&cells);
 }
 
-TEST(areas_beyond_the_grid_are_nothing)
+TEST(areas_beyond_the_grid_are_empty)
 {
     struct cell_grid cells = grid(4, 1);
     struct area area = {2, 0, 100, 100};
@@ -103,7 +103,7 @@ TEST(control_characters_never_reach_a_cell)
     cells_release(&cells);
 }
 
-TEST(in_ascii_every_sign_is_its_twin)
+TEST(in_ascii_every_sign_has_its_twin)
 {
     struct cell_grid cells = grid(12, 1);
     struct area area = {0, 0, 12, 1};

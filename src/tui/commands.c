@@ -96,7 +96,7 @@ static int panel_command(struct tui *tui, struct str words, struct err *err)
     const struct panel *panel = panel_find(words);
 
     if (!panel)
-        return err_set(err, ERR_USAGE, "there is no panel \"%.*s\"; use 1 to 7",
+        return err_set(err, ERR_USAGE, "unknown panel \"%.*s\"; use 1 to 7",
                        STR_ARG(str_head(words, 40)));
     tui_focus(tui, panel->number);
     return 0;
@@ -330,7 +330,7 @@ static int go_to(struct tui *tui, struct str line, struct err *err)
                            sizeof tui_commands[0]);
     if (nearest)
         return err_set(err, ERR_USAGE,
-                       "there is no command or name \"%s\": did you mean :%s?", word,
+                       "unknown command or name \"%s\": did you mean :%s?", word,
                        nearest);
     return err_set(err, ERR_USAGE, "%s", why.text);
 }

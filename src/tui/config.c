@@ -93,8 +93,8 @@ static int no_setting(struct str name, struct err *err)
     struct buf names = BUF_INIT;
 
     config_names(&names);
-    err_set(err, ERR_USAGE, "there is no setting \"%.*s\"; there are %s", STR_ARG(name),
-            buf_cstr(&names));
+    err_set(err, ERR_USAGE, "unknown setting \"%.*s\"; the settings are %s",
+            STR_ARG(name), buf_cstr(&names));
     buf_release(&names);
     return -1;
 }
@@ -132,7 +132,7 @@ static int parse_line(struct config *config, struct keymap *keymap, struct str l
         *section = str_head(str_from(line, 1), line.len - 2);
         if (section->len == 0 || str_is(*section, "keys") || str_is(*section, "look"))
             return 0;
-        return err_set(err, ERR_USAGE, "there is no section [%.*s]", STR_ARG(*section));
+        return err_set(err, ERR_USAGE, "unknown section [%.*s]", STR_ARG(*section));
     }
     equals = str_find_char(line, '=');
     if (equals <= 0)

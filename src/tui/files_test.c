@@ -136,7 +136,7 @@ TEST(the_mark_and_the_cursor_stay_with_their_files)
 }
 
 /* A list opened over a model handles keys and commands itself. */
-TEST(commands_are_for_the_list_that_is_shown)
+TEST(commands_apply_to_the_shown_list)
 {
     struct stage *stage = begin(true);
     char line[128];
@@ -165,7 +165,7 @@ static unsigned random_next(unsigned *seed)
     return *seed >> 16;
 }
 
-TEST(any_keys_in_a_list_of_files_do_no_harm)
+TEST(random_keys_in_a_list_of_files_do_no_harm)
 {
     static const char *const words[] = {"D",
                                         " ",

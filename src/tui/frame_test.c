@@ -24,7 +24,7 @@ static void check_area(struct area got, unsigned column, unsigned row, unsigned 
     CHECK_INT(got.rows, rows);
 }
 
-TEST(at_80x24_one_panel_lies_below_the_tree)
+TEST(at_80x24_one_panel_is_below_the_tree)
 {
     struct frame_wanted it = wanted(80, 24);
     struct frame frame;
@@ -47,7 +47,7 @@ TEST(at_80x24_one_panel_lies_below_the_tree)
     CHECK_INT(frame.panels[0].panel, PANEL_DETAILS);
 }
 
-TEST(at_120x36_panels_lie_beside_the_tree_and_code_is_twice_as_high)
+TEST(at_120x36_panels_are_beside_the_tree_and_code_is_twice_as_high)
 {
     struct frame_wanted it = wanted(120, 36);
     struct frame frame;
@@ -71,7 +71,7 @@ TEST(at_120x36_panels_lie_beside_the_tree_and_code_is_twice_as_high)
     CHECK(!frame.right && frame.n_panels == 1);
 }
 
-TEST(three_panels_are_stacked_or_five_where_there_is_room)
+TEST(three_panels_are_stacked_or_five_if_they_fit)
 {
     struct frame_wanted it = wanted(120, 36);
     struct frame frame;
@@ -110,7 +110,7 @@ TEST(a_zoomed_part_fills_the_body)
     check_area(frame.tree, 0, 1, 120, 33);
 }
 
-TEST(labels_take_the_panels_place)
+TEST(labels_replace_the_panels)
 {
     struct frame_wanted it = wanted(120, 36);
     struct frame frame;

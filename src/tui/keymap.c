@@ -222,7 +222,7 @@ static int parse_keys(struct str text, uint32_t keys[KEYS_MOST], struct err *err
         memcpy(name, part.at, part.len < sizeof(name) ? part.len : sizeof(name) - 1);
         keys[n] = key_parse(name);
         if (keys[n] == KEY_NONE || part.len >= sizeof(name))
-            return err_set(err, ERR_USAGE, "there is no key \"%.*s\"", STR_ARG(part));
+            return err_set(err, ERR_USAGE, "unknown key \"%.*s\"", STR_ARG(part));
         n++;
     }
     return 0;
@@ -241,7 +241,7 @@ int keymap_bind(struct keymap *map, struct str name, struct str text, struct err
         memcpy(word, name.at, name.len < sizeof(word) ? name.len : sizeof(word) - 1);
         nearest =
             text_nearest(word, &bindings[0].name, n_bindings, sizeof(bindings[0]));
-        return err_set(err, ERR_USAGE, "there is no action \"%s\"%s%s%s", word,
+        return err_set(err, ERR_USAGE, "unknown action \"%s\"%s%s%s", word,
                        nearest ? "; did you mean " : "", nearest ? nearest : "",
                        nearest ? "?" : "");
     }

@@ -47,7 +47,7 @@ TEST(no_key_hides_another)
     keymap_free(map);
 }
 
-TEST(the_seeds_keys_do_what_the_seeds_say)
+TEST(the_keys_of_the_seeds_do_what_the_seeds_describe)
 {
     static const struct {
         uint32_t key;
@@ -94,7 +94,7 @@ TEST(the_seeds_keys_do_what_the_seeds_say)
     keymap_free(map);
 }
 
-TEST(keys_can_be_bound_otherwise)
+TEST(keys_can_be_rebound)
 {
     struct keymap *map = keymap_new();
     struct err err = {0};
@@ -110,9 +110,9 @@ TEST(keys_can_be_bound_otherwise)
     CHECK_INT(keymap_bind(map, STR("sort"), STR(""), &err), 0);
     CHECK_INT(does(map, 'i', IN_TREE), ACTION_NONE);
     CHECK_INT(keymap_bind(map, STR("qiut"), STR("x"), &err), -1);
-    CHECK_STR(err.text, "there is no action \"qiut\"; did you mean quit?");
+    CHECK_STR(err.text, "unknown action \"qiut\"; did you mean quit?");
     CHECK_INT(keymap_bind(map, STR("quit"), STR("Hyper"), &err), -1);
-    CHECK_STR(err.text, "there is no key \"Hyper\"");
+    CHECK_STR(err.text, "unknown key \"Hyper\"");
     CHECK_INT(keymap_bind(map, STR("quit"), STR("1 2 3 4 5"), &err), -1);
     keymap_free(map);
 }

@@ -26,7 +26,7 @@ TEST(a_letter_is_itself)
     CHECK_INT(ONE("\b").code, KEY_BACKSPACE);
 }
 
-TEST(a_character_of_several_bytes_is_waited_for)
+TEST(an_incomplete_character_waits_for_its_bytes)
 {
     struct key key = {0};
 
@@ -50,7 +50,7 @@ TEST(invalid_utf8_is_consumed_byte_by_byte)
     CHECK_INT(ONE("\xc2\x9b").code, KEY_UNKNOWN);
 }
 
-TEST(arrows_and_their_kin_of_all_terminals)
+TEST(arrow_and_function_keys_of_all_terminals)
 {
     static const struct {
         const char *bytes;
@@ -114,7 +114,7 @@ TEST(arrows_and_their_kin_of_all_terminals)
     }
 }
 
-TEST(escape_alone_is_a_key_once_nothing_follows)
+TEST(escape_alone_is_a_key_after_a_timeout)
 {
     struct key key = {0};
 
@@ -196,7 +196,7 @@ TEST(answers_of_the_terminal_are_distinguished_from_keys)
     CHECK_INT(keys_take("\033]11;rgb:", 9, false, &key), 0);
 }
 
-TEST(a_sequence_that_breaks_off_leaves_the_next_key_alone)
+TEST(a_truncated_sequence_does_not_affect_the_next_key)
 {
     struct key key = {0};
 
@@ -258,7 +258,7 @@ TEST(a_paste_continues_after_its_first_part)
     CHECK_INT(keys_take_paste("", 0, true, &key), 0);
 }
 
-TEST(names_of_keys_read_back)
+TEST(names_of_keys_parse_back)
 {
     static const uint32_t codes[] = {
         'a',    'Z',       ' ',           '\r',         '\t',          0xe9,

@@ -41,7 +41,7 @@ TEST(without_colour_no_colour_code_is_written)
         }
 }
 
-TEST(the_row_of_the_cursor_stands_out_with_few_colours_too)
+TEST(the_cursor_row_is_visible_with_few_colours)
 {
     struct cell cell = {.back = COLOUR_CURSOR};
 

@@ -15,7 +15,7 @@ static void type(struct prompt *prompt, const char *text)
     }
 }
 
-TEST(a_line_is_typed_and_mended)
+TEST(a_line_is_typed_and_edited)
 {
     struct prompt prompt = {0};
 
@@ -39,7 +39,7 @@ TEST(a_line_is_typed_and_mended)
     prompt_release(&prompt);
 }
 
-TEST(only_one_line_is_pasted_and_nothing_that_cannot_be_shown)
+TEST(a_paste_is_cut_to_one_line_of_printable_text)
 {
     struct prompt prompt = {0};
 
@@ -50,7 +50,7 @@ TEST(only_one_line_is_pasted_and_nothing_that_cannot_be_shown)
     prompt_release(&prompt);
 }
 
-TEST(older_lines_come_back_and_the_one_being_typed_too)
+TEST(older_lines_and_the_typed_one_can_be_recalled)
 {
     struct prompt prompt = {0};
     char line[32];

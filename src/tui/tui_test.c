@@ -116,7 +116,7 @@ TEST(hints_of_a_panel_name_the_keys_that_the_user_bound)
     end_stage(stage);
 }
 
-TEST(a_message_is_gone_with_the_next_key)
+TEST(a_message_disappears_with_the_next_key)
 {
     struct stage *stage = stage_of_model(120, 36);
 
@@ -156,7 +156,7 @@ TEST(escape_closes_the_innermost_first)
     end_stage(stage);
 }
 
-TEST(enter_takes_the_highlighted_completion_where_the_line_means_nothing)
+TEST(enter_takes_the_highlighted_completion_if_the_line_is_not_a_command)
 {
     struct stage *stage = stage_of_model(80, 24);
 
@@ -177,7 +177,7 @@ TEST(enter_takes_the_highlighted_completion_where_the_line_means_nothing)
     end_stage(stage);
 }
 
-TEST(the_arrows_choose_a_completion_and_on_an_empty_line_bring_back_older_ones)
+TEST(the_arrows_choose_a_completion_or_on_an_empty_line_an_older_line)
 {
     struct stage *stage = stage_of_model(80, 24);
 
@@ -247,7 +247,7 @@ TEST(escape_and_a_key_at_once_are_two_keys)
     end_stage(stage);
 }
 
-TEST(labels_take_the_panels_place_and_keep_them)
+TEST(labels_replace_the_panels_and_restore_them)
 {
     struct stage *stage = stage_of_model(120, 36);
 
@@ -260,7 +260,7 @@ TEST(labels_take_the_panels_place_and_keep_them)
     end_stage(stage);
 }
 
-TEST(labels_that_do_not_fit_are_counted_and_scroll_into_sight)
+TEST(labels_that_do_not_fit_are_counted_and_scroll_into_view)
 {
     struct stage *stage = stage_of_model(120, 24);
 
@@ -401,7 +401,7 @@ TEST(a_small_screen_shows_the_required_size)
     end_stage(stage);
 }
 
-TEST(a_panel_that_grew_and_shrinks_again_shows_the_same)
+TEST(a_panel_that_grows_and_shrinks_shows_the_same_again)
 {
     struct stage *stage = stage_of_model(120, 24);
     struct buf before = BUF_INIT;
@@ -467,7 +467,7 @@ static void press_anything(struct stage *stage, unsigned seed, int times)
     CHECK(system(text) == 0);
 }
 
-TEST(any_keys_at_any_size_do_no_harm)
+TEST(random_keys_at_any_size_do_no_harm)
 {
     for (unsigned seed = 1; seed <= 4; seed++) {
         struct stage *stage = stage_of_model(seed % 2 ? 120 : 80, seed % 2 ? 36 : 24);
@@ -477,7 +477,7 @@ TEST(any_keys_at_any_size_do_no_harm)
     }
 }
 
-TEST(any_keys_in_a_recording_do_no_harm)
+TEST(random_keys_in_a_recording_do_no_harm)
 {
     struct err err = {0};
 
@@ -489,7 +489,7 @@ TEST(any_keys_in_a_recording_do_no_harm)
     }
 }
 
-TEST(any_keys_in_a_drawing_do_no_harm)
+TEST(random_keys_in_a_drawing_do_no_harm)
 {
     for (unsigned seed = 1; seed <= 4; seed++) {
         struct stage *stage =

@@ -106,7 +106,7 @@ static bool says(const struct history_stage *s, const char *part)
     return str_find(buf_span(&s->text), str_of(part)) >= 0;
 }
 
-TEST(a_training_run_answers_its_questions)
+TEST(a_training_run_answers_requests)
 {
     struct history_stage s;
 
@@ -133,7 +133,7 @@ TEST(a_training_run_answers_its_questions)
     stage_end(&s);
 }
 
-TEST(invalid_questions_are_refused_with_a_sentence)
+TEST(invalid_requests_are_refused_with_a_clear_error)
 {
     static const struct {
         const char *address, *says;

@@ -37,7 +37,7 @@ static bool is_theirs(const struct web_ask *ask)
 static int not_ours(const struct web_ask *ask, const char *what, struct err *err)
 {
     return err_set(err, ERR_UNSUPPORTED,
-                   "%s: the %s of a live model can only be read where it runs",
+                   "%s: the %s of a live model can only be read in its own process",
                    ask->session->model->path ? ask->session->model->path : "model",
                    what);
 }

@@ -222,7 +222,7 @@ void owner_end(struct owner *owner)
     pthread_mutex_unlock(&owner->lock);
 }
 
-/* ---- who asks ---- */
+/* ---- requests ---- */
 
 /* No request needed: any thread may read it. */
 bool owner_is_free(const struct source *real)

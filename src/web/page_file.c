@@ -159,7 +159,7 @@ static bool put_plain(struct page_making *self, const char *name)
     return put(self, name, &(struct ask_words){name, {NULL}});
 }
 
-/* ---- what is asked ---- */
+/* ---- the list of questions ---- */
 
 static void say(struct page_making *self, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

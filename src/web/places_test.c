@@ -64,7 +64,7 @@ TEST(code_and_attributes_are_requested_by_place_and_call)
     stage_end(&s);
 }
 
-TEST(a_timeline_is_of_a_pass_of_a_recording)
+TEST(a_timeline_shows_one_pass_of_a_recording)
 {
     struct stage s;
 
@@ -103,7 +103,7 @@ TEST(values_code_and_attributes_of_a_live_model_are_not_read_here)
     CHECK_INT(ask(&s, "api/show?name=a.weight&slice=&all=1"), 200);
     CHECK(!says(&s, "read by another thread") && !says(&s, "\"slice\""));
     CHECK_INT(ask(&s, "api/code?name=a"), 409);
-    CHECK(says(&s, "can only be read where it runs"));
+    CHECK(says(&s, "can only be read in its own process"));
     CHECK_INT(ask(&s, "api/attributes?name=a"), 409);
     CHECK_INT(ask(&s, "api/rows"), 200);
     model->source = before;

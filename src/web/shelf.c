@@ -160,7 +160,7 @@ int shelf_add(struct shelf *shelf, const char *path, struct work *work, struct e
     return 0;
 }
 
-/* ---- what a session says of its file ---- */
+/* ---- facts about a file from its session ---- */
 
 static const char *kind_of(const struct session *session)
 {

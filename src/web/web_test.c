@@ -19,7 +19,7 @@ static const char *header(const struct stage *s, const char *name)
 
 /* ---- the guard ---- */
 
-TEST(only_names_of_this_host_are_served)
+TEST(only_requests_to_names_of_this_host_are_served)
 {
     static const char *const good[] = {
         "localhost",  "LOCALHOST:1",     "127.0.0.1:8080",     "[::1]",
@@ -100,7 +100,7 @@ TEST(data_needs_the_token_and_the_page_does_not)
     stage_end(&s);
 }
 
-TEST(only_reading_is_possible)
+TEST(only_reading_methods_are_allowed)
 {
     struct stage s;
 
@@ -209,7 +209,7 @@ TEST(long_answers_are_compressed_for_clients_that_accept_it)
 
 /* ---- questions ---- */
 
-TEST(a_question_answers_about_a_file_of_the_shelf)
+TEST(a_request_answers_about_a_file_of_the_shelf)
 {
     struct stage s;
 
@@ -247,7 +247,7 @@ TEST(a_place_is_a_number_or_a_full_name)
     stage_end(&s);
 }
 
-TEST(a_wrong_question_gets_an_explanation)
+TEST(an_invalid_request_gets_an_explanation)
 {
     static const struct {
         const char *address;
@@ -327,7 +327,7 @@ TEST(files_are_opened_on_demand_and_few_stay_open)
     rmdir(folder);
 }
 
-TEST(a_file_that_was_replaced_is_read_again_and_is_news)
+TEST(a_replaced_file_is_read_again_and_announced)
 {
     char folder[] = "/tmp/torchoscope-shelf-XXXXXX", path[64];
     struct shelf *shelf = shelf_new(NULL);

@@ -13,7 +13,7 @@ PROGRAM = os.environ.get("TORCHOSCOPE", str(ROOT / "build/torchoscope"))
 
 
 class NotRun(Exception):
-    """A peer that failed, and why; its time is meaningless."""
+    """A failed peer, with the reason; its time is meaningless."""
 
 
 def last_line(text):
@@ -142,7 +142,7 @@ class Table:
         self.line(what, peaks, lambda value: f"{value:.1f} MB", target)
 
     def ratio(self, what, over, under, target=None, least=False):
-        """Of two variants that ran in turn, round by round."""
+        """The ratio of two variants that ran in turn, for each round."""
         failed = [one for one in (over, under) if isinstance(one, NotRun)]
         ratios = failed[0] if failed else [a / b for a, b in zip(over, under)]
         self.line(what, ratios, lambda value: f"{value:.2f} x", target, least)

@@ -92,7 +92,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Time `calls` runs in a row, so that short ones can be told from the clock. */
+/* Time `calls` runs in a row, because the clock is too coarse for one. */
 static double time_runs(enum variant variant, enum dtype dtype, const void *at,
                         size_t n, size_t calls)
 {
@@ -103,7 +103,7 @@ static double time_runs(enum variant variant, enum dtype dtype, const void *at,
     return (now_us() - start) / (double)calls;
 }
 
-/* The fraction of the speed of a read that is wanted; 0 for none. */
+/* The target, as a fraction of the speed of a read; 0 for none. */
 static double target(enum variant variant, enum dtype dtype, size_t n)
 {
     bool half = dtype == DTYPE_FLOAT16 || dtype == DTYPE_BFLOAT16;
@@ -171,7 +171,7 @@ static uint16_t float16_bits(uint32_t bits)
     return (uint16_t)(sign | (0x800000 | (magnitude & 0x7fffff)) >> shift);
 }
 
-/* Numbers spread as weights are: sums of four uniform ones, about zero. */
+/* Numbers distributed like weights: sums of four uniform ones, around zero. */
 static void fill(enum dtype dtype, uint8_t *to, size_t n)
 {
     uint64_t state = 88172645463325252u;

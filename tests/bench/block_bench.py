@@ -4,7 +4,7 @@
     BENCH_ROUNDS=7 block_bench.py
 
 One thread, wall-clock time, as in `cost`: reading the processor clock takes longer than
-many of our hooks. Freeing the recording is not counted.
+many hooks. Freeing the recording is not counted.
 """
 
 import os

@@ -3,11 +3,10 @@ file, hostile files caught, ordinary files flagged.
 
     BENCH_SCANNERS=FOLDER check_bench.py
 
-The hostile files are those of tests/samples, for which our verdict was made: they show
-which techniques the others do not know, not how good they are. The scanners are installed
-from PyPI into a venv (BENCH_SCANNERS, or build/scanners); the table names missing ones.
-BENCH_FILES is the number of files of each kind to run (24).
-"""
+The hostile files are those of tests/samples, for which torchoscope's verdict was made:
+they show which techniques the others do not know, not how good they are. The scanners
+are installed from PyPI into a venv (BENCH_SCANNERS, or build/scanners); the table names
+missing ones. BENCH_FILES is the number of files of each kind to run (24). """
 
 import json
 import os

@@ -39,7 +39,7 @@ def make_file(peak, path, what):
 
 
 def compare(peak, folder, kind, what, rounds):
-    # A .pth holds its own name: both have the same.
+    # A .pth contains its own name, so both have the same.
     left, right = folder / f"left/model.{kind}", folder / f"right/model.{kind}"
     for path in (left, right):
         path.parent.mkdir(exist_ok=True)
@@ -47,7 +47,7 @@ def compare(peak, folder, kind, what, rounds):
         make_file(peak, left, "nothing")
     make_file(peak, right, what)
     calls = {"diff": lambda: peak.run(bench.PROGRAM, "diff", left, right, status=1)}
-    if what == "one":  # else cmp would stop at once
+    if what == "one":  # otherwise cmp would stop at once
         calls["cmp"] = lambda: peak.run("cmp", left, right, status=1)
     return bench.in_turn(calls, rounds)
 

@@ -114,7 +114,7 @@ def list_files(peak, paths):
         "torchoscope many.safetensors": [*program, paths["many.safetensors"]],
         "torchoscope --help": [bench.PROGRAM, "--help"],
     }
-    peers = {  # and what they print
+    peers = {  # with their expected output
         "torch big.pth": ([*python, TORCH_LIST, paths["big.pth"]], big),
         "safetensors big": ([*python, SAFE_LIST, paths["big.safetensors"]], big),
         "json.loads big": ([*python, JSON_LIST, paths["big.safetensors"]], big),
@@ -125,7 +125,7 @@ def list_files(peak, paths):
     calls |= {name: peak.peer(*how) for name, how in peers.items()}
     runs = bench.in_turn(calls, ROUNDS)
     slow = peak.peer([*python, TORCH_LIST, paths["many.pth"]], many)
-    runs |= bench.in_turn({"torch many.pth": slow}, 1)  # ten seconds: once will do
+    runs |= bench.in_turn({"torch many.pth": slow}, 1)  # takes ten seconds: run it once
     return runs
 
 

@@ -43,7 +43,7 @@ for tensor in gguf.GGUFReader(sys.argv[1]).tensors[:int(sys.argv[2])]:
 
 
 def make_file(path):
-    """The same megabyte of blocks again and again."""
+    """The same megabyte of blocks, repeated."""
     writer = files.Writer()
     names = [f"blk.{i}.ffn_up.weight" for i in range(TENSORS)]
     tokens = [f"token{i}" for i in range(TOKENS)]
@@ -78,7 +78,7 @@ def main():
             "cat": lambda: peak.run("cat", path),
             "stats": lambda: peak.run(bench.PROGRAM, "stats", path),
         }, ROUNDS)
-        runs |= bench.in_turn({  # a minute for all: a few tensors will do
+        runs |= bench.in_turn({  # all would take a minute: a few tensors suffice
             "gguf stats": peak.peer([*python, GGUF_STATS, path, some],
                                     f"blk.{some - 1}.ffn_up.weight")}, 1)
         short = show(runs, some)

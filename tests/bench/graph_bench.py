@@ -63,7 +63,7 @@ def quiet(function):
             return function()
 
 
-# --- peers: (trace, function that draws what was traced)
+# --- peers: (trace, function that draws the trace)
 
 
 def torchview_drawing(model, args, kwargs, folder):
@@ -135,7 +135,7 @@ def one_layout(boxes, most):
     return table.short
 
 
-# --- the page: graphs that do not fold by themselves
+# --- the page: graphs that do not fold automatically
 
 
 class Part(nn.Module):

@@ -1,10 +1,9 @@
 """Statistics of tensors in memory, compared with a pure read and with torch.
 
-bench_measure prints the speed of our kernels as a fraction of a pure read. Then, for each
-size, it alternates with torch, which computes the same statistics (min, max, mean, std,
-norm, and the counts of NaN, +inf, -inf and 0) on one thread. Compares CPU time, because
-the machine may be busy.
-"""
+bench_measure prints the speed of the C kernels as a fraction of a pure read. Then, for
+each size, it alternates with torch, which computes the same statistics (min, max, mean,
+std, norm, and the counts of NaN, +inf, -inf and 0) on one thread. Compares CPU time,
+because the machine may be busy. """
 
 import re
 import subprocess
@@ -29,7 +28,7 @@ def our_seconds(dtype, n):
 
 
 def torch_seconds(torch, x):
-    """The least time of a few calls, as for ours."""
+    """The least time of a few calls, as for the C kernels."""
     best = float("inf")
     for _ in range(3):
         start = time.thread_time()

@@ -38,7 +38,7 @@ recording.save(sys.argv[2])
 
 
 def write_safetensors(path):
-    """A header as the library writes it, then a hole of the right size."""
+    """A header like the library's, then a hole of the right size."""
     at, parts = 0, []
     for i in range(0, MODULES, 2):
         for name, shape, size in (("weight", "[16,16]", 1024), ("bias", "[16]", 64)):
@@ -115,7 +115,7 @@ class Pickle:
         return self.get("parameter") + tensor + b"R" + self.put()
 
     def module(self, kind, parameters, attributes):
-        """All but `_modules`, and the state is left open."""
+        """The state up to `_modules`, left open."""
         parts = [self.get(kind), b")\x81", self.put(), b"}", self.put(), b"("]
         parts += [self.get("training"), b"\x88", self.get("_parameters"), b"}"]
         parts += [self.put(), parameters(), self.get("_buffers"), b"}", self.put()]
@@ -143,7 +143,7 @@ class Pickle:
     def write(self, file):
         file.write(self.head + self.module("Sequential", lambda: b"", b""))
         for i in range(MODULES):
-            if i % 1000 == 0:  # as the library does it: a thousand at a time
+            if i % 1000 == 0:  # like the library: a thousand at a time
                 file.write(b"(")
             file.write(self.text(str(i)) + (self.relu() if i % 2 else self.linear(i)))
             if i % 1000 == 999 or i == MODULES - 1:

@@ -40,7 +40,7 @@ SECONDS = float(os.environ.get("BENCH_SECONDS", "15"))
 MILLION = 1_000_000
 CLOCK = time.process_time
 
-# name -> (what makes it, greatest ratio of a step to the bare one)
+# name -> (function that makes it, greatest ratio of a step to the bare one)
 MODELS = {
     "ResNet-50 b2": (record_models.resnet50, 1.15),
     "encoder 6x512": (record_models.encoder, 1.20),
@@ -76,7 +76,7 @@ def profiler():
 
 
 def with_its_table(step):
-    """torch.profiler with what one reads in the end."""
+    """torch.profiler, including reading its results."""
 
     def run(_):
         with profiler() as profile:
@@ -89,7 +89,7 @@ def with_its_table(step):
 
 
 def read_all(recording):
-    """What one reads in the end: the tree, all as JSON, FLOPs."""
+    """Read the results: the tree, all as JSON, FLOPs."""
     flops = sum(op.flops or 0 for op in recording.ops())
     if not str(recording) or not recording.ops().json or not flops:
         raise RuntimeError("a recording without operations")
@@ -170,7 +170,7 @@ def after_the_step(step, table):
     """From the end of the step to the tree, JSON and FLOPs, with the end of the block."""
     ours, theirs, shares = [], [], []
     for _ in range(ROUNDS + 1):
-        gc.collect()  # what others left behind
+        gc.collect()  # garbage of other parts
         with record(step.model, ops=True) as recording:
             step()
             began = CLOCK()
@@ -193,7 +193,7 @@ def after_the_step(step, table):
 
 
 def tiny_ops():
-    """Against a mode that does nothing: what remains is ours, not torch's."""
+    """Compared with a mode that does nothing: the rest is torchoscope's cost."""
     model, given = record_models.TinyOps(), torch.randn(4, 8)
     table = bench.Table("2,000 tiny operations, 1 thread, ratios to an empty mode")
 
@@ -276,7 +276,8 @@ def main():
     if sys.argv[1:] == ["--million"]:
         return million()
     words = sys.argv[1:]
-    torch.backends.mha.set_fastpath_enabled(False)  # else nobody sees inside it
+    # otherwise its inside is invisible to all
+    torch.backends.mha.set_fastpath_enabled(False)
     torch.set_num_threads(1)
     print(f"torch {torch.__version__}, {os.cpu_count()} cores, medians of {ROUNDS}")
     short = 0

@@ -52,7 +52,7 @@ NETRON_SAYS = "document.querySelector('.message-text')?.textContent"
 NETRON_GRAPH = f"""{NETRON_SAYS} || (document.body.classList.contains('default') &&
     !document.body.classList.contains('spinner') && document.querySelector('g.node'))"""
 
-# Runs before the page: notes when what is waited for was painted.
+# Runs before the page: records when the awaited content was painted.
 WATCH = """
 const look = () => {
     if (%s) requestAnimationFrame(() => { window.paintedAt = performance.now(); });
@@ -102,7 +102,7 @@ def megabytes_of_renderer(page):
 
 
 def bytes_loaded(page):
-    """Of all answers of the server so far, as they came over the wire."""
+    """The bytes of all responses so far, as transferred."""
     told = page.call("POST", "/se/log", {"type": "performance"})
     events = [json.loads(one["message"])["message"] for one in told]
     asked, size = set(), 0
@@ -125,7 +125,7 @@ class Visit:
         self.page.devtools(
             "Page.addScriptToEvaluateOnNewDocument", {"source": WATCH % condition}
         )
-        # Netron asks first whether it may report what people do.
+        # Netron first asks for consent to telemetry.
         self.page.devtools("Network.enable", {})
         consent = {"name": "consent", "value": "1", "url": address}
         self.page.devtools("Network.setCookie", consent)
@@ -171,7 +171,7 @@ def lines(table, who, found, paint=None, memory=None):
 
 
 def netron_visits(path):
-    """It serves one file from a process of its own."""
+    """Serves one file from a separate process."""
     if not NETRON.exists() and not os.environ.get("TORCHOSCOPE_NO_INSTALL"):
         pip = [sys.executable, "-m", "pip", "install", "-q", "--target", NETRON, "netron"]
         subprocess.run(pip, capture_output=True)
@@ -256,7 +256,7 @@ def recording(folder):
 
 
 def large(folder):
-    """4 GB in 64 tensors, all holes."""
+    """4 GB in 64 tensors, as a sparse file."""
     path, each = folder / "large.safetensors", 1 << 26
     head = {
         f"blocks.{i}.weight": {

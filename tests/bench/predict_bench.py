@@ -1,4 +1,4 @@
-"""How near memory() comes to the memory of real training steps: ResNet-50 and GPT-2.
+"""The accuracy of memory() for real training steps: ResNet-50 and GPT-2.
 
 The truth is torch's profiler, started before the model is built; it includes scratch
 memory inside operations, which a prediction cannot know.

@@ -49,7 +49,7 @@ except ImportError as problem:
     print(f"record_bench: not run ({problem})")
     sys.exit(0)
 
-import numpy  # noqa: E402, F401 (so that nobody's first import is timed)
+import numpy  # noqa: E402, F401 (so that no first import is timed)
 
 
 # --- the participants
@@ -74,7 +74,7 @@ def four(tensor):
 
 @contextlib.contextmanager
 def by_hand(model):
-    """Hooks that someone writes to get four numbers of every result."""
+    """Hand-written hooks for four numbers of every result."""
     found = []
 
     def hook(module, args, result):
@@ -148,9 +148,9 @@ def install_peers():
 
 
 def peers():
-    """{name: what makes its context, or None}."""
+    """{name: function that makes its context, or None}."""
     install_peers()
-    # rp installs what it misses when it is imported, or asks: not into our venv.
+    # When imported, rp installs missing packages or asks: not into this venv.
     os.environ["PIP_NO_INDEX"] = "1"
     sys.stdin = open(os.devnull)
     found = {}
@@ -380,7 +380,8 @@ def tiny_layers():
 def main():
     warnings.simplefilter("ignore")
     words = sys.argv[1:]
-    torch.backends.mha.set_fastpath_enabled(False)  # else nobody sees inside it
+    # otherwise its inside is invisible to all
+    torch.backends.mha.set_fastpath_enabled(False)
     others = peers()
     print(f"torch {torch.__version__}, {os.cpu_count()} cores, medians of {ROUNDS}")
     short = 0

@@ -1,7 +1,7 @@
 """The models that record_bench.py and ops_bench.py run, with their inputs; randomly
 initialised.
 
-ResNets as torchvision writes them: ReLU and the sum at the end of a block in place.
+ResNets like torchvision's: ReLU and the sum at the end of a block are in place.
 """
 
 import torch
@@ -80,7 +80,7 @@ def resnet50():
 
 
 class Dense(nn.Module):
-    """A layer of DenseNet: its result is put behind its argument."""
+    """A layer of DenseNet: its result is concatenated to its argument."""
 
     def __init__(self, inside):
         super().__init__()

@@ -53,7 +53,7 @@ def main():
         written, seen = [], []
         page = browser.Browser() if browser.AVAILABLE else None
         for _ in range(ROUNDS):
-            model = torchoscope.open(net)  # a new one: nothing is measured yet
+            model = torchoscope.open(net)  # a new model: nothing is measured yet
             written.append(timed(lambda: model.export(path)))
             if page:
                 seen.append(timed(lambda: page.open(path)))

@@ -1,10 +1,10 @@
-"""What a training costs that is looked at: five clients with event streams, each of which
-also asks ten times a second what is new and for numbers of the newest step.
+"""The cost of a training with its page open: five clients with event streams, each of
+which also polls ten times a second for new steps and for numbers of the newest step.
 
     BENCH_ROUNDS=15 serve_bench.py
 
 ResNet-18 with batch 8, watched with the default budget and backend="standalone". Rounds
-with and without clients take turns; the clients are a process of their own. Target: 1.02
+with and without clients alternate; the clients are a separate process. Target: 1.02
 for the time of a step, and for the processor time of the training's process.
 """
 

@@ -1,14 +1,13 @@
-"""The terminal explorer in a pseudo-terminal of 160x50: the time to the first screen, and
-from a key to its frame, on files of many modules; compared with rp's explorer on models
-that it can handle.
+"""The terminal explorer in a pseudo-terminal of 160x50: the time to the first screen,
+and from a key to its frame, on files of many modules; compared with rp's explorer on
+models that it can handle.
 
     BENCH_ROUNDS=15 tui_bench.py [MODULES...]      100000 and 1000000 without
 
-Our explorer ends every frame with the mark of synchronised output. For rp (Textual) a
+torchoscope ends every frame with the mark of synchronised output. For rp (Textual) a
 frame ends with the last byte before a second without output or work; a message that
-disappears later does not count. Besides wall time, prints how long our main thread worked
-and how long it waited for a processor. The files are kept in build/bench.
-"""
+disappears later does not count. Besides wall time, prints how long its main thread
+worked and how long it waited for a processor. The files are kept in build/bench. """
 
 import fcntl
 import importlib.util
@@ -39,7 +38,7 @@ END_OF_FRAME = b"\x1b[?2026l"
 SIZE = struct.pack("HHHH", 50, 160, 0, 0)
 STAGE = 601  # modules in a stage
 RP_MODULES = 2_000  # at 20,000 `Z` alone takes it minutes
-RP_MANY = 20_000  # of these only the first screen, in which the root alone is open
+RP_MANY = 20_000  # only for the first screen, in which only the root is open
 # In order, so that every round starts from the same screen. For several keys, the last
 # one is timed.
 KEYS = [
@@ -90,7 +89,7 @@ class Terminal:
         return more
 
     def byte(self, seconds=600):
-        """Wait for the first byte; when it came."""
+        """Wait for the first byte; returns its time."""
         limit = time.perf_counter() + seconds
         while time.perf_counter() < limit:
             if self.read(1):
@@ -98,7 +97,7 @@ class Terminal:
         raise RuntimeError("not a byte came")
 
     def frame(self, seconds=120):
-        """Wait for the end of a frame; when it came."""
+        """Wait for the end of a frame; returns its time."""
         limit = time.perf_counter() + seconds
         tail = b""
         while time.perf_counter() < limit:
@@ -108,13 +107,13 @@ class Terminal:
         raise RuntimeError("no frame came")
 
     def busy(self):
-        """The processor time of all its threads in ticks; does it want more of it?"""
+        """The processor time of all its threads in ticks; is any thread runnable?"""
         words = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         return int(words[11]) + int(words[12]), words[0] == "R"
 
     def rest(self, longest=600):
-        """Wait until it neither writes nor works for a second; when the last byte
-        came."""
+        """Wait until it neither writes nor works for a second; returns the time of the
+        last byte."""
         last = began = quiet = time.perf_counter()
         ticks, _ = self.busy()
         while time.perf_counter() < began + longest:
@@ -137,8 +136,8 @@ class Terminal:
             pass
 
     def processor(self):
-        """Seconds that its main thread worked, and that it waited for a processor; 0
-        where the system does not say."""
+        """Seconds that its main thread worked, and that it waited for a processor; 0 if
+        the system does not report them."""
         try:
             words = Path(f"/proc/{self.pid}/schedstat").read_text().split()
         except OSError:
@@ -193,7 +192,7 @@ for i in range(int(sys.argv[1]) // 601 or 1):
 
 
 def three_stages():
-    """The members of a file as torch writes it."""
+    """The members of a file written by torch."""
     code = MAKE + "torch.save(net, sys.argv[2])"
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "net.pth")
@@ -203,7 +202,7 @@ def three_stages():
 
 
 def memo_numbers(stage):
-    """The positions of the numbers of its own objects in the pickle of a stage."""
+    """The offsets of memo numbers of a stage's own objects in its pickle."""
     puts, gets, first = [], [], None
     stream = io.BytesIO(b"\x80\x02" + stage + b".")
     for opcode, number, at in pickletools.genops(stream):
@@ -250,7 +249,7 @@ def blocks(modules):
     return path
 
 
-# --- Ours
+# --- torchoscope
 
 
 def start(program, path, home):
@@ -258,7 +257,7 @@ def start(program, path, home):
         "TERM": "xterm-256color",
         "LC_ALL": "C.UTF-8",
         "COLORTERM": "truecolor",
-        "TORCHOSCOPE_THEME": "dark",  # nobody is there who could be asked
+        "TORCHOSCOPE_THEME": "dark",  # no terminal answers the query
         "XDG_CONFIG_HOME": home,
         "XDG_STATE_HOME": home,
     }
@@ -274,7 +273,7 @@ class Times:
         self.begin = time.perf_counter()
 
     def until(self, end):
-        """Wall time; what the main thread worked and waited."""
+        """Wall time, and working and waiting time of the main thread."""
         self.terminal.settle()
         worked, waited = self.terminal.processor()
         return end - self.begin, worked - self.before[0], waited - self.before[1]
@@ -396,7 +395,7 @@ def peer_is_there():
     command = [PYTHON, "-m", "pip", "install", "-q", "--no-deps", "--target", PEERS]
     done = subprocess.run([*command, *RP_NEEDS.split()], capture_output=True, text=True)
     if done.returncode:
-        print(f"rp: can not be had ({done.stderr.strip().splitlines()[-1]})")
+        print(f"rp: cannot be installed ({done.stderr.strip().splitlines()[-1]})")
     return done.returncode == 0
 
 
@@ -418,7 +417,7 @@ def rp_end(terminal):
 
 
 def beside_rp(home):
-    """The same model: live in rp, as a file in our explorer."""
+    """The same model: live in rp, as a file in torchoscope."""
     table = bench.Table(f"rp's explorer, {really(RP_MODULES):,} modules")
     theirs = rp_start(table, RP_MODULES)
     terminal = start(bench.PROGRAM, blocks(RP_MODULES), home)
@@ -452,7 +451,7 @@ def main():
         if peer_is_there():
             try:
                 beside_rp(home)
-            except RuntimeError as why:  # it ended, or came to no rest
+            except RuntimeError as why:  # it ended, or never became idle
                 print(f"  rp: not run ({bench.last_line(str(why))})")
     print(f"\n{short} figures are short of their target" if short else "")
 

@@ -80,8 +80,8 @@ def many(trainer, steps):
 
 @contextlib.contextmanager
 def tensorboard(model, folder):
-    """add_histogram() of what everybody logs: results and their gradients by hooks, then
-    parameters and their gradients."""
+    """add_histogram() of the same tensors: results and their gradients by hooks, then
+        parameters and their gradients."""
     from torch.utils.tensorboard import SummaryWriter
 
     found, handles = {}, []
@@ -151,7 +151,7 @@ def torchexplorer_watch(model, folder):
     try:
         yield lambda: None
     finally:
-        for module in model.modules():  # it has no way to end
+        for module in model.modules():  # it has no way to stop
             module._forward_hooks.clear()
             module._forward_pre_hooks.clear()
             module._backward_hooks.clear()
@@ -182,7 +182,7 @@ def every_step(name, trainer, table, folder):
     for other, context in OTHERS.items():
         make = functools.partial(context, trainer.model, folder)
         variants[other] = (make, run_other(trainer))
-    record_bench.PACKAGES.update(dict.fromkeys(OTHERS))  # those that may fail
+    record_bench.PACKAGES.update(dict.fromkeys(OTHERS))  # peers that may fail
     goals = {"every step": 1.15 if name.startswith("ResNet-50") else 1.10}
     goals = {} if name.startswith("tiny") else goals
     found = record_bench.beside(many(trainer, STEPS), variants, time.process_time, goals)

@@ -1,6 +1,6 @@
-/* What lies beside a model: the input is config.json, adapter_config.json,
- * tokenizer_config.json and tokenizer.json, with separators, and a small model is read that
- * has them in its folder. */
+/* Files beside a model: the input is config.json, adapter_config.json,
+ * tokenizer_config.json and tokenizer.json, with separators. Reads a small model with
+ * these files in its folder. */
 #define _GNU_SOURCE /* memmem */
 #include <stdint.h>
 #include <stdio.h>
@@ -98,7 +98,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     model = read_model(folder, NULL, NULL);
     if (!model)
-        abort(); /* whatever is beside it, the model is there */
+        abort(); /* the model is read whatever these files contain */
     model_free(model);
     return 0;
 }

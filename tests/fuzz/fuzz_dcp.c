@@ -1,5 +1,5 @@
-/* A distributed checkpoint: the input is .metadata, a separator, and __0_0.distcp. Both
- * are written into a folder, which is read, and every value of it. */
+/* A distributed checkpoint: the input is .metadata, a separator, and __0_0.distcp.
+ * Writes both into a folder and reads it with all its values. */
 #define _GNU_SOURCE /* memmem */
 #include <stdint.h>
 #include <stdio.h>

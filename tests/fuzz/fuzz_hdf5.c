@@ -1,5 +1,5 @@
-/* An HDF5 file: a model of Keras, or any other. Wrong checksums are findings only, so
- * mutations reach everything behind them. */
+/* An HDF5 file, of Keras or any other. Wrong checksums are only findings, so mutations
+ * reach the content. */
 #include <stdint.h>
 
 #include "../damage/everything.h"

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 volatile uint64_t fuzz_history_seen; /* keeps the compiler from dropping the reads */
 
-/* Any two packed histograms merge: the bytes of both. */
+/* Merge any two packed histograms: the bytes of both. */
 static int merge(struct str a, struct str b, struct buf *ret_packed)
 {
     if (a.len + b.len > 1000)
@@ -100,7 +100,7 @@ static const struct model *make_model(void)
     return model;
 }
 
-/* Modules by column, twice: the second time what was kept is used. */
+/* Modules by column, twice: the second time from the cache. */
 static void read_modules(struct history *history, const struct model *model,
                          struct arena *arena, uint8_t phase)
 {
@@ -145,7 +145,7 @@ static void read_columns(struct history *history, struct arena *arena, uint8_t p
     history_memo_free(memo);
 }
 
-/* Packed histograms as the file has them. */
+/* Packed histograms as stored in the file. */
 static void read_as_shown(const uint8_t *data, size_t size, struct arena *arena)
 {
     struct history *history =

@@ -1,5 +1,5 @@
-/* An array of numpy: the input is the text of its header, up to the end of the line, and
- * its elements. Magic and length come before it. A zip is taken as it is (.npz). */
+/* An array of numpy: the input is the text of its header, up to the end of the line,
+ * and its elements. Magic and length come before it. A zip (.npz) is used unchanged. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

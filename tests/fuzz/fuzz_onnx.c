@@ -1,5 +1,5 @@
-/* An ONNX file. Inputs that do not begin as one get a header before them, so that most
- * mutations reach the graph: they are its bytes then. */
+/* An ONNX file. An input without an ONNX header becomes the bytes of the graph, so that
+ * most mutations reach the graph. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A length as a varint; how many bytes. */
+/* Writes a length as a varint; returns the number of bytes. */
 static size_t put_length(uint8_t *to, size_t length)
 {
     size_t n = 0;

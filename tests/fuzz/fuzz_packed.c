@@ -1,5 +1,5 @@
-/* Weights packed in several tensors. The input is a list of tensors, one a line, what the
- * metadata of the file says of "fc.weight", and the bytes of all tensors, which repeat:
+/* Weights packed in several tensors. The input is a list of tensors, one per line, the
+ * metadata of "fc.weight", and the bytes of all tensors, which are repeated:
  *     fc.qweight I32 8,32
  *     fc.scales F16 4,32
  *     ----
@@ -36,7 +36,7 @@ static struct str take_piece(struct str *left)
     return piece;
 }
 
-/* The bytes of a tensor of "8,32"; false if it is too large or no shape. */
+/* The bytes of a tensor of shape "8,32"; false if it is too large or not a shape. */
 static bool shape_bytes(const char *shape, const char *dtype, uint64_t *ret_bytes)
 {
     uint64_t numel = 1;
@@ -54,7 +54,7 @@ static bool shape_bytes(const char *shape, const char *dtype, uint64_t *ret_byte
            *ret_bytes <= MOST_BYTES;
 }
 
-/* The text as a string of JSON. */
+/* The text as a JSON string. */
 static void write_text(struct buf *to, const char *text, size_t n)
 {
     buf_char(to, '"');

@@ -1,4 +1,4 @@
-/* A packed histogram: what is read can be viewed, merged, and written again. */
+/* A packed histogram: if it can be read, it can be viewed, merged and written again. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -26,7 +26,7 @@ static void view(const struct spread *spread)
     fuzz_spread_seen += spread_prefers_log(spread);
 }
 
-/* The packed form of what was read is read as the same. */
+/* Packing and reading again gives the same histogram. */
 static void write_again(const struct spread *spread)
 {
     struct buf packed = BUF_INIT;

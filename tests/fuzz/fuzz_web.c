@@ -1,8 +1,8 @@
-/* Requests to the server, without a socket: any method, path, arguments and headers, about
- * a recording in memory, a training run and a file in a temporary folder. The first line
- * is "METHOD path?name=value&...", with %XX for bytes; then headers "name: value", where
- * a token "T" stands for the right one. Every answer must have a known status, and those
- * in JSON must be JSON. */
+/* Requests to the server, without a socket: any method, path, arguments and headers,
+ * about a recording in memory, a training run and a file in a temporary folder. The
+ * first line is "METHOD path?name=value&...", with %XX for bytes; then headers "name:
+ * value", where the token "T" is replaced by the valid one. Every answer must have a
+ * known status, and those in JSON must be JSON. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ void test_fail(const char *file, int line, const char *format, ...)
     abort();
 }
 
-/* ---- what is served ---- */
+/* ---- served content ---- */
 
 static void write_file(const char *path)
 {
@@ -135,7 +135,7 @@ static int digit(char c)
     return (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : -1;
 }
 
-/* In place, as the library does it. */
+/* Decodes in place, like the library. */
 static struct str decode(char *text, size_t len)
 {
     size_t n = 0;
@@ -224,7 +224,7 @@ static void check_json(struct str text)
     arena_release(&arena);
 }
 
-/* The body without its packing, malloc()ed. */
+/* The uncompressed body, malloc()ed. */
 static struct str unpack(struct str body)
 {
     enum { ROOM = 1 << 26 };

@@ -94,7 +94,7 @@ def histories():
 
 
 def requests():
-    """Requests to the server: right ones and wrong ones."""
+    """Requests to the server: valid and invalid ones."""
     files = "recording", "w.safetensors", "run.scope"
     questions = [
         *("shelf", "news?since=0", "info?", "show?", "show?name=a.weight&slice=0,0&bins=3"),
@@ -165,7 +165,7 @@ FLATTENED = {
 
 
 def packed():
-    """Lists of tensors, what the metadata says, and bytes: see fuzz_packed.c."""
+    """Lists of tensors, metadata, and bytes: see fuzz_packed.c."""
     state = b'{"quant_type":"nf4","blocksize":8,"shape":[4,8]}    '
     for tensors in PACKED:
         yield SEPARATOR.join([tensors.encode(), b"", bytes(range(90)) + state])
@@ -193,7 +193,7 @@ def arrays():
 
 
 def beside():
-    """Configurations and tokenizers, as they lie beside a model: see fuzz_beside.c."""
+    """Configurations and tokenizers of a model's folder: see fuzz_beside.c."""
     config = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": 6,
               "hidden_size": 4, "num_hidden_layers": 1, "torch_dtype": "torch.float16",
               "auto_map": {}, "rope_scaling": {"rope_type": "yarn", "factor": 2.5},
@@ -216,14 +216,15 @@ def beside():
 
 
 def flatbuffers():
-    """Real files, if they are at hand: no library on PyPI writes them without torch."""
+    """Real files, if they are installed: no library on PyPI writes them without
+    torch."""
     for name in ("*/*.tflite", "*/*.pte"):
         for path in sorted(scope.MODELS.glob(name)):
             yield path.read_bytes()
 
 
 def hdf5_files():
-    """Files that h5py writes, if the tests' Python has it."""
+    """Files made with h5py, if the tests' Python has it."""
     with tempfile.TemporaryDirectory() as folder:
         command = [scope.VENV, ROOT / "tests/samples/hdf5_files.py", folder]
         if subprocess.run(command, capture_output=True).returncode == 0:
@@ -232,7 +233,7 @@ def hdf5_files():
 
 
 def networks():
-    """ONNX files, if the package is there: whole, and their graphs alone."""
+    """ONNX files, if the package is installed: whole, and their graphs alone."""
     try:
         import onnx
         import onnx_models
@@ -278,7 +279,7 @@ def seeds():
             continue
         data = path.read_bytes()
         if path.suffix == ".gguf":
-            continue  # too long: gguf_files.seeds() are like it
+            continue  # too long: gguf_files.seeds() has shorter ones
         if path.suffix == ".safetensors":
             yield "safetensors", data
             yield "json", data[8 : 8 + int.from_bytes(data[:8], "little")]

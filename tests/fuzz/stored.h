@@ -1,4 +1,4 @@
-/* stored.h - for fuzz targets: an archive of a few members that are not packed. */
+/* stored.h - for fuzz targets: an archive of a few uncompressed members. */
 #ifndef TESTS_STORED_H
 #define TESTS_STORED_H
 
@@ -11,7 +11,7 @@ struct stored_member {
     size_t size;
 };
 
-/* The archive, and in *ret_size how long it is; the caller frees it. There are no
+/* The archive, and in *ret_size its length; the caller frees it. There are no
  * checksums: a wrong one is only a finding. */
 uint8_t *stored_zip(const struct stored_member *members, int n, size_t *ret_size);
 

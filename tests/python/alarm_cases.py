@@ -1,6 +1,7 @@
 """Networks that produce NaN or infinities on request, and trainings that are healthy.
 
-A trap is a module that is harmless until `on` is set. FORWARD and BACKWARD have what it
+    A trap is a module that is harmless until `on` is set. FORWARD and BACKWARD have
+    what it
 computes then, and the operation that is to blame. HOSTS are networks with a place for a
 trap. CASES: name -> Case."""
 

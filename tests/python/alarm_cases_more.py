@@ -1,4 +1,4 @@
-"""More of alarm_cases.py: mistakes that people make, each in a place of its own. MORE:
+"""More of alarm_cases.py: common mistakes, each in a separate network. MORE:
 name -> Case."""
 
 import torch
@@ -10,7 +10,7 @@ NAN, INF = float("nan"), float("inf")
 
 
 def switched(model, loss=None, inputs=None, optimizer=None):
-    """loss(model, x, on) and inputs(on) see whether the mistake is on."""
+    """loss(model, x, on) and inputs(on): `on` enables the mistake."""
     state = []
     more = {} if loss is None else {"loss": lambda m, x: loss(m, x, bool(state))}
     if inputs is not None:

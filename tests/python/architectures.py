@@ -5,9 +5,9 @@ ARCHITECTURES: name -> Architecture(make_model, make_inputs, loss). One step is
     inputs = make_inputs()
     loss(model(*inputs), *inputs)
 
-Weights and inputs are drawn from torch's generator: seed it to have the same again.
-make_model(in_place=False) makes the twin that computes the same and writes nothing in
-place (with the same weights, from the same seed).
+Weights and inputs are drawn from torch's generator: seed it to get the same again.
+make_model(in_place=False) makes a twin that computes the same without writing in place
+(with the same weights, from the same seed).
 """
 
 import collections
@@ -263,7 +263,8 @@ class UNet(nn.Module):
 
 
 class Quantizer(nn.Module):
-    """The nearest of a book of codes, straight through; the book is a moving mean."""
+    """The nearest entry of a codebook, straight through; the codebook is a moving
+    mean."""
 
     def __init__(self, codes, width):
         super().__init__()
@@ -342,7 +343,7 @@ class Translator(nn.Module):
 
 
 class EncoderClassifier(nn.Module):
-    """nn.TransformerEncoder with a mask of what is padded."""
+    """nn.TransformerEncoder with a padding mask."""
 
     def __init__(self, vocabulary=24, width=16):
         super().__init__()
@@ -396,7 +397,7 @@ def make_llama(in_place=True):
 
 
 class Dynamic(nn.Module):
-    """How often and which layers run depends on the data."""
+    """The data decides which layers run, and how often."""
 
     def __init__(self, in_place=True):
         super().__init__()
@@ -470,7 +471,7 @@ def padded_tokens():
 
 
 def to_label(made, x):
-    """Each sample belongs to the class that a plain sum over it says."""
+    """The label of a sample depends on its sum."""
     return F.cross_entropy(made, (x.flatten(1).double().sum(1).abs() * 7).long() % 5)
 
 
@@ -492,7 +493,7 @@ def lstm_inputs():
 
 
 def plain(kind):
-    """A class of which nothing is written in place anyway."""
+    """For a class that never writes in place."""
     return lambda in_place=True: kind()
 
 

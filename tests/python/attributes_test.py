@@ -1,6 +1,6 @@
 # flavours: both
-"""Attributes and code of live objects: what the explorer's panels ask for, one level at
-a time. Nothing of the user's runs unless it is unfolded, and nothing is kept alive."""
+"""Attributes and code of live objects, which the explorer's panels request one level at
+a time. User code runs only when it is unfolded, and nothing is kept alive."""
 
 import collections
 import enum
@@ -15,7 +15,7 @@ import torch
 import torchoscope
 from torchoscope import _core
 
-RAN = []  # what of the user's code ran
+RAN = []  # names of the user's functions that ran
 
 
 class Colour(enum.Enum):
@@ -26,7 +26,7 @@ Pair = collections.namedtuple("Pair", "left right")
 
 
 class Odd:
-    """Whoever touches it in a common way runs its code."""
+    """Most ways of inspecting it run its code."""
 
     __slots__ = ("filled", "never", "__weakref__")
     kind = "odd"
@@ -125,7 +125,7 @@ class Attributes(unittest.TestCase):
         found = self.open(**attributes)
         return {name: found[name]["text"] for name in attributes}
 
-    def test_a_module_shows_class_attributes_then_its_own_then_torchs(self):
+    def test_a_module_lists_class_attributes_then_its_own_then_those_of_torch(self):
         found = self.open()
         names = list(found)
         self.assertEqual(
@@ -181,7 +181,7 @@ class Attributes(unittest.TestCase):
         self.assertEqual(found["pairs"], "Tensor 2 complex64")
         self.assertEqual(found["meta"], "Tensor 2 float32 meta")
 
-    def test_tensors_and_modules_tell_where_they_stand(self):
+    def test_tensors_and_modules_show_their_place_in_the_model(self):
         found = self.open(plain=torch.zeros(3), scalar=torch.tensor(1))
         self.assertEqual(found["plain"]["text"], "Tensor 3 float32  [0, 0, 0]")
         self.assertEqual(found["scalar"]["text"], "Tensor scalar int64  1")
@@ -196,7 +196,7 @@ class Attributes(unittest.TestCase):
         self.assertEqual(names[weight["place"]], "conv.weight")
         self.assertEqual(self.unfold(weight)["requires_grad"]["text"], "True")
 
-    def test_properties_run_when_they_are_unfolded(self):
+    def test_properties_run_only_when_unfolded(self):
         found = self.open()
         self.assertEqual(found["weight_device"]["text"], "property")
         self.assertEqual(found["weight_device"]["flags"], ["property"])
@@ -206,12 +206,12 @@ class Attributes(unittest.TestCase):
         answer = self.unfold(found["cached"])[""]
         self.assertEqual(self.unfold(answer)["0"]["text"], "1")
 
-    def test_what_a_property_raises_is_its_answer(self):
+    def test_an_exception_of_a_property_is_shown_as_its_value(self):
         answer = self.unfold(self.open()["broken"])[""]
         self.assertEqual(answer["text"], "ValueError: no way")
         self.assertEqual(answer["flags"], ["raised"])
 
-    def test_objects_are_looked_at_and_not_asked(self):
+    def test_attributes_are_read_without_running_code_of_the_object(self):
         found = self.open(odd=Odd(), mapping=OddDict(a=1), deep=[Odd()])
         self.assertEqual(found["odd"]["text"], "Odd object")
         self.assertEqual(found["mapping"]["text"], "OddDict with 1 key")
@@ -226,13 +226,13 @@ class Attributes(unittest.TestCase):
         self.assertEqual(answer["text"], "SystemExit: repr ran")
         self.assertEqual(RAN, ["repr"])
 
-    def test_keys_that_are_no_text_and_named_tuples(self):
+    def test_keys_that_are_not_strings_and_named_tuples(self):
         found = self.open(keys={(1, 2): "a", None: "b"}, point=Pair(1, [{}]), some={3})
         self.assertEqual(list(self.unfold(found["keys"])), ["(1, 2)", "None"])
         self.assertEqual(list(self.unfold(found["point"])), ["left", "right"])
         self.assertEqual(self.unfold(found["some"])[""]["text"], "3")
 
-    def test_long_lists_come_in_parts(self):
+    def test_long_lists_are_paged(self):
         for many in (list(range(1000)), {i: i for i in range(1000)}, set(range(1000))):
             rows = [self.open(many=many)["many"]]
             met = []
@@ -244,7 +244,7 @@ class Attributes(unittest.TestCase):
         rest = self.model.attributes((self.open(many=list(range(1000)))["many"]["handle"],))
         self.assertEqual(rest[-1]["text"], "… 800 more")
 
-    def test_loops_are_unfolded_as_long_as_one_likes(self):
+    def test_cycles_can_be_unfolded_to_any_depth(self):
         loop = [1, 2, {}]
         loop.append(loop)
         at = self.open(loop=loop)["loop"]
@@ -252,7 +252,7 @@ class Attributes(unittest.TestCase):
             at = self.unfold(at)["3"]
         self.assertEqual(at["text"], "list with 4 items")
 
-    def test_what_was_recorded_is_among_them(self):
+    def test_recorded_values_are_listed(self):
         with torchoscope.record(self.net):
             self.net(torch.ones(1, 3, 8, 8))
         found = self.open()
@@ -262,7 +262,7 @@ class Attributes(unittest.TestCase):
         self.assertEqual(self.unfold(call)["in_shape"]["text"], "1×3×8×8")
         self.assertEqual(RAN, [])
 
-    def test_lists_and_dicts_of_the_tree_are_found_in_what_holds_them(self):
+    def test_lists_and_dicts_in_the_tree_are_found_through_their_owner(self):
         self.open(parts=[{"a": torch.zeros(2), 3: 4}])
         self.assertEqual(self.below("parts")["0"]["text"], "dict with 2 keys")
         self.assertEqual(self.below("parts.0")["a"]["text"], "Tensor 2 float32  [0, 0]")
@@ -281,7 +281,7 @@ class Attributes(unittest.TestCase):
         self.assertEqual(found["steps"]["text"], "3")
         self.assertEqual(found["net"]["text"], "Net")
 
-    def test_nothing_is_kept_alive_once_it_is_forgotten(self):
+    def test_a_forgotten_object_is_not_kept_alive(self):
         odd = Odd()
         there = weakref.ref(odd)
         before = sys.getrefcount(self.net)
@@ -297,14 +297,14 @@ class Attributes(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "no longer exists"):
             self.unfold(found["odd"])
 
-    def test_a_module_that_is_gone_says_so(self):
+    def test_a_freed_module_is_reported(self):
         self.open()
         self.net.conv = None
         gc.collect()
         with self.assertRaisesRegex(_core.Error, "deleted"):
             self.below("conv")
 
-    def test_files_have_none(self):
+    def test_files_have_no_live_attributes(self):
         import tempfile
 
         with tempfile.NamedTemporaryFile(suffix=".pth") as file:
@@ -345,7 +345,7 @@ class Code(unittest.TestCase):
 
         return inspect.getsourcelines(kind)[1]
 
-    def test_is_what_inspect_finds(self):
+    def test_code_equals_that_of_inspect(self):
         import inspect
 
         from torchoscope.class_code import code_of
@@ -357,7 +357,7 @@ class Code(unittest.TestCase):
                 lines, first = inspect.getsourcelines(kind)
                 self.assertEqual(code_of(kind)[1:], (first, "".join(lines)))
 
-    def test_of_what_has_none(self):
+    def test_objects_without_code_are_reported(self):
         from torchoscope.class_code import code_of
 
         self.assertIsNone(code_of(int))

@@ -1,6 +1,6 @@
-"""Every operation of backward belongs to a module, by a rule with three exceptions: the
-backward of what ran outside the model (the loss), the gradient that backward() begins
-with, and gradients of tensors that no module made (inputs)."""
+"""Every operation of backward has a module as owner, with three exceptions: the
+backward of operations outside the model (the loss), the initial gradient of backward(),
+and gradients of tensors that no module made (inputs)."""
 
 import unittest
 import warnings
@@ -29,7 +29,7 @@ LOSS, SEED, INPUT = "the loss", "the first gradient", "an input"
 
 
 def exception(op):
-    """Why an operation of backward has no module, by the rule."""
+    """The reason why an operation of backward has no module."""
     if op.cause is not None:
         return LOSS if op.cause.module is None else None
     if op.name == "aten::ones_like":
@@ -56,7 +56,7 @@ def cross_entropy(result):
 
 
 class Activation(nn.Module):
-    """Asks for the gradient of an activation, which then is a leaf of autograd."""
+    """Calls requires_grad_() on an activation, which makes it a leaf of autograd."""
 
     def __init__(self):
         super().__init__()
@@ -138,14 +138,14 @@ def models():
     conv = {"conv_dim": (16, 16), "conv_stride": (4, 4), "conv_kernel": (8, 8)}
     conv |= {"num_feat_extract_layers": 2, "num_conv_pos_embeddings": 16}
     conv |= {"num_conv_pos_embedding_groups": 2, "mask_time_prob": 0.0}
-    # Its feature encoder asks for the gradient of its own input.
+    # Its feature encoder sets requires_grad on its own input.
     wave = small(hf.Wav2Vec2Config, **conv)
     yield "wav2vec2", hf.Wav2Vec2Model(wave), {"input_values": torch.ones(2, 800)}
 
 
 class OwnerTest(unittest.TestCase):
     def check(self, recording, allowed):
-        """Only these exceptions occur, and all of them; each agrees with its cause."""
+        """Exactly these exceptions occur, each with the right cause."""
         found = set()
         for op in recording.ops(phase="backward"):
             if op.module is None:
@@ -169,7 +169,7 @@ class OwnerTest(unittest.TestCase):
                 self.check(traced, {LOSS, SEED})
 
     @unittest.skipUnless(hf, "transformers is not installed")
-    def test_a_loss_inside_the_model_belongs_to_the_model(self):
+    def test_a_loss_computed_inside_the_model_has_the_model_as_owner(self):
         name, model, kwargs = next(models())
         kwargs = {**kwargs, "labels": kwargs["input_ids"]}
         recording = torchoscope.trace(model, kwargs=kwargs)
@@ -179,7 +179,7 @@ class OwnerTest(unittest.TestCase):
     @unittest.skipUnless(hf, "transformers is not installed")
     def test_checkpointed_models_of_transformers(self):
         for name, model, kwargs in models():
-            # Those that gradient_checkpointing_enable() works for in both ways.
+            # Models that support both kinds of gradient_checkpointing_enable().
             if name not in ("gpt2", "bert", "llama", "whisper", "wav2vec2"):
                 continue
             for reentrant in (False, True):
@@ -206,14 +206,14 @@ class OwnerTest(unittest.TestCase):
         self.assertEqual([op.phase for op in ones], ["forward", "backward"])
         self.assertEqual(ones[1].inputs[0].producer.name, "aten::sum")
 
-    def test_the_gradient_of_an_input_belongs_to_nobody(self):
+    def test_the_gradient_of_an_input_has_no_owner(self):
         x = torch.ones(2, 4, requires_grad=True)
         model = nn.Linear(4, 4)
         with torchoscope.record(model, ops=True) as recording:
             model(x).sum().backward()
         self.check(recording, {LOSS, SEED, INPUT})
 
-    def test_the_gradient_of_an_activation_belongs_to_the_module_that_made_it(self):
+    def test_the_gradient_of_an_activation_belongs_to_its_producer(self):
         recording = torchoscope.trace(Activation(), torch.ones(2, 4))
         self.check(recording, {LOSS, SEED})
         ops = recording.ops(phase="backward", module="inner")
@@ -227,7 +227,7 @@ class OwnerTest(unittest.TestCase):
                 recording = torchoscope.trace(Checkpointed(reentrant), torch.ones(2, 4))
                 self.check(recording, {LOSS, SEED})
 
-    def test_a_cut_path_is_still_named(self):
+    def test_operations_on_a_detached_path_still_have_an_owner(self):
         class Cut(nn.Module):
             def __init__(self):
                 super().__init__()

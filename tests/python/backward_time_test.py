@@ -1,7 +1,7 @@
 # flavours: both
-"""The backward time of a call, with layers whose backward sleeps. The machine decides
-how long they really sleep, so the recorded time is compared with what they measured
-themselves. The margin is wide; time that must not be counted is longer than it."""
+"""The backward time of a call, with layers whose backward sleeps. How long they really
+sleep depends on the machine, so the recorded time is compared with their own
+measurement. The margin is wide; time that must not be counted is longer than it."""
 
 import threading
 import time
@@ -55,7 +55,7 @@ class Times(unittest.TestCase):
         return call.backward_ns
 
     def check(self, told, slept):
-        """At least what was slept, and less than with any LONG sleep more."""
+        """At least the time slept, and less than that plus one LONG sleep."""
         self.assertGreaterEqual(told, slept)
         self.assertLess(told, slept + LONG * MS)
 
@@ -73,14 +73,14 @@ class Times(unittest.TestCase):
         self.assertGreaterEqual(inner, parts["1.0"] + parts["1.1"])
         self.assertGreaterEqual(whole, parts["0"] + inner + parts["2"])
 
-    def test_nothing_that_needs_a_gradient_goes_in(self):
+    def test_a_call_without_inputs_that_need_gradients_has_no_backward_time(self):
         net = nn.Sequential(nn.Linear(3, 3), Slow(LONG), nn.Identity())
         with record(net) as recording:
             net(torch.randn(2, 3)).sum().backward()
         self.check(self.told(recording, ""), net[1].slept)
         self.assertGreater(self.told(recording, "0"), 0)
         self.assertLess(self.told(recording, "0"), net[1].slept)
-        # It made no node: nothing was done there.
+        # It made no node, so it has no backward.
         self.assertIsNone(self.told(recording, "2"))
 
     def test_branches_of_one_thread(self):
@@ -100,7 +100,7 @@ class Times(unittest.TestCase):
         both = self.told(recording, "left") + self.told(recording, "left", 1)
         self.check(both, sum(one.slept for one in sleepers(net.left)))
 
-    def test_our_own_time_is_not_inside(self):
+    def test_the_time_of_the_recorder_is_excluded(self):
         class Wide(nn.Module):
             def forward(self, x):
                 return x[:, None].expand(-1, 500_000) * 1
@@ -118,7 +118,7 @@ class Times(unittest.TestCase):
         self.assertGreater(own, 0)
         self.assertLessEqual(self.told(recording, "") + own, wall)
 
-    def test_several_backwards_are_added_up(self):
+    def test_the_times_of_several_backwards_are_added(self):
         net = Slow(20)
         x = torch.randn(2, requires_grad=True)
         with record(net) as recording:
@@ -137,7 +137,7 @@ class Times(unittest.TestCase):
         self.check(self.told(recording, ""), net[2].slept)
         self.assertLess(self.told(recording, "0"), net[2].slept)
 
-    def test_a_result_that_nobody_uses(self):
+    def test_an_unused_result_has_no_backward_time(self):
         class Two(nn.Module):
             def __init__(self):
                 super().__init__()
@@ -153,7 +153,7 @@ class Times(unittest.TestCase):
         self.assertIsNone(self.told(recording, "first"))
         self.check(self.told(recording, ""), net.second.slept)
 
-    def test_what_a_module_keeps_of_earlier_calls_is_none_of_the_next(self):
+    def test_backward_through_an_earlier_call_is_not_counted_for_the_next(self):
         class Cell(nn.Module):
             def __init__(self):
                 super().__init__()
@@ -193,7 +193,7 @@ class Times(unittest.TestCase):
             self.check(told, net.inner[0].slept)
             self.check(self.told(recording, ""), net.inner[0].slept)
 
-    def test_nodes_of_several_threads_are_a_gap_or_right(self):
+    def test_nodes_of_several_threads_are_a_gap_or_correct(self):
         class Net(nn.Module):
             def __init__(self):
                 super().__init__()

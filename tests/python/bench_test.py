@@ -1,4 +1,4 @@
-"""The benches: a peer that failed has no figure, but a reason."""
+"""The benches: a failed peer has a reason instead of a figure."""
 
 import contextlib
 import io
@@ -37,11 +37,11 @@ class Peers(TemporaryFolder):
             table.ratio("its ratio", bench.seconds(runs["peer"]), [1, 1])
         return shown.getvalue().splitlines()[-3:]
 
-    def test_one_that_works_has_figures(self):
+    def test_a_working_peer_has_figures(self):
         for line in self.measured("print('fine')"):
             self.assertRegex(line, r" \d+\.\d+ (ms|s|MB|x) ")
 
-    def test_one_that_fails_has_none(self):
+    def test_a_failing_peer_has_no_figures(self):
         for code, why in (
             ("import nowhere", "status 1: ModuleNotFoundError: No module named 'nowhere'"),
             ("raise SystemExit(3)", "status 3: it says nothing"),
@@ -52,7 +52,7 @@ class Peers(TemporaryFolder):
                     self.assertRegex(line, r"not run   \(")
                     self.assertIn(why, line)
 
-    def test_one_that_fails_later_has_none(self):
+    def test_a_peer_that_fails_later_has_no_figures(self):
         mark = self.folder / "mark"
         code = (
             f"import os; print('fine'); old = os.path.exists({str(mark)!r})\n"
@@ -61,7 +61,7 @@ class Peers(TemporaryFolder):
         for line in self.measured(code):
             self.assertIn("not run   (status 1: AssertionError", line)
 
-    def test_a_failure_of_ours_ends_the_bench(self):
+    def test_a_failure_of_torchoscope_ends_the_bench(self):
         peak = bench.Peak()
         self.addCleanup(peak.folder.cleanup)
         with self.assertRaisesRegex(RuntimeError, "status 2: .*nowhere.pth"):

@@ -30,7 +30,7 @@ FLAGS = [
     "--disable-features=BackForwardCache",  # pages that were left keep connections
     "--hide-scrollbars=false",
 ]
-SECONDS = 300  # until it hangs
+SECONDS = 300  # after this it counts as hung
 AVAILABLE = bool(shutil.which("chromium") and shutil.which("chromedriver"))
 try:
     socket.getaddrinfo("localhost", None)  # chromedriver asks for the browser there
@@ -106,7 +106,7 @@ class Browser:
         self.folder.cleanup()
 
     def open(self, path, fragment="", ready="document.body.dataset.ready"):
-        """A file or an http address, anew; waits until its script is ready."""
+        """Load a file or an http address; waits until its script is ready."""
         address = str(path)
         if not address.startswith("http"):
             address = Path(path).absolute().as_uri()
@@ -135,7 +135,8 @@ class Browser:
         return self.call("POST", "/goog/cdp/execute", body)
 
     def alive(self, kind, count="this.length"):
-        """What a script says of the objects of a class that are alive: `this` is a list."""
+        """The result of a script whose `this` is the list of live objects of a
+        class."""
         for _ in range(3):
             self.devtools("HeapProfiler.collectGarbage", {})
         wanted = {"expression": f"{kind}.prototype", "objectGroup": "alive"}
@@ -149,8 +150,9 @@ class Browser:
         return value
 
     def prefer(self, scheme, motion="no-preference", media=""):
-        """What the reader's system is set to: "light" or "dark"; motion "reduce"; media
-        "print" shows the page as on paper."""
+        """Emulate settings of the system: theme "light" or "dark"; motion "reduce";
+        media
+"print" shows the page as on paper."""
         features = [
             {"name": "prefers-color-scheme", "value": scheme},
             {"name": "prefers-reduced-motion", "value": motion},
@@ -195,7 +197,7 @@ class Browser:
         self.call("POST", "/actions", {"actions": [source]})
 
     def screenshot(self, path=None, whole=False):
-        """A PNG of what is seen, or of the whole page."""
+        """A PNG of the visible part, or of the whole page."""
         if whole:
             height = self.run("return document.documentElement.scrollHeight")
             self.size(self.run("return innerWidth"), height)
@@ -208,12 +210,12 @@ class Browser:
         return base64.b64decode(self.call("POST", "/print", {}))
 
     def log(self):
-        """What the console said since it was last asked, warnings and errors only."""
+        """Warnings and errors of the console since the last call."""
         told = self.call("POST", "/se/log", {"type": "browser"})
         return [one["message"] for one in told if one["level"] in ("SEVERE", "WARNING")]
 
     def requests(self):
-        """The addresses that were asked for since it was last asked."""
+        """The addresses requested since the last call."""
         told = self.call("POST", "/se/log", {"type": "performance"})
         events = [json.loads(one["message"])["message"] for one in told]
         return [
@@ -225,7 +227,7 @@ class Browser:
 
 @unittest.skipUnless(AVAILABLE, WHY)
 class BrowserTest(unittest.TestCase):
-    """One browser for all tests of a class; the console has to stay silent."""
+    """One browser for all tests of a class; the console must stay empty."""
 
     @classmethod
     def setUpClass(cls):
@@ -240,8 +242,9 @@ class BrowserTest(unittest.TestCase):
         self.browser.prefer("light")
 
     def check_kept(self, choose, load, is_kept):
-        """A choice is kept when the page is loaded again. Another process stores it: what
-        is stored may get lost if its page goes away too soon, then it is chosen again."""
+        """A choice survives a reload of the page. Another process stores it, and loses
+        it if
+the page is closed too soon; then choose again."""
         end = time.monotonic() + SECONDS
         load()
         while not is_kept() and time.monotonic() < end:

@@ -1,4 +1,4 @@
-"""tools/embed.py: modules and styles as one text each, and texts as C."""
+"""tools/embed.py: bundles modules and styles, and writes texts as C."""
 
 import json
 import shutil
@@ -31,8 +31,9 @@ class Sources(unittest.TestCase):
 
 
     def test_the_page_is_small(self):
-        """All bytes that a browser reads up to the first view, not packed: the page, its
-        style with the colours, both scripts; and the third one, for other views."""
+        """All bytes that a browser reads up to the first view, uncompressed: the page,
+        its
+style with the colours, both scripts; and the third one, for other views."""
         parts = {name: len(text.encode()) for name, text in
                  embed.split(PAGE / "app.js")[0].items()}
         style = tokens() + embed.bundle(PAGE / "page_styles.css")[0]
@@ -40,7 +41,7 @@ class Sources(unittest.TestCase):
         self.assertLess(page + parts["page"] + parts["chunk"], 250_000)
         self.assertLess(parts["more"], 60_000)
 
-    def test_no_view_of_the_second_script_is_in_the_first(self):
+    def test_the_first_script_has_no_view_of_the_second(self):
         read = {}
         with tempfile.TemporaryDirectory() as folder:
             told = Path(folder, "told")
@@ -66,7 +67,7 @@ class Embed(TemporaryFolder):
         for part in "app.js was not bundled", *sentence.split(" ... "):
             self.assertIn(part, str(caught.exception))
 
-    def test_a_mistake_is_refused_with_its_line(self):
+    def test_an_error_in_a_script_is_reported_with_its_line(self):
         self.refuses('No matching export in ... for import "b" ... app.js:2:8',
                      app="\nimport {b} from './lib.js';\nb();", lib="export const a = 1;")
         self.refuses('Could not resolve "./none.js" ... app.js:1:', app="import './none.js';")
@@ -74,13 +75,13 @@ class Embed(TemporaryFolder):
         self.refuses('Cannot assign to import "a"', lib="export let a = 1;",
                      app="import {a} from './lib.js';\na = 2;")
 
-    def test_a_style_that_is_not_understood_is_refused(self):
+    def test_an_unsupported_style_is_refused(self):
         style = self.path("one.css", "a{b:c}\n}d{e:f}\n")
         with self.assertRaises(embed.Refused) as caught:
             embed.bundle(style)
         self.assertIn("one.css:2:", str(caught.exception))
 
-    def test_the_build_fails_with_that_sentence(self):
+    def test_the_build_fails_with_the_same_message(self):
         entry = self.path("app.js", "import {b} from './lib.js';\nb();")
         self.write("lib.js", "export const a = 1;")
         output = self.folder / "text.h"
@@ -94,7 +95,7 @@ class Embed(TemporaryFolder):
         self.assertFalse(output.exists())
 
     def compiled(self, compiler, text):
-        """What a C program prints of the text that was embedded in it."""
+        """Compile a C program with the embedded text; the text that it prints."""
         source = self.path("text.txt", text)
         header, program = self.folder / "text.h", self.folder / "program"
         subprocess.run(
@@ -109,7 +110,7 @@ class Embed(TemporaryFolder):
                         main, "-o", program], check=True)
         return subprocess.run([program], capture_output=True, check=True).stdout.decode()
 
-    def test_c_compilers_read_what_was_written(self):
+    def test_embedded_text_compiles_and_is_unchanged(self):
         odd = 'a "quoted" \\ back\tslash ??/ ??( \u2013 \U0001f525 \u00e99 %s\n\n'
         text = odd + "x" * 5000 + odd.replace("\n", "") * 3000
         for compiler in "gcc", "clang":

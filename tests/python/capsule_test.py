@@ -1,5 +1,5 @@
-"""The NaN capsule: a step that gave a value that is not finite is saved, runs again bit
-for bit, and the operation is named."""
+"""The NaN capsule: a step with a non-finite value is saved, replays bit for bit, and
+the producing operation is named."""
 
 import contextlib
 import gc
@@ -66,7 +66,7 @@ def bits(tensor):
 
 
 def unguarded(handle):
-    """These tests say themselves when a value is not finite."""
+    """The tests report non-finite values themselves."""
     handle._alarms._hit_once = handle._alarms.tell = lambda *_: None
     return handle
 
@@ -86,14 +86,14 @@ class Capsules(TemporaryFolder):
         return unguarded(handle)
 
     def step(self, model, optimizer, *args, **kwargs):
-        """One step; what forward returned."""
+        """One step; the result of forward."""
         optimizer.zero_grad()
         result = model(*args, **kwargs)
         result.sum().backward()
         return result.detach()
 
     def hit(self, where="forward", steps=3, model=None, bad=None, **kwargs):
-        """Train, with a bad batch at last; (path, result of that)."""
+        """Train, with a bad last batch; (path, its result)."""
         model = model or Net()
         optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
         handle = self.watch(model)
@@ -129,12 +129,14 @@ class Replays(Capsules):
         self.assertIn("reproduced: aten::div in the model (net.py:18), forward\n", text)
         self.assertRegex(text, r"\n  self +float32 5×4  min ")
         self.assertRegex(text, r"\n  result +float32 5×4  4 of 20 NaN")
-        # The model has the state that the step began with, the caller its own chance.
+        # The model has its state at the start of the step; the caller's generator is
+        # kept.
         for name, one in fresh.named_parameters():
             self.assertTrue(torch.equal(one, model.get_parameter(name)), name)
         self.assertTrue(torch.equal(fresh.seen, buffers["seen"] - 1))
         self.assertEqual(int(fresh.norm.num_batches_tracked), 2)
-        self.assertFalse(torch.equal(torch.get_rng_state(), state))  # Net() drew
+        # Net() drew numbers
+        self.assertFalse(torch.equal(torch.get_rng_state(), state))
         self.assertIsNone(fresh.fc.weight.grad)
 
     def test_backward_from_the_gradients_that_the_loss_gave(self):
@@ -210,7 +212,7 @@ class Replays(Capsules):
         self.assertEqual((kind, limit, size), (torch.float16, float("inf"), (2, 3)))
         self.assertTrue(torch.equal(packed.data, pack.data))
 
-    def test_bad_data_and_bad_losses_are_named(self):
+    def test_bad_data_and_bad_losses_are_reported_as_the_cause(self):
         model = Net()
         handle = self.watch(model)
         x = torch.randn(5, 4)
@@ -236,7 +238,7 @@ class Replays(Capsules):
 
 
 class Honest(Capsules):
-    def test_a_small_input_is_copied_a_large_one_that_was_overwritten_is_said(self):
+    def test_small_inputs_are_copied_and_overwritten_large_ones_are_reported(self):
         for rows, lost in ((5, False), (90_000, True)):
             model = Net()
             handle = self.watch(model)
@@ -249,7 +251,7 @@ class Honest(Capsules):
             text = "not reproduced: it needs argument 0: overwritten after the step"
             self.assertEqual(text in str(found), lost, str(found))
 
-    def test_a_write_past_torch_is_seen(self):
+    def test_a_write_that_bypasses_torch_is_detected(self):
         model = Net()
         handle = self.watch(model)
         x = torch.zeros(90_000, 4)
@@ -258,14 +260,14 @@ class Honest(Capsules):
         found = torchoscope.replay(handle._hit("forward", "NaN"), Net())
         self.assertIn("argument 0: overwritten", found.lost[0])
 
-    def test_inputs_beyond_the_limit_are_said(self):
+    def test_inputs_over_the_size_limit_are_reported(self):
         with unittest.mock.patch.object(capsule, "HELD_MOST", 50):
             path, _ = self.hit()
         found = torchoscope.replay(path, Net())
         self.assertFalse(found.reproduced)
         self.assertIn("argument 0: 80B are too many to hold", found.lost)
 
-    def test_objects_that_are_not_written_are_said(self):
+    def test_objects_that_cannot_be_written_are_reported(self):
         path, _ = self.hit(more=object())
         found = torchoscope.replay(path, Net())
         text = "more: objects of builtins.object are not written"
@@ -273,7 +275,7 @@ class Honest(Capsules):
         self.assertFalse(found.reproduced)
         self.assertIn("not reproduced: it needs more: objects of", str(found))
 
-    def test_parameters_that_changed_and_large_ones_are_said(self):
+    def test_changed_and_large_parameters_are_reported(self):
         model = Net()
         optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
         handle = self.watch(model)
@@ -289,7 +291,7 @@ class Honest(Capsules):
         self.assertIn("of parameters and buffers are too many", found.lost[0])
         self.assertTrue(found.reproduced)
 
-    def test_steps_that_are_too_short_are_not_all_held(self):
+    def test_very_short_steps_are_not_all_kept(self):
         model = Net()
         handle = self.watch(model, log_freq=None)
         handle._capsule._share, handle._capsule._credit = lambda: 1e-9, -1e12
@@ -301,13 +303,13 @@ class Honest(Capsules):
         model(torch.zeros(5, 4))
         self.assertIsNotNone(handle._hit("forward", "NaN"))
 
-    def test_the_wrong_model_is_refused_in_a_sentence(self):
+    def test_another_model_is_refused_with_a_clear_message(self):
         path, _ = self.hit()
         for model, text in (
-            (Net(width=5), r"fc.weight is float32 \[8, 4\], that of the model is f"),
+            (Net(width=5), r"fc.weight is float32 \[8, 4\], but float"),
             (nn.Linear(4, 8), "the model has no fc.weight, fc.bias, norm.weight and "),
             (nn.Sequential(Net()), "the model has no fc.weight"),
-            (Net().half(), "that of the model is float16"),
+            (Net().half(), r"but float16 \[8, 4\] in the model"),
         ):
             with self.assertRaisesRegex(ValueError, text):
                 torchoscope.replay(path, model)
@@ -321,7 +323,7 @@ class Honest(Capsules):
             pass
         path = str(self.folder / "plain.scope")
         recording.save(path)
-        with self.assertRaisesRegex(ValueError, "is no capsule"):
+        with self.assertRaisesRegex(ValueError, "is not a capsule"):
             torchoscope.replay(path, Net())
         with self.assertRaises(FileNotFoundError):
             torchoscope.replay(str(self.folder / "none.scope"), Net())
@@ -344,11 +346,11 @@ class Training(Capsules):
             handle.close()
         return [*model.state_dict().values(), torch.get_rng_state()]
 
-    def test_nothing_changes_also_after_a_hit(self):
+    def test_training_is_unchanged_even_after_a_capsule(self):
         for one, other in zip(self.train(False), self.train(True)):
             self.assertTrue(torch.equal(one, other))
 
-    def test_nothing_is_held_longer_than_a_step(self):
+    def test_nothing_is_kept_longer_than_a_step(self):
         model = nn.Linear(4, 2)
         handle = self.watch(model)
         x = torch.randn(90_000, 4)
@@ -367,7 +369,7 @@ class Training(Capsules):
         gc.collect()
         self.assertIsNone(seen())
 
-    def test_a_guard_saves_it(self):
+    def test_a_guard_saves_a_capsule(self):
         model = Net()
         handle = torchoscope.watch(model, dir=str(self.folder), log_freq=9)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
@@ -384,7 +386,7 @@ class Training(Capsules):
         self.assertTrue(found.reproduced)
         self.assertEqual((found.step, found.where), (2, "forward"))
 
-    def test_only_the_first_hit_and_no_capsule_if_not_wanted(self):
+    def test_only_the_first_hit_is_saved_and_only_if_enabled(self):
         model = Net()
         handle = self.watch(model)
         model(torch.zeros(5, 4))
@@ -443,7 +445,7 @@ class Files(Capsules):
         self.assertRegex(out, r"torchoscope: .*: fc.weight is float32 \[8, 4\], ")
 
     def shell(self, *words):
-        """(status, what was printed)"""
+        """(status, output)"""
         out, path, argv = io.StringIO(), sys.path[:], sys.argv[:]
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
             status = shell.run(*_core.live("torchoscope", *words))
@@ -459,7 +461,7 @@ class Files(Capsules):
         names = {row["name"] for row in recording.parameters()}
         self.assertLessEqual({"fc.weight", "norm.running_mean", "seen"}, names)
 
-    def test_a_damaged_capsule_is_an_error_in_a_sentence(self):
+    def test_a_damaged_capsule_gives_a_clear_error(self):
         path, _ = self.hit(bad=0)
         run = _core.open_run(path)
         text = run.facts()["capsule"]
@@ -507,7 +509,7 @@ class FirstBad(unittest.TestCase):
         number, is_bad = recording._now().producer()
         return is_bad if number is None else recording.ops()[number].name
 
-    def test_the_producer_and_not_masks_or_infinities_that_vanish(self):
+    def test_the_producer_is_found_but_not_masks_or_transient_infinities(self):
         inf = float("inf")
         self.assertIs(self.found(lambda x: x * 2), False)
         masked = self.found(lambda x: x.masked_fill(x > 1, -inf).softmax(0))

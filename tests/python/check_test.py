@@ -1,5 +1,5 @@
-"""torchoscope check: the four verdicts and their statuses, folders, what is allowed and
-expected, values, JSON and SARIF, and what docs/ci.md promises."""
+"""torchoscope check: the four verdicts and their statuses, folders, allow files and
+expectations, values, JSON and SARIF, and the promises of docs/ci.md."""
 
 import json
 import os
@@ -80,20 +80,20 @@ class Verdicts(Folder):
                 self.assertEqual(text.split("\n")[0], f"{path}: {word}")
         self.assertFalse(Path(hostile.MARK).exists(), "something was executed")
 
-    def test_a_call_is_told_with_its_arguments_and_its_place(self):
+    def test_a_call_is_shown_with_its_arguments_and_location(self):
         _, text = self.check(self.write("unsafe.pt", UNSAFE))
         lines = text.split("\n")
         call = f'  ✗ pickle   posix.system("touch {hostile.MARK}")'
         self.assertEqual(lines[1], call)
         self.assertRegex(lines[2], r"^ {13}a/data\.pkl, REDUCE at byte \d+$")
         self.assertIn("  ✓ zip      3 entries, sizes and checksums agree", text)
-        self.assertIn("  - values   not looked at (--values)\n", text)
+        self.assertIn("  - values   not checked (--values)\n", text)
         narrow = dict(os.environ, COLUMNS="50")
         _, text = self.check(self.folder / "unsafe.pt", env=narrow)
         self.assertIn('…")\n', text)
         self.assertLessEqual(max(map(len, text.split("\n")[1:])), 50)
 
-    def test_who_vouches_for_a_class_makes_it_safe(self):
+    def test_an_allowed_class_makes_a_file_safe(self):
         path = self.write("own.pt", OWN)
         _, text = self.check(path)
         self.assertIn("  ! pickle   models.yolo.Config 1 use\n", text)
@@ -109,12 +109,12 @@ class Verdicts(Folder):
         self.assertEqual(document["allow"], ["models.yolo.*"])
         self.assertTrue(document["checked"][0]["globals"][0]["allowed"])
 
-    def test_nobody_vouches_for_what_is_dangerous(self):
+    def test_dangerous_callables_cannot_be_allowed(self):
         path = self.write("unsafe.pt", UNSAFE)
         self.assertEqual(self.check(path, "--allow", "*")[0], 1)
         self.assertEqual(self.check(path, "--allow", "posix.*")[0], 1)
 
-    def test_an_allow_file_in_the_folder_is_not_taken_by_itself(self):
+    def test_an_allow_file_in_the_folder_is_not_used_automatically(self):
         self.write("own.pt", OWN)
         for name in ("allow.txt", ".torchoscope", "allow-file"):
             self.write(name, "*\n")
@@ -149,7 +149,7 @@ class Wholeness(Folder):
         self.assertEqual(len(info["findings"]), 1)
         self.assertIn(": ✓ SAFE, but 1 finding\n", self.check(cut)[1])
 
-    def test_the_archive_is_looked_at_beyond_what_opening_needs(self):
+    def test_the_whole_archive_is_checked_even_parts_that_opening_skips(self):
         entries = [hostile.Entry("a/data.pkl", hostile.GOOD),
                    hostile.Entry("a/version", b"3\n")]
         crc = self.write("crc.pt", hostile.archive(
@@ -179,7 +179,7 @@ class Wholeness(Folder):
         self.assertIn("encrypted", text)
         self.assertIn("checksum", text)
 
-    def test_values_that_are_not_finite_are_found_on_request(self):
+    def test_non_finite_values_are_found_on_request(self):
         path = self.write("odd.safetensors",
                           safetensors(values=(float("nan"), float("inf"))))
         self.assertEqual(self.check(path)[0], 0)
@@ -194,7 +194,7 @@ class Wholeness(Folder):
         self.assertEqual(status, 0)
         self.assertIn("  ✓ values   no NaN, no infinity in 4 values\n", text)
 
-    def test_files_cut_anywhere_are_never_called_fine(self):
+    def test_truncated_files_never_pass(self):
         for name, data in (("cut.pt", SAFE), ("cut.safetensors", safetensors())):
             for end in range(0, len(data), 7):
                 status, text = self.check(self.write(name, data[:end]))
@@ -219,7 +219,7 @@ class Expectations(Folder):
         done = scope.run("tree", "--json", path)
         return self.write("shapes.json", done.stdout)
 
-    def test_nothing_but_values_may_change(self):
+    def test_only_values_may_change(self):
         path = self.write("m.safetensors", safetensors())
         shapes = self.expect(path)
         status, text = self.check(path, "--expect", shapes)
@@ -243,7 +243,7 @@ class Expectations(Folder):
                  self.json(path, "--expect", shapes)["checked"][0]["findings"]}
         self.assertEqual(codes, {"unexpected"})
 
-    def test_every_sample_is_as_it_is(self):
+    def test_every_sample_matches_its_own_expectation(self):
         folder, manifest = scope.samples()
         for name in manifest["files"]:
             with self.subTest(file=name):
@@ -252,7 +252,7 @@ class Expectations(Folder):
                 marks = [c["mark"] for c in one["checks"] if c["topic"] == "expect"]
                 self.assertEqual(marks, ["good"])
 
-    def test_what_is_no_expectation_is_refused(self):
+    def test_invalid_expectation_files_are_refused(self):
         path = self.write("m.safetensors", safetensors())
         for text in ("", "[]", "{}", '{"tensors": [3]}', '{"tensors": [', "\xff" * 9,
                      "[" * 100000):
@@ -260,7 +260,7 @@ class Expectations(Folder):
             self.assertEqual((done.returncode, done.stdout), (2, b""), text[:20])
             self.assertIn(b"e.json", done.stderr)
 
-    def test_it_is_about_one_model(self):
+    def test_expectations_need_exactly_one_model(self):
         path = self.write("d/m.safetensors", safetensors())
         shapes = self.expect(path)
         self.assertEqual(self.check(path.parent, "--expect", shapes)[0], 0)
@@ -292,7 +292,7 @@ class Folders(Folder):
         self.assertNotIn("a.pt", quiet)
         self.assertIn("d.pt", quiet)
 
-    def test_what_is_no_model_is_skipped_and_said(self):
+    def test_other_files_are_skipped_and_counted(self):
         self.write("a.pt", SAFE)
         self.write("README.md", "text")
         self.write("config.json", "{}")
@@ -314,7 +314,7 @@ class Folders(Folder):
         self.assertIn("PNG", skipped["logo.png"])
         self.assertEqual(self.check(self.folder, "-q"), (0, ""))
 
-    def test_named_files_that_are_no_models_are_skipped_if_asked(self):
+    def test_named_files_that_are_not_models_are_skipped_on_request(self):
         model, text = self.write("a.pt", SAFE), self.write("README.md", "text")
         bad = self.write("b.pt", "text")
         self.assertEqual(self.check(model, text)[0], 2)
@@ -340,7 +340,7 @@ class Folders(Folder):
         self.assertIn("model.pt", listed)
         self.assertNotIn(blob.name, listed)
 
-    def test_what_has_the_name_of_a_model_is_never_skipped(self):
+    def test_files_named_like_models_are_never_skipped(self):
         for name, data in (("m.bin", b"what is this\0"), ("x.gguf", b"GGUF" + b"\0" * 99),
                            ("y.dat", b"GGUF" + b"\0" * 99), ("w.7z", b"7z\xbc\xaf\x27\x1c"),
                            ("e.pth", b""), ("lfs.safetensors", "text"),
@@ -375,7 +375,7 @@ class Folders(Folder):
             self.assertIn("missing", text)
             self.assertTrue(text.startswith(f"{copy}: "), text)
 
-    def test_several_models_beside_shards_are_all_looked_at(self):
+    def test_all_models_beside_shards_are_checked(self):
         folder, _ = scope.samples()
         copy = self.folder / "all"
         shutil.copytree(folder / "sharded", copy)
@@ -402,7 +402,7 @@ class Folders(Folder):
         (self.folder / "snap/dead.pt").unlink()
         self.assertEqual(self.check(self.folder / "snap")[0], 0)
 
-    def test_a_path_that_is_not_there_is_told(self):
+    def test_a_missing_path_is_reported(self):
         done = scope.run("check", self.folder / "absent.pt")
         self.assertEqual((done.returncode, done.stdout), (2, b""))
         self.assertIn(b"No such file", done.stderr)
@@ -412,7 +412,7 @@ class Folders(Folder):
         self.assertIn("good.pt: ✓ SAFE", text)
         self.assertIn("2 files: 1 safe, 0 need code, 0 unsafe, 1 inconclusive", text)
 
-    def test_folders_within_folders_end_nowhere_soon(self):
+    def test_deeply_nested_folders_end_at_a_limit(self):
         deep = self.folder
         for _ in range(300):
             deep = deep / "d"
@@ -422,7 +422,7 @@ class Folders(Folder):
 
 
 class Mistakes(Folder):
-    def test_what_makes_no_sense_is_told(self):
+    def test_contradictory_options_are_refused(self):
         path = self.write("m.pt", SAFE)
         for words in ([], [path, "--csv"], [path, "--json", "--sarif"],
                       [path, "-q", "-v"], [path, "--allow"], [path, "--expect", "no"]):
@@ -441,12 +441,12 @@ class Mistakes(Folder):
             raw = re.compile("[\x00-\x09\x0b-\x1f]") if "--" in str(words[:1]) else RAW
             self.assertIsNone(raw.search(text), words)
 
-    def test_it_stops_when_asked(self):
+    def test_it_stops_on_sigint(self):
         big = self.folder / "big.safetensors"
         header = json.dumps({f"t{i}": {"dtype": "F32", "shape": [1 << 26],
                                        "data_offsets": [i << 28, (i + 1) << 28]}
                              for i in range(4096)}).encode()
-        with open(big, "wb") as file:  # 1 TiB of nothing: a file with a hole
+        with open(big, "wb") as file:  # a sparse file of 1 TiB
             file.write(struct.pack("<Q", len(header)) + header)
             file.truncate(8 + len(header) + (4096 << 28))
         child = subprocess.Popen(
@@ -555,7 +555,7 @@ class Documents(Folder):
         path = self.write("own.pt", OWN)
         self.assertEqual(self.sarif(path)["results"], self.sarif(path)["results"])
 
-    def test_a_message_holds_no_links_of_a_stranger(self):
+    def test_messages_do_not_contain_links_from_the_file(self):
         path = self.write("x.pt", hostile.torch_zip(data=hostile.whole(
             hostile.call("posix", "system", hostile.text("[x](http://y) {0}")))))
         (result,) = self.sarif(path)["results"]
@@ -563,7 +563,7 @@ class Documents(Folder):
 
 
 class Promises(Folder):
-    """What docs/ci.md says."""
+    """The promises of docs/ci.md."""
 
     def git(self, *words):
         env = dict(os.environ, GIT_CONFIG_GLOBAL="/dev/null", GIT_CONFIG_NOSYSTEM="1",
@@ -575,7 +575,7 @@ class Promises(Folder):
                               capture_output=True, text=True).stdout
 
     @unittest.skipUnless(shutil.which("git"), "needs git")
-    def test_git_diff_speaks_of_weights(self):
+    def test_git_diff_shows_changes_of_weights(self):
         docs = (scope.ROOT / "docs" / "ci.md").read_text()
         (script,) = re.findall(r"```sh\n(echo.*?)```", docs, re.S)
         (self.folder / "bin").mkdir()

@@ -1,5 +1,5 @@
-"""The program as people and scripts meet it: commands, exit statuses, JSON and CSV,
-escaping, files that are no models, folders, signals; and that it runs nothing."""
+"""The program from outside: commands, exit statuses, JSON and CSV, escaping, files that
+are not models, folders, signals; and that it executes nothing."""
 
 import csv
 import io
@@ -49,14 +49,15 @@ CODES = set(
     "pickle-nested bad-text big-endian unsafe inconclusive".split()
 )
 VERDICTS = {"safe", "needs code", "unsafe", "inconclusive"}
-# What no name from a file may bring to a terminal: controls, bidi, the invisible.
+# Characters that names from a file must not send to a terminal: controls, bidi,
+# invisible.
 RAW = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u202a-\u202e\u2066-\u2069]"
 )
 
 
 def plain_safetensors(count=2):
-    """A small sound file without torch."""
+    """A small valid file, made without torch."""
     names = {f"layer{i}.weight": hostile.entry() for i in range(count)}
     for i, one in enumerate(names.values()):
         one["data_offsets"] = [8 * i, 8 * i + 8]
@@ -95,7 +96,7 @@ class Folder(unittest.TestCase):
 
 
 class Documents(Folder):
-    def test_every_sample_gives_sound_documents(self):
+    def test_every_sample_gives_valid_documents(self):
         folder, manifest = scope.samples()
         for name in manifest["files"]:
             for kind in ("tree", "info", "stats"):
@@ -121,7 +122,7 @@ class Documents(Folder):
         stored = sum(t["numel"] for t in tensors if t["role"] == "parameter")
         self.assertEqual(counts["stored"], stored)
 
-    def test_hostile_files_are_told_for_what_they_are(self):
+    def test_hostile_files_get_their_verdict(self):
         for name, data, expect in hostile.all_files():
             path = self.write(name, data)
             with self.subTest(file=name):
@@ -164,7 +165,7 @@ class Statuses(Folder):
             self.assertEqual(scope.run(command, "--help").returncode, 0)
         self.assertEqual(scope.run("--version").returncode, 0)
 
-    def test_mistakes_are_told_on_stderr_with_status_2(self):
+    def test_usage_errors_go_to_stderr_with_status_2(self):
         good = self.write("good.safetensors", plain_safetensors())
         for words in (
             ["treee"],
@@ -185,12 +186,12 @@ class Statuses(Folder):
                 self.assertTrue(done.stderr.startswith(b"torchoscope: "), done.stderr)
                 self.assertLessEqual(done.stderr.count(b"\n"), 3)
 
-    def test_an_unknown_name_offers_the_nearest(self):
+    def test_an_unknown_name_suggests_the_nearest(self):
         good = self.write("good.safetensors", plain_safetensors())
         done = scope.run("show", good, "layer0.weigth")
         self.assertIn(b"layer0.weight", done.stderr)
 
-    def test_sound_files_end_with_0_and_findings_with_1(self):
+    def test_valid_files_exit_with_0_and_findings_with_1(self):
         good = self.write("good.safetensors", plain_safetensors())
         for command in ("tree", "info", "stats"):
             self.assertEqual(scope.run(command, good).returncode, 0, command)
@@ -198,7 +199,7 @@ class Statuses(Folder):
         cut = self.write("cut.safetensors", plain_safetensors()[:-4])
         self.assertEqual(scope.run("tree", cut).returncode, 1)
 
-    def test_files_that_are_no_models_are_named(self):
+    def test_files_that_are_not_models_are_identified(self):
         for name, data, word in hostile.not_models():
             with self.subTest(file=name):
                 done = scope.run("tree", self.write(name, data))
@@ -206,14 +207,14 @@ class Statuses(Folder):
                 self.assertIn(word.lower().encode(), done.stderr.lower())
                 self.assertIn(name.encode(), done.stderr)
 
-    def test_what_is_no_regular_file_is_not_waited_for(self):
+    def test_pipes_and_devices_do_not_block(self):
         os.mkfifo(self.folder / "pipe")
         for path in (self.folder / "pipe", "/dev/zero", "/dev/null"):
             done = scope.run("tree", path)
             self.assertEqual(done.returncode, 2)
         self.assertEqual(scope.run("tree", self.folder).returncode, 2)
 
-    def test_a_closed_pipe_is_no_drama(self):
+    def test_a_closed_pipe_ends_the_program_quietly(self):
         big = self.write("big.safetensors", plain_safetensors(5000))
         child = subprocess.Popen(
             [scope.PROGRAM, "tree", big, "--flat"],
@@ -226,7 +227,7 @@ class Statuses(Folder):
         child.stderr.close()
         self.assertIn(child.wait(), (0, 1, 2, -signal.SIGPIPE))
 
-    def test_a_full_disk_is_told(self):
+    def test_a_full_disk_is_reported(self):
         good = self.write("good.safetensors", plain_safetensors())
         with open("/dev/full", "w") as full:
             done = subprocess.run(
@@ -237,7 +238,7 @@ class Statuses(Folder):
         self.assertEqual(done.returncode, 2)
         self.assertIn(b"torchoscope: ", done.stderr)
 
-    def test_ctrl_c_stops_statistics_with_what_there_is(self):
+    def test_ctrl_c_stops_statistics_and_prints_partial_results(self):
         path = self.folder / "big.safetensors"
         size, count = 1 << 30, 1024  # measuring all of it would take minutes
         header = {
@@ -259,7 +260,7 @@ class Statuses(Folder):
         counted = [t for t in document["tensors"] if t.get("count")]
         self.assertLess(len(counted), count)
 
-    def test_a_file_cut_while_it_is_measured_is_told(self):
+    def test_a_file_truncated_while_it_is_measured_is_reported(self):
         path = self.write("shrinking.safetensors", plain_safetensors(2000))
         child = subprocess.Popen(
             [scope.PROGRAM, "stats", path, "--json"], stdout=subprocess.PIPE
@@ -314,7 +315,7 @@ class Text(Folder):
         names = [t["name"] for t in json.loads(done.stdout)["tensors"]]
         self.assertEqual(names, [evil])
 
-    def test_ascii_writes_nothing_else(self):
+    def test_ascii_mode_writes_only_ascii(self):
         folder, _ = scope.samples()
         for name in ("checkpoint.pt", "module_own_class.pt", "plain_values.pt"):
             for command in ("tree", "info", "stats"):
@@ -329,7 +330,7 @@ class Text(Folder):
         self.assertNotIn(b"\x1b", done.stdout)
         self.assertIn("\x1b[", self.lines("tree", good, "--color", "always"))
 
-    def test_narrow_output_is_narrow(self):
+    def test_output_fits_the_requested_width(self):
         folder, _ = scope.samples()
         env = {**os.environ, "COLUMNS": "40"}
         done = scope.run("tree", folder / "state_dict.pt", env=env)
@@ -349,7 +350,7 @@ class Text(Folder):
                     self.assertEqual(json.loads(row["shape"]).__class__, list)
                     self.assertNotIn(row["name"][:1], ("=", "+", "-", "@"))
 
-    def test_sorting_filtering_and_cutting(self):
+    def test_sorting_filtering_and_limiting(self):
         folder, _ = scope.samples()
         path = folder / "state_dict.pt"
 
@@ -407,7 +408,7 @@ class Show(Folder):
         bins = tensor["histogram"]["bins"]
         self.assertEqual(sum(bins), 1000)
 
-    def test_a_slice_is_what_python_gives(self):
+    def test_slices_equal_those_of_python(self):
         data = hostile.safe(
             {"w": hostile.entry(shape=(4, 5), place=(0, 80))},
             struct.pack("<20f", *range(20)),
@@ -463,7 +464,7 @@ class Folders(Folder):
         self.shards(self.folder / "m").unlink()
         self.assertEqual(self.names(self.folder / "m"), ["w1", "w2"])
 
-    def test_a_missing_shard_is_told(self):
+    def test_a_missing_shard_is_reported(self):
         index = self.shards(self.folder / "m")
         (self.folder / "m/model-00002-of-00002.safetensors").unlink()
         document = scope.document("tree", index)
@@ -472,7 +473,7 @@ class Folders(Folder):
         self.assertIn("w1", {t["name"] for t in document["tensors"]})
 
     def test_a_cache_of_links_is_followed(self):
-        """As huggingface_hub lays it out: snapshots of links into blobs."""
+        """The layout of huggingface_hub: snapshots of links into blobs."""
         index = self.shards(self.folder / "real")
         blobs = self.folder / "models--a--b" / "blobs"
         snapshot = self.folder / "models--a--b" / "snapshots" / "0123abcd"
@@ -546,7 +547,7 @@ class Alone(Folder):
             if re.match(r"(open|openat|creat)\w*\(", line):
                 self.assertNotRegex(line, "O_WRONLY|O_RDWR|O_CREAT|O_TRUNC", line)
 
-    def test_it_starts_nothing_writes_nothing_and_talks_to_nobody(self):
+    def test_it_starts_no_process_writes_no_file_and_opens_no_socket(self):
         folder, _ = scope.samples()
         attack = hostile.torch_zip(hostile.whole(hostile.SYSTEM))
         attacker = self.write("attack.pt", attack)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The explorer on a real terminal: commands behind a colon, two models side by side,
-the files of a folder, views that are taken along or remembered."""
+"""The explorer on a real terminal: commands after a colon, two models side by side, the
+files of a folder, views that are passed on or remembered."""
 
 import json
 import os
@@ -26,7 +26,7 @@ def explore(*words, **how):
 
 
 def escape(screen):
-    """Esc alone: what follows at once would be taken for Alt and a key."""
+    """Esc alone: a key that follows at once would make it Alt and that key."""
     screen.keys("Escape")
     screen.settle()
 
@@ -65,7 +65,7 @@ class Command(unittest.TestCase):
             screen.keys("Tab", "Enter")
             screen.wait("DIFFERENT")
 
-    def test_enter_takes_what_is_highlighted(self):
+    def test_enter_takes_the_highlighted_completion(self):
         with explore(demo("resnet18.pth"), folder=scope.demo_folder()) as screen:
             screen.wait("row 1/11")
             screen.type("Dfine")
@@ -73,7 +73,7 @@ class Command(unittest.TestCase):
             screen.keys("Enter")
             screen.wait("DIFFERENT", gone=["No such file"])
 
-    def test_searches_find_types_and_take_either(self):
+    def test_searches_match_types_and_alternatives(self):
         with explore(demo("resnet18.pth")) as screen:
             screen.wait("row 1/11")
             screen.type("/conv1|fc")
@@ -81,7 +81,7 @@ class Command(unittest.TestCase):
             screen.keys("Enter", "BSpace")
             screen.wait("row 1/11", gone=["matches"])
 
-    def test_export_writes_and_asks_before_it_replaces(self):
+    def test_export_asks_before_it_overwrites(self):
         with tempfile.TemporaryDirectory() as folder:
             to = Path(folder) / "x.csv"
             with explore(demo("resnet18.pth")) as screen:
@@ -148,7 +148,7 @@ class Manual(unittest.TestCase):
 
 
 class TwoModels(unittest.TestCase):
-    def test_a_diff_opens_over_a_file_and_q_leads_back(self):
+    def test_a_diff_opens_over_a_file_and_q_returns(self):
         with explore(demo("resnet18.pth")) as screen:
             screen.wait("row 1/11")
             screen.type(":layer3")
@@ -189,7 +189,8 @@ class Taken(unittest.TestCase):
     def copied(self, screen):
         screen.keys("y")
         screen.wait("y Copy")
-        text = re.sub(r" \\\n +", " ", screen.text())  # a long one is on several lines
+        # a long command spans several lines
+        text = re.sub(r" \\\n +", " ", screen.text())
         escape(screen)
         return re.search(r" command +(torchoscope .*)", text)[1].strip()
 
@@ -208,7 +209,7 @@ class Taken(unittest.TestCase):
         self.assertEqual(now.split("\n")[:34],
                          [line.rstrip() for line in before.split("\n")][:34])
 
-    def test_views_are_kept_once_it_was_asked_for(self):
+    def test_views_are_remembered_once_enabled(self):
         with tempfile.TemporaryDirectory() as state:
             how = {"settings": {"XDG_STATE_HOME": state}}
             with explore(demo("resnet18.pth"), **how) as screen:
@@ -273,7 +274,7 @@ class Files(unittest.TestCase):
             self.assertIn("below/deep/net.pth", text)
             self.assertNotIn("no name matches", text)
 
-    def test_nothing_said_lists_what_is_here(self):
+    def test_without_arguments_the_current_folder_is_listed(self):
         words = ["sh", "-c", f"cd {self.folder.name} && exec {scope.PROGRAM}"]
         with terminal.Terminal(words) as screen:
             screen.wait("3 files in", "below/deep/net.pth")

@@ -1,5 +1,5 @@
 """Module.compile() of torch's own layers: torch compiles nothing, so their operations
-are recorded; one class or hook of the user's below them, and something is compiled."""
+are recorded; with a class or hook of the user below them, torch compiles something."""
 
 import unittest
 
@@ -56,7 +56,7 @@ class InPlace(unittest.TestCase):
         stats = torch._dynamo.utils.counters["stats"]
         return recording, stats["unique_graphs"] > 0
 
-    def test_torch_compiles_nothing(self):
+    def test_torch_does_not_compile_its_own_layers(self):
         makers = {
             "layers": layers,
             "layer": lambda: nn.Linear(4, 4),
@@ -80,7 +80,7 @@ class InPlace(unittest.TestCase):
         names = [call.name for call in recording.calls()]
         self.assertEqual(names, ["", "0", "0.0", "0.1", "1", "1.0", "1.1"])
 
-    def test_torch_compiles_something(self):
+    def test_torch_compiles_with_user_classes_or_hooks(self):
         makers = {
             "an own class": lambda: nn.Sequential(nn.Linear(4, 4), Own()),
             "an own class alone": Own,

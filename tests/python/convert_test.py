@@ -1,5 +1,5 @@
-"""convert: what a .safetensors file holds after it, read by the safetensors package and
-by us, is the state_dict that torch would load; what cannot be kept is refused."""
+"""convert: the .safetensors file, read by the safetensors package and by torchoscope,
+is the state_dict that torch would load; content that cannot be stored is refused."""
 
 import json
 import os
@@ -24,7 +24,8 @@ def bits(tensor):
 
 
 class Tied(nn.Module):
-    """Ties, a view, a buffer without state, an attribute, a shared module in bfloat16."""
+    """Ties, a view, a non-persistent buffer, an attribute, a shared module in
+    bfloat16."""
 
     def __init__(self):
         super().__init__()
@@ -110,7 +111,7 @@ class Convert(unittest.TestCase):
         self.assertEqual(answer["at"], "net")
         self.assertEqual(answer["left_out"], ["adam (6 tensors)", "epoch"])
 
-    def test_of_several_models_one_is_named(self):
+    def test_a_file_with_several_models_needs_a_name(self):
         one, two = nn.Linear(3, 2), nn.Linear(3, 2)
         path = self.save({"net": one.state_dict(), "ema": two.state_dict()})
         self.assertIn("name one with --at: net, ema", self.refused(path))
@@ -141,12 +142,12 @@ class Convert(unittest.TestCase):
         to, answer = self.converted(state)
         self.check(to, answer, state)
 
-    def test_what_cannot_be_kept_is_refused(self):
+    def test_content_that_safetensors_cannot_store_is_refused(self):
         path = self.save(
             {"a": torch.ones(2).to_sparse(), "b": torch.ones(2, dtype=torch.complex128)}
         )
         said = self.refused(path)
-        self.assertIn("cannot keep 2 of 2 tensors: a (", said)
+        self.assertIn("cannot store 2 of 2 tensors: a (", said)
         self.assertIn("b (complex128)", said)
         whole = self.save({"weight": torch.ones(1000)}).read_bytes()
         cut = self.folder / "cut.pth"
@@ -156,7 +157,7 @@ class Convert(unittest.TestCase):
         nothing = self.folder / "nothing.pth"
         self.assertIn("No such file", self.refused(nothing))
 
-    def test_a_file_that_may_not_grow_leaves_nothing_behind(self):
+    def test_a_failed_write_leaves_no_file(self):
         path = self.save({"weight": torch.ones(100_000)})
         limit = (10_000, 10_000)
         to = self.folder / "out.safetensors"
@@ -171,7 +172,7 @@ class Convert(unittest.TestCase):
         self.assertIn("File too large", done.stderr)
         self.assertEqual(list(self.folder.iterdir()), [path])
 
-    def test_a_million_names_are_enough(self):
+    def test_the_number_of_names_is_limited(self):
         module = nn.Linear(1, 1)
         for _ in range(30):
             module = nn.Sequential(module, module)
@@ -197,7 +198,7 @@ class Convert(unittest.TestCase):
         _, done = self.convert(path, to="no/x.safetensors")
         self.assertEqual(done.returncode, 2)
 
-    def test_names_that_are_not_names(self):
+    def test_invalid_names_are_refused(self):
         state = {
             "a b": torch.ones(1),
             "é.ü": torch.ones(2),
@@ -209,7 +210,7 @@ class Convert(unittest.TestCase):
         if done.returncode == 0:
             self.check(to, json.loads(done.stdout), state)
         else:
-            self.assertIn("cannot keep the name", done.stderr)
+            self.assertIn("cannot store the name", done.stderr)
         self.assertIn(
             "__metadata__", self.refused(self.save({"__metadata__": torch.ones(1)}))
         )

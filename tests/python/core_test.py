@@ -1,6 +1,7 @@
 # flavours: both
-"""The hot path of the extension: what it says of tensors equals what torch says, each
-value is measured once, threads do not disturb each other, and nothing is left behind."""
+"""The hot path of the extension: its figures for tensors equal those of torch, each
+value is measured once, threads do not disturb each other, and nothing is left
+behind."""
 
 import collections
 import dataclasses
@@ -47,7 +48,7 @@ class Recording:
 
 
 def kinds():
-    """Name to tensor: what can be measured."""
+    """{name: tensor} of measurable tensors."""
     torch.manual_seed(1)
     real = torch.randn(5, 7)
     odd = real.clone()
@@ -84,7 +85,7 @@ def kinds():
 
 
 def truth(tensor):
-    """The statistics by torch, in double."""
+    """The statistics computed by torch in float64."""
     tensor = tensor.detach()
     if tensor.is_complex():
         tensor = tensor.resolve_conj().abs()
@@ -133,7 +134,7 @@ class Tensors(unittest.TestCase):
         self.assertEqual(float(tensor[tuple(stats["min_at"])]), stats["min"])
         self.assertEqual(float(tensor[tuple(stats["max_at"])]), stats["max"])
 
-    def test_what_has_no_numbers_says_why(self):
+    def test_tensors_without_statistics_have_a_reason(self):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = {
@@ -181,7 +182,7 @@ class Tensors(unittest.TestCase):
         self.assertFalse(look["exact"])
         self.compare(look["stats"], truth(plain), "a subclass")
 
-    def test_quantised_ones_are_measured_as_stored(self):
+    def test_quantised_tensors_are_measured_as_stored(self):
         values = torch.tensor([-1.0, 0.0, 1.0, 2.0])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -190,7 +191,7 @@ class Tensors(unittest.TestCase):
         self.assertEqual(look["dtype"], "qint8")
         self.assertEqual((look["stats"]["min"], look["stats"]["max"]), (-7, 23))
 
-    def test_other_objects_are_no_tensors(self):
+    def test_other_objects_are_not_tensors(self):
         for thing in (1, "x", None, [], nn.Linear(1, 1), torch.Tensor, torch.float32):
             self.assertIsNone(_core._look(thing))
 
@@ -215,7 +216,7 @@ class Output:
 
 
 class ModelOutput(collections.OrderedDict):
-    """As transformers has it: a dict whose items are attributes, too."""
+    """Like that of transformers: a dict whose items are also attributes."""
 
 
 class Layer:
@@ -249,7 +250,7 @@ class Walk(unittest.TestCase):
     def paths(self, *things):
         return [path for path, _ in _core._walk(*things)]
 
-    def test_paths_say_where_a_tensor_stands(self):
+    def test_paths_locate_tensors_in_arguments(self):
         x = torch.zeros(1)
         point = collections.namedtuple("point", "a b")
         self.assertEqual(self.paths(x), [""])
@@ -270,14 +271,14 @@ class Walk(unittest.TestCase):
         self.assertEqual(self.paths(OldCache([x], [x])),
                          ["key_cache[0]", "value_cache[0]"])
 
-    def test_mappings_that_are_no_dicts(self):
+    def test_mappings_that_are_not_dicts(self):
         x = torch.zeros(1)
         self.assertEqual(self.paths(collections.UserDict(ids=x)), ["ids"])
 
     def test_code_of_objects_is_not_run(self):
         self.assertEqual(self.paths(Trap(torch.zeros(1))), ["x"])
 
-    def test_loops_and_depth_end(self):
+    def test_cycles_and_deep_nesting_stop_at_a_limit(self):
         x = torch.zeros(1)
         loop = [x]
         loop.append(loop)
@@ -329,7 +330,7 @@ class Recorded(unittest.TestCase):
         self.assertEqual(calls[3]["outputs"][0]["value"],
                          calls[0]["outputs"][0]["value"])
 
-    def test_what_is_written_in_place_is_another_value(self):
+    def test_a_write_in_place_makes_a_new_value(self):
         net, x = Net(), torch.randn(3, 8)
         hidden = net.first(x).detach()
         with Recording(net) as recording:
@@ -342,7 +343,7 @@ class Recorded(unittest.TestCase):
         self.assertAlmostEqual(before["stats"]["min"], float(hidden.min()), delta=NEAR)
         self.assertEqual(after["stats"]["min"], 0)
 
-    def test_without_versions_writing_in_place_is_seen_too(self):
+    def test_writes_in_place_are_seen_without_version_counters(self):
         net, x = Net(), torch.randn(3, 8)
         with Recording(net) as recording, torch.inference_mode():
             net(x)
@@ -352,7 +353,7 @@ class Recorded(unittest.TestCase):
         self.assertEqual(act["outputs"][0]["stats"]["min"], 0)
         self.assertTrue(act["outputs"][0]["inference"])
 
-    def test_memory_that_is_used_again_is_measured_again(self):
+    def test_reused_memory_is_measured_again(self):
         class Reuse(nn.Module):
             def __init__(self):
                 super().__init__()
@@ -408,7 +409,7 @@ class Recorded(unittest.TestCase):
             other(torch.randn(1, 8))
         self.assertEqual(recording.run.calls(), [])
 
-    def test_flags_tell_how_it_ran(self):
+    def test_flags_record_how_a_call_ran(self):
         net = Net().eval()
         with Recording(net) as recording:
             with torch.no_grad():
@@ -448,7 +449,7 @@ class Recorded(unittest.TestCase):
             mean = float(parameter.grad.mean())
             self.assertAlmostEqual(found[name, True]["mean"], mean, delta=NEAR)
 
-    def test_what_a_device_measures_is_entered(self):
+    def test_statistics_measured_on_a_device_are_recorded(self):
         class Device:
             def __init__(self):
                 self.rows = []
@@ -473,7 +474,7 @@ class Recorded(unittest.TestCase):
         for key, value in truth(y).items():
             self.assertAlmostEqual(stats[key], value, delta=NEAR)
 
-    def test_a_function_mode_does_not_see_us(self):
+    def test_a_function_mode_does_not_see_the_recorder(self):
         try:
             from torch.overrides import TorchFunctionMode
         except ImportError:
@@ -507,7 +508,7 @@ class Recorded(unittest.TestCase):
             self.assertEqual(os.waitpid(child, 0)[1], 0)
             self.assertTrue(recording.recorder.armed)
 
-    def test_errors_of_ours_end_the_recording_and_say_so(self):
+    def test_internal_errors_end_the_recording_and_are_reported(self):
         class Broken:
             def add(self, value, tensor):
                 raise RuntimeError("broken")
@@ -525,7 +526,7 @@ class Recorded(unittest.TestCase):
 
 
 class Threads(unittest.TestCase):
-    def test_four_threads_have_stacks_of_their_own(self):
+    def test_four_threads_have_separate_stacks(self):
         nets = nn.ModuleList(
             nn.Sequential(nn.Linear(600, 600), nn.ReLU(inplace=True), Net600())
             for _ in range(4))
@@ -611,7 +612,7 @@ class NothingLeft(unittest.TestCase):
             self.assertIsNone(net_ref())
         self.assertEqual(len(recording.run.calls()), 4)
 
-    def test_objects_of_the_collector_do_not_grow(self):
+    def test_the_number_of_tracked_objects_does_not_grow(self):
         def once():
             net = Net()
             with Recording(net) as recording:
@@ -628,7 +629,7 @@ class NothingLeft(unittest.TestCase):
         gc.collect()
         self.assertLess(len(gc.get_objects()) - before, 50)
 
-    @unittest.skipIf(UNDER_ASAN, "memory that was freed is kept")
+    @unittest.skipIf(UNDER_ASAN, "the allocator keeps freed memory")
     def test_memory_stays_flat_over_10000_forwards(self):
         net, x = Net(), torch.randn(3, 8)
         with Recording(net) as recording, torch.no_grad():
@@ -652,7 +653,7 @@ class NothingLeft(unittest.TestCase):
         self.assertRaises(RuntimeError, recorder.stop)
         self.assertRaises(RuntimeError, recorder.snapshot)
 
-    def test_what_makes_no_sense_is_refused(self):
+    def test_invalid_arguments_are_refused(self):
         self.assertRaises(TypeError, _core.Recorder, 3, "three")
         self.assertRaises(ValueError, _core.Recorder, Net(), "net", mode="quick")
         run = _core.Recorder(Net(), "net").stop()

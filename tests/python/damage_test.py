@@ -1,6 +1,7 @@
-"""Files cut at every byte, larger ones at every few, and with bytes changed: no crash,
-no leak, at most 10 s of processor time and 64 MB + 8 times the file. The C program
-tests/damage, built with ASan and UBSan, does the work; this file chooses its input."""
+"""Files cut at every byte (large ones at every few bytes) and with bytes changed: no
+crash, no leak, at most 10 s of processor time and 64 MB + 8 times the file. The C
+program tests/damage, built with ASan and UBSan, does the work; this file chooses its
+input."""
 
 import concurrent.futures
 import os
@@ -15,7 +16,7 @@ import hostile
 
 
 def program(variable, default):
-    """The damage program of the build that this variable names the program of."""
+    """The damage program from the build of the program in this variable."""
     return scope.built("tests/damage/damage", os.environ.get(variable, default))
 
 
@@ -36,7 +37,7 @@ def sanitized_plan(size):
 
 
 def damage(plan, path):
-    """Run one file; gives (what went wrong or "", cases)."""
+    """Run one file; returns (the failure or "", number of cases)."""
     build, stride, flips = plan
     with tempfile.NamedTemporaryFile() as case:
         command = [
@@ -54,7 +55,8 @@ def damage(plan, path):
             capture_output=True,
             text=True,
             errors="replace",
-            env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"},  # counted by itself
+            # the program counts leaks itself
+            env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"},
         )
         if done.returncode == 0:
             return "", int(done.stdout.split()[1])
@@ -75,7 +77,7 @@ class Damaged(unittest.TestCase):
         self.assertEqual(bad, [], "\n\n".join(bad))
         return cases
 
-    def test_samples_survive_cuts_and_changes(self):
+    def test_cut_and_changed_samples_never_crash_it(self):
         folder, manifest = scope.samples()
         jobs = []
         for name in sorted(manifest["files"]):
@@ -86,13 +88,13 @@ class Damaged(unittest.TestCase):
                 jobs.append((sanitized_plan(size), path))
         self.assertGreater(self.run_all(jobs), 30_000)
 
-    def test_hostile_files_survive_as_they_are_and_changed(self):
+    def test_hostile_files_never_crash_it_intact_or_changed(self):
         with tempfile.TemporaryDirectory() as folder:
             jobs = []
             for name, data, _ in hostile.all_files():
                 path = Path(folder, name)
                 path.write_bytes(data)
-                if "bomb" in name:  # each is a document of some megabytes
+                if "bomb" in name:  # their output is several megabytes
                     jobs.append(((PLAIN, len(data) // 30, 10), path))
                     jobs.append(((SANITIZED, 0, 1), path))
                 elif len(data) > 20_000:
@@ -112,7 +114,7 @@ class Limits(unittest.TestCase):
 
     def run_limited(self, *arguments, size):
         def limit():
-            room = (64 << 20) + 8 * size + (64 << 20)  # and the program itself
+            room = (64 << 20) + 8 * size + (64 << 20)  # plus the program itself
             resource.setrlimit(resource.RLIMIT_AS, (room, room))
             resource.setrlimit(resource.RLIMIT_CPU, (10, 10))
             resource.setrlimit(resource.RLIMIT_STACK, (1 << 20, 1 << 20))

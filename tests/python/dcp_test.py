@@ -37,7 +37,7 @@ def launch(folder, ranks):
 
 
 def flat(state, prefix=""):
-    """Name to tensor of a nested state."""
+    """{name: tensor} of a nested state."""
     found = {}
     items = state.items() if isinstance(state, dict) else enumerate(state)
     for name, one in items:
@@ -49,7 +49,8 @@ def flat(state, prefix=""):
 
 
 def alone():
-    """What one process saves: a layout that is not C order, a view, odd dtypes, values."""
+    """The state of one process: a layout that is not C order, a view, rare dtypes,
+    values."""
     torch.manual_seed(1)
     net = nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3), nn.Conv2d(3, 4, 3))
     net[2].to(memory_format=torch.channels_last)
@@ -124,7 +125,7 @@ class Checkpoints(unittest.TestCase):
         self.assertIn("epoch: 3", said)
         self.assertIn('note: "text"', said)
 
-    def test_show_says_where_the_parts_are(self):
+    def test_show_lists_the_parts_of_a_tensor(self):
         said = scope.run("show", self.folder / "ranks4", "row").stdout.decode()
         for word in ("parts", "4", "split along", "__0_0.distcp", "__3_0.distcp"):
             self.assertIn(word, said)
@@ -139,12 +140,12 @@ class Checkpoints(unittest.TestCase):
             done = scope.run("export", self.folder / name, "-o", self.folder / f"{name}.html")
             self.assertEqual(done.returncode, 0, done.stderr)
 
-    def test_diff_against_the_same_in_one_file(self):
+    def test_diff_finds_no_difference_to_the_same_state_in_one_file(self):
         for name in self.whole:
             done = scope.run("diff", self.folder / name, self.folder / f"{name}.pth")
             self.assertEqual(done.returncode, 0, (name, done.stdout))
 
-    def test_safetensors_have_the_elements(self):
+    def test_safetensors_exports_have_the_same_elements(self):
         to = self.folder / "out.safetensors"
         done = scope.run("export", self.folder / "ranks4", "-o", to)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -165,7 +166,7 @@ class Checkpoints(unittest.TestCase):
         return to
 
     def change(self, path, change):
-        """Change the metadata of a checkpoint that was saved here."""
+        """Change the metadata of a saved checkpoint."""
         with open(path / ".metadata", "rb") as file:
             metadata = pickle.load(file)
         change(metadata)
@@ -174,7 +175,8 @@ class Checkpoints(unittest.TestCase):
 
     def findings(self, path):
         done = scope.run("check", path / ".metadata")
-        self.assertIn(done.returncode, (1, 2), done.stdout)  # 2: a part cannot be judged
+        # 2: a part cannot be checked
+        self.assertIn(done.returncode, (1, 2), done.stdout)
         self.assertEqual(scope.run("tree", path).returncode, 1)
         scope.document("stats", path)
         return done.stdout.decode()
@@ -221,7 +223,7 @@ class Checkpoints(unittest.TestCase):
         self.change(path, move)
         self.assertIn("parts of row overlap", self.findings(path))
 
-    def test_a_part_of_another_shape_is_a_finding(self):
+    def test_a_part_with_the_wrong_shape_is_a_finding(self):
         path = self.copy()
 
         def swap(metadata):
@@ -245,7 +247,7 @@ class Checkpoints(unittest.TestCase):
             said = self.findings(path)
             self.assertIn("it was not opened" if name else "malformed", said, name)
 
-    def test_compressed_parts_are_named(self):
+    def test_compressed_parts_are_reported(self):
         path = self.copy("alone")
 
         def compress(metadata):
@@ -284,7 +286,7 @@ class Checkpoints(unittest.TestCase):
             self.assertIn(done.returncode, (1, 2), (n, done.stderr))
             self.assertLessEqual(len(done.stderr.splitlines()), 1, done.stderr)
 
-    def test_an_aborted_save_and_a_single_file_are_one_sentence(self):
+    def test_an_aborted_save_and_a_single_file_give_one_clear_error(self):
         path = self.copy()
         (path / ".metadata").unlink()
         done = scope.run("info", path)

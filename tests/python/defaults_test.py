@@ -1,6 +1,6 @@
 # flavours: both
-"""The default inputs of models of well-known libraries. Small classes replace theirs,
-with the same attributes; the real ones are used where they are installed."""
+"""The default inputs of models of well-known libraries. Small classes with the same
+attributes replace theirs; the real ones are tested too if they are installed."""
 
 import importlib.util
 import types
@@ -43,13 +43,13 @@ class Timm(unittest.TestCase):
         model.default_cfg = types.SimpleNamespace(input_size=(3, 32, 32))
         self.assertIn("1×3×32×32", first_line(model))
 
-    def test_channels_and_size_that_it_was_made_with(self):
+    def test_channels_and_size_come_from_the_constructor(self):
         model = Picture(channels=1, side=16)
         model.pretrained_cfg = {"input_size": (3, 224, 224)}
         model.patch_embed = types.SimpleNamespace(img_size=(16, 16))
         self.assertIn("1×1×16×16", first_line(model))
 
-    def test_two_pictures_where_batchnorm_trains(self):
+    def test_models_in_training_mode_with_batchnorm_get_two_images(self):
         model = nn.Sequential(
             nn.Conv2d(3, 2, 1), nn.AdaptiveAvgPool2d(1), nn.BatchNorm2d(2)
         )
@@ -57,7 +57,7 @@ class Timm(unittest.TestCase):
         self.assertIn("2×3×8×8", first_line(model))
         self.assertIn("1×3×8×8", first_line(model.eval()))
 
-    def test_what_does_not_fit_leaves_the_structure(self):
+    def test_inputs_that_do_not_fit_fall_back_to_the_structure(self):
         model = Picture(side=7)
         model.pretrained_cfg = {"input_size": (3, 8, 8)}
         text = "not run: its default inputs do not fit: ValueError: a side of 7 is"
@@ -94,7 +94,7 @@ class Torchvision(unittest.TestCase):
         self.assertIn("1×3×16×112×112", found)
         self.assertIn("1×3×16×224×224", self.line("torchvision.models.video.s3d", Video))
 
-    def test_optical_flow_takes_two_pictures(self):
+    def test_optical_flow_takes_two_images(self):
         class Flow(nn.Module):
             def forward(self, image1, image2):
                 return image1 - image2
@@ -118,7 +118,7 @@ class Torchvision(unittest.TestCase):
 
 
 class Pretrained(nn.Module):
-    """As of transformers."""
+    """Like PreTrainedModel of transformers."""
 
     main_input_name = "input_ids"
     needs = ()
@@ -146,7 +146,7 @@ class Transformers(unittest.TestCase):
             members["dummy_inputs"] = dummy
         return first_line(type("Model", (Pretrained,), members)(**config))
 
-    def test_pictures(self):
+    def test_image_models(self):
         found = self.line("pixel_values", main="pixel_values", image_size=[32, 48])
         self.assertIn("default input pixel_values 1×3×32×48 float32", found)
         found = self.line(
@@ -193,7 +193,7 @@ class Transformers(unittest.TestCase):
         )
         self.assertIn("input_values 1×64×16", found)
 
-    def test_all_that_is_known_and_the_main_one_alone(self):
+    def test_all_known_inputs_are_tried_then_only_the_main_one(self):
         found = self.line("input_ids", "pixel_values", image_size=16)
         self.assertIn("input_ids 1×8 int64, pixel_values 1×3×16×16", found)
         found = self.line("labels_nobody_knows", main="input_ids")
@@ -233,7 +233,7 @@ class Diffusers(unittest.TestCase):
         )
         self.assertIn("default inputs sample 1×4×8×8", found)
 
-    def test_arguments_that_nobody_knows_leave_the_structure(self):
+    def test_unknown_arguments_fall_back_to_the_structure(self):
         def forward(self, sample, mystery):
             return sample
 
@@ -244,7 +244,7 @@ class Unknown(unittest.TestCase):
     def test_other_models_are_not_run(self):
         self.assertIn("not run: give it a tensor or a shape", first_line(Picture()))
 
-    def test_configurations_that_are_odd(self):
+    def test_unusual_configurations_are_ignored(self):
         for odd in (None, 3, {"input_size": None}, {"input_size": 7}, [1]):
             model = Picture()
             model.pretrained_cfg = odd
@@ -258,28 +258,28 @@ def has(name):
 
 
 class Real(unittest.TestCase):
-    @unittest.skipUnless(has("timm"), "there is no timm")
+    @unittest.skipUnless(has("timm"), "timm is not installed")
     def test_timm(self):
         import timm
 
         model = timm.create_model("vit_tiny_patch16_224", img_size=64).eval()
         self.assertIn("default input 1×3×64×64", first_line(model))
 
-    @unittest.skipUnless(has("torchvision"), "there is no torchvision")
+    @unittest.skipUnless(has("torchvision"), "torchvision is not installed")
     def test_torchvision(self):
         import torchvision
 
         model = torchvision.models.mobilenet_v3_small(weights=None)
         self.assertIn("default input 2×3×224×224", first_line(model))
 
-    @unittest.skipUnless(has("diffusers"), "there is no diffusers")
+    @unittest.skipUnless(has("diffusers"), "diffusers is not installed")
     def test_diffusers(self):
         import diffusers
 
         model = diffusers.AutoencoderKL(block_out_channels=(32,), sample_size=16)
         self.assertIn("default input sample 1×3×16×16", first_line(model))
 
-    @unittest.skipUnless(has("transformers"), "there is no transformers")
+    @unittest.skipUnless(has("transformers"), "transformers is not installed")
     def test_clip(self):
         from transformers import CLIPConfig, CLIPModel
 

@@ -1,6 +1,6 @@
 # flavours: both
-"""Tensors that only their device can read are measured by torch operations. The same
-way is taken here on the processor, and must give what the C kernel gives."""
+"""Tensors that only their device can read are measured by torch operations. Here these
+operations run on the CPU and must give the numbers of the C kernel."""
 
 import math
 import os
@@ -26,7 +26,7 @@ DTYPES = """float64 float32 float16 bfloat16 complex64 complex128 int64 int32 in
 
 
 def sample(dtype, n=1000):
-    """Values of both signs where the type has them, with zeros and equal extremes."""
+    """Values of both signs if the type has them, with zeros and equal extremes."""
     kind = getattr(torch, dtype)
     x = torch.linspace(-3, 3, n, dtype=torch.float64).sin() * 50
     x[n // 3] = 0
@@ -51,7 +51,7 @@ def measured(tensor, force, mode="full"):
 
 
 class Kept(unittest.TestCase):
-    def test_they_are_fetched_from_their_device(self):
+    def test_kept_values_are_fetched_from_their_device(self):
         model, x, fetched, cpu = nn.Linear(4, 2), torch.randn(3, 4), [], torch.Tensor.cpu
 
         def fetch(tensor):
@@ -91,7 +91,7 @@ class SameNumbers(unittest.TestCase):
                 done += 1
         self.assertGreaterEqual(done, 12)
 
-    def test_what_is_not_finite_is_counted_apart(self):
+    def test_non_finite_values_are_counted_separately(self):
         self.agree(torch.tensor([1.0, NAN, 3.0, -2.0, 0.0, INF, -INF, -INF, 7.0]))
         self.agree(torch.tensor([NAN, INF]))
         self.agree(torch.tensor([NAN, 2.5]))
@@ -107,7 +107,7 @@ class SameNumbers(unittest.TestCase):
         x = torch.linspace(0, 1, 50000) + 1000
         self.agree(x)
 
-    def test_only_counting(self):
+    def test_counts_alone_can_be_measured(self):
         self.agree(torch.tensor([1.0, NAN, INF, 0.0]), "guard")
 
     def test_samples_are_the_same(self):
@@ -145,7 +145,7 @@ class SameNumbers(unittest.TestCase):
                 for name in ("min", "max", "mean", "std"):
                     self.assertAlmostEqual(a["stats"][name], b["stats"][name], places=6)
 
-    def test_pieces_join_to_the_whole(self):
+    def test_statistics_of_pieces_merge_to_those_of_the_whole(self):
         x = sample("float32", 5000)
         x[17], x[18], x[4000:] = NAN, INF, NAN
         whole = self.ops(x)
@@ -182,7 +182,7 @@ class Unnoticed(unittest.TestCase):
         self.assertTrue(torch.equal(state, torch.get_rng_state()))
         self.assertIsNone(x.grad)
 
-    def test_inference_and_then_not(self):
+    def test_inference_mode_and_then_normal_mode(self):
         measure = device.Device()
         with torch.inference_mode():
             measure.add(0, torch.ones(2))
@@ -190,7 +190,7 @@ class Unnoticed(unittest.TestCase):
         self.assertEqual([row[8] for row in measure.finish()], [1.0, 0.0])
 
     @unittest.skipUnless(hasattr(torch, "compiler"), "no such modes")
-    def test_the_users_own_modes_do_not_see_it(self):
+    def test_user_modes_do_not_see_the_measurement(self):
         from torch.overrides import TorchFunctionMode
         from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -213,7 +213,7 @@ class Unnoticed(unittest.TestCase):
             rows = measure.finish()
         self.assertEqual((len(rows), seen), (1, []))
 
-    def test_a_recorded_model_gives_the_same_either_way(self):
+    def test_both_kernels_record_the_same_numbers(self):
         torch.manual_seed(1)
         model = nn.Sequential(nn.Linear(6, 9), nn.Tanh(), nn.Linear(9, 2))
         x = torch.randn(5, 6)
@@ -231,7 +231,7 @@ class Unnoticed(unittest.TestCase):
 
 
 class FakeClock:
-    """Ticks when a module says that its device works, and counts who waits."""
+    """Advances when a module says that its device works, and counts waits."""
 
     def __init__(self):
         self.now = self.bytes = self.waits = self.marks = 0
@@ -259,7 +259,7 @@ class FakeClock:
 
 
 class Works(nn.Module):
-    """Takes so long on its device, and has so many bytes more afterwards."""
+    """Takes this long on its device, and allocates this many bytes."""
 
     def __init__(self, fake, ns, size=0, inner=(), error=None):
         super().__init__()
@@ -321,14 +321,14 @@ class Clocked(unittest.TestCase):
         "inner.1.inner.1": (700, 7),
     }
 
-    def test_what_each_call_took_without_work_of_ours(self):
+    def test_the_time_of_each_call_excludes_the_recorder(self):
         recording = self.record(self.model(), passes=2)
         for name, numbers in self.NUMBERS.items():
             self.assertEqual(self.told(recording, name), [numbers] * 2, name)
         self.assertGreater(self.fake.now, 10**6)
         self.assertIn("device_ns", recording.facts["times"])
 
-    def test_nothing_waits_inside_a_hook_but_at_the_end_of_a_pass(self):
+    def test_waiting_happens_at_the_end_of_a_pass_and_never_in_a_hook(self):
         model = self.model()
         self.record(model, passes=3)
         self.assertEqual(self.fake.waits, 3)
@@ -336,7 +336,7 @@ class Clocked(unittest.TestCase):
             if isinstance(module, Works):
                 self.assertEqual(module.waits, [0, 1, 2])
 
-    def test_merged_calls_have_their_sum(self):
+    def test_merged_calls_have_the_sum_of_their_times(self):
         recording = self.record(self.model(), passes=5, calls=2)
         run = recording._now()
         for name, (ns, size) in self.NUMBERS.items():
@@ -360,7 +360,7 @@ class Clocked(unittest.TestCase):
                 else:
                     self.assertGreater(first[0], 0)
 
-    def test_while_a_graph_is_captured_nothing_is_marked_or_read(self):
+    def test_no_event_is_recorded_or_read_during_graph_capture(self):
         model = self.model()
         self.fake.capturing = True
         recording = self.record(model)
@@ -378,7 +378,7 @@ class Clocked(unittest.TestCase):
         self.fake.capturing = False
         self.assertEqual(self.told(self.record(model), ""), [self.NUMBERS[""]])
 
-    def test_a_clock_that_fails_is_left_alone(self):
+    def test_a_failing_clock_is_no_longer_used(self):
         for broken in ("mark", "between"):
             self.fake.broken = broken
             recording = self.record(self.model(), passes=2)
@@ -386,7 +386,7 @@ class Clocked(unittest.TestCase):
             self.assertEqual(recording.facts["times"], "of the host only")
             self.assertIsNotNone(recording.calls("")[0].outputs[0].mean)
 
-    def test_too_many_marks(self):
+    def test_too_many_events_stop_at_a_limit(self):
         with mock.patch.object(clock, "MOST", 8):
             recording = self.record(self.model(), passes=2)
         self.assertEqual(self.told(recording, "inner.0"), [self.NUMBERS["inner.0"]] * 2)
@@ -397,7 +397,7 @@ class Clocked(unittest.TestCase):
         recording = self.record(self.model())
         self.assertEqual(self.told(recording, ""), [(2070, None)])
 
-    def test_files_and_views_tell_it(self):
+    def test_device_times_are_in_files_and_views(self):
         model = self.model()
         model.ns = 3_000_000
         recording = self.record(model)
@@ -421,7 +421,7 @@ class Clocked(unittest.TestCase):
         self.assertIsNone(clock.clock_of([("", nn.Linear(2, 2, device="meta"))]))
         self.assertFalse(clock.is_capturing(torch.device("cpu")))
 
-    def test_events_of_torch_are_asked_by_what_it_has(self):
+    def test_events_work_with_the_api_of_each_torch_version(self):
         class Event:
             def __init__(self, enable_timing=False):
                 assert enable_timing

@@ -1,5 +1,5 @@
-"""diff: one model in two formats. The same weights are the same, whatever the format calls
-them, and matrices that it transposes are found."""
+"""diff: one model in two formats. Equal weights are equal under any name, and
+transposed matrices are found."""
 
 import unittest
 
@@ -13,7 +13,7 @@ from diff_test import Pair
 
 
 class Net(nn.Module):
-    """With a square matrix, which no shape tells from its transpose."""
+    """With a square matrix, whose transpose has the same shape."""
 
     def __init__(self):
         super().__init__()
@@ -49,7 +49,7 @@ class Formats(Pair):
         torch.distributed.checkpoint.save(state, checkpoint_id=self.folder / "a_dcp")
         yield self.folder / "a_dcp"
 
-    def test_the_same_weights_are_equal_in_any_format(self):
+    def test_equal_weights_are_equal_in_any_format(self):
         first = self.save("a.pth", self.state)
         paths = [first, *self.files()]
         for path in paths:
@@ -72,7 +72,7 @@ class Formats(Pair):
             self.assertNotIn("replaced", document["sentence"])
             self.assertIn("matrices are transposed, undone to compare (1 tensor)", text)
 
-    def test_python_for_onnx_transposes_too(self):
+    def test_the_generated_python_transposes_onnx_weights(self):
         path = self.folder / "a.onnx"
         torch.onnx.export(self.net, (self.inputs,), path, dynamo=False)
         document, _ = self.diff(path, self.save("b.pth", self.state))
@@ -81,7 +81,7 @@ class Formats(Pair):
 
         names = {}
         for value in onnx.load(path).graph.initializer:
-            # Below the module that uses it, as the tree has it.
+            # Below the module that uses it, as in the tree.
             found = [t["left"]["name"] for t in document["tensors"]
                      if t["left"]["name"].endswith(value.name)]
             names[(found or [value.name])[0]] = torch.from_numpy(

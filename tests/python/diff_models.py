@@ -1,4 +1,4 @@
-"""Small networks for the tests of diff, and what may happen to their state_dicts."""
+"""Small networks for the tests of diff, and changes of their state_dicts."""
 
 import collections
 
@@ -7,7 +7,7 @@ from torch import nn
 
 
 class Block(nn.Module):
-    """Two convolutions with BatchNorm and a way past them."""
+    """Two convolutions with BatchNorm and a skip connection."""
 
     def __init__(self, width):
         super().__init__()
@@ -89,7 +89,7 @@ class Transformer(nn.Module):
 
 
 def shaken(model):
-    """The model with values that are nowhere plain ones or zeros, as if trained."""
+    """The model with values other than plain ones and zeros, as if trained."""
     with torch.no_grad():
         for name, tensor in model.state_dict().items():
             if tensor.is_floating_point():
@@ -129,7 +129,7 @@ def renamed(state, *changes):
 
 
 def trained(state, *beginnings):
-    """The state with other values in what begins so: 1% away."""
+    """The state with values changed by 1% in tensors with this prefix."""
     state = copy(state)
     for name, tensor in state.items():
         if name.startswith(beginnings) and tensor.is_floating_point():

@@ -1,5 +1,5 @@
-"""diff: pairs of files that people have beside each other. What is said of them must be
-true, in the text as in JSON, and the printed Python must do what the rows say."""
+"""diff: typical pairs of files. The text and the JSON must be true, and the printed
+Python must do what the rows say."""
 
 import unittest
 
@@ -57,7 +57,7 @@ class Script(Pair):
     def facts(self, document):
         return {(fact["kind"], fact["name"]) for fact in document["others"]}
 
-    def test_another_function_in_forward(self):
+    def test_a_changed_function_in_forward_is_found(self):
         Tanh.__name__ = Tanh.__qualname__ = "Relu"
         left, right = self.script("a.pt", Relu()), self.script("b.pt", Tanh())
         document, text = self.diff(left, right)
@@ -83,7 +83,7 @@ class Script(Pair):
         document, _ = self.diff(self.folder / "c.pt", self.folder / "d.pt", "--structure")
         self.assertTrue(document["equal"], document["others"])
 
-    def test_a_function_that_a_module_calls(self):
+    def test_a_changed_function_that_a_module_calls_is_found(self):
         def make(function):
             class Calls(nn.Module):
                 def __init__(self):
@@ -103,13 +103,13 @@ class Script(Pair):
         self.assertNotIn("left", document["others"][0])
         self.assertIn("code of functions that it calls", text)
 
-    def test_an_attribute_of_the_root(self):
+    def test_a_changed_attribute_of_the_root_is_found(self):
         left, right = self.script("a.pt", Relu(1.5)), self.script("b.pt", Relu(2.5))
         document, text = self.diff(left, right)
         self.assertEqual(self.facts(document), {("args", "")})
         self.assertIn("scale 1.5 → 2.5", text)
 
-    def test_against_its_own_state_dict(self):
+    def test_a_script_equals_its_own_state_dict(self):
         module = Relu()
         document, _ = self.diff(self.script("a.pt", module), module.state_dict())
         self.assertTrue(document["equal"])
@@ -136,7 +136,7 @@ def seeded(make, seed):
 
 
 def learn_by_heart(model, shape, steps, **options):
-    """Random labels, with steps that are large: as far from its start as it gets."""
+    """Train on random labels with large steps, far away from the start."""
     torch.set_num_threads(1)
     torch.manual_seed(5)
     inputs, labels = torch.randn(256, *shape), torch.randint(0, 10, (256,))
@@ -150,7 +150,7 @@ def learn_by_heart(model, shape, steps, **options):
 
 
 class Related(Pair):
-    """Trained, or values that have nothing to do with each other."""
+    """Trained values against unrelated values."""
 
     def check(self, left, right, fate, words):
         document, text = self.diff(left.state_dict(), right.state_dict())
@@ -175,7 +175,7 @@ class Related(Pair):
             two = learn_by_heart(two, shape, 100, lr=1e-3)
             self.check(one, two, "unrelated", "Everything has unrelated values.")
 
-    def test_small_ones_are_told_by_all_of_them(self):
+    def test_small_tensors_are_judged_together(self):
         def tiny():
             return nn.Sequential(nn.Linear(8, 8), nn.Tanh(), nn.Linear(8, 10))
 
@@ -186,7 +186,7 @@ class Related(Pair):
         end = learn_by_heart(seeded(tiny, 0), (8,), 200, lr=1e-3)
         self.check(one, end, "trained", "Everything was trained.")
 
-    def test_one_layer_was_initialised_again(self):
+    def test_a_reinitialised_layer_is_found(self):
         start = seeded(network, 0)
         end = learn_by_heart(seeded(network, 0), (32,), 50, lr=1e-3)
         torch.manual_seed(9)
@@ -228,15 +228,16 @@ class Quantised(nn.Module):
 
 
 class Load(Pair):
-    """Where one does not load as the other, the text says so and offers no Python that
-    would not do it."""
+    """If one state does not load as the other, the text says so and prints no Python
+    that
+would fail."""
 
     def check(self, left, right):
         document, text = self.diff(left, right)
         self.assertFalse(document["loads"])
         self.assertNotEqual(sum(document["load"].values()), 0)
         self.assertNotIn("buffers only: \n", text)
-        for line in text.splitlines():  # names are those that a file has
+        for line in text.splitlines():  # names as in the file
             if line.startswith("- "):
                 self.assertIn(line.split()[1].split("-")[0], " ".join(left), text)
         return document, text
@@ -271,7 +272,7 @@ class Load(Pair):
             self.assertIsNone(document["python"])
             self.assertIn("quantised or packed", text)
 
-    def test_keys_that_are_missing(self):
+    def test_missing_keys_are_named(self):
         left = {"a.weight": torch.ones(2), "b.weight": torch.ones(3)}
         right = {"a.weight": torch.ones(2), "c.weight": torch.ones(4)}
         document, text = self.check(left, right)
@@ -297,7 +298,7 @@ class Shared(nn.Module):
 
 
 class Names(Pair):
-    """A shared module is found, and compared, by every name that it has."""
+    """A shared module is found and compared by each of its names."""
 
     def test_a_module_against_its_own_state_dict(self):
         model = Shared()
@@ -330,7 +331,7 @@ class Names(Pair):
         said = scope.run("show", whole, "b.no_such")
         self.assertEqual(said.returncode, 2)
 
-    def test_python_finds_every_name(self):
+    def test_python_compares_every_name(self):
         import torchoscope
 
         model = Shared()

@@ -1,7 +1,7 @@
-"""diff: pairs of models of which it is known what was done to the second one. The diff
-must say it, in JSON, in words and by its exit status; and where names were changed, the
-Python that it prints must make load_state_dict(strict=True) pass, in a model that then
-computes what the first one did."""
+"""diff: pairs of models with a known change. The diff must report it in JSON, in words
+and by its exit status. If names were changed, the Python that it prints must make
+load_state_dict(strict=True) pass, in a model that then computes what the first one
+did."""
 
 import json
 import os
@@ -101,7 +101,7 @@ class Pair(unittest.TestCase):
         return {(r["kind"], r["from"], r["to"]) for r in document["rules"]}
 
     def printed_python(self, text):
-        """The lines of Python in what people see: up to the next empty line."""
+        """The lines of Python in the text: up to the next empty line."""
         lines = text.splitlines()
         first = next(i for i, line in enumerate(lines) if line.startswith("# state: "))
         return "\n".join(lines[first : lines.index("", first)]) + "\n"
@@ -173,7 +173,7 @@ class Equal(Pair):
         document, _ = self.diff(folder, self.folder / "one.safetensors")
         self.assertEqual(self.states(document), {"changed": {"head.weight"}})
 
-    def test_close_is_what_the_tolerance_says(self):
+    def test_the_tolerance_decides_which_values_are_close(self):
         state = resnet().state_dict()
         other = copy(state)
         other["fc.weight"] = state["fc.weight"] * (1 + 1e-6)
@@ -225,7 +225,7 @@ class Values(Pair):
             lines[-1], "104 tensors: 39 same, 63 changed, 2 reshaped, 0 only in one"
         )
 
-    def test_structure_alone(self):
+    def test_structure_can_be_compared_without_values(self):
         state = resnet().state_dict()
         other = trained(state, "layer4")
         other["fc.weight"], other["fc.bias"] = torch.rand(3, 6), torch.rand(3)
@@ -239,7 +239,7 @@ class Values(Pair):
         self.assertTrue(document["equal"])
         self.assertIn("values not compared", text)
 
-    def test_all_trained_and_by_how_much(self):
+    def test_the_size_of_changes_is_reported_when_all_was_trained(self):
         state = transformer().state_dict()
         other = trained(state, "")
         document, text = self.diff(state, other)
@@ -255,7 +255,7 @@ class Values(Pair):
             rel = (away.norm() / left.norm()).item()
             self.assertAlmostEqual(tensor["rel"], rel, places=9)
 
-    def test_another_dtype_by_rounding(self):
+    def test_a_cast_to_another_dtype_counts_as_rounding(self):
         state = resnet().state_dict()
         other = {
             k: v.bfloat16() if v.is_floating_point() else v for k, v in state.items()
@@ -286,7 +286,7 @@ class Values(Pair):
         self.assertEqual(document["counts"]["retyped"], len(state))
         self.assertIn("more than rounding", text)
 
-    def test_nan_appears(self):
+    def test_new_nan_values_are_reported(self):
         state = transformer().state_dict()
         other = copy(state)
         other["norm.weight"][3] = float("nan")
@@ -297,7 +297,7 @@ class Values(Pair):
         self.assertIn("1 value finite on one side only", text)
         self.assertTrue(self.diff(other, copy(other))[0]["equal"], "NaN equals NaN")
 
-    def test_only_buffers_moved(self):
+    def test_a_change_of_buffers_only_is_reported(self):
         model = resnet()
         state = copy(model.state_dict())
         model.train()
@@ -312,7 +312,7 @@ class Values(Pair):
         )
         self.assertIn("buffers only: running_mean, running_var", text)
 
-    def test_a_checkpoint_some_steps_later(self):
+    def test_a_checkpoint_from_some_steps_later(self):
         model = transformer()
         optimizer = torch.optim.Adam(model.parameters())
         paths = []
@@ -334,7 +334,7 @@ class Values(Pair):
         self.assertRegex(text, r"(?m)^~ optimizer +\d+ of ")
         self.assertIsNone(document["python"])
 
-    def test_quantised_weights_stand_for_reals(self):
+    def test_quantised_weights_are_compared_as_real_numbers(self):
         real = {"weight": torch.linspace(-1, 1, 64).reshape(8, 8)}
         eight = torch.quantize_per_tensor(real["weight"], 0.02, 0, torch.qint8)
         document, text = self.diff(real, {"weight": eight})
@@ -414,7 +414,7 @@ class Renamed(Pair):
         document, text = self.diff(wrapped.state_dict(), state)
         self.assertTrue(document["equal"])
         self.assertEqual(document["left"]["prefix"], "module.")
-        self.assertIn("but for module.", text)
+        self.assertIn("except for module.", text)
         self.assertEqual(self.rules(document), {("prefix", "module.", "")})
         self.assertIn("→ module. taken off all 104 names\n", text)
         self.check_loads(
@@ -631,7 +631,7 @@ class Renamed(Pair):
 
 
 class Program(Pair):
-    def test_what_cannot_be_compared_ends_with_2(self):
+    def test_files_that_cannot_be_compared_exit_with_2(self):
         good = self.save("good.pth", {"a": torch.ones(2)})
         text = self.folder / "readme.txt"
         text.write_text("hello\n")
@@ -658,7 +658,7 @@ class Program(Pair):
                 self.assertTrue(done.stderr.startswith(b"torchoscope: "))
                 self.assertEqual(done.stderr.count(b"\n"), 1)
 
-    def test_a_cut_file_is_compared_as_far_as_it_goes(self):
+    def test_a_truncated_file_is_compared_as_far_as_possible(self):
         state = transformer().state_dict()
         whole = self.save("whole.pth", state, _use_new_zipfile_serialization=False)
         data = whole.read_bytes()
@@ -674,7 +674,7 @@ class Program(Pair):
 
     def test_hostile_files_on_either_side(self):
         good = self.save("good.pth", {"a": torch.ones(2)})
-        # Reading all of them under ASan is what damage_test does.
+        # damage_test reads all of them under ASan.
         programs = [scope.PROGRAM] * 7
         programs[0] = os.environ.get("TORCHOSCOPE_ASAN", scope.PROGRAM)
         for i, (name, data, _) in enumerate(hostile.all_files()):
@@ -720,14 +720,14 @@ class Program(Pair):
         colour = scope.run("diff", left, right, "--color", "always").stdout
         self.assertIn(b"\x1b[", colour)
 
-    def test_long_lists_are_cut_unless_all_is_asked_for(self):
+    def test_long_lists_are_cut_without_the_option_all(self):
         left = {f"x{i}y.weight": torch.rand(i + 1) for i in range(50)}
         right = {k: torch.rand(len(v) + 60) for k, v in left.items()}
         text = self.diff(left, right)[1]
         self.assertIn("30 more (--all)", text)
         self.assertNotIn("(--all)", self.diff(left, right, "--all")[1])
 
-    def test_interrupted_it_says_what_it_has(self):
+    def test_an_interrupted_diff_prints_partial_results(self):
         big = {f"layer{i}.weight": torch.zeros(8, 1024, 1024) for i in range(12)}
         other = {k: v + 1 for k, v in big.items()}
         left, right = self.save("a.pth", big), self.save("b.pth", other)

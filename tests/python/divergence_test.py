@@ -1,5 +1,5 @@
 # flavours: both
-"""Two recordings: the first result that differs, found where it was planted."""
+"""Two recordings: the first differing result is found where it was planted."""
 
 import copy
 import json
@@ -39,7 +39,7 @@ class Net(nn.Module):
 
 
 class Ported(nn.Module):
-    """The same by another author: other names, classes and nesting."""
+    """A port by another author: other names, classes and nesting."""
 
     class Layer(nn.Module):
         def __init__(self, size):
@@ -102,7 +102,7 @@ class Base(unittest.TestCase):
         self.assertEqual(found.first.name, name, str(found))
         self.assertTrue(found.first.begins, str(found))
         self.assertIn("the error begins here", str(found))
-        # Modules around it are no further beginnings.
+        # The modules around it are not reported as well.
         self.assertFalse([one for one in found.later if one.begins], str(found))
 
 
@@ -150,7 +150,7 @@ class Divergence(Base):
         self.assertGreater(found.first.parameters_distance, 0)
         self.assertIn("its parameters do not", str(found))
 
-    def test_a_second_error_is_found_behind_a_small_one(self):
+    def test_a_larger_tolerance_finds_the_second_error(self):
         def change(net):
             net.embed.weight.data *= 1 + 1e-3
             net.blocks[3].act = nn.Tanh()
@@ -174,7 +174,7 @@ class Divergence(Base):
         self.assertEqual((found.first.name, found.first.begins), ("blocks.1", True))
         self.assertIn("the error begins in its own code", str(found))
 
-    def test_a_tolerance_can_be_given(self):
+    def test_the_tolerance_is_an_option(self):
         def change(net):
             net.blocks[1].norm.eps = 1e-3
 
@@ -182,17 +182,17 @@ class Divergence(Base):
         with self.assertRaises(ValueError):
             self.compare(self.net, tolerance=-1)
 
-    def test_other_inputs_are_named(self):
+    def test_different_inputs_are_reported(self):
         found = self.compare(self.net, x=torch.randn(6, 8))
         self.assertEqual(found.first.what, "input")
         self.assertIn("different inputs", str(found))
 
-    def test_another_batch_is_another_shape(self):
+    def test_another_batch_size_is_a_shape_difference(self):
         found = self.compare(self.net, x=torch.randn(3, 8))
         self.assertEqual((found.first.what, found.first.by), ("input", "shape"))
         self.assertEqual(found.first.distance, float("inf"))
 
-    def test_statistics_miss_what_elements_show(self):
+    def test_kept_elements_show_differences_that_statistics_miss(self):
         class Flipped(nn.Linear):
             def forward(self, x):
                 return super().forward(x).flip(0)
@@ -202,7 +202,7 @@ class Divergence(Base):
             flipped.load_state_dict(net.head.state_dict())
             net.head = flipped
 
-        # The same numbers in another order.
+        # Equal numbers in another order.
         self.assertTrue(self.compare(self.other(flip)).equal)
         found = self.compare(self.other(flip), keep="*")
         self.assert_begins(found, "head")
@@ -228,7 +228,7 @@ class Divergence(Base):
             first.distance, max(typical, largest / 16) / rms, places=6
         )
 
-    def test_not_a_number_is_found(self):
+    def test_nan_is_found(self):
         def spoil(net):
             net.blocks[2].down.bias.data[3] = float("nan")
 
@@ -261,7 +261,7 @@ class Divergence(Base):
         self.assertEqual((found.first.what, found.first.phase), ("gradient", "backward"))
         self.assert_begins(found, "blocks.1.act")
 
-    def test_more_calls_on_one_side_are_counted(self):
+    def test_extra_calls_on_one_side_are_counted(self):
         left, right = run(self.net, self.x), run(self.net, self.x, calls=3)
         found = torchoscope.diff(left, right)
         self.assertTrue(found.equal)
@@ -281,7 +281,7 @@ class Divergence(Base):
         found = torchoscope.diff(record(x), record(x * 2))
         self.assertEqual((found.first.what, found.first.left.call), ("input", 2))
 
-    def test_models_have_no_results(self):
+    def test_models_without_a_run_cannot_be_compared(self):
         found = torchoscope.diff(self.net, self.net)
         self.assertNotIn("results", found.json)
         with self.assertRaises(ValueError):
@@ -307,7 +307,7 @@ class Precision(Base):
         self.assertFalse(found.equal)
 
     @unittest.skipIf(op_kinds.why_not(), "needs a torch that records operations")
-    def test_what_a_norm_keeps_for_backward_is_no_result(self):
+    def test_statistics_saved_by_a_norm_are_not_compared(self):
         x = torch.randn(4, 64)
         x -= x.mean(1, keepdim=True)  # the mean of each row is rounding
         net = nn.Sequential(nn.LayerNorm(64), nn.LayerNorm(64))
@@ -328,7 +328,7 @@ class Precision(Base):
 class Port(Base):
     """A model by another author."""
 
-    def test_a_port_agrees(self):
+    def test_a_correct_port_agrees(self):
         found = self.compare(Ported(self.net))
         self.assertTrue(found.equal, str(found))
         calls = found.json["results"]["calls"]
@@ -354,7 +354,7 @@ class Port(Base):
         found = self.compare(compiled)
         self.assertTrue(found.equal, str(found))
         names = [one.name for one in found.results]
-        self.assertIn("", names)  # at least what it returns
+        self.assertIn("", names)  # at least its result
 
         def swap(net):
             net.blocks[2].act = nn.GELU()
@@ -365,7 +365,7 @@ class Port(Base):
 
 
 class Attention(nn.Module):
-    """Work that no module does."""
+    """Operations outside of modules."""
 
     def __init__(self, act=torch.relu, scale=1.0):
         super().__init__()
@@ -429,7 +429,7 @@ class Operations(unittest.TestCase):
         self.assertIn("aten::clone", [one["op"] for one in ops["only_right"]])
         self.assertGreater(ops["pairs"], 0.9 * ops["left"])
 
-    def test_a_function_that_no_module_calls_is_found(self):
+    def test_an_error_in_a_function_outside_of_modules_is_found(self):
         for kind in (Attention, Reordered):
             found = self.compare(kind(act=nn.functional.gelu), backward=True)
             self.assert_begins(found, "aten::relu", "x + self.scale * mixed")
@@ -463,7 +463,7 @@ class Operations(unittest.TestCase):
         self.assertTrue(found.first.begins, str(found))
         self.assertLess(found.first.distance, 1e-2)
 
-    def test_operations_without_statistics_give_the_line_of_a_result(self):
+    def test_without_operation_statistics_the_line_of_the_result_is_given(self):
         class Late(Attention):
             def forward(self, x):
                 return super().forward(x) * 1.5
@@ -472,7 +472,7 @@ class Operations(unittest.TestCase):
         self.assertFalse(found.equal)
         self.assertGreater(found.json["results"]["unmeasured"], 0)
 
-    def test_files_hold_operations(self):
+    def test_divergence_in_operations_is_found_in_files(self):
         with tempfile.TemporaryDirectory() as folder:
             paths = []
             for scale in (1.0, 1.01):

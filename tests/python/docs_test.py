@@ -20,7 +20,7 @@ SIGNATURES = ("record", "serve", "watch", "trace", "summary", "memory", "diff", 
 
 
 def members(kind):
-    """The public ones that are our own."""
+    """The public names that torchoscope defines."""
     for name in dir(kind):
         one = inspect.getattr_static(kind, name)
         if not name.startswith("_") and isinstance(one, (property, type(members))):
@@ -28,7 +28,7 @@ def members(kind):
 
 
 class Docstrings(unittest.TestCase):
-    def test_every_public_name_has_one(self):
+    def test_every_public_name_has_a_docstring(self):
         lack = []
         for module in (torchoscope, rp, model_analysis, torch_vis):
             for name in module.__all__:
@@ -42,7 +42,7 @@ class Docstrings(unittest.TestCase):
 
 
 class Page(TemporaryFolder):
-    def test_every_public_name_and_member_stands_on_it(self):
+    def test_every_public_name_and_member_is_on_the_page(self):
         lack = []
         for module in (torchoscope, rp, model_analysis, torch_vis):
             for name in module.__all__:
@@ -56,7 +56,7 @@ class Page(TemporaryFolder):
             lack += [name for name in kind._known if f"`{name}`" not in PAGE]
         self.assertEqual(lack, [])
 
-    def test_arguments_and_what_they_are_if_not_given_are_those_of_the_code(self):
+    def test_arguments_and_defaults_are_those_of_the_code(self):
         for function in (getattr(torchoscope, name) for name in SIGNATURES):
             shown = re.search(rf"^{function.__name__}\((.+?)\)$", PAGE, re.M | re.S)[1]
             words = [one for one in re.split(r",\s*", shown) if one != "*"]
@@ -65,7 +65,7 @@ class Page(TemporaryFolder):
             self.assertEqual(words, wanted.split(", "))
 
     def test_lines_are_no_longer_than_88(self):
-        free = ("|", "torchoscope: ")  # tables, and what is quoted
+        free = ("|", "torchoscope: ")  # tables and quoted output
         lines = [line for line in PAGE.splitlines() if not line.startswith(free)]
         self.assertEqual([line for line in lines if len(line) > 88], [])
 
@@ -76,7 +76,7 @@ class Page(TemporaryFolder):
         self.assertLessEqual(set(re.findall(r"\(#([^)]+)\)", PAGE)), anchors)
 
     @unittest.skipIf(torch.__version__.startswith("1."), "some need a newer torch")
-    def test_its_examples_run_from_top_to_bottom(self):
+    def test_its_examples_run_in_order(self):
         blocks = re.findall(r"^```python\n(.*?)^```", PAGE, re.M | re.S)
         examples = [one for one in blocks if one.partition("(")[0] not in SIGNATURES]
         self.assertGreater(len(examples), 5)

@@ -1,5 +1,5 @@
-"""explore() of live models on a real terminal: it opens, answers and gives everything
-back: the terminal, signals, threads, random state and every bit of the model."""
+"""explore() of live models on a real terminal: it opens, answers and restores
+everything: the terminal, signals, threads, random state and every bit of the model."""
 
 import contextlib
 import os
@@ -77,14 +77,14 @@ class Explored(unittest.TestCase):
             yield screen
 
     def wait_for(self, name):
-        """Until the script made this file."""
+        """Wait until the script has made this file."""
         end = time.monotonic() + terminal.PATIENCE
         while not (self.folder / name).exists() and time.monotonic() < end:
             time.sleep(0.05)
         self.assertTrue((self.folder / name).exists(), name)
 
     def opened(self, screen, *texts, ran=None):
-        """Wait for an explorer with these texts; `ran`: does its title tell a time?"""
+        """Wait for an explorer with these texts; `ran`: does its title show a time?"""
         end = time.monotonic() + terminal.PATIENCE
         while True:
             shown = screen.wait("q quit", *texts)
@@ -95,7 +95,7 @@ class Explored(unittest.TestCase):
 
 
 class Opens(Explored):
-    def test_models_recordings_files_parts_and_summaries_one_after_the_other(self):
+    def test_models_recordings_files_parts_and_summaries_open_in_sequence(self):
         with self.on_terminal("""
             before = signal.getsignal(signal.SIGINT)
             say(torchoscope.explore(net, x))
@@ -116,7 +116,7 @@ class Opens(Explored):
             screen.keys("j", "l")
             screen.wait("row 2/6", "conv: Conv2d")
             screen.keys("q")
-            # The second knows nothing of the first.
+            # The second explorer has no state of the first.
             self.opened(screen, "row 1/3", "0: Block", ran=False)
             self.assertNotIn("conv: Conv2d", screen.squeezed())
             screen.keys("C-c")
@@ -185,7 +185,7 @@ class Opens(Explored):
         self.assertEqual(done.returncode, 2)
         self.assertIn("torchoscope diff models.py::other a.pth prints", done.stderr)
 
-    def test_whatever_stdin_and_stdout_are(self):
+    def test_it_opens_even_if_stdin_and_stdout_are_redirected(self):
         out = self.folder / "out"
         text = """
             say(sys.stdin.isatty(), sys.stdout.isatty())
@@ -214,8 +214,9 @@ class Opens(Explored):
             screen.wait("conv: Conv2d", "q quit")
             self.assertNotIn("time", screen.lines()[1].partition("│")[0])
             screen.keys("q")
-            # torch 1.13 does not tell what was raised.
-            self.opened(screen, "✗ raised", "got 2×4", "0.conv")  # at the one to blame
+            # torch 1.13 does not report the exception.
+            # at the failing module
+            self.opened(screen, "✗ raised", "got 2×4", "0.conv")
             screen.keys("q")
             self.assertEqual(screen.ended(), 0)
             screen.wait("RuntimeError:", "> None", gone=["q quit"])
@@ -240,9 +241,9 @@ class Opens(Explored):
 
 
 class Prints(Explored):
-    """Where the terminal is not ours to take."""
+    """Without a terminal that explore() may use."""
 
-    def test_in_threads_and_workers_and_where_output_is_caught(self):
+    def test_it_prints_in_threads_workers_and_captured_output(self):
         with self.on_terminal("""
             import contextlib, io, multiprocessing
             thread = threading.Thread(target=torchoscope.explore, args=(net,))
@@ -286,9 +287,9 @@ class Prints(Explored):
 
 
 class Flow(Explored):
-    """What panel 6 says of operations that nobody recorded."""
+    """Panel 6 without recorded operations."""
 
-    def test_a_residual_added_in_place_claims_neither_a_chain_nor_a_count(self):
+    def test_a_residual_added_in_place_shows_neither_a_chain_nor_a_count(self):
         import torch
         import torchoscope
 
@@ -321,7 +322,7 @@ class Flow(Explored):
 
 
 class Lives(Explored):
-    """Inside a program that goes on."""
+    """Inside a program that continues."""
 
     def test_training_ends_with_the_same_bits(self):
         with self.on_terminal("""
@@ -360,7 +361,7 @@ class Lives(Explored):
             self.assertEqual(screen.ended(), 0)
             screen.wait("> True")
 
-    def test_other_threads_run_on_and_print_afterwards(self):
+    def test_other_threads_keep_running_and_print_afterwards(self):
         with self.on_terminal("""
             over = False
 
@@ -425,14 +426,14 @@ class Panels(Explored):
             self.wait_for("endless")
             screen.keys("C-c")
             screen.wait("KeyboardInterrupt", "q quit")
-            # Nothing of it is left: keys are keys again.
+            # Everything is reset: keys work again.
             screen.keys("g")
             screen.settle()
             screen.keys("C-c")
             self.assertEqual(screen.ended(), 0)
             screen.wait("> None", "> as before")
 
-    def test_record_once_more(self):
+    def test_recording_again_from_the_explorer(self):
         with self.on_terminal("""
             class Counts(torch.nn.Module):
                 def __init__(self):
@@ -466,7 +467,7 @@ class Panels(Explored):
 
             record()
             screen.settle()
-            screen.wait("row 2/2")  # it stays where it was
+            screen.wait("row 2/2")  # the cursor does not move
             screen.keys("g")
             screen.wait("passes: 2", "row 1/2")
             record()
@@ -475,7 +476,7 @@ class Panels(Explored):
             screen.wait("KeyboardInterrupt")
             screen.keys("j")
             screen.wait("row 2/2", gone=["KeyboardInterrupt"])
-            record()  # what was reached is shown
+            record()  # the calls before the error are shown
             screen.wait("✗ raised", "✗ alarm")
             screen.keys("C-c")
             # Without inputs there is nothing to run.
@@ -486,7 +487,7 @@ class Panels(Explored):
             self.assertEqual(screen.ended(), 0)
             screen.wait("> 4 True")
 
-    def test_of_a_recording_whose_model_is_gone(self):
+    def test_panels_of_a_recording_whose_model_was_freed(self):
         with self.on_terminal("""
             with torchoscope.record(net) as recording:
                 net(x)
@@ -515,7 +516,7 @@ class Signals(Explored):
         found = subprocess.run(["pgrep", "-f", script], capture_output=True, text=True)
         os.kill(int(found.stdout.split()[-1]), number)
 
-    def test_handlers_run_while_it_waits_and_what_they_raise_ends_it(self):
+    def test_signal_handlers_run_while_it_waits_and_their_exceptions_end_it(self):
         with self.on_terminal("""
             seen = []
             def handler(number, frame):
@@ -559,7 +560,7 @@ class Signals(Explored):
             screen.wait("> raised enough", "> interrupted True", "> as before")
             self.assertIn("icanon", screen.stty())
 
-    def test_a_terminal_that_goes_leaves_python_running(self):
+    def test_python_keeps_running_when_the_terminal_hangs_up(self):
         for line in ("signal.SIG_IGN", "lambda *_: open('hung', 'w').close()"):
             out = self.folder / "out"
             out.unlink(missing_ok=True)
@@ -580,7 +581,7 @@ class Signals(Explored):
                 self.assertEqual(out.read_text(), "True")
         self.assertTrue((self.folder / "hung").exists())
 
-    def test_a_signal_that_ends_the_program_gives_the_terminal_back(self):
+    def test_a_fatal_signal_restores_the_terminal(self):
         with self.on_terminal("torchoscope.explore(net)") as screen:
             self.opened(screen, "row 1/3")
             self.kill(signal.SIGTERM)

@@ -1,6 +1,6 @@
 # flavours: both
-"""Recordings as the program writes them: --json and --csv against torch's own numbers
-and against what the Recording itself answers."""
+"""Recordings as the program writes them: --json and --csv against the numbers of torch
+and of the Recording itself."""
 
 import csv
 import io
@@ -83,7 +83,7 @@ class Saved(unittest.TestCase):
         self.assertLessEqual(abs(told - true), NEAR * max(1, abs(true)), what)
 
     def compare(self, stats, tensor, what):
-        """Statistics as JSON has them, with those of torch."""
+        """Compare the statistics in JSON with those of torch."""
         tensor = tensor.detach().double()
         self.assertEqual(stats["count"], tensor.numel(), what)
         self.assertEqual(stats["nan"], int(tensor.isnan().sum()), what)
@@ -97,7 +97,7 @@ class Saved(unittest.TestCase):
 
 
 class Documents(Saved):
-    def test_modules_of_the_tree_have_what_they_did(self):
+    def test_modules_in_the_tree_have_their_calls(self):
         tree = scope.document("tree", self.path)
         modules = {one["name"]: one for one in tree["modules"]}
         for name, module in modules.items():
@@ -118,7 +118,7 @@ class Documents(Saved):
         self.assertTrue(modules["unused"]["gap_text"])
         self.assertNotIn("time_ns", modules["unused"])
 
-    def test_every_document_tells_about_the_run(self):
+    def test_every_document_describes_the_run(self):
         cost, facts = self.recording.cost, self.recording.facts
         for command in ("tree", "info", "stats", "show"):
             run = scope.document(command, self.path)["run"]
@@ -135,7 +135,7 @@ class Documents(Saved):
             self.assertNotIn("raised", run)
             self.assertNotIn("producer", run)
 
-    def test_the_article_is_as_the_class_is_spoken(self):
+    def test_the_article_a_or_an_fits_the_class(self):
         path = Path(self.folder.name) / "word.scope"
         for name in ("an N", "an LSTM", "a LeNet", "a UNet", "an Own", "a GPT2"):
             model = type(name.split()[1], (nn.Sequential,), {})(nn.Linear(1, 1))
@@ -197,7 +197,7 @@ class Documents(Saved):
             {gap.name for gap in self.recording.gaps},
         )
 
-    def test_python_answers_with_the_same_documents(self):
+    def test_python_gives_the_same_documents(self):
         recording = torchoscope.open(self.path)
         for kind, words in (("run", ["show"]), ("tree", ["tree"]), ("info", ["info"])):
             told = scope.document(*words, self.path)
@@ -226,7 +226,7 @@ class Documents(Saved):
             self.compare(found[name, False], parameter, name)
             self.compare(found[name, True], parameter.grad, name)
 
-    def test_info_says_where_the_time_went(self):
+    def test_info_shows_the_slowest_modules(self):
         info = scope.document("info", self.path)
         slowest = [one["self_ns"] for one in info["slowest"]]
         self.assertEqual(slowest, sorted(slowest, reverse=True))
@@ -251,7 +251,7 @@ class Documents(Saved):
 
 
 class Stats(Saved):
-    def test_recorded_statistics_are_told_in_every_form(self):
+    def test_recorded_statistics_are_in_every_format(self):
         document = scope.document("stats", self.path)
         self.assertEqual(document["mode"], "recorded")
         text = scope.run("stats", self.path, "--csv").stdout.decode()
@@ -277,7 +277,7 @@ class Stats(Saved):
         self.assertEqual(said.returncode, 2)
         self.assertIn(b"values are not in a recording", said.stderr)
 
-    def test_where_nothing_was_measured_the_table_says_why(self):
+    def test_the_table_gives_the_reason_for_missing_statistics(self):
         path = Path(self.folder.name) / "bare.scope"
         with torchoscope.record(self.model, parameters=False) as recording:
             self.model(self.x)
@@ -310,7 +310,7 @@ class Verdicts(Saved):
         said = {one["text"] for one in checked["checks"]}
         self.assertIn("nothing was recorded of 3 tensors", said)  # buffers
 
-    def test_what_is_in_memory_is_no_file_and_has_no_verdict(self):
+    def test_a_recording_in_memory_has_no_verdict(self):
         net = nn.Linear(2, 2)
         with torchoscope.record(net) as recording:
             net(torch.ones(1, 2))
@@ -322,7 +322,7 @@ class Verdicts(Saved):
         for text in (str(one), one.html, one._repr_mimebundle_()["text/html"]):
             self.assertIn("SAFE", text)
 
-    def test_differences_are_those_of_structure(self):
+    def test_recordings_differ_in_structure(self):
         path = Path(self.folder.name) / "weights.pth"
         torch.save(self.model.state_dict(), path)
         for pair in ((self.path, path), (path, self.path)):
@@ -341,7 +341,7 @@ class Verdicts(Saved):
         counts = scope.document("diff", self.path, path)["counts"]
         self.assertEqual((counts["reshaped"], counts["only_left"]), (1, 1))
 
-    def test_what_went_wrong_is_named(self):
+    def test_problems_of_the_run_are_reported(self):
         path = Path(self.folder.name) / "wrong.scope"
         model = Net()
         model.head.weight.data.fill_(3e38)
@@ -363,7 +363,7 @@ class Verdicts(Saved):
 
 
 class Again(Saved):
-    def test_kept_values_survive_saving_what_was_read(self):
+    def test_kept_values_survive_saving_a_recording_read_from_a_file(self):
         first = torchoscope.open(self.path)
         path = Path(self.folder.name) / "again.scope"
         first.save(path)
@@ -394,7 +394,7 @@ class Exports(Saved):
         self.assertEqual(done.returncode, status, done.stderr)
         return done
 
-    def test_each_form_is_what_the_other_commands_write(self):
+    def test_each_format_equals_the_output_of_the_other_commands(self):
         for path in (self.path, self.weights):
             whole = "show" if path is self.path else "tree"
             want = {
@@ -411,7 +411,7 @@ class Exports(Saved):
                 torchoscope.open(path).export(to)
                 self.assertEqual(to.read_bytes(), text, form)
 
-    def test_safetensors_hold_the_values_of_the_file(self):
+    def test_safetensors_exports_hold_the_values_of_the_file(self):
         to = self.here / "x.safetensors"
         self.export(self.weights, to)
         with open(to, "rb") as file:
@@ -439,11 +439,11 @@ class Exports(Saved):
         self.assertIn("| weight: 2×4, bias: 2 |", to.read_text())
         self.assertNotIn("\\|", to.read_text())
         for wrong in ({"depth": -1}, {"theme": "pink"}, {"columns": "nope"}):
-            words = r"a number from 0|light or dark|no column"
+            words = r"a number from 0|light or dark|unknown column"
             with self.assertRaisesRegex(ValueError, words):
                 live.export(to, **wrong)
 
-    def test_what_can_not_be_written_is_one_sentence_and_leaves_no_file(self):
+    def test_a_failed_export_gives_a_clear_error_and_leaves_no_file(self):
         for name in ("x.poem", "x", "/no/such/folder/x.txt", "/dev/full"):
             words = ["--form", "txt"] if name == "/dev/full" else []
             done = self.export(self.weights, self.here / name, *words, status=2)
@@ -460,7 +460,7 @@ class Exports(Saved):
                 model.export(self.here / name)
         self.assertEqual(list(self.here.glob("*.tmp")), [])
 
-    def test_what_a_form_would_have_to_ignore_is_refused(self):
+    def test_options_that_a_format_does_not_support_are_refused(self):
         for name in ("less.html", "less.json", "less.csv", "less.safetensors"):
             done = self.export(self.weights, self.here / name, "-d", "1", status=2)
             self.assertIn(b"only txt and md take a depth", done.stderr)
@@ -468,7 +468,7 @@ class Exports(Saved):
             torchoscope.open(self.weights).export(self.here / "less.html", columns="params")
         self.assertEqual(list(self.here.glob("less.*")), [])
 
-    def test_a_failed_export_leaves_the_file_that_was_there(self):
+    def test_a_failed_export_keeps_the_existing_file(self):
         to = self.here / "kept.txt"
         to.write_text("old")
         self.export(self.weights, to, "--columns", "poem", status=2)
@@ -478,7 +478,7 @@ class Exports(Saved):
         self.assertEqual(to.read_text(), "old")
         self.assertEqual(list(self.here.glob("*.tmp")), [])
 
-    def test_a_full_standard_output_is_told(self):
+    def test_a_full_disk_behind_stdout_is_reported(self):
         with open("/dev/full", "wb") as full:
             done = subprocess.run(
                 [scope.PROGRAM, "export", self.weights, "-o", "-", "--form", "txt"],

@@ -1,5 +1,5 @@
-"""The list of files of a folder: as text, in the terminal and by `check` it has the same
-files, verdicts and counts, and damage is marked."""
+"""The list of files of a folder: text, terminal and `check` show the same files,
+verdicts and counts, and damage is marked."""
 
 import re
 import tempfile
@@ -57,7 +57,7 @@ class Files(unittest.TestCase):
         self.assertEqual(text.splitlines()[-1], checked.split(" (1 text")[0])
         self.assertIn("2 safe (1 with findings)", checked)
 
-    def test_names_keep_their_room(self):
+    def test_names_keep_their_width(self):
         with tempfile.TemporaryDirectory() as folder:
             names = ["a" * n + "-long-name.pth" for n in (30, 60, 90, 130)]
             for name in [*names, "b.pth"]:
@@ -90,7 +90,7 @@ class Files(unittest.TestCase):
                     rows = self.rows(said.stdout.decode())
                     self.assertEqual(" ".join(Path(r).stem for r in rows), expected)
 
-    def test_it_says_how_many_of_how_many(self):
+    def test_the_shown_and_total_counts_are_given(self):
         said = scope.run(self.folder, "--filter", "safe", "--print=100x20")
         screen = said.stdout.decode()
         self.assertIn("2 of 5 files in 1 folder", screen)
@@ -102,14 +102,14 @@ class Files(unittest.TestCase):
         top = scope.run(self.folder, "--sort", "name", "--top", "2").stdout.decode()
         self.assertEqual(list(self.rows(top)), ["cut.pth", "empty.pth"])
 
-    def test_a_wrong_order_or_pattern_is_said(self):
+    def test_an_invalid_order_or_pattern_is_reported(self):
         for words in (("--sort", "verdit"), ("--filter", "/[/")):
             for more in (), ("--print=80x20",):
                 said = scope.run(self.folder, *words, *more)
                 self.assertEqual(said.returncode, 2)
-                self.assertRegex(said.stderr, b"did you mean verdict|no regular expression")
+                self.assertRegex(said.stderr, b"did you mean verdict|not a regular expression")
 
-    def test_a_file_that_only_begins_as_a_model_is_damaged(self):
+    def test_a_file_with_only_the_start_of_a_model_is_damaged(self):
         with tempfile.TemporaryDirectory() as folder:
             whole = (self.folder / "whole.pth").read_bytes()
             Path(folder, "part.pth").write_bytes(whole[:200])
@@ -127,7 +127,7 @@ class Files(unittest.TestCase):
 
 
 class Words(unittest.TestCase):
-    def test_two_files_are_for_diff(self):
+    def test_two_files_suggest_diff(self):
         with tempfile.TemporaryDirectory() as folder:
             paths = [str(Path(folder, name)) for name in ("a.pth", "b.pth")]
             for path in paths:

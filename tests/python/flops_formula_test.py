@@ -1,5 +1,5 @@
 # flavours: both
-"""Formulas of the user for FLOPs: torchoscope.register_flops and flops_formula."""
+"""User-defined formulas for FLOPs: torchoscope.register_flops and flops_formula."""
 
 import subprocess
 import sys
@@ -24,7 +24,7 @@ ops = torch.ops.flopstest
 
 
 class Counted(TorchDispatchMode):
-    """Asks the formulas of the user, as a recorder does."""
+    """Calls the user's formulas like a recorder."""
 
     def __init__(self):
         super().__init__()
@@ -60,7 +60,7 @@ class Formulas(unittest.TestCase):
         x, weight = torch.ones(2, 3), torch.ones(3, 4)
         self.assertEqual(count(lambda: ops.project(x, weight, times=5)), [48])
         self.assertEqual(seen, [((2, 3), (3, 4), 5, (2, 4))])
-        self.assertEqual(project((2, 3), (3, 4)), 48)  # it stays a function
+        self.assertEqual(project((2, 3), (3, 4)), 48)  # it is still a function
 
     def test_lists_of_tensors_are_lists_of_shapes(self):
         seen = []
@@ -72,7 +72,7 @@ class Formulas(unittest.TestCase):
         self.assertEqual(count(lambda: ops.both(parts, 0.5)), [7])
         self.assertEqual(seen, [([(2,), (3,)], 0.5, ((2,), (3,)))])
 
-    def test_an_operation_is_named_in_several_ways(self):
+    def test_an_operation_can_be_given_in_several_ways(self):
         for op in (
             "flopstest::plain",
             "flopstest::plain.default",
@@ -102,7 +102,7 @@ class Formulas(unittest.TestCase):
         self.assertEqual(len({before, between, flops.version()}), 3)
         self.assertEqual(count(lambda: ops.plain(torch.ones(5))), [2])
 
-    def test_a_formula_for_an_operation_of_torch(self):
+    def test_a_formula_can_replace_that_of_a_torch_operation(self):
         torchoscope.register_flops("aten::mm", lambda a, b, out_shape: 11)
         self.addCleanup(torchoscope.register_flops, "aten::mm", None)
         self.assertEqual(count(lambda: torch.ones(2, 3) @ torch.ones(3, 4)), [11])
@@ -138,7 +138,7 @@ class Formulas(unittest.TestCase):
 
 @unittest.skipUnless(find_spec("torch.utils.flop_counter"), "needs torch 2.1")
 class OfTorch(unittest.TestCase):
-    def test_formulas_of_flop_counter_count_too(self):
+    def test_formulas_registered_with_flop_counter_are_used(self):
         from torch.utils import flop_counter
 
         @flop_counter.register_flop_formula(ops.project)
@@ -155,11 +155,12 @@ class OfTorch(unittest.TestCase):
         x, weight = torch.ones(2, 3), torch.ones(3, 4)
         self.assertEqual(count(lambda: ops.project(x, weight)), [20])
         self.assertEqual(count(lambda: ops.plain(torch.ones(5))), [10])
-        torchoscope.register_flops(ops.plain, lambda x, out_shape: 1)  # ours is first
+        # takes precedence
+        torchoscope.register_flops(ops.plain, lambda x, out_shape: 1)
         self.addCleanup(torchoscope.register_flops, ops.plain, None)
         self.assertEqual(count(lambda: ops.plain(torch.ones(5))), [1])
 
-    def test_its_own_formulas_are_left_to_the_table(self):
+    def test_built_in_formulas_of_flop_counter_are_not_used(self):
         import torch.utils.flop_counter  # noqa: F401
 
         self.assertEqual(count(lambda: torch.ones(2, 3) @ torch.ones(3, 4)), [])

@@ -1,5 +1,5 @@
-"""FLOPs of operations: equal to torch.utils.flop_counter where that counts, and right
-where it says 0; every operation that common models run has a family."""
+"""FLOPs of operations: equal to torch.utils.flop_counter where it counts, and correct
+where it reports 0; every operation of common models has a family."""
 
 import os
 import unittest
@@ -16,7 +16,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from torchoscope import _core
 
-# They compute nothing: questions about a tensor, checks, marks for the profiler.
+# They compute nothing: queries about a tensor, checks, marks for the profiler.
 NO_FAMILY = {
     "aten::_assert_async",
     "aten::_linalg_check_errors",
@@ -49,7 +49,7 @@ def packed(value):
 
 
 def positions(values):
-    """Tensors as the table wants them, by position."""
+    """Tensors as arguments of the table, by position."""
     return tuple(
         [shape_of(item) for item in value] if is_tensors(value) else shape_of(value)
         for value in values
@@ -57,7 +57,7 @@ def positions(values):
 
 
 class Counted(TorchDispatchMode):
-    """Asks the table for each operation."""
+    """Looks each operation up in the table."""
 
     def __init__(self):
         super().__init__()
@@ -127,7 +127,7 @@ def leaf(item):
 
 
 def inferred(module, *inputs):
-    """A function that runs a module in inference mode: operations arrive whole."""
+    """A function that runs a module in inference mode: fused operations stay whole."""
 
     def run():
         with torch.inference_mode():
@@ -208,7 +208,7 @@ COMPLETE = {
     ),
 }
 
-# Operations that arrive whole in inference mode.
+# Operations that stay whole in inference mode.
 WHOLE = {
     "einsum of three": (
         Call(lambda a, b, c: torch.einsum("bij,bjk,lk->bil", a, b, c)),
@@ -249,7 +249,7 @@ PACKED_GRU = nn.GRU(8, 6, num_layers=2).eval()
 
 
 class Complete(unittest.TestCase):
-    """flop_counter is right here."""
+    """flop_counter is correct here."""
 
     def equal(self, run, name):
         counted, counter = ours(run), theirs(run)
@@ -262,7 +262,7 @@ class Complete(unittest.TestCase):
         for name, (module, *inputs) in COMPLETE.items():
             with self.subTest(name):
                 counted, counter = self.equal(trained(module, *inputs), name)
-                # Also operation by operation.
+                # Also for each operation.
                 for packet, flops in counter.get_flop_counts()["Global"].items():
                     full = f"aten::{packet.__name__}"
                     self.assertEqual(counted.flops.get(full), flops, full)
@@ -343,7 +343,7 @@ class Complete(unittest.TestCase):
 
 
 class Right(unittest.TestCase):
-    """flop_counter says 0, or too much."""
+    """flop_counter reports 0, or too much."""
 
     def test_lstm_equals_the_same_layer_in_doubles(self):
         """Doubles are multiplied by mm; the float layer is one operation of oneDNN."""
@@ -369,7 +369,7 @@ class Right(unittest.TestCase):
                 forward = theirs(inferred(doubles, x.double())).get_total_flops()
                 self.assertEqual(whole.total, forward)
 
-    def test_lstm_by_its_formula(self):
+    def test_lstm_equals_its_formula(self):
         lstm = nn.LSTM(8, 6)
         self.assertEqual(ours(lambda: lstm(r(5, 3, 8))).total, 8 * 6 * (8 + 6) * 5 * 3)
 
@@ -380,7 +380,7 @@ class Right(unittest.TestCase):
             v = r(2, shared, 7, of_value)
             for kind in (SDPBackend.MATH, SDPBackend.FLASH_ATTENTION):
                 if kind == SDPBackend.FLASH_ATTENTION and size != of_value:
-                    continue  # it wants equal sizes
+                    continue  # it needs equal sizes
 
                 def run():
                     with sdpa_kernel(kind):
@@ -433,7 +433,7 @@ class Right(unittest.TestCase):
                 right = theirs(lambda: module.train()(*inputs))
             self.assertEqual(counted.total, right.get_total_flops())
 
-    def test_a_grouped_convolution_is_as_much_work_as_its_groups(self):
+    def test_a_grouped_convolution_equals_the_sum_of_its_groups(self):
         """flop_counter counts weight gradients of all channels for each group."""
         for one, parts, x in (
             (nn.Conv2d(6, 9, 3, groups=3), nn.Conv2d(2, 3, 3), (2, 9, 9)),
@@ -464,7 +464,7 @@ class Right(unittest.TestCase):
         # and an elementwise one.
         self.assertEqual(backward.total, right + 3 * (2 * 3 * 6 * 4 * 5))
 
-    def test_distances_by_a_product_and_one_by_one(self):
+    def test_distances_with_and_without_a_matrix_product(self):
         x, y = r(2, 30, 4), r(2, 40, 4)
         counted = ours(lambda: torch.cdist(x, y))
         self.assertEqual(counted.flops, {"aten::_euclidean_dist": 2 * 2 * 30 * 40 * 6})
@@ -641,7 +641,7 @@ class Families(unittest.TestCase):
 
 
 class Asking(unittest.TestCase):
-    def test_what_does_not_fit_is_none(self):
+    def test_arguments_that_do_not_fit_give_none(self):
         ask = _core.op_flops
         self.assertEqual(ask("aten::mm", ((2, 3), (3, 4)), ((2, 4),), {}), 48)
         self.assertIsNone(ask("aten::mm", ((2, 3), (4, 4)), (), {}))

@@ -1,4 +1,4 @@
-"""For the tests: a folder that goes when the test ends."""
+"""For the tests: a folder that is deleted when the test ends."""
 
 import tempfile
 import unittest

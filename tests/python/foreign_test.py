@@ -1,5 +1,5 @@
-"""Files that other programs wrote: the order of their layers, their names, what is said
-of those that are no models, and the exit status of every command."""
+"""Files of other programs: the order of their layers, their names, messages about files
+that are not models, and the exit status of every command."""
 
 import hashlib
 import io
@@ -47,14 +47,14 @@ class Order(Files):
     def layers(self, n, parts=("attn.weight", "mlp.weight")):
         return [f"h.{i}.{part}" for i in range(n) for part in parts]
 
-    def test_layers_sorted_as_text_are_in_the_order_of_their_numbers(self):
+    def test_layers_sorted_as_text_are_listed_in_numeric_order(self):
         names = sorted(self.layers(12)) + ["head.weight"]
         path = self.file("model.safetensors", safetensors(names))
         listed = [name for name in self.names(path) if name.count(".") == 1]
         self.assertEqual(listed, [f"h.{i}" for i in range(12)])
         self.assertIn(" 0-11: 12 equal modules", self.tree(path))
 
-    def test_a_state_dict_in_any_order_too(self):
+    def test_a_state_dict_in_any_order_is_listed_in_numeric_order(self):
         for order in (sorted, reversed):
             names = list(order(self.layers(12))) + ["head.weight"]
             path = self.folder / "model.pt"
@@ -70,7 +70,7 @@ class Order(Files):
         order = ["10", "2", "layer_1", "layer_10", "layer_2"]
         self.assertEqual(self.names(path), ["", *order])
 
-    def test_numbers_at_the_end_of_names_where_they_were_sorted_as_text(self):
+    def test_numbers_at_the_end_of_names_are_sorted_numerically(self):
         names = sorted(f"layer_{i}.weight" for i in range(12))
         path = self.file("model.safetensors", safetensors(names))
         self.assertEqual(self.names(path), [f"layer_{i}" for i in range(12)])
@@ -128,7 +128,7 @@ class Plain(Files):
                 mean = tensor.double().mean().item()
                 self.assertAlmostEqual(found["mean"], mean, places=7)
 
-    def test_what_is_shown_of_a_large_one_is_what_was_saved(self):
+    def test_large_pickled_tensors_show_the_saved_values(self):
         state = {f"l{i}.w": torch.arange(i, i + 200_000.0) for i in range(5)}
         state["view"] = state["l0.w"][7::1000]
         path = self.dump({**state, "again": state["l3.w"]})
@@ -139,7 +139,7 @@ class Plain(Files):
             data = tensor.contiguous().numpy().tobytes()
             self.assertEqual(found["sha256"], hashlib.sha256(data).hexdigest())
 
-    def test_a_large_one_takes_little_memory(self):
+    def test_large_pickled_tensors_take_little_memory(self):
         state = {f"{i}.w": torch.zeros(MB // 2) for i in range(16)}  # 32 MB
         arrays = {f"a{i}": numpy.zeros(MB) for i in range(4)}  # 32 MB
         for content, most in ((state, 24 * MB), (arrays, 56 * MB)):
@@ -148,9 +148,9 @@ class Plain(Files):
             self.assertEqual(status, 0)
             self.assertLess(peak, most)
 
-    def test_what_a_torch_file_in_bytes_does_is_judged(self):
+    def test_a_torch_file_inside_bytes_is_part_of_the_verdict(self):
         evil = hostile.whole(hostile.SYSTEM)
-        for size in (0, MB):  # a large one is not read into memory
+        for size in (0, MB):  # large ones are not read into memory
             inner = legacy_file(evil + bytes(size))
             body = hostile.named("torch.storage", "_load_from_bytes")
             body += hostile.raw(inner) + b"\x85R"
@@ -175,7 +175,7 @@ class Names(Files):
         self.assertEqual(done.returncode, 2, done.stdout)
         return done.stderr.decode()
 
-    def test_tensorflow_is_not_called_onnx(self):
+    def test_tensorflow_graphs_are_not_reported_as_onnx(self):
         node = field(1, field(1, b"input") + field(2, b"Placeholder") + field(5, b"\x0a"))
         meta = field(1, field(1, field(1, b"\x0a\x04Cast"))) + field(2, node * 50)
         text = self.said("saved_model.pb", b"\x08\x01" + field(2, meta))
@@ -185,7 +185,7 @@ class Names(Files):
         done = scope.run("tree", self.file("m.onnx", onnx))
         self.assertIn("ONNX file, incomplete", done.stdout.decode())
 
-    def test_tflite_with_metadata_is_no_zip(self):
+    def test_tflite_with_metadata_is_not_read_as_a_zip(self):
         tail = hostile.archive([hostile.Entry("labels.txt", b"cat")])
         data = b"\x1c\0\0\0TFL3" + bytes(500) + tail
         self.assertIn("is a damaged TFLite file", self.said("m.tflite", data))
@@ -197,7 +197,7 @@ class Names(Files):
         self.assertIn("without data.pkl", text)
         self.assertNotIn("unpack it", text)
 
-    def test_nobody_is_told_to_unpack_what_leads_out(self):
+    def test_unpacking_is_not_suggested_for_archives_that_escape_their_folder(self):
         for name in ("../../.bashrc", "/etc/cron.d/x", "a\\..\\b", "x/../../y"):
             entries = [hostile.Entry("a.txt", b"x"), hostile.Entry(name, b"x")]
             text = self.said("x.zip", hostile.archive(entries))
@@ -205,7 +205,7 @@ class Names(Files):
         entries = [hostile.Entry("a.txt", b"x")]
         self.assertIn("unpack it and open", self.said("x.zip", hostile.archive(entries)))
 
-    def test_a_pickle_without_its_archive_says_what_is_missing(self):
+    def test_a_pickle_without_its_archive_reports_the_missing_data(self):
         path = self.file("data.pkl", hostile.GOOD)
         done = scope.run("check", path)
         text = done.stdout.decode()
@@ -218,7 +218,7 @@ class Names(Files):
 
 
 class Statuses(Files):
-    def test_every_command_says_what_is_wrong_with_a_file(self):
+    def test_every_command_reports_damage(self):
         evil = hostile.dictionary(weight=hostile.tensor(), x=hostile.SYSTEM)
         cut = hostile.torch_zip(data=hostile.GOOD[:-20])
         files = {
@@ -237,7 +237,7 @@ class Statuses(Files):
                     codes = [finding["code"] for finding in found]
                     self.assertEqual(code in codes if code else codes == [], True)
 
-    def test_check_says_it_too(self):
+    def test_check_reports_damage(self):
         own = hostile.dictionary(x=hostile.named("my.code", "Config") + b")\x81")
         for body, code in ((own, "needs-code"), (hostile.SYSTEM, "unsafe")):
             path = self.file("m.pt", hostile.torch_zip(data=hostile.whole(body)))
@@ -260,7 +260,7 @@ class Dill(Files):
         owner = self.imports(module)
         return hostile.call("dill._dill", "_get_attr", owner, hostile.text(name))
 
-    def test_imports_and_attributes_by_constant_names_need_code(self):
+    def test_imports_and_attributes_with_constant_names_need_code(self):
         for body in (
             self.imports("my.models"),
             self.imports("torch.nn"),
@@ -269,7 +269,7 @@ class Dill(Files):
         ):
             self.assertEqual(self.verdict(body), "needs code", body)
 
-    def test_whatever_else_is_unsafe(self):
+    def test_other_calls_are_unsafe(self):
         one = b"\x85R"
         names = hostile.dictionary(a=self.imports("my.models"))
         for body in (

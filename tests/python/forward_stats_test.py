@@ -1,6 +1,6 @@
 # flavours: both
-"""module.forward_stats: the list that a recorded module has, and that nothing that
-looks at modules gets to see."""
+"""module.forward_stats: the list of a recorded module, invisible to code that inspects
+modules."""
 
 import copy
 import gc
@@ -50,7 +50,7 @@ class TheList(unittest.TestCase):
         with self.assertRaises(AttributeError):
             stats.nothing
 
-    def test_the_newest_call_is_last_and_recording_anew_begins_anew(self):
+    def test_the_newest_call_is_last_and_a_new_recording_clears_the_list(self):
         model = nn.Linear(2, 2)
         recorded(model, torch.ones(1, 2), torch.ones(5, 2))
         self.assertEqual([s.in_shape[0] for s in model.forward_stats], [1, 5])
@@ -58,7 +58,7 @@ class TheList(unittest.TestCase):
         recorded(model, torch.ones(7, 2))
         self.assertEqual([s.in_shape[0] for s in model.forward_stats], [7])
 
-    def test_it_is_there_inside_the_block(self):
+    def test_it_is_available_inside_the_block(self):
         model = nn.Linear(2, 2)
         with torchoscope.record(model):
             model(torch.ones(1, 2))
@@ -127,7 +127,7 @@ class Unnoticed(unittest.TestCase):
         torch.save(model, io.BytesIO())
 
     @unittest.skipUnless(hasattr(torch, "compiler"), "no torch.compile")
-    def test_compiled_code_is_not_made_again(self):
+    def test_nothing_is_recompiled(self):
         torch._dynamo.reset()
         torch._dynamo.utils.counters.clear()
         model, x = nn.Sequential(nn.Linear(4, 4), nn.ReLU()), torch.ones(2, 4)
@@ -139,7 +139,7 @@ class Unnoticed(unittest.TestCase):
         stats = torch._dynamo.utils.counters["stats"]
         self.assertEqual(stats["unique_graphs"], 1)
 
-    def test_what_a_model_calls_so_itself_stays_its_own(self):
+    def test_an_attribute_of_the_same_name_in_the_model_is_kept(self):
         class Own(nn.Module):
             def __init__(self, kind):
                 super().__init__()
@@ -171,7 +171,7 @@ class Unnoticed(unittest.TestCase):
         recorded(model, torch.ones(2))
         self.assertEqual(model.forward_stats(), 7)
 
-    def test_others_may_delete_it_and_set_their_own(self):
+    def test_users_may_delete_and_set_it(self):
         model = nn.Identity()
         recorded(model, torch.ones(2))
         del model.forward_stats
@@ -193,7 +193,7 @@ class Unnoticed(unittest.TestCase):
         gc.collect()
         self.assertEqual([one() for one in weak], [None, None])
 
-    def test_modules_that_say_they_are_equal_are_told_apart(self):
+    def test_modules_that_compare_equal_have_separate_lists(self):
         class Equal(nn.Linear):
             def __eq__(self, other):
                 return True

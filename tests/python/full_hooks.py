@@ -20,8 +20,8 @@ NEAR = 1e-6
 
 
 class Compared:
-    """What came of it: how many calls and gradients were compared, a line for each
-    gradient that is wrong, and the names of modules whose gradients are gaps."""
+    """The result: the numbers of compared calls and gradients, a line for each wrong
+gradient, and the names of modules whose gradients are gaps."""
 
     def __init__(self):
         self.calls = self.gradients = 0
@@ -34,7 +34,7 @@ class Compared:
 
 
 def compare(model, run, copies=False, **options):
-    """`run(model)` does a forward and a backward. It seeds what it draws."""
+    """`run(model)` does a forward and a backward. It seeds its random numbers."""
     with _copies() if copies else contextlib.nullcontext():
         hooked = by_full_hooks(model, run)
     model.zero_grad()
@@ -80,7 +80,7 @@ def by_full_hooks(model, run):
         ends.append(module.register_full_backward_hook(full))
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about what they do not see
+            warnings.simplefilter("ignore")  # about tensors that the hooks miss
             run(model)
     finally:
         for end in ends:
@@ -98,7 +98,7 @@ def brief(gradient):
 
 
 def argument_names(module):
-    """What forward calls its arguments, by position: as its signature has it."""
+    """The names of forward's arguments by position, from its signature."""
     names, rest = [], []
     for one in inspect.signature(module.forward).parameters.values():
         if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD):
@@ -109,7 +109,7 @@ def argument_names(module):
 
 
 def is_near(value, wanted):
-    """A mean may be as good as nothing beside what it is the mean of."""
+    """A mean may be tiny compared with the values that it is the mean of."""
     shape, mean, l2 = wanted
     size = l2 / math.sqrt(max(1, math.prod(shape)))
     return (
@@ -121,7 +121,7 @@ def is_near(value, wanted):
 
 
 def _compare_module(found, name, names, rows):
-    """Hooks come in the order of the backward: any call may be the one."""
+    """Hooks run in the order of the backward, so any call may match."""
     left = found.recording.calls(name)
     found.calls += len(rows)
     for inputs, outputs in rows:
@@ -141,13 +141,14 @@ def _compare_module(found, name, names, rows):
 
 
 def _problems(call, names, inputs, outputs, gap):
-    """What differs. A missing gradient may be a gap, a recorded one must be right."""
+    """The differences. A missing gradient may be a gap; a recorded one must be
+    correct."""
     told = {v.path: v for v in call.grad_outputs}
     paths = _result_paths(call, len(outputs))
     found = []
     for path, wanted in zip(paths, outputs):
         if path in told and told[path].get("summed"):
-            continue  # it is a result at another place too, which hooks do not see
+            continue  # it is also a result elsewhere, which hooks do not see
         found += _differs(f"result {path}", told.get(path), wanted, gap)
     told = {v.path: v for v in call.grad_inputs}
     inputs = dict(zip(names, inputs))
@@ -181,7 +182,7 @@ def _equal_arguments(call, path, inputs):
 
 
 def _differs(where, value, wanted, gap):
-    if wanted is None or wanted[2] == 0:  # hooks make up zeros
+    if wanted is None or wanted[2] == 0:  # hooks invent zeros
         is_zero = value is None or (wanted is not None and is_near(value, wanted))
         return [] if is_zero else [f"{where} has {value.l2}, not None"]
     if value is None:

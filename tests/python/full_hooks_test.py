@@ -1,6 +1,7 @@
-"""Gradients of calls are those of torch's full backward hooks, or a stated gap: models
-that hand arguments on, return what they use themselves, keep results aside; T5, Mixtral
-and SAM; optimizers that are given a closure; a backward that comes too late."""
+"""Gradients of calls equal those of torch's full backward hooks, or are a reported gap:
+models that pass arguments on, return values that they also use, or store results as
+attributes; T5, Mixtral and SAM; optimizers with a closure; a backward after the
+block."""
 
 import unittest
 import warnings
@@ -66,7 +67,7 @@ class Vae(nn.Module):
 
 
 class Beside(nn.Module):
-    """A module that does nothing, beside a residual."""
+    """An identity module beside a residual."""
 
     def __init__(self, module, how):
         super().__init__()
@@ -112,7 +113,7 @@ class Shared(nn.Module):
 
 
 class Aside(nn.Module):
-    """What is computed from an argument and a result inside, and is no result."""
+    """Computes a value from its argument and result that it does not return."""
 
     def __init__(self):
         super().__init__()
@@ -131,7 +132,7 @@ class WithAside(nn.Module):
 
     def forward(self, x):
         y = self.inner(x)
-        self.feature = y  # after the call: by way of its result
+        self.feature = y  # after the call, from its result
         return y.tanh()
 
 
@@ -169,7 +170,7 @@ class Small(unittest.TestCase):
         torch.manual_seed(4)
         weighted(model(self.leaf())).backward()
 
-    def test_arguments_that_are_handed_on(self):
+    def test_arguments_that_are_passed_on(self):
         def run(model):
             weighted(model(self.leaf() * 2, self.leaf() * 3)).backward()
 
@@ -184,8 +185,8 @@ class Small(unittest.TestCase):
         (call,) = recording.calls("")
         self.assertEqual([v.path for v in call.grad_outputs], ["[0]", "[1]"])
 
-    def test_a_small_part_from_outside_is_exact(self):
-        """It is not what is left when the rest is taken off."""
+    def test_a_small_contribution_from_outside_is_exact(self):
+        """It is measured, not the difference of other gradients."""
 
         def run(model):
             made, mu, logvar = model(self.leaf())
@@ -201,12 +202,12 @@ class Small(unittest.TestCase):
 
         self.check(Vae(), run)
 
-    def test_beside_a_residual(self):
+    def test_an_identity_module_beside_a_residual(self):
         for how in ("temporary", "used before", "dropped"):
             with self.subTest(how):
                 self.both(Stack(how), self.plain)
 
-    def test_who_may_use_the_argument_too_is_a_gap(self):
+    def test_an_argument_that_others_may_use_is_a_gap(self):
         for how in ("functional", "the argument after it"):
             with self.subTest(how):
                 model = Stack(how).eval()
@@ -216,7 +217,7 @@ class Small(unittest.TestCase):
                     (call,) = recording.calls(name)
                     self.assertEqual(call.grad_inputs + call.grad_outputs, [])
 
-    def test_a_leaf_that_is_handed_on(self):
+    def test_a_leaf_that_is_passed_on(self):
         same = nn.Sequential(nn.Identity(), nn.Dropout(0.2), nn.Linear(4, 2))
         self.check(same.eval(), self.plain)
         model = nn.Identity()
@@ -227,14 +228,14 @@ class Small(unittest.TestCase):
     def test_shared_modules(self):
         self.both(Shared(), self.plain)
 
-    def test_what_is_kept_aside(self):
+    def test_values_stored_as_attributes(self):
         def run(model):
             made = model(self.leaf())
             (weighted(made) + model.inner.loss + weighted(model.feature)).backward()
 
         self.both(WithAside(), run)
 
-    def test_what_a_forward_hook_keeps(self):
+    def test_values_stored_by_a_forward_hook(self):
         kept = []
 
         def run(model):
@@ -399,7 +400,7 @@ def transformers_models():
     mixtral = all_of_them.MixtralConfig(
         num_key_value_heads=1, num_local_experts=2, **small
     )
-    mixtral._experts_implementation = "eager"  # the other takes no doubles
+    mixtral._experts_implementation = "eager"  # the default does not support float64
     sam = all_of_them.SamConfig(
         vision_config={
             "hidden_size": 8,

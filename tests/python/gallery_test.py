@@ -1,4 +1,4 @@
-"""docs/gallery.md: every answer is what its lines print.
+"""docs/gallery.md: every answer is the output of its lines.
 
 A block of Python or shell is followed by a block of what it prints. They run in order;
 the models and files that they speak of are made here. Times are masked."""
@@ -76,7 +76,7 @@ torch.save({"weights": Stranger()}, "stranger.pth")
 
 
 def blocks(text):
-    """(question, language, lines, what is printed)"""
+    """(question, language, lines, output)"""
     for question, part in re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", text, re.M | re.S):
         found = re.findall(r"^```(\w*)\n(.*?)^```", part, re.M | re.S)
         for (language, lines), (plain, printed) in zip(found[::2], found[1::2]):
@@ -97,7 +97,7 @@ def run_python(lines, names):
     with contextlib.redirect_stdout(out):
         try:
             exec(compile(lines, "<stdin>", "exec"), names)
-        except Exception as error:  # what a traceback ends with
+        except Exception as error:  # the last line of a traceback
             print("".join(traceback.format_exception_only(error)), end="")
     return out.getvalue()
 
@@ -120,7 +120,7 @@ class Gallery(TemporaryFolder):
         self.addCleanup(os.chdir, os.getcwd())
         os.chdir(self.folder)
 
-    def test_every_answer_is_what_its_lines_print(self):
+    def test_every_answer_is_the_output_of_its_lines(self):
         names = {"__name__": "gallery"}
         exec(compile(SET_UP, "net.py", "exec"), names)
         questions = set()

@@ -1,6 +1,6 @@
 # flavours: both
-"""What hooks do not tell: recorded all the same, or said. Never an exception, never
-silence."""
+"""Calls and values that hooks miss: they are recorded anyway, or reported as a gap.
+Never an exception, never silently missing."""
 
 import contextlib
 import os
@@ -49,7 +49,7 @@ class Compiled(unittest.TestCase):
     def compiled(self, model, **options):
         return torch.compile(model, backend="eager", **options)
 
-    def test_the_model_inside_what_is_called_is_recorded_at_its_boundary(self):
+    def test_a_compiled_wrapper_is_recorded_at_its_boundary(self):
         for fullgraph in (False, True):
             model = Own()
             compiled = self.compiled(model, fullgraph=fullgraph)
@@ -63,7 +63,7 @@ class Compiled(unittest.TestCase):
             kinds = {name: gap.kind for name, gap in gaps_of(recording).items()}
             self.assertEqual(kinds, {"first": "compiled", "second": "compiled"})
 
-    def test_a_part_of_the_model_that_was_compiled(self):
+    def test_a_compiled_submodule_is_recorded_at_its_boundary(self):
         inner = Own()
         model = nn.Sequential(nn.Linear(4, 4), self.compiled(inner), nn.ReLU())
         with torchoscope.record(inner) as recording:
@@ -71,7 +71,7 @@ class Compiled(unittest.TestCase):
         self.assertEqual([c.name for c in recording.calls()], [""])
         self.assertEqual(gaps_of(recording)["first"].kind, "compiled")
 
-    def test_run_as_plain_python_it_is_one_call_and_not_compiled(self):
+    def test_a_compiled_model_run_eagerly_is_one_call(self):
         model = Own()
         compiled = self.compiled(model)
         for it in (model, compiled):
@@ -124,7 +124,7 @@ class Compiled(unittest.TestCase):
         self.assertNotIn("compiled", flags_of(recording, "0")[0])
         self.assertEqual(len(recording.calls("0.first")), 1)
 
-    def test_what_is_compiled_in_place_inside_the_block_is_said(self):
+    def test_compiling_in_place_inside_the_block_is_reported(self):
         for budget in (None, 0.5):
             model = nn.Sequential(Own(), nn.Linear(2, 2))
             with torchoscope.record(model, budget=budget) as recording:
@@ -136,7 +136,7 @@ class Compiled(unittest.TestCase):
             self.assertIn("in the block", gaps_of(recording)["0"].text)
             self.assertEqual(len(recording.calls("1")), 1)
 
-    def test_eager_holds_for_what_is_compiled_in_the_block(self):
+    def test_eager_also_applies_to_modules_compiled_in_the_block(self):
         model = Own()
         with torchoscope.record(model, eager=True) as recording:
             self.compiled(model)(X)
@@ -145,7 +145,7 @@ class Compiled(unittest.TestCase):
         self.assertEqual(len(recording.calls("first")), 2)
         self.assertEqual(self.graphs(), 0)
 
-    def test_a_budget_compiles_nothing_again(self):
+    def test_a_budget_does_not_recompile(self):
         for before in (True, False):
             torch._dynamo.reset()
             torch._dynamo.utils.counters.clear()
@@ -175,7 +175,7 @@ class CalledDirectly(unittest.TestCase):
             self.assertEqual(gaps[name].kind, "called directly", gaps[name])
         return gaps
 
-    def test_the_code_around_it_says_so(self):
+    def test_calling_forward_directly_is_a_gap_of_the_caller(self):
         class Past(Own):
             def forward(self, x):
                 return self.second(self.first.forward(x))
@@ -185,7 +185,7 @@ class CalledDirectly(unittest.TestCase):
         self.assertEqual(set(gaps), {"first"})
         self.assertIn("Past.forward() calls forward() directly", gaps["first"].text)
 
-    def test_of_a_list_of_modules(self):
+    def test_calling_forward_of_modules_in_a_list(self):
         class Past(nn.Module):
             def __init__(self):
                 super().__init__()
@@ -206,7 +206,7 @@ class CalledDirectly(unittest.TestCase):
         self.assertEqual(gaps["other"].kind, "not called")
         self.assertNotIn("layers", gaps)
 
-    def test_super_is_another_thing(self):
+    def test_calling_forward_of_super_is_not_a_gap(self):
         class Sub(Own):
             def __init__(self):
                 super().__init__()
@@ -220,7 +220,7 @@ class CalledDirectly(unittest.TestCase):
             model(X).sum().backward()
         self.assertEqual(gaps_of(recording)["unused"].kind, "not called")
 
-    def test_a_class_with_a_call_of_its_own(self):
+    def test_a_class_with_its_own_call_method(self):
         class Called(Own):
             def __call__(self, x):
                 return self.forward(x)
@@ -229,7 +229,7 @@ class CalledDirectly(unittest.TestCase):
         gaps = self.direct(model, lambda: model(X), ["0"])
         self.assertIn("Called overrides __call__", gaps["0"].text)
 
-    def test_gradients_say_so(self):
+    def test_gradients_of_a_direct_call_are_a_gap(self):
         class Uses(Own):
             def forward(self, x):
                 return nn.functional.linear(x, self.first.weight).sum()
@@ -245,15 +245,15 @@ class CalledDirectly(unittest.TestCase):
         gaps = self.direct(model, lambda: model(X).backward(), ["first"])
         self.assertIn("got gradients", gaps["first"].text)
         self.assertEqual(gaps["second"].kind, "not called")
-        if NEW:  # an older torch does not tell of steps
+        if NEW:  # an older torch does not report steps
             self.direct(model, lambda: run(optimizer), ["first"])
-        # Gradients from before say nothing.
+        # Gradients from before the block do not count.
         model(X).backward()
         with torchoscope.record(model) as recording:
             model(X)
         self.assertEqual(gaps_of(recording)["first"].kind, "not called")
 
-    def test_a_weight_that_a_called_module_shares_says_nothing(self):
+    def test_a_weight_shared_with_a_called_module_is_not_a_gap(self):
         model = Own()
         model.tied = nn.Linear(4, 8)
         model.tied.weight = model.first.weight
@@ -277,7 +277,7 @@ class Fused(unittest.TestCase):
             model(x)
         return recording, gaps_of(recording)
 
-    def test_the_parts_of_a_fused_encoder_say_so(self):
+    def test_the_parts_of_a_fused_encoder_are_gaps(self):
         layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
         model = nn.TransformerEncoder(layer, 2).eval()
         recording, gaps = self.gaps(model, torch.ones(2, 3, 8))
@@ -290,7 +290,7 @@ class Fused(unittest.TestCase):
         rows = {row["name"]: row for row in recording._now().rows(columns="out")}
         self.assertEqual(rows["layers.0.linear1"]["out"], "fused")
 
-    def test_a_layer_that_is_not_fused_says_nothing_of_it(self):
+    def test_a_layer_that_is_not_fused_has_no_gap(self):
         class Own(nn.TransformerEncoderLayer):
             def forward(self, x):
                 return x + 1
@@ -325,7 +325,7 @@ class Sets(unittest.TestCase):
         self.assertEqual([v.path for v in recording.calls("")[0].inputs], ["input{0}"])
         self.assertEqual([gap.kind for gap in recording.gaps if gap.name], [])
 
-    def test_a_set_of_many_is_cut_and_said(self):
+    def test_a_large_set_is_cut_and_reported(self):
         model = nn.Identity()
         with torchoscope.record(model, mode="guard") as recording:
             model({torch.empty(0) for _ in range(5000)})
@@ -371,7 +371,7 @@ class Interrupted(unittest.TestCase):
             self.assertEqual(aborted, [True, False, True, False])
             self.assertEqual(len(recording.calls("1.0")[1].grad_outputs), 1)
 
-    def test_a_part_of_the_call_that_is_dead_has_no_parent(self):
+    def test_calls_after_an_interrupted_call_have_no_parent(self):
         stops = Stops(KeyboardInterrupt())
         inner = nn.Sequential(nn.Linear(4, 4), stops)
         model = nn.Sequential(nn.Linear(4, 4), inner)
@@ -389,7 +389,7 @@ class Interrupted(unittest.TestCase):
             aborted = [c.name for c in recording.calls() if "aborted" in c.flags]
             self.assertEqual(aborted, ["", "1", "1.1"])
 
-    def test_the_calls_around_an_interrupt_that_was_caught_go_on(self):
+    def test_calls_around_a_caught_interrupt_continue(self):
         class Catches(nn.Module):
             def __init__(self):
                 super().__init__()
@@ -410,7 +410,7 @@ class Interrupted(unittest.TestCase):
         aborted = [c.name for c in calls if "aborted" in c.flags]
         self.assertEqual(aborted, ["0.stops"])
 
-    def test_a_module_that_calls_itself_is_not_taken_for_dead(self):
+    def test_a_recursive_module_does_not_count_as_interrupted(self):
         class Again(nn.Module):
             def forward(self, x, depth=2):
                 return self(x, depth - 1) if depth else x
@@ -421,7 +421,7 @@ class Interrupted(unittest.TestCase):
         self.assertEqual([c.parent for c in recording.calls()], [None, 0, 1])
         self.assertFalse(any("aborted" in c.flags for c in recording.calls()))
 
-    def test_modules_that_stand_elsewhere_keep_their_parent(self):
+    def test_modules_that_are_not_registered_keep_their_parent(self):
         class Borrows(nn.Module):
             def __init__(self, other):
                 super().__init__()
@@ -460,7 +460,7 @@ class Interrupted(unittest.TestCase):
 
 
 def replicas_of(model, n):
-    """As torch.nn.parallel.replicate() makes them, which only works on devices."""
+    """Like torch.nn.parallel.replicate(), which only works on accelerators."""
     modules = list(model.modules())
     index = {module: i for i, module in enumerate(modules)}
     copies = [[m._replicate_for_data_parallel() for m in modules] for _ in range(n)]
@@ -474,7 +474,7 @@ def replicas_of(model, n):
 
 
 class DataParallel(nn.Module):
-    """Has the name and the ways of torch's own."""
+    """Has the name and the behaviour of torch's own class."""
 
     def __init__(self, module):
         super().__init__()
@@ -514,7 +514,7 @@ class Replicas(unittest.TestCase):
         self.assertEqual([c.step for c in recording.calls("")], [0, 1])
         self.assertEqual(gaps_of(recording), {})
 
-    def test_without_the_wrapper_they_have_no_parent_and_that_is_said(self):
+    def test_replicas_without_dataparallel_have_no_parent_and_a_gap(self):
         model = DataParallel(Own())
         with torchoscope.record(model.module) as recording:
             model(X)
@@ -523,7 +523,7 @@ class Replicas(unittest.TestCase):
         self.assertTrue(all(c.parent is not None for c in recording.calls("first")))
         self.assertIn("no parent", recording.facts["replicas"])
 
-    def test_a_thread_of_the_users_own_is_nobodys_child(self):
+    def test_calls_on_a_user_thread_have_no_parent(self):
         model = nn.Sequential(Own(), nn.ReLU())
         with torchoscope.record(model) as recording:
             thread = threading.Thread(target=model, args=(X,))
@@ -535,7 +535,7 @@ class Replicas(unittest.TestCase):
 
 
 class Outside(unittest.TestCase):
-    """Modules that are called and are no part of the model are said."""
+    """Called modules outside the model are reported."""
 
     def check(self, model, run, names, said):
         with torchoscope.record(model) as recording:
@@ -550,7 +550,7 @@ class Outside(unittest.TestCase):
         self.assertIn("outside", kinds)
         return recording
 
-    def test_made_in_forward(self):
+    def test_modules_made_in_forward_are_reported(self):
         class Late(Own):
             def forward(self, x):
                 return nn.Softmax(-1)(super().forward(x))
@@ -559,7 +559,7 @@ class Outside(unittest.TestCase):
         recording = self.check(model, lambda: model(X), {"": "outside"}, "Softmax")
         self.assertIn("Softmax", str(recording))
 
-    def test_replaced_in_the_block(self):
+    def test_modules_replaced_in_the_block_are_reported(self):
         model = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
 
         def run():
@@ -570,7 +570,7 @@ class Outside(unittest.TestCase):
 
         self.check(model, run, {"": "outside"}, "called Bilinear")
 
-    def test_those_that_have_never_been_called_are_still_said(self):
+    def test_uncalled_modules_are_still_reported(self):
         class Late(Own):
             def __init__(self):
                 super().__init__()
@@ -583,7 +583,7 @@ class Outside(unittest.TestCase):
         names = {"": "outside", "unused": "not called"}
         self.check(model, lambda: model(X), names, "Softmax")
 
-    def test_other_models_are_nobodys_business(self):
+    def test_other_models_are_ignored(self):
         model, other = Own(), Own()
         with torchoscope.record(model) as recording:
             other(X)
@@ -593,9 +593,9 @@ class Outside(unittest.TestCase):
 
 
 class Containers(unittest.TestCase):
-    """A ModuleList has no forward: no view calls that a gap."""
+    """A ModuleList has no forward: no view reports it as a gap."""
 
-    def test_one_answer_everywhere(self):
+    def test_containers_are_never_uncalled_in_any_view(self):
         class Lists(nn.Module):
             def __init__(self):
                 super().__init__()
@@ -634,7 +634,7 @@ class Containers(unittest.TestCase):
         self.assertEqual(modules["names.b"]["gap"], "not called")
         self.assertEqual(show["gaps"], [])
         for one in text:
-            self.assertNotIn("no forward of its own", one)
+            self.assertNotIn("defines no forward", one)
         self.assertNotIn(",container", text[1])
 
 
@@ -650,7 +650,7 @@ def all_modules(thing):
 
 
 class Numbers(unittest.TestCase):
-    def test_so_many_calls_are_kept_one_by_one(self):
+    def test_a_limited_number_of_calls_is_kept_individually(self):
         model = Own()
         for calls, kept in ((1, 2), (3, 4), (64, 10), ("all", 10)):
             with torchoscope.record(model, calls=calls) as recording:
@@ -660,7 +660,7 @@ class Numbers(unittest.TestCase):
             modules = {row["name"]: row["calls"] for row in recording.modules()}
             self.assertEqual(modules["first"], 10)
 
-    def test_what_is_merged_is_said(self):
+    def test_merged_calls_are_reported(self):
         class Thrice(Own):
             def forward(self, x):
                 return self.first(x) + self.first(x + 1) + self.first(x + 2)

@@ -1,5 +1,5 @@
-"""GGUF files: names, shapes and metadata are those of gguf-py, and the values of every
-quantised type are its own to the last bit."""
+"""GGUF files: names, shapes and metadata equal those of gguf-py, and the values of
+every quantised type are bit-identical."""
 
 import hashlib
 import json
@@ -36,7 +36,7 @@ def halves(raw, at):
 
 
 def by_hand(raw, kind):
-    """What gguf-py does not decode, by the definition of the blocks."""
+    """Decodes the types that gguf-py lacks, by the definition of their blocks."""
     if kind == "q8_1":
         return halves(raw, 0) * raw[:, 4:].view(numpy.int8).astype(numpy.float32)
     if kind == "q8_K":
@@ -108,7 +108,7 @@ class Decoding(Folder):
                 self.assertTrue(same(got, values))
 
     def test_types_that_gguf_py_does_not_know(self):
-        """It gives q8_1 the size that it had before it was first stored in a file."""
+        """For q8_1 it has an old block size that no file uses."""
         for kind, number, elements, size in (("q8_1", 9, 32, 36), ("q2_0", 42, 64, 18)):
             raw = random_blocks(size, number)
             gguf_files.TYPES[kind] = (number, elements, size)
@@ -200,7 +200,7 @@ class Views(Folder):
         self.assertEqual(got.dtype, torch.float32)
         self.assertTrue(same(got.numpy(), self.values))
 
-    def test_diff_tells_the_error_of_the_quantisation(self):
+    def test_diff_reports_the_quantisation_error(self):
         pth = self.folder / "m.pth"
         torch.save({self.name: torch.from_numpy(self.array),
                     "output_norm.weight": torch.from_numpy(self.array[0])}, pth)
@@ -215,7 +215,7 @@ class Views(Folder):
         self.assertAlmostEqual(part["rel"], want, 9)
         self.assertAlmostEqual(part["max_abs"], abs(off).max(), 12)
 
-    def test_check_says_safe(self):
+    def test_check_reports_safe(self):
         done = scope.document("check", self.path, "--values")
         self.assertEqual(done["verdict"], "safe")
         self.assertEqual(done["status"], 0)
@@ -256,7 +256,7 @@ class Headers(Folder):
             with self.subTest(file=path.name):
                 self.check_against(path, gguf.GGUFReader(path))
 
-    def test_the_samples_are_read_alike(self):
+    def test_samples_are_read_like_gguf_py_does(self):
         samples, _ = scope.samples()
         for name in ("small.gguf", "aligned.gguf"):
             with self.subTest(file=name):
@@ -316,7 +316,7 @@ class Split(Folder):
                           document["findings"][0]["text"])
             self.assertEqual(len(document["tensors"]), 3)
 
-    def test_a_part_by_another_name_says_so(self):
+    def test_a_part_with_another_name_is_reported(self):
         alone = self.folder / "alone"
         alone.mkdir()
         shutil.copy(self.parts[1], alone / "x.gguf")

@@ -1,4 +1,4 @@
-"""Gradients at forks: what each reader of a value sends back, against torch itself.
+"""Gradients at forks: the gradient that each reader of a value returns, against torch.
 
 The oracle is the same model with every use of a forked value replaced by a copy that
 keeps its gradient: the gradient of the copy is the part through that use.
@@ -120,7 +120,7 @@ class Heads(nn.Module):
 
 
 class Functional(nn.Module):
-    """No module calls at all but for the last: norms come from operations."""
+    """Only its last layer is a module: norms come from operations."""
 
     def __init__(self):
         super().__init__()
@@ -230,12 +230,12 @@ class SmallModels(unittest.TestCase):
             for edges in forks_of(graph):
                 shares = [edge.gradient_share for edge in edges]
                 if all(edge.gradient_l2 is None for edge in edges):
-                    continue  # nothing flows back: an input
+                    continue  # no gradient: an input
                 with self.subTest(name, edges=edges):
                     self.assertNotIn(None, shares)
                     self.assertAlmostEqual(sum(shares), 1)
 
-    def test_a_reader_that_sends_nothing_back_has_zero(self):
+    def test_a_reader_without_gradient_has_zero(self):
         graph = self.compare("heads", True)[1]
         edges = all_named(graph)
         self.assertEqual(edges["0 unused"].gradient_l2, 0)
@@ -262,7 +262,7 @@ class SmallModels(unittest.TestCase):
         colored = recording.graph().picture("svg", color="grad")
         self.assertIn(f">grad {results[0].grad.norm().item():.4g}<", colored)
 
-    def test_without_operations_calls_have_norms_and_no_shares(self):
+    def test_without_operations_calls_have_norms_but_no_shares(self):
         torch.manual_seed(1)
         model, x = Residual(), torch.randn(2, 3, 4, 4)
         recording = record(model, (x,), lambda y: y.square().sum(), False)
@@ -272,7 +272,7 @@ class SmallModels(unittest.TestCase):
         self.assertGreater(names["conv"].gradient_l2, 0)
         self.assertIsNone(names["conv"].gradient_share)
 
-    def test_without_backward_nothing_is_known(self):
+    def test_without_backward_all_shares_are_unknown(self):
         model = Residual()
         with torchoscope.record(model, ops="stats") as recording:
             model(torch.randn(2, 3, 4, 4))
@@ -293,7 +293,7 @@ class SmallModels(unittest.TestCase):
         for name in ("0 conv", "0 aten::add"):
             self.assertIsNone(edges[name].gradient_l2)
 
-    def test_what_a_custom_function_does_is_unknown(self):
+    def test_the_share_of_a_custom_function_is_unknown(self):
         class Twice(torch.autograd.Function):
             @staticmethod
             def forward(ctx, x):
@@ -317,7 +317,7 @@ class SmallModels(unittest.TestCase):
         for edge in edges:
             self.assertIsNone(edge.gradient_share)
 
-    def test_a_recording_from_a_file_says_the_same(self):
+    def test_a_recording_read_from_a_file_has_the_same_shares(self):
         torch.manual_seed(1)
         model, x = PreNorm(), torch.randn(2, 3, 8)
         recording = record(model, (x,), lambda y: y.square().sum(), "stats")
@@ -329,8 +329,9 @@ class SmallModels(unittest.TestCase):
 
 
 class PartOfEachReader:
-    """What torch says about the readers of tensors in a whole model. A module reads a
-    copy; the rest of the gradient went through other operations."""
+    """The gradients of torch for the readers of tensors in a whole model. A module
+    reads a
+copy; the rest of the gradient went through other operations."""
 
     def __init__(self, model, wanted):
         self.found = {}  # name of the module -> (its argument, the copy)

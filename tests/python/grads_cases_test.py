@@ -1,8 +1,8 @@
 # flavours: both
-"""Gradients of calls, case by case: what hooks on autograd's nodes tell of a model, and
-what torch's own full backward hooks tell of a twin that writes nothing in place. They
-are the same numbers: extremes and zeros equal, sums within 1e-11 of each other. What can
-not be had is a gap that is stated here and in docs/python.md."""
+"""Gradients of calls, case by case: hooks on autograd's nodes of a model against
+torch's full backward hooks on a twin that writes nothing in place. The numbers are the
+same: extremes and zeros equal, sums within 1e-11 of each other. Gradients that cannot
+be measured are gaps, listed here and in docs/python.md."""
 
 import math
 import os
@@ -106,7 +106,7 @@ class Scale(nn.Module):
 
 
 class Chain(nn.Module):
-    """Written several times in a row, over the borders of modules."""
+    """Written several times in a row, across modules."""
 
     def __init__(self, in_place):
         super().__init__()
@@ -171,7 +171,7 @@ class Custom(nn.Module):
 
 
 class Changed(nn.Module):
-    """The user's own hook on a tensor gives another gradient."""
+    """A hook of the user on a tensor changes its gradient."""
 
     def __init__(self, in_place):
         super().__init__()
@@ -260,18 +260,19 @@ class Cases(unittest.TestCase):
         return recording
 
     def check(self, name, values, wanted):
-        """They come as the backward meets them; by their paths they are in order."""
+        """Gradients in the order of their paths; backward gives them in its own
+        order."""
         self.assertEqual(len(values), len(wanted), (name, values, wanted))
         for value, gradient in zip(sorted(values, key=lambda v: v.path), wanted):
             self.assertTrue(same(told(value), gradient), (name, told(value), gradient))
         return len(wanted)
 
-    def test_table(self):
+    def test_all_cases(self):
         for needs in (True, False):
             x = torch.linspace(-3, 4, 24).reshape(4, 6).requires_grad_(needs)
             for case, make in CASES.items():
                 if case == "a hook that changes gradients" and not NEW:
-                    continue  # torch 1.13 runs it after ours
+                    continue  # torch 1.13 runs it after the recorder's
                 with self.subTest(case, needs=needs):
                     self.compare(make, lambda model: weighted(model(x)).backward())
 
@@ -319,7 +320,7 @@ class Cases(unittest.TestCase):
             self.check(name, call.grad_outputs[:1], outputs)
         self.assertEqual(len(recording.calls("1")[0].grad_outputs), 2)
 
-    def test_a_result_that_nobody_uses(self):
+    def test_an_unused_result_has_no_gradient(self):
         """No gradient reaches it and none is recorded; full backward hooks report
         zeros."""
         x = torch.linspace(-3, 4, 24).reshape(4, 6).requires_grad_()
@@ -367,7 +368,7 @@ class Cases(unittest.TestCase):
 
     def test_complex(self):
         """Complex numbers are counted, not measured: `why` says so, or they have
-        numbers. The layers around them are as ever."""
+        numbers. The layers around them are measured as usual."""
         x = torch.linspace(-3, 4, 24).reshape(4, 6).requires_grad_()
         model = Waves(True)
         with record(model) as recording:
@@ -380,7 +381,7 @@ class Cases(unittest.TestCase):
         self.assertIsNotNone(value.l2)
 
     def test_expanded(self):
-        """sum() sends one number back, shown 12 times."""
+        """sum() returns one number, expanded to 12."""
         model = nn.Linear(6, 3)
         with record(model) as recording:
             model(torch.randn(4, 6)).sum().backward()
@@ -388,7 +389,7 @@ class Cases(unittest.TestCase):
         self.assertEqual((value.numel, value.min, value.max), (12, 1, 1))
 
     def test_a_dict(self):
-        """Full backward hooks do not see these: held against hooks on tensors."""
+        """Full backward hooks do not see these: compared with hooks on tensors."""
 
         class Dict(nn.Module):
             def forward(self, x):
@@ -409,7 +410,7 @@ class Cases(unittest.TestCase):
         self.assertTrue(same(told(value), numbers(x.grad)))
 
     def test_threads(self):
-        """One graph made by several threads: replicas, as DataParallel has them."""
+        """One graph made by several threads: replicas like those of DataParallel."""
 
         class Net(nn.Module):
             def __init__(self):
@@ -420,7 +421,8 @@ class Cases(unittest.TestCase):
                 made = [None, None]
 
                 def run(i):
-                    # The second has made many nodes before, so that numbers mean little.
+                    # The second thread has made many nodes before, so node numbers are
+                    # not comparable.
                     for _ in range(20 * i):
                         self.parts[i](x)
                     made[i] = self.parts[i](torch.tanh(x))
@@ -464,9 +466,10 @@ class Cases(unittest.TestCase):
 
     @unittest.skipUnless(NEW, "torch.func came with torch 2")
     def test_torch_func_is_a_gap(self):
-        """grad() and vmap() of torch.func run a graph of their own, inside forward; its
-        nodes are gone when forward ends, or show nothing. Calls are recorded, their
-        gradients are not, and the answer is what it is without a recording."""
+        """grad() and vmap() of torch.func run a separate graph inside forward; its
+        nodes are
+freed when forward ends, or carry no information. Calls are recorded without
+gradients, and the result is the same as without a recording."""
         model = nn.Sequential(nn.Linear(6, 4), nn.Tanh(), nn.Linear(4, 1))
         weights = dict(model.named_parameters())
         x = torch.randn(4, 6)
@@ -486,7 +489,7 @@ class Cases(unittest.TestCase):
                 self.assertIsNone(value.l2)
                 self.assertIsNotNone(value.why)
 
-    @unittest.skipUnless(NEW, "there is no compiler")
+    @unittest.skipUnless(NEW, "this torch has no compiler")
     def test_a_compiled_module_has_gradients_at_its_border(self):
         torch.manual_seed(1)
         model = nn.Sequential(nn.Linear(6, 5), nn.Tanh(), nn.Linear(5, 2))
@@ -506,7 +509,7 @@ class Cases(unittest.TestCase):
 
 
 class Merged(unittest.TestCase):
-    """Beyond 64 calls gradients are put together, and the newest call has its own."""
+    """Beyond 64 calls gradients are merged, except for those of the newest call."""
 
     def check(self, recording, gradients, newest):
         (merged,) = recording._run.merged("")

@@ -1,6 +1,6 @@
 # flavours: both
-"""Gradients of calls: what torch's own full backward hooks tell about a twin of the
-model that writes nothing in place, and no trace left in the user's graph."""
+"""Gradients of calls equal those of torch's full backward hooks on a twin of the model
+that writes nothing in place; and no trace is left in the user's graph."""
 
 import copy
 import gc
@@ -21,7 +21,7 @@ NUMBERED = hasattr(torch._C._autograd, "_get_sequence_nr")
 
 
 def summary(gradient):
-    """What both sides can tell of a gradient."""
+    """The figures of a gradient that both sides have."""
     gradient = gradient.detach().double()
     return tuple(gradient.shape), gradient.mean().item(), gradient.norm().item()
 
@@ -38,7 +38,7 @@ def close(a, b):
 
 def by_hooks(model, run):
     """name -> [(gradients of inputs, of results), ...] in the order of the calls, by
-    torch's own hooks. They come in the order of the backward, so calls are numbered by
+    torch's own hooks. They run in the order of the backward, so calls are numbered by
     the order in which they ended."""
     found, ends = {}, []
     for name, module in model.named_modules():
@@ -66,7 +66,7 @@ def by_recording(model, run, **options):
 
 
 def losses(*inputs):
-    """A forward and a backward of what came out of it."""
+    """A forward, and a backward from its result."""
 
     def run(model):
         made = model(*inputs)
@@ -116,7 +116,7 @@ class Layers(Compared):
         twin.load_state_dict(net.state_dict())
         self.compare(net, twin, losses(x))
 
-    def test_what_passes_its_input_on(self):
+    def test_modules_that_return_their_input(self):
         torch.manual_seed(3)
         net = nn.Sequential(
             nn.Linear(5, 5),
@@ -231,7 +231,7 @@ class Layers(Compared):
                 self.assertEqual(len(one), 1)
                 self.assertTrue(close(one[0], other[0]), (how, one, other))
 
-    def test_a_part_that_no_backward_reaches_is_zero(self):
+    def test_a_part_not_reached_by_backward_is_zero(self):
         net = TwoResults()
         x = torch.randn(4, requires_grad=True)
         found, recording = by_recording(net, lambda net: net(x)[0].sum().backward())
@@ -306,7 +306,7 @@ class Clip(nn.Module):
 
 
 class Views(nn.Module):
-    """Half of what a layer gives is changed by a module, in place or not."""
+    """A module changes half of a layer's result, in place or not."""
 
     def __init__(self, in_place, more=False):
         super().__init__()
@@ -385,7 +385,7 @@ class NothingChanges(unittest.TestCase):
                 self.assertIsNone(node())
                 if step in (100, 199):
                     gc.collect()
-                    # Weak references to what was measured come and go in heaps.
+                    # Weak references to measured values come and go in batches.
                     kinds = map(type, gc.get_objects())
                     counts.append(sum(kind is not weakref.ref for kind in kinds))
         self.assertLess(abs(counts[1] - counts[0]), 50)
@@ -399,7 +399,7 @@ class NothingChanges(unittest.TestCase):
             del made
             self.assertIsNone(there())
 
-    def test_a_graph_that_lives_holds_neither_tensors_nor_model_nor_recording(self):
+    def test_a_live_graph_keeps_no_tensors_model_or_recording_alive(self):
         net = Keeps()
         x = torch.randn(2, 6, requires_grad=True)
         for backward in (False, True):
@@ -409,13 +409,13 @@ class NothingChanges(unittest.TestCase):
                 if backward:
                     made.sum().backward(retain_graph=True)
             there = [weakref.ref(one) for one in (model, model.first, recording)]
-            there.append(model.between)  # of a result that no node has saved
+            there.append(model.between)  # a result that no node has saved
             del model, recording
             gc.collect()
             self.assertEqual([one() for one in there], [None] * 4)
             made.sum().backward()
 
-    def test_a_thousand_steps_leave_nothing(self):
+    def test_a_thousand_steps_leak_nothing(self):
         net = Keeps()
         x = torch.randn(2, 6, requires_grad=True)
         left = []
@@ -424,13 +424,14 @@ class NothingChanges(unittest.TestCase):
                 made = net(x)
                 made.sum().backward(retain_graph=step % 3 == 0)
                 if step % 5 == 0:
-                    made = net(x)  # of which there is no backward
+                    made = net(x)  # without a backward
                 del made
                 if step in (399, 699, 999):
                     gc.collect()
                     left.append((sys.getallocatedblocks(), sys.getrefcount(x)))
         blocks, references = zip(*left)
-        # One a step would be 300 each time. At a single look some may still be in use.
+        # One per step would be 300 each time. In a single sample some may still be in
+        # use.
         grown = [after - before for before, after in zip(blocks, blocks[1:])]
         self.assertLess(min(grown), 150, grown)
         self.assertEqual(len(set(references)), 1, references)
@@ -456,7 +457,7 @@ class NothingChanges(unittest.TestCase):
             y.sum().backward()
         self.assertIsNotNone(x.grad)
 
-    def test_two_backwards_are_entered_twice(self):
+    def test_two_backwards_are_recorded_twice(self):
         net = Shared()
         x = torch.randn(2, 6, requires_grad=True)
         with record(net) as recording:
@@ -496,7 +497,7 @@ class NothingChanges(unittest.TestCase):
         self.assertTrue(recording.calls("layer")[0].grad_outputs)
 
     def test_a_large_graph(self):
-        """Where torch does not number its nodes it is a gap."""
+        """It is a gap if this torch does not number its nodes."""
         net = Long()
         with record(net) as recording:
             for _ in range(2):
@@ -516,7 +517,7 @@ class Long(nn.Module):
 
 
 class Mark:
-    """Lives as long as the node that it is put on."""
+    """Lives as long as the node that it is attached to."""
 
 
 class Twice(nn.Module):

@@ -1,7 +1,7 @@
 # flavours: both
-"""Results that are views and that the caller writes in place. Their gradients are those
-that torch's full backward hooks report for a twin that writes nothing in place, or a
-stated gap."""
+"""Results that are views and that the caller writes in place. Their gradients equal
+those of torch's full backward hooks on a twin that writes nothing in place, or are a
+reported gap."""
 
 import unittest
 
@@ -87,7 +87,7 @@ class Outer(nn.Module):
             else:
                 y = torch.cat([y[:, :1], y[:, 1:3] * 3, y[:, 3:]], 1)
         if self.how in ("two views", "the base too"):
-            rest = []  # what the other shows now, the twin does not tell
+            rest = []  # the twin does not know what the other view shows now
         loss = weighted(y) + sum(weighted(one) for one in rest)
         if self.how in ("base used", "view used"):
             loss = loss + self.inner.aside
@@ -98,7 +98,7 @@ class Outer(nn.Module):
 
 EXACT = ["not written"]
 BY_NUMBERS = ["slice", "by a module", "written twice", "part of it", "used before"]
-BY_NUMBERS += ["transposed", "two steps", "base used"]  # elsewhere they are gaps
+BY_NUMBERS += ["transposed", "two steps", "base used"]  # otherwise they are gaps
 GAPS = ["channels last", "base kept", "two views", "the base too"]
 GAPS += ["of an argument", "of an argument and more"]
 GAPS += NEW * ["view used"]

@@ -1,5 +1,5 @@
 # flavours: both
-"""The graph of a run without operations, as torch 1.13 records it: its lines are the values
+"""The graph of a run without operations, as torch 1.13 records it: its lines are values
 that one call returned and another took."""
 
 import tempfile
@@ -15,7 +15,7 @@ torch.set_num_threads(1)
 
 
 class Block(nn.Module):
-    """first -> second, a view of its result -> third; the sum is nobody's result."""
+    """first -> second, a view of its result -> third; no module returns the sum."""
 
     def __init__(self):
         super().__init__()
@@ -61,7 +61,7 @@ class Graph(unittest.TestCase):
             net(torch.randn(3, 4))
         self.check(recording)
 
-    def test_a_training_that_logs_nothing(self):
+    def test_a_training_without_logging(self):
         with tempfile.TemporaryDirectory() as folder:
             net = Net()
             with torchoscope.watch(net, dir=folder, log=[], log_freq=1, on_alarm=None) as handle:

@@ -1,4 +1,4 @@
-"""The page of a large network, which is painted."""
+"""The page of a large network, which is painted on a canvas."""
 
 import unittest
 

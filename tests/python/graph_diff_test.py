@@ -1,4 +1,4 @@
-"""Pictures of what differs between two networks: torchoscope graph --diff and
+"""Pictures of the differences of two networks: torchoscope graph --diff and
 torchoscope.graph(old, diff=new)."""
 
 import json
@@ -89,7 +89,7 @@ def marked(text):
 
 
 class Changes(unittest.TestCase):
-    def test_a_widened_layer_says_how(self):
+    def test_a_widened_layer_shows_both_widths(self):
         found = diff(Net(), Net(odd={"inner": 12}))
         self.assertEqual((found.added, found.removed), ([], []))
         words = {box.id: box.words for box in found.changed}
@@ -173,7 +173,7 @@ class Pairs(unittest.TestCase):
                 self.assertNotIn('class="change"', found.svg)
                 self.assertIn("nothing differs", found.svg)
 
-    def test_back_is_the_mirror_image_of_there(self):
+    def test_the_reverse_diff_mirrors_the_diff(self):
         nets = [Net(), Net(6), Net(odd={"inner": 4}), Net(odd={"squeeze": True})]
         nets += [Net(5, every={"act": nn.Tanh}), nn.Sequential(Net(), nn.ReLU())]
         runs = [recorded(net) for net in nets]
@@ -223,7 +223,7 @@ class Forms(unittest.TestCase):
     def setUpClass(cls):
         cls.diff = diff(Net(6), Net(4, odd={"squeeze": True, "inner": 12}))
 
-    def test_svg_says_what_changed_and_never_by_colour_alone(self):
+    def test_svg_marks_changes_not_only_by_colour(self):
         text = self.diff.svg
         found = marked(text)
         for change in ("added", "removed", "changed"):
@@ -295,7 +295,7 @@ class Page(browser.BrowserTest):
 
 
 class Trouble(unittest.TestCase):
-    def test_what_cannot_be_compared_says_why(self):
+    def test_graphs_that_cannot_be_compared_give_the_reason(self):
         with tempfile.TemporaryDirectory() as folder:
             state, run = os.path.join(folder, "net.pth"), os.path.join(folder, "a.scope")
             torch.save(nn.Linear(2, 2).state_dict(), state)

@@ -9,9 +9,9 @@ import graph_pages
 
 
 class GraphPage(graph_pages.PageTest):
-    # --- the whole
+    # --- the whole page
 
-    def test_it_starts_from_a_file_and_asks_for_nothing_else(self):
+    def test_it_opens_from_a_file_without_further_requests(self):
         asked = [url for url in self.browser.requests() if url != "about:blank"]
         self.assertEqual(asked, [(self.folder / "net.html").as_uri()])
         policy = self.js("return document.querySelector('meta[http-equiv]').content")
@@ -21,7 +21,7 @@ class GraphPage(graph_pages.PageTest):
         self.assertEqual(self.text(".path"), "Net")
         self.assertIn("parameters", self.text("#facts"))
 
-    def test_a_sandboxed_frame_shows_it_too(self):
+    def test_it_works_in_a_sandboxed_frame(self):
         page = (self.folder / "net.html").read_text()
         outer = self.folder / "outer.html"
         script = (
@@ -119,7 +119,7 @@ class GraphPage(graph_pages.PageTest):
         self.assertAlmostEqual(self.view()["zoom"], zoom * 1.25)
         self.assertEqual(self.text(".zoom span"), f"{zoom * 125:.0f}%")
 
-    def test_motion_is_short_and_stops_if_the_reader_wants_none(self):
+    def test_motion_is_short_and_off_with_reduced_motion(self):
         self.js("fit()")
         self.assertFalse(self.js("return moving"))
         self.browser.prefer("light")
@@ -139,7 +139,7 @@ class GraphPage(graph_pages.PageTest):
         self.js("toggle(arguments[0])", self.box("layers"))
         self.assertEqual(self.js(count), 0)
 
-    def test_the_minimap_shows_where_and_goes_there(self):
+    def test_the_minimap_shows_the_position_and_moves_it(self):
         self.assertFalse(self.js("return map.getClientRects().length"))
         self.show("long")
         left, top, high = self.js(
@@ -162,7 +162,7 @@ class GraphPage(graph_pages.PageTest):
             for _ in range(2):
                 end = time.monotonic() + browser.SECONDS
                 while self.is_open(path) == before and time.monotonic() < end:
-                    self.js("hideTip()")  # on a slow machine it may be in the way
+                    self.js("hideTip()")  # on a slow machine it may cover the title
                     at = at if before else self.chevron(path)
                     self.browser.click(*at)
                     self.painted()
@@ -304,7 +304,7 @@ class GraphPage(graph_pages.PageTest):
         self.browser.press("Escape")
         self.assertTrue(self.js("return tip.hidden"))
 
-    def test_a_tooltip_knows_the_shape_of_what_enters_its_frame(self):
+    def test_a_tooltip_shows_the_input_shape_of_its_frame(self):
         for path, row in (("wrap.0", "in"), ("wrap.1", "out")):
             self.show("wrapped")
             self.select(path)
@@ -444,9 +444,9 @@ class GraphPage(graph_pages.PageTest):
         self.browser.wait("return !toast.hidden")
         self.assertEqual(self.text("#toast"), "copied stem")
 
-    # --- readers of all kinds
+    # --- accessibility, print, phones
 
-    def test_screen_readers_hear_the_drawn_names(self):
+    def test_screen_readers_get_the_drawn_names(self):
         self.select("stem")
         label = self.js(
             "const id = stage.getAttribute('aria-activedescendant');"
@@ -519,7 +519,7 @@ class GraphPage(graph_pages.PageTest):
         self.assertEqual(self.js("return svg.getAttribute('viewBox')"), None)
         self.assertTrue(self.browser.pdf().startswith(b"%PDF"))
 
-    def test_a_phone_has_room_and_large_targets(self):
+    def test_phones_get_space_and_large_targets(self):
         self.browser.size(390, 844)
         self.show("net")
         wide, small = self.js(

@@ -1,4 +1,4 @@
-"""For the tests: pages of networks in Chromium, and what a reader does with them."""
+"""For the tests: pages of networks in Chromium, and actions of a reader."""
 
 import tempfile
 from collections import OrderedDict
@@ -39,7 +39,7 @@ class Net(nn.Module):
 
 
 class Long(nn.Module):
-    """Groups with 2,400 operations that differ, so that nothing folds by itself."""
+    """Groups with 2,400 different operations, so that nothing folds automatically."""
 
     def __init__(self):
         super().__init__()
@@ -69,7 +69,7 @@ def make_hostile():
 
 
 class PageTest(browser.BrowserTest):
-    """Pages of a few networks in one browser, and what a reader does with them."""
+    """Pages of a few networks in one browser, and actions of a reader."""
 
     @classmethod
     def setUpClass(cls):
@@ -102,13 +102,13 @@ class PageTest(browser.BrowserTest):
     def show(self, name, fragment=""):
         self.browser.open(self.folder / f"{name}.html", fragment)
 
-    # --- what the page says
+    # --- reading the page
 
     def js(self, script, *arguments):
         return self.browser.run(script, *arguments)
 
     def painted(self):
-        """Wait for the frame that draws what was asked for."""
+        """Wait for the next drawn frame."""
         self.browser.wait("return !wanted && !moving")
 
     def box(self, path):
@@ -118,7 +118,7 @@ class PageTest(browser.BrowserTest):
         return number
 
     def place(self, path, x=0.5, y=0.5):
-        """Where a box is on the screen; of an open one, its title."""
+        """The position of a box on the screen; for an open one, that of its title."""
         self.painted()
         return self.js(
             "const [b, u, v] = arguments, at = toStage(box.x[b], box.y[b]);"
@@ -159,7 +159,7 @@ class PageTest(browser.BrowserTest):
         )
 
     def tip(self):
-        """The rows of the tooltip, when it is there."""
+        """The rows of the tooltip, once it is shown."""
         self.browser.wait("return !tip.hidden")
         return self.js(
             "return [...tip.querySelectorAll('dt')].map("

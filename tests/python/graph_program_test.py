@@ -102,7 +102,8 @@ def groups_of(svg):
 
 
 def wiring(graph):
-    """Which calls, inputs and outputs read which, through operations between them."""
+    """The edges between calls, inputs and outputs, through the operations between
+    them."""
     names, count = {}, collections.Counter()
     for node in graph.nodes:
         if node.kind == "call":
@@ -149,7 +150,7 @@ class Programs(unittest.TestCase):
         ops = [node.name for node in graph.nodes if node.kind == "op"]
         self.assertIn("aten::exp", ops)
         self.assertIn("aten::sin", ops)
-        self.assertNotIn("aten::cos", ops)  # of training
+        self.assertNotIn("aten::cos", ops)  # only runs in training
         self.assertNotIn("aten::size", ops)
         self.assertEqual([node.name for node in graph.inputs], ["x"])
         back = [edge for edge in graph.edges if edge.source > edge.target]
@@ -164,7 +165,7 @@ class Programs(unittest.TestCase):
         for word in ("loop", "if", "else"):
             self.assertTrue(any(word in title for title in titles), (word, titles))
 
-    def test_a_file_has_no_shapes_and_says_so(self):
+    def test_the_missing_shapes_of_a_file_are_noted(self):
         graph = torchoscope.graph(scripted(self, Turns().eval()))
         self.assertTrue(graph.exact)
         self.assertIsNone(graph.edges[0].shape)

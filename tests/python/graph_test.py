@@ -90,7 +90,7 @@ class Pictures(unittest.TestCase):
                     text = graph.picture("svg", **question)
                     self.assertEqual(svg_geometry.problems(text, FONTS), [])
 
-    def test_the_check_of_the_geometry_finds_what_is_wrong(self):
+    def test_the_geometry_check_finds_errors(self):
         text = recorded("resnet18").graph().svg
         drawing = svg_geometry.Drawing(text)
         fc, other = drawing.boxes["fc"], drawing.boxes["layers.1.1.relu"]
@@ -156,7 +156,7 @@ class Pictures(unittest.TestCase):
             _, nodes, _ = parsed(recorded(name).graph().svg)
             self.assertEqual(done.stdout.count(b'class="node"'), len(nodes))
 
-    def test_mermaid_reads_what_is_written_for_it(self):
+    def test_mermaid_parses_the_output(self):
         folder = os.environ.get("NODE_MODULES", "")
         if not (os.path.isdir(os.path.join(folder, "mermaid")) and shutil.which("node")):
             self.skipTest("needs node, and $NODE_MODULES with mermaid")
@@ -173,8 +173,8 @@ class Pictures(unittest.TestCase):
             recording = recorded(name)
             self.assertEqual(recording.graph().svg, recording.graph().svg)
 
-    def test_an_input_lies_above_what_it_feeds(self):
-        # The heaviest way of GPT-2 begins inside `transformer`, at its positions.
+    def test_an_input_lies_above_its_readers(self):
+        # The longest path of GPT-2 begins inside `transformer`, at its positions.
         boxes = svg_geometry.Drawing(recorded("gpt2").graph().svg).boxes
         above, below = boxes["in:input_ids"], boxes["lm_head"]
         self.assertEqual(above.left + above.right, below.left + below.right)
@@ -212,7 +212,7 @@ class Pictures(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "32767"):
             graph.picture("png", scale=1000)
 
-    def test_the_program_draws_what_python_draws(self):
+    def test_the_program_and_python_draw_the_same(self):
         recording = recorded("unet")
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "unet.scope")
@@ -245,7 +245,7 @@ class Pictures(unittest.TestCase):
                 page = re.search(r"\S+\.html", done.stderr)[0].rstrip(";")
                 with open(page) as file:
                     self.assertIn("<title>UNet", file.read())
-            end = time.monotonic() + 60  # it is not waited for
+            end = time.monotonic() + 60  # the program does not wait for it
             while not os.path.exists(told) and time.monotonic() < end:
                 time.sleep(0.01)
             self.assertTrue(os.path.exists(told))

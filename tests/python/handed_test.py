@@ -1,6 +1,6 @@
-"""Modules that return a tensor as they got it, where somebody else holds it, too: in
-places that the code of the caller does not show. The recorded gradients are those of
-torch's full backward hooks, or a stated gap."""
+"""Modules that return their argument while other code keeps a reference to it, in
+places that the code of the caller does not show. The recorded gradients equal those of
+torch's full backward hooks, or are a reported gap."""
 
 import collections
 import contextlib
@@ -214,7 +214,7 @@ class Inside(nn.Module):
         self.keep, self.how = keep, how
 
     def forward(self, x):
-        if self.how == "later":  # what the first pass keeps, the second uses
+        if self.how == "later":  # the second pass uses what the first one kept
             return self.again(self.again(x))
         if self.how == "temporary":
             gets = []
@@ -238,7 +238,7 @@ class Inside(nn.Module):
 
 
 class Below(nn.Module):
-    """Who keeps it is outside; who uses it is inside."""
+    """A module outside keeps it; a module inside uses it."""
 
     def __init__(self, module):
         super().__init__()
@@ -300,7 +300,8 @@ class Kept(unittest.TestCase):
 
         torch.manual_seed(1)
         found = compare(model.double().eval(), run)
-        # All that a call sends to an argument is recorded, however it got the tensor.
+        # The whole gradient of an argument is recorded, however the call got the
+        # tensor.
         wrong = [line for line in found.wrong if not line.startswith("below: x has")]
         self.assertEqual(wrong, [])
         self.assertEqual(found.recording.facts.get("errors", 0), 0)
@@ -308,14 +309,14 @@ class Kept(unittest.TestCase):
         LIST.clear()
         return found
 
-    def test_inside(self):
+    def test_tensors_kept_inside_the_model(self):
         for name, keep in KEEPERS.items():
             for how in ("plain", "temporary", "later"):
                 for kind in ("Identity", "Dropout", "Sequential"):
                     with self.subTest(name, how=how, kind=kind):
                         self.check(Inside(keep, same(kind), how))
 
-    def test_below(self):
+    def test_tensors_kept_outside_and_used_inside(self):
         for name, keep in KEEPERS.items():
             for kind in ("Identity", "Sequential"):
                 with self.subTest(name, kind=kind):
@@ -328,7 +329,7 @@ class Kept(unittest.TestCase):
 
 
 class Wraps(nn.Module):
-    """Has a __call__ of its own, as layers of transformers do."""
+    """Overrides __call__, like layers of transformers."""
 
     def __init__(self, inner):
         super().__init__()
@@ -351,7 +352,7 @@ class Gives(nn.Module):
 
 
 class Clean(nn.Module):
-    """Nobody holds the tensor but the code that calls the module."""
+    """Only the code that calls the module holds the tensor."""
 
     def __init__(self, how):
         super().__init__()
@@ -414,15 +415,17 @@ class Clean(nn.Module):
 
 
 class Alone(Kept):
-    test_inside = test_below = test_kept_by_the_module_itself = None
+    test_tensors_kept_inside_the_model = None
+    test_tensors_kept_outside_and_used_inside = None
+    test_kept_by_the_module_itself = None
 
     def test_there_are_gradients(self):
         for how in [name[3:] for name in dir(Clean) if name.startswith("by_")]:
             with self.subTest(how):
                 self.assertEqual(self.check(Clean(how)).gaps, [])
 
-    def test_variables_are_not_held(self):
-        """Looking at the frames of callers keeps nothing alive."""
+    def test_variables_are_not_kept_alive(self):
+        """Inspecting the frames of callers keeps nothing alive."""
         found = []
 
         class Frees(nn.Module):
@@ -442,7 +445,7 @@ class Alone(Kept):
         self.check(Frees())
         self.assertEqual(found, [None, None])
 
-    def test_locals_of_the_user_stay(self):
+    def test_local_variables_of_the_user_are_unchanged(self):
         found = []
 
         class Looks(nn.Module):

@@ -1,4 +1,4 @@
-"""Trainings in which nothing is wrong, though they look like it: HEALTHY, name ->
+"""Healthy trainings that look suspicious: HEALTHY, name ->
 function(watch), which trains and returns the handle that watch(model) gave."""
 
 import torch

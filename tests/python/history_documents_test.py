@@ -52,7 +52,7 @@ def train(folder, **options):
 
 
 def joined(norms):
-    """The norm of several tensors as one; None if it is not finite."""
+    """The norm of several tensors together; None if it is not finite."""
     norm = math.sqrt(sum(one * one for one in norms))
     return norm if math.isfinite(norm) else None
 
@@ -81,7 +81,7 @@ class Documents(TemporaryFolder):
             self.assertAlmostEqual(got, expected, delta=room)
 
     def norms(self, kind, *names):
-        """By step: of these parameters together."""
+        """{step: figure} of these parameters together."""
         series = [self.run.series(name, kind) for name in names]
 
         def norm(one, i):
@@ -129,7 +129,7 @@ class Documents(TemporaryFolder):
             moved = joined(r[step] * w[step] for r, w in zip(ratios, weights))
             self.near(last["ratio"][step], moved / joined(w[step] for w in weights))
 
-    def test_the_close_up_is_around_the_first_bad_step(self):
+    def test_the_detail_window_is_around_the_first_bad_step(self):
         document = self.ask("modules")
         self.assertEqual(document["close_up"]["first"], list(range(20, 34)))
         for one in document["modules"]:
@@ -138,7 +138,7 @@ class Documents(TemporaryFolder):
         document = self.ask("modules", around=3)
         self.assertEqual(document["close_up"]["first"], list(range(14)))
 
-    def test_since_gives_the_columns_behind_it(self):
+    def test_since_gives_only_newer_columns(self):
         whole = self.ask("modules", columns=9)
         part = self.ask("modules", columns=9, since=25)
         n = len(part["columns"]["first"])
@@ -149,7 +149,7 @@ class Documents(TemporaryFolder):
             if "gradient" in one:
                 self.assertEqual(one["gradient"], all_of["gradient"][-n:])
 
-    def test_a_step_is_that_of_the_tree(self):
+    def test_a_step_document_equals_the_tree(self):
         program = [scope.PROGRAM, "tree", self.path, "--json", "--step", "12"]
         tree = subprocess.run(program, capture_output=True, check=True)
         tree = json.loads(tree.stdout)
@@ -213,7 +213,7 @@ class Documents(TemporaryFolder):
             end = row * n + n
             self.assertEqual(new[row * 2 : row * 2 + 2], codes[end - 2 : end])
 
-    def test_a_training_is_judged_as_check_does(self):
+    def test_the_verdict_of_a_training_is_that_of_check(self):
         document = self.ask("training", columns=100)
         check = [scope.PROGRAM, "check", self.path, "--json"]
         lines = json.loads(subprocess.run(check, capture_output=True).stdout)
@@ -239,7 +239,7 @@ class Documents(TemporaryFolder):
 
 
 class Healthy(TemporaryFolder):
-    def test_a_healthy_run_is_said_to_be(self):
+    def test_a_healthy_run_is_reported_as_healthy(self):
         torch.manual_seed(0)
         model = torch.nn.Linear(4, 2)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.05)

@@ -1,6 +1,6 @@
 # flavours: both
-"""Why torch's global hooks: models that are compiled, scripted, traced, exported,
-copied or pickled while they are listened to are the same as without, and nothing is left."""
+"""torch's global hooks leave no trace: models that are compiled, scripted, traced,
+exported, copied or pickled while a listener is active are unchanged."""
 
 import copy
 import io
@@ -20,7 +20,7 @@ from torch.nn.modules import module as torch_module
 
 from torchoscope import forward_stats, hooks
 
-forward_stats.install()  # as after the first recording
+forward_stats.install()  # as the first recording does
 NEW = hasattr(torch, "compiler")
 
 
@@ -92,7 +92,7 @@ class Listening(Clean):
         self.assertEqual(set(heard.after), set(heard.before))
         self.assertEqual(len(heard.after), 8)
 
-    def test_keywords_are_known_before_whatever_forward_the_class_has(self):
+    def test_keywords_are_known_for_any_forward(self):
         class Changing(nn.Module):
             def forward(self, x):
                 return x
@@ -115,7 +115,7 @@ class Listening(Clean):
         wanted = [({},), ({"scale": 2},), ({"x": X},), ({"more": 3},)]
         self.assertEqual(known, wanted)
 
-    def test_what_is_no_exception_goes_on_to_the_user(self):
+    def test_base_exceptions_reach_the_user(self):
         def interrupted(*_):
             raise KeyboardInterrupt
 
@@ -127,7 +127,7 @@ class Listening(Clean):
         finally:
             hooks.remove(listener)
 
-    def test_two_listeners_hear_the_same_and_leave_in_any_order(self):
+    def test_two_listeners_get_the_same_calls_and_stop_in_any_order(self):
         model = net()
         one, two = Heard(), Heard()
         one.__enter__()
@@ -139,7 +139,7 @@ class Listening(Clean):
         model(X)
         self.assertEqual((len(one.after), len(two.after)), (8, 16))
 
-    def test_a_listener_that_fails_is_not_noticed(self):
+    def test_a_failing_listener_does_not_affect_the_user(self):
         def fails(*_):
             raise ValueError("ours")
 
@@ -163,7 +163,7 @@ class Listening(Clean):
             model(X, scale=2.0)
         self.assertEqual(heard.keywords, [{"scale": 2.0}])
 
-    @unittest.skipUnless(hooks.SEES_EXCEPTIONS, "this torch does not tell")
+    @unittest.skipUnless(hooks.SEES_EXCEPTIONS, "this torch does not report exceptions")
     def test_a_forward_that_raises_is_heard_from_inside_out(self):
         model = net()
         with Heard() as heard:
@@ -174,7 +174,7 @@ class Listening(Clean):
         self.assertTrue(all(e is caught.exception for _, e in heard.errors))
         self.assertEqual(heard.after, [])
 
-    def test_returning_none_while_an_exception_is_handled_is_no_exception(self):
+    def test_returning_none_inside_an_except_block_is_not_a_failure(self):
         class Nothing(nn.Module):
             def forward(self, x):
                 return None
@@ -222,7 +222,7 @@ class Listening(Clean):
 
 
 class Copies(Clean):
-    """What is made while listening knows nothing of it."""
+    """Copies made while listening have no trace of it."""
 
     def test_a_deep_copy_is_equal_and_has_no_hooks(self):
         model = net()
@@ -344,7 +344,7 @@ class Compiled(Clean):
         self.assertEqual(self.graphs(), (1, 0))
         self.assertIn(compiled, heard.after)
 
-    def test_a_step_run_eagerly_is_heard_whole_and_compiled_code_is_used_again(self):
+    def test_an_eager_step_is_heard_and_compiled_code_is_reused(self):
         model = net()
         compiled = self.compiled(model)
         compiled(X)
@@ -396,7 +396,7 @@ class Compiled(Clean):
         self.assertEqual(heard.before.count(model[0]), 1)
         self.assertEqual(heard.after.count(model[0].first), 1)
 
-    def test_a_wrapped_module_that_raises_is_unwrapped_and_told(self):
+    def test_a_wrapped_module_that_raises_is_unwrapped_and_reported(self):
         model = self.in_place()
         with Heard() as heard:
             wrapped = hooks.wrap_compiled(model.modules())

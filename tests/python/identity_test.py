@@ -1,6 +1,6 @@
 # flavours: both
-"""Recording changes nothing: twenty steps of training give the same bits with it and
-without it. And what it tells is what torch's own hooks see in a second, equal pass."""
+"""Recording changes nothing: twenty steps of training give the same bits with and
+without it. And it records what torch's own hooks see in a second, equal pass."""
 
 import functools
 import hashlib
@@ -52,7 +52,7 @@ def chances():
 
 
 def all_of_it(model, step):
-    """What must not change, by names that say where it did."""
+    """Everything that must not change, {name: value}."""
     found = {f"random state, step {step}": chances()}
     for name, one in model.named_parameters():
         found[f"{name}, step {step}"] = bits(one)
@@ -63,8 +63,8 @@ def all_of_it(model, step):
 
 
 def train(name, options=None):
-    """Train a new model, recorded if options are given. What came of it, by name; the
-    model; and the recording."""
+    """Train a new model, recorded if options are given: ({name: result}, model,
+recording)."""
     architecture = ARCHITECTURES[name]
     seed()
     model = architecture.make_model()
@@ -128,7 +128,7 @@ class Identity(unittest.TestCase):
 
 
 def tensors_in(thing, path="", inside=0):
-    """(path, tensor) of what a person would say are the tensors in it."""
+    """(path, tensor) of all tensors in an object."""
     if isinstance(thing, torch.Tensor):
         yield path, thing
     elif isinstance(thing, dict):
@@ -146,7 +146,8 @@ def tensors_in(thing, path="", inside=0):
 
 
 def numbers(tensor):
-    """As docs/python.md has it: of the finite elements, and how many are not."""
+    """As defined in docs/python.md: of the finite elements, with the count of
+    others."""
     whole = tensor.detach().double()
     x = whole[whole.isfinite()]
     return {
@@ -171,7 +172,7 @@ def told(value):
 
 
 def agree(a, b):
-    """Equal to 1e-6; a mean is held against the size of what it is the mean of."""
+    """Equal to 1e-6; a mean relative to the values that it is the mean of."""
     size = b["l2"] / math.sqrt(b["count"])
     for key, wanted in b.items():
         if key == "shape" or wanted is None:
@@ -185,7 +186,7 @@ def agree(a, b):
 
 
 def argument_names(module):
-    """What forward calls its arguments, by position: as its signature has it."""
+    """The names of forward's arguments by position, from its signature."""
     names, rest = [], []
     for one in inspect.signature(module.forward).parameters.values():
         if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD):
@@ -286,14 +287,15 @@ class Values(unittest.TestCase):
 
 
 def brief(gradient):
-    """What both sides can tell of a gradient."""
+    """The figures of a gradient that both sides have."""
     x = gradient.detach().double()
     return list(x.shape), x.mean().item(), x.norm().item()
 
 
 def near(a, b):
-    """Two passes that do the same in another order differ in the last bits; and a mean
-    may be as good as nothing beside what it is the mean of."""
+    """Two passes that add in another order differ in the last bits; and a mean may be
+    tiny
+compared with the values that it is the mean of."""
     size = b[2] / math.sqrt(max(1, math.prod(b[0])))
     return (
         a[0] == b[0]
@@ -312,14 +314,14 @@ def by_full_hooks(model, run):
 
         ends.append(module.register_full_backward_hook(full))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about what they do not see
+        warnings.simplefilter("ignore")  # about tensors that the hooks miss
         run(model)
     for end in ends:
         end.remove()
     return found
 
 
-# What torch's hooks see: bare tensors, by position.
+# torch's hooks see only bare tensors, by position.
 RESULTS = ["", *(f"[{i}]" for i in range(9))]
 
 
@@ -338,7 +340,7 @@ def equal_arguments(call, path, inputs):
 
 
 def has_gradient(call, path, inputs):
-    """Is what torch says of an argument told? Equal arguments may share a gradient."""
+    """Is torch's gradient of an argument recorded? Equal arguments may share one."""
     found = plain_values(call.grad_inputs, inputs)
     group = equal_arguments(call, path, inputs)
     value = next((found[p] for p in group if p in found), None)
@@ -362,8 +364,8 @@ def same_gradients(call, names, inputs, outputs):
 
 @for_each_architecture
 class Gradients(unittest.TestCase):
-    """Torch's own full backward hooks, on a twin that writes nothing in place, because
-    they do not allow that, tell what is recorded of the model that does."""
+    """The recorded gradients equal those of torch's full backward hooks, on a twin that
+writes nothing in place, which the hooks do not allow."""
 
     def check(self, name):
         architecture = ARCHITECTURES[name]

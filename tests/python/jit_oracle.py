@@ -1,6 +1,6 @@
-"""What torch itself says about a TorchScript archive: the operations, module calls and
-data flow of forward(), from the graphs that torch makes of the code. They are followed as
-they are: torch's inlined_graph has been simplified."""
+"""The truth about a TorchScript archive from torch itself: operations, module calls and
+data flow of forward(), from the graphs that torch makes of the code. Not from
+inlined_graph, which torch has simplified."""
 
 import collections
 
@@ -24,8 +24,8 @@ class Module:
 
 class Oracle:
     """`ops` counts operations by name, `calls` calls by the name of the module, `edges`
-    pairs of operations where one reads what the other made. `straight`: there are no
-    conditions and loops, so all edges are known."""
+    (producer, reader) pairs of operations. `straight`: there are no conditions and
+loops, so all edges are known."""
 
     def __init__(self, path):
         self.unit = torch._C.CompilationUnit()
@@ -92,7 +92,7 @@ class Oracle:
         for item in inputs:
             self.edges.update((source, kind) for source in self.sources(item))
         if kind == "aten::append":
-            self.straight = False  # the list has other items from now on
+            self.straight = False  # the list changes here
         return [kind] * node.outputsSize()
 
     def sources(self, item):
@@ -111,5 +111,5 @@ class Oracle:
     def method(self, owner, name, args, path):
         if owner.path != path:
             return self.enter(owner, name, args)
-        graph = owner.module._get_method(name).graph  # of its own: part of this call
+        graph = owner.module._get_method(name).graph  # part of this call
         return self.run(graph, [owner, *args], path)

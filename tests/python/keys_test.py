@@ -86,7 +86,8 @@ class Transcript:
         return "\n".join(map(str, self.steps)) + "\n"
 
     def missing(self):
-        """What this Python cannot do: explore a live model as torch 2.13 shows it."""
+        """The reason to skip: this Python cannot explore a live model like torch
+        2.13."""
         live = any(step.start and "python3" in step.head for step in self.steps)
         return live and not scope.has_torch(sys.executable, "2.13")
 
@@ -100,8 +101,8 @@ def transcripts(name=""):
 
 
 def make_folder():
-    """A folder with what the transcripts open, by short names. Its own is as long as
-    what is left of a path in a title."""
+    """A folder with the files of the transcripts, under short names. Its own name is as
+long as the part of a path that a title shows."""
     folder = Path(tempfile.mkdtemp(prefix="torchoscope-keys-"), "where-the-models-are")
     folder.mkdir()
     for path in (*scope.demo_folder().glob("*.pth"), *scope.runs_folder().glob("*.scope"),
@@ -121,7 +122,7 @@ def set_day(path, day):
 
 
 def safetensors(values):
-    """One parameter of so many bytes, all the same."""
+    """One parameter of this many equal bytes."""
     about = {"dtype": "U8", "shape": [values], "data_offsets": [0, values]}
     header = json.dumps({"fc.weight": about}).encode()
     return struct.pack("<Q", len(header)) + header + bytes([values % 256]) * values
@@ -144,7 +145,7 @@ def make_zoo(folder):
 
 
 def looking(coloured, code):
-    """The parts of a screen that have this look, in their order."""
+    """The parts of a screen with this attribute, in order."""
     off = {"1": "22", "3": "23", "4": "24", "7": "27"}.get(code, "39")
     found, on = [], False
     for line in coloured.split("\n"):
@@ -162,7 +163,7 @@ def looking(coloured, code):
 
 
 def changed_lines(before, now):
-    """" 4 text" for line 4, "5-9" where those are blank now."""
+    """" 4 text" for line 4, "5-9" if lines 5 to 9 are now blank."""
     shown, blank = [], 0
     for i, (was, line) in enumerate(zip(before, now), 1):
         if was == line:
@@ -212,7 +213,7 @@ class Player:
         self.lines = []
 
     def place(self, text):
-        """Where the screen shows this text: its first cell."""
+        """The first cell of this text on the screen."""
         row = self.screen.row_of(text)
         return self.screen.lines()[row].index(text), row
 
@@ -245,7 +246,7 @@ class Player:
             self.screen.type(token)
 
     def now(self, step):
-        """What changed since the step before, as it is written down; and all lines."""
+        """The changes since the previous step, as in a transcript; and all lines."""
         lines = [line.rstrip() for line in self.screen.text().rstrip("\n").split("\n")]
         lines += [""] * (self.screen.size[1] - len(lines))
         before = self.lines or [""] * len(lines)
@@ -266,8 +267,7 @@ class Player:
             self.press(token)
 
     def compare(self, step):
-        """Play a step; the screen as it should be comes soon, or never. None or what
-        is wrong."""
+        """Play a step and wait for the expected screen; None, or the difference."""
         self.play(step)
         end = time.monotonic() + terminal.PATIENCE
         while True:
@@ -353,7 +353,7 @@ class Keys(unittest.TestCase):
                  for token in step.tokens if len(token) > 2 and token[0] == '"'}
         self.assertEqual(names - typed, set())
 
-    def test_the_mouse_does_all_it_can(self):
+    def test_every_mouse_action_is_in_a_transcript(self):
         done = {step.about for step in self.steps if step.tokens and "{" in step.tokens[0]}
         self.assertEqual(set(listed(MOUSE.replace("\n", " "))) - done, set())
 

@@ -1,6 +1,6 @@
 # flavours: both
-"""Kinds of tensors, of modules and of nests: each is recorded right, or it is said why
-not."""
+"""Kinds of tensors, modules and nested arguments: each is recorded correctly, or the
+reason is given."""
 
 import os
 
@@ -49,7 +49,7 @@ def gaps_of(recording):
 
 
 class Tensors(unittest.TestCase):
-    def test_plain_ones(self):
+    def test_plain_tensors(self):
         value = value_of(torch.tensor(2.5))
         self.assertEqual((value.shape, value.mean, value.numel), ([], 2.5, 1))
         value = value_of(torch.zeros(0, 3))
@@ -58,7 +58,7 @@ class Tensors(unittest.TestCase):
         value = value_of(torch.tensor([3 + 4j, 0j]))
         self.assertEqual((value.dtype, value.max, value.zeros), ("complex64", 5.0, 1))
 
-    def test_those_without_numbers_say_why(self):
+    def test_tensors_without_statistics_have_a_reason(self):
         matrix = torch.tensor([[0.0, 1.0], [2.0, 0.0]])
         cases = [
             (torch.empty(3, device="meta"), "meta"),
@@ -80,7 +80,7 @@ class Tensors(unittest.TestCase):
             self.assertEqual((value.dtype, value.mean), ("float32", None))
             self.assertEqual(len(value.shape), tensor.dim())
 
-    def test_quantised_ones_are_measured_as_stored(self):
+    def test_quantised_tensors_are_measured_as_stored(self):
         tensor = torch.tensor([1.0, 2.0])
         value = value_of(torch.quantize_per_tensor(tensor, 0.1, 10, torch.quint8))
         self.assertEqual((value.dtype, value.min, value.max), ("quint8", 20, 30))
@@ -90,7 +90,7 @@ class Tensors(unittest.TestCase):
         value = value_of(quantised)
         self.assertEqual((value.dtype, value.min, value.max), ("qint8", 5, 10))
 
-    def test_a_class_of_the_users_own(self):
+    def test_user_defined_tensor_classes(self):
         class Mine(torch.Tensor):
             pass
 
@@ -140,7 +140,7 @@ class Modules(unittest.TestCase):
             model(X).sum().backward()
         return recording
 
-    def test_lazy_ones(self):
+    def test_lazy_modules(self):
         model = nn.Sequential(nn.LazyLinear(8), nn.ReLU(), nn.LazyLinear(2))
         recording = self.run_once(model)
         self.assertEqual(recording.calls("2")[0].inputs[0].shape, [3, 8])
@@ -197,7 +197,7 @@ class Data:
 
 @dataclasses.dataclass
 class ModelOutput(collections.OrderedDict):
-    """As those of transformers: a dict and a dataclass at once."""
+    """Like those of transformers: a dict and a dataclass at once."""
 
     logits: object = None
     states: object = None
@@ -242,7 +242,7 @@ class Static(nn.Module):
 
 
 class MadeUp(nn.Module):
-    """Its class has a forward that is another one for each of its modules."""
+    """Each of its modules has a different forward."""
 
     def __init__(self, function):
         super().__init__()
@@ -269,17 +269,17 @@ class Arguments(unittest.TestCase):
         attention = nn.MultiheadAttention(4, 1)
         self.assertEqual(self.paths(attention, X, X, X), ["query", "key", "value"])
 
-    def test_by_keyword_they_are_the_same(self):
+    def test_keyword_arguments_have_the_same_names(self):
         self.assertEqual(self.paths(nn.Linear(4, 2), input=X), ["input"])
         wanted = ["x", "rest[0]", "scale", "more"]
         self.assertEqual(self.paths(Wide(), X, X, scale=X, more=X), wanted)
 
-    def test_behind_decorators_and_replaced_functions(self):
+    def test_decorated_and_replaced_forwards(self):
         self.assertEqual(self.paths(Decorated(), X, X), ["x", "rest[0]"])
         model = Wide()
         whole, model.forward = model.forward, lambda inner, *more: inner
         self.assertEqual(self.paths(model, X, X), ["inner", "more[0]"])
-        # As accelerate does it.
+        # Like accelerate.
         model.forward = functools.update_wrapper(functools.partial(whole), whole)
         self.assertEqual(self.paths(model, X, X), ["x", "rest[0]"])
         model.forward = functools.wraps(Wide.forward)(lambda *args: args[0])
@@ -298,7 +298,7 @@ class Arguments(unittest.TestCase):
         paths = [value.path for call in recording.calls() for value in call.inputs]
         self.assertEqual(paths, ["x", "inner", "x", "first", "second"])
 
-    def test_too_many_of_them(self):
+    def test_too_many_arguments(self):
         with self.assertRaises(TypeError), torchoscope.record(Pass()) as recording:
             recording._model(X, X)
         paths = [value.path for value in recording.calls("")[0].inputs]
@@ -326,7 +326,7 @@ class Slots(BaseSlots):
 
 
 class Graph:
-    """As torch_geometric has it: the tensors are in a mapping inside."""
+    """Like torch_geometric: the tensors are in a mapping inside."""
 
     class Store(collections.abc.MutableMapping):
         def __init__(self, x):
@@ -375,7 +375,7 @@ class Nests(unittest.TestCase):
             self.assertEqual(self.paths(nest), wanted)
             self.assertEqual(gaps_of(self.recording), {})
 
-    def test_what_is_too_deep_or_too_much_is_said(self):
+    def test_arguments_that_are_too_deep_or_too_many_are_reported(self):
         deep = torch.ones(1)
         for _ in range(40):
             deep = [deep]
@@ -386,7 +386,7 @@ class Nests(unittest.TestCase):
             self.assertEqual(len(recording.calls("")[0].inputs), seen)
             self.assertEqual(gaps_of(recording), dict.fromkeys(("", "0", "1"), "limit"))
             texts = [gap.text for gap in recording.gaps if gap.kind == "limit"]
-            self.assertTrue(all("more than is looked at" in text for text in texts))
+            self.assertTrue(all("more than is recorded" in text for text in texts))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 # flavours: both
-"""A live module as a model: against what torch itself says, and against the same module
-saved and read as a file."""
+"""A live module as a model: compared with torch, and with the same module saved and
+read as a file."""
 
 import copy
 import enum
@@ -54,7 +54,7 @@ class Gpt(nn.Module):
 
 
 class Config:
-    """As those of transformers: a plain object with plain attributes."""
+    """Like those of transformers: a plain object with plain attributes."""
 
     def __init__(self, **more):
         self.hidden_size = 64
@@ -73,7 +73,7 @@ class Kind(enum.Enum):
     ONE = 1
 
 
-RUN = []  # what of the user's code ran
+RUN = []  # names of the user's functions that ran
 
 
 class Configured(nn.Module):
@@ -86,7 +86,7 @@ class Configured(nn.Module):
 
 
 class Odd(nn.Module):
-    """Rare members of a module, which are found too."""
+    """Rare kinds of members of a module."""
 
     def __init__(self):
         super().__init__()
@@ -152,7 +152,7 @@ def saved(model):
 
 
 def registered(found, kind):
-    """Those that stand below no plain attribute, by name: what torch's lists have."""
+    """{name: tensor} of tensors outside of plain attributes, as torch lists them."""
     aside = {one["name"] for one in found["tensors"] if one.get("attribute")}
     aside |= {group["name"] for group in found["groups"]}
     return {
@@ -179,7 +179,7 @@ def facts(tensor):
 
 
 class AgainstTorch(unittest.TestCase):
-    def test_modules_have_the_names_classes_and_modes_that_torch_says(self):
+    def test_modules_have_the_names_classes_and_modes_of_torch(self):
         for make in MAKERS:
             model = make().eval()
             got = {
@@ -211,7 +211,7 @@ class AgainstTorch(unittest.TestCase):
                 self.assertEqual(got, want, make.__name__)
                 self.assertLessEqual({name for name, _ in named}, set(got))
 
-    def test_tensors_that_are_tied_or_views_are_told(self):
+    def test_tied_tensors_and_views_are_shown(self):
         model = Gpt()
         model.view = nn.Parameter(model.wte.weight.detach())  # the same bytes
         model.register_buffer("row", model.wte.weight.detach()[1])
@@ -222,17 +222,17 @@ class AgainstTorch(unittest.TestCase):
         self.assertEqual(tensors["row"]["offset"], 8)
         self.assertNotIn("tied_to", tensors["row"])
 
-    def test_conjugated_tensors_say_so(self):
+    def test_conjugated_tensors_are_marked(self):
         found = {one["name"]: one for one in document(Odd())["tensors"]}
         self.assertNotIn("conj", found["turned"])
         self.assertTrue(found["conj"]["conj"])
 
-    def test_a_buffer_that_is_not_saved_says_so(self):
+    def test_a_non_persistent_buffer_is_marked(self):
         tensors = {entry["name"]: entry for entry in document(Residual())["tensors"]}
         self.assertTrue(tensors["mean"]["not_saved"])
         self.assertNotIn("not_saved", tensors["stem.1.running_mean"])
 
-    def test_a_shared_module_stands_in_the_tree_once(self):
+    def test_a_shared_module_is_in_the_tree_once(self):
         modules = {entry["name"]: entry for entry in document(Gpt())["modules"]}
         self.assertEqual(modules["h.shared"]["same_as"], "h.a")
 
@@ -247,7 +247,7 @@ class AgainstTorch(unittest.TestCase):
             self.assertEqual((stats["min"], stats["max"]), (value, 7.0))
             self.assertEqual(stats["max_at"], [1, 2])
 
-    def test_parts_and_views_are_read_where_they_lie(self):
+    def test_views_are_read_at_their_offset(self):
         model = Odd()
         live = _core.Model(model, "odd")
         self.assertEqual(live.stats("coo.values")["mean"], 1.0)
@@ -262,7 +262,7 @@ class AgainstTorch(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "parts below"):
             live.stats("coo")
 
-    def test_parametrised_modules_show_the_class_they_were(self):
+    def test_parametrised_modules_show_their_original_class(self):
         model = nn.Sequential(nn.Linear(3, 3))
         nn.utils.parametrize.register_parametrization(model[0], "weight", nn.Identity())
         found = document(model)
@@ -301,7 +301,7 @@ class AgainstTorch(unittest.TestCase):
         self.assertIsNone(class_code.inherited(nn.ModuleList))
         self.assertIsNone(class_code.inherited(3))
 
-    def test_what_holds_no_module_is_refused(self):
+    def test_objects_without_a_module_are_refused(self):
         for thing in (3, None, [], {}, torch.ones(3), [1], {"a": {}}):
             with self.assertRaisesRegex(TypeError, "holds no module"):
                 _core.Model(thing, "thing")
@@ -332,7 +332,7 @@ class AgainstTorch(unittest.TestCase):
         self.assertEqual(inner["attributes"], {**plain, "_name": "tiny"})
         self.assertEqual(entries["layer"]["args"]["config"]["$object"], config["$object"])
 
-    def test_what_knows_half_the_world_is_cut(self):
+    def test_objects_that_reference_too_much_are_cut(self):
         model = nn.Linear(1, 1)
         model.itself = Config()
         model.itself.again = model.itself
@@ -362,7 +362,7 @@ class AgainstTorch(unittest.TestCase):
         self.assertIn("0: Linear(2→3)", text)
 
 
-# What an old torch does not save: that a tensor is conjugated, or is_coalesced.
+# An old torch does not save that a tensor is conjugated, or is_coalesced.
 FORGOTTEN = () if hasattr(torch.Tensor, "untyped_storage") else ("conj", "extra")
 
 
@@ -376,7 +376,7 @@ class Packed(unittest.TestCase):
             if one["role"] == "parameter" and "part_of" not in one
         }
 
-    def test_weights_count_wherever_they_are(self):
+    def test_packed_weights_are_counted(self):
         packed = "0._packed_params._packed_params"
         want = {f"{packed}.0": 12, f"{packed}.1": 4}
         model = dynamic()
@@ -388,7 +388,7 @@ class Packed(unittest.TestCase):
         self.assertEqual(roles["0.scale"], "buffer")
         self.assertEqual(roles["0.zero_point"], "buffer")
 
-    def test_what_is_quantised_outside_of_models_is_no_weight(self):
+    def test_quantised_tensors_outside_of_modules_are_not_weights(self):
         quantised = torch.quantize_per_tensor(torch.rand(3), 0.1, 2, torch.quint8)
         self.assertEqual(self.weights(saved([quantised])), {})
 
@@ -406,15 +406,15 @@ class AgainstFiles(unittest.TestCase):
         if "dtype" not in apart:
             self.assertEqual(live["counts"], file["counts"])
 
-    def test_modules_are_told_as_in_a_file(self):
+    def test_modules_are_shown_as_in_a_file(self):
         for make in (Residual, Gpt, Odd, lstm, transformer):
             with self.subTest(make.__name__):
                 self.equal(make())
 
-    def test_packed_weights_are_told_as_in_a_file(self):
+    def test_packed_weights_are_shown_as_in_a_file(self):
         self.equal(dynamic())
 
-    def test_lazy_modules_are_told_as_in_a_file(self):
+    def test_lazy_modules_are_shown_as_in_a_file(self):
         # A file does not say which type and device a lazy parameter will have.
         self.equal(lazy(), "dtype", "bytes", "bytes_why", "device", "device_why")
 
@@ -434,7 +434,7 @@ class Special(unittest.TestCase):
 
     def test_onednn_tensors_are_listed_with_a_reason(self):
         if not torch.backends.mkldnn.is_available():
-            self.skipTest("no oneDNN here")
+            self.skipTest("this torch has no oneDNN")
         model = nn.Module()
         model.register_buffer("t", torch.ones(2, 3).to_mkldnn())
         live = _core.Model(model, "model")
@@ -493,7 +493,7 @@ class Special(unittest.TestCase):
         self.assertEqual(entry["parts"], ["t.inner"])
         self.assertEqual(live.stats("t.inner")["mean"], 4.0)
 
-    def test_a_freed_storage_is_said_so(self):
+    def test_a_freed_storage_is_reported(self):
         model = nn.Linear(2, 3)
         storage_of(model.weight).resize_(0)
         live = _core.Model(model, "model")
@@ -509,7 +509,7 @@ class Special(unittest.TestCase):
             [("0.weight", [3, 2]), ("0.bias", [3])],
         )
 
-    def test_a_graph_module_brings_its_code(self):
+    def test_a_graph_module_has_its_code(self):
         model = torch.fx.symbolic_trace(nn.Sequential(nn.Linear(2, 3)))
         live = _core.Model(model, "graph")
         name = json.loads(live.json("tree"))["modules"][0]["class"]
@@ -559,7 +559,7 @@ class Special(unittest.TestCase):
         self.assertIn("noinit.0", names)
         self.assertIn("\\ud800", names)
         _core.Model(model, "model").text(all=True)
-        while deep:  # Python itself would take it apart by recursion
+        while deep:  # Python would free it by recursion
             deep = deep.pop()
 
 
@@ -581,7 +581,7 @@ class Numbers(unittest.TestCase):
         for one in [*model.parameters(), *model.buffers()]:
             self.assertIs(live.tensor(live.tensor_number(one)), one)
 
-    def test_strangers_have_no_number(self):
+    def test_unknown_objects_have_no_number(self):
         model = Residual()
         live = _core.Model(model, "model")
         for stranger in (copy.deepcopy(model), nn.Linear(1, 1), 3, [], torch.ones(1)):
@@ -589,7 +589,7 @@ class Numbers(unittest.TestCase):
             self.assertIsNone(live.tensor_number(stranger))
 
     @unittest.skipIf(scope.UNDER_ASAN, "no address is used again")
-    def test_a_new_module_at_an_old_address_is_a_stranger(self):
+    def test_a_new_module_at_an_old_address_is_unknown(self):
         model = nn.Sequential(*[nn.ReLU() for _ in range(50)])
         live = _core.Model(model, "model")
         old = {id(one) for one in model}
@@ -626,7 +626,7 @@ class Lifetime(unittest.TestCase):
             self.assertEqual(live.roots(), [])
             live.text()
 
-    def test_a_tensor_that_is_gone_is_said_so(self):
+    def test_a_freed_tensor_is_reported(self):
         model = nn.Linear(2, 3)
         live = _core.Model(model, "model")
         self.assertFalse(live.changed)
@@ -636,21 +636,21 @@ class Lifetime(unittest.TestCase):
             live.stats("weight")
         self.assertEqual(live.stats("bias")["count"], 3)
 
-    def test_a_tensor_that_was_given_other_data_is_said_so(self):
+    def test_a_tensor_with_replaced_data_is_reported(self):
         model = nn.Linear(2, 3)
         live = _core.Model(model, "model")
         model.weight.data = torch.ones(3, 2)
         with self.assertRaisesRegex(RuntimeError, "other data since"):
             live.stats("weight")
 
-    def test_a_tensor_that_was_resized_is_said_so(self):
+    def test_a_resized_tensor_is_reported(self):
         model = nn.Linear(2, 3)
         live = _core.Model(model, "model")
         storage_of(model.weight).resize_(0)
         with self.assertRaisesRegex(RuntimeError, "resized since"):
             live.stats("weight")
 
-    @unittest.skipIf(scope.UNDER_ASAN, "memory that was freed is kept")
+    @unittest.skipIf(scope.UNDER_ASAN, "the allocator keeps freed memory")
     def test_building_200_times_takes_no_more_memory(self):
         model = nn.Sequential(Gpt(), Odd(), transformer())
 
@@ -670,7 +670,7 @@ class Lifetime(unittest.TestCase):
         self.assertLess(len(gc.get_objects()) - objects, 100)
         self.assertLess(resident() - before, 4 << 20)
 
-    def test_the_collector_is_as_it_was(self):
+    def test_the_garbage_collector_is_unchanged(self):
         for on in (True, False):
             gc.enable() if on else gc.disable()
             try:
@@ -699,7 +699,7 @@ class Size(unittest.TestCase):
         self.assertLess(took, 20, "quadratic?")
         number = live.number(model._modules["inner"]._modules["inner"])
         self.assertEqual(number, 2)
-        while model is not None:  # Python itself would take it apart by recursion
+        while model is not None:  # Python would free it by recursion
             model = model._modules.pop("inner", None)
 
     def test_100000_modules_side_by_side(self):

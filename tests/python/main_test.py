@@ -1,6 +1,6 @@
 # flavours: both
-"""python -m torchoscope is the program: the same words, output, exit status and
-signals. And what `import torchoscope` brings in, and says where it can not work."""
+"""python -m torchoscope is the program: the same arguments, output, exit status and
+signals. And what `import torchoscope` imports, and its error where it cannot work."""
 
 import os
 import signal
@@ -34,7 +34,7 @@ class Main(TemporaryFolder):
         self.unsafe.write_bytes(b"cposix\nsystem\n(S'true'\ntR.")
 
     def same(self, *words, status):
-        """Both say the same, and end with this status."""
+        """Both print the same and exit with this status."""
         first, second = (
             subprocess.run([*which, *words], capture_output=True, timeout=scope.PATIENCE)
             for which in (PROGRAM, MODULE)
@@ -44,7 +44,7 @@ class Main(TemporaryFolder):
         self.assertEqual(second.stdout, first.stdout)
         self.assertEqual(second.stderr, first.stderr)
 
-    def test_it_takes_the_same_words(self):
+    def test_it_takes_the_same_arguments(self):
         self.same(status=0)
         self.same("--version", status=0)
         self.same("tree", "--help", status=0)
@@ -53,18 +53,18 @@ class Main(TemporaryFolder):
         self.same("stats", self.sample, "--csv", status=0)
         self.same("check", self.sample, status=0)
 
-    def test_it_ends_with_the_same_status(self):
+    def test_it_exits_with_the_same_status(self):
         self.same("check", self.unsafe, status=1)
         self.same("tree", self.folder / "not there", status=2)
         self.same("tree", "--no-such-option", status=2)
 
-    def test_a_name_that_is_no_text_is_found(self):
+    def test_a_name_that_is_not_utf_8_is_found(self):
         odd = os.fsencode(self.folder) + b"/\xff\xfe.pkl"
         os.rename(self.unsafe, odd)
         self.same("check", odd, status=1)
 
     def blocked(self, which):
-        """A run that has begun, and waits for somebody to read its long output."""
+        """A process that blocks on writing its long output."""
         child = subprocess.Popen(
             [*which, "tree", self.sample, "--json"],
             stdout=subprocess.PIPE,
@@ -88,7 +88,7 @@ class Main(TemporaryFolder):
             self.assertEqual(child.wait(timeout=scope.PATIENCE), -signal.SIGINT, which)
             self.assertEqual(child.stderr.read(), b"")
 
-    def test_it_ends_when_nobody_reads_any_more(self):
+    def test_it_ends_when_its_output_is_closed(self):
         for which in (PROGRAM, MODULE):
             child = self.blocked(which)
             child.stdout.close()
@@ -97,7 +97,7 @@ class Main(TemporaryFolder):
 
 
 class Import(unittest.TestCase):
-    def test_it_brings_in_nothing_but_itself(self):
+    def test_importing_it_imports_nothing_else(self):
         code = (
             "import sys; before = set(sys.modules); import torchoscope\n"
             "new = {name.split('.')[0] for name in set(sys.modules) - before}\n"
@@ -106,7 +106,7 @@ class Import(unittest.TestCase):
         version = scope.run("--version").stdout.decode().split()[1]
         self.assertEqual(python(code).stdout, f"torchoscope {version}\n")
 
-    def test_a_free_threaded_python_gets_one_sentence(self):
+    def test_a_free_threaded_python_gets_a_clear_error(self):
         done = python("import sys; sys.abiflags = 't'; import torchoscope")
         last = done.stderr.splitlines()[-1]
         self.assertIn("ImportError: torchoscope needs a Python with", last)

@@ -1,4 +1,4 @@
-"""memory(): predictions against measured tensor memory, and what its table says."""
+"""memory(): predictions against measured tensor memory, and its table."""
 
 import copy
 import gc
@@ -83,7 +83,7 @@ def dispatched(model, given):
 
 
 def profiled(make, given):
-    """The peak of what torch's profiler saw allocated and freed, scratch memory inside
+    """The peak of allocations that torch's profiler saw, scratch memory inside
     operations included. It starts before the model is built: otherwise it misses frees
     of older memory."""
     gc.collect()
@@ -116,7 +116,7 @@ def repeated(given, size, dim=0):
 class Accuracy(unittest.TestCase):
     """Small variants; tests/bench/predict_bench.py has ResNet-50 and GPT-2."""
 
-    # Their shapes depend on data. The depth of "dynamic" does too: no batch tells it.
+    # Their shapes depend on data; so does the depth of "dynamic".
     FITTED = ("moe", "lstm", "transformer")
 
     def test_architectures(self):
@@ -134,7 +134,7 @@ class Accuracy(unittest.TestCase):
                 self.assertEqual(found.source == "fitted", fitted)
                 self.assertEqual("fake tensors cannot" in str(found), fitted)
 
-    def test_the_profiler_of_torch_agrees(self):
+    def test_predictions_agree_with_the_torch_profiler(self):
         for name in ("resnet", "vit", "encoder", "gpt2", "llama"):
             if name not in ARCHITECTURES:
                 continue
@@ -152,7 +152,7 @@ class Accuracy(unittest.TestCase):
         self.assertAlmostEqual(found.peak / found.measured, 1, delta=0.01)
         self.assertRegex(str(found), r"measured +\S+  with real tensors; the pred")
 
-    def test_dynamic_depth_is_fitted_and_says_so(self):
+    def test_dynamic_depth_is_fitted_and_marked(self):
         one = ARCHITECTURES["dynamic"]
         found = torchoscope.memory(one.make_model(), *one.make_inputs(), batch=64)
         self.assertEqual(found.source, "fitted")
@@ -222,7 +222,7 @@ class Optimizers(unittest.TestCase):
 
 
 class Batch(unittest.TestCase):
-    def test_a_batch_is_the_same_as_inputs_of_that_size(self):
+    def test_a_batch_size_equals_inputs_of_that_size(self):
         net = blocks()
         one = torchoscope.memory(net, (2, 64), batch=32)
         other = torchoscope.memory(net, torch.zeros(32, 64))
@@ -254,7 +254,7 @@ class Batch(unittest.TestCase):
         self.assertEqual(found.largest_peak, exact)
         self.assertIn("largest batch in 8.0MB with a margin of 25%", str(found))
 
-    def test_nothing_fits(self):
+    def test_no_batch_fits(self):
         found = torchoscope.memory(blocks(), (8, 64), limit="1MB")
         self.assertEqual(found.largest_batch, 0)
         self.assertIn("not even a batch of 1 fits in 1.0MB", str(found))
@@ -419,7 +419,7 @@ class Untouched(unittest.TestCase):
                 self.assertEqual(flags, [True, False, True])
                 self.assertEqual(members, [set(vars(one)) for one in net.modules()])
 
-    def test_errors_are_those_of_the_model(self):
+    def test_errors_of_the_model_are_raised(self):
         with self.assertRaisesRegex(RuntimeError, "mat1 and mat2 shapes"):
             torchoscope.memory(nn.Linear(3, 4), (2, 5))
 
@@ -433,11 +433,11 @@ class Keywords(unittest.TestCase):
         def forward(self, x, batch=None, scale=1):
             return self.a(x) * scale + (0 if batch is None else batch)
 
-    def test_names_that_mean_two_things_are_refused(self):
+    def test_ambiguous_keyword_names_are_refused(self):
         with self.assertRaisesRegex(TypeError, r"pass kwargs=\{'batch'"):
             torchoscope.memory(self.Net(), (4, 8), batch=2)
 
-    def test_others_go_to_forward(self):
+    def test_other_keywords_go_to_forward(self):
         found = torchoscope.memory(self.Net(), (4, 8), kwargs={}, batch=2, scale=3)
         self.assertEqual(found.batch, 2)
         given = {"batch": torch.zeros(4, 8)}
@@ -486,7 +486,7 @@ class Recorded(unittest.TestCase):
             found["saved_bytes"] - found["saved_outside_bytes"],
         )
 
-    def test_a_file_has_the_same(self):
+    def test_a_file_has_the_same_memory_figures(self):
         class Net(nn.Module):
             def __init__(self):
                 super().__init__()

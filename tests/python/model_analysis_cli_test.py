@@ -68,7 +68,7 @@ def text():
         return status, said.getvalue()
 
     @unittest.skipIf(HAS_OPS, "this torch can record operations")
-    def test_an_old_torch_has_modules_only(self):
+    def test_an_old_torch_lists_modules_only(self):
         status, said = self.run_it("f.py::load")
         self.assertEqual(status, 1)
         self.assertRegex(said, "^tt-model-analysis: torch .* use torch 2.1 or later\n$")
@@ -91,7 +91,7 @@ def text():
         check(modules, json.loads(Path("a/b/pytorch_ops.json").read_text()))
 
     @needs_ops
-    def test_errors_are_one_sentence(self):
+    def test_errors_are_one_clear_sentence(self):
         self.write("broken.py", "import torch\nraise ValueError('no')\n")
         inputs = "f.py::inputs"
         wanted = {
@@ -115,7 +115,7 @@ def text():
                 cli.load_function_from_path(path)
 
     @needs_ops
-    def test_errors_of_the_users_code_have_its_lines(self):
+    def test_errors_in_user_code_show_its_lines(self):
         self.write("broken.py", "import torch\nraise ValueError('no')\n")
         wanted = {
             ("f.py::fails", "f.py::inputs"): "f.py::fails: KeyError: 'no weights'",
@@ -131,7 +131,7 @@ def text():
         self.assertFalse(Path("Net").exists())
 
     @needs_ops
-    def test_a_folder_that_can_not_be_written(self):
+    def test_a_folder_that_cannot_be_written(self):
         self.write("file", "")
         status, said = self.run_it("f.py::load", "f.py::inputs", "--dir", "file")
         self.assertEqual(status, 1)

@@ -1,6 +1,6 @@
 """torchoscope.compat.model_analysis: the examples of the document that describes
-tt-model-analysis run, with only the import line changed (seeds.py), and both files tell
-the truth about the model."""
+tt-model-analysis run, with only the import line changed (seeds.py), and both files
+describe the model correctly."""
 
 import contextlib
 import importlib.util
@@ -45,7 +45,7 @@ def analysed(model, inputs):
 
 
 def check(modules, ops):
-    """What holds for every model."""
+    """Checks that hold for every model."""
     entries, about = modules["modules"], modules["metadata"]
     paths = [path for one in entries for path in one["occurrences"]]
     assert about["total_modules"] == len(paths) == len(set(paths)), paths
@@ -156,7 +156,7 @@ class TheDocument(TemporaryFolder):
         (self.folder / "my_model.py").write_text(self.model)
 
     def run_command(self):
-        """Runs the command exactly as the document has it."""
+        """Runs the command exactly as in the document."""
         example = self.blocks("bash")[2]
         words = example.split()
         self.assertEqual(words[0], "tt-model-analysis")
@@ -196,7 +196,7 @@ class TheDocument(TemporaryFolder):
         wanted = ["torch.conv2d", "torch.batch_norm", "torch.relu", "torch.conv2d"]
         self.assertEqual(names(ops), wanted)
 
-    def test_the_files_contain_what_the_document_shows(self):
+    def test_the_files_match_the_document(self):
         _, modules, ops = self.run_command()
         theirs, operations = map(json.loads, self.blocks("json"))
         self.assertEqual(list(modules), list(theirs))
@@ -233,7 +233,7 @@ class TheDocument(TemporaryFolder):
         self.assertEqual(names(ops), [linear, "torch.relu", linear])
         self.assertEqual(ops["ops"][2]["tensor_types"]["weight"]["shape"], "10x20")
 
-    def test_its_modules_are_there(self):
+    def test_all_modules_of_the_document_exist(self):
         tree = self.blocks("")[-1]
         for name in re.findall(r"(\w+)\.py", tree):
             importlib.import_module(f"torchoscope.compat.model_analysis.{name}")
@@ -307,7 +307,7 @@ class Modules(unittest.TestCase):
         rows = entry(modules, "1")["parameters"]["rows"]
         self.assertEqual(rows, {"shape": "6x3", "dtype": "float32"})
 
-    def test_a_position_is_no_configuration(self):
+    def test_the_position_is_not_part_of_the_configuration(self):
         class Layer(nn.Module):
             def __init__(self, index):
                 super().__init__()
@@ -406,7 +406,7 @@ class Inputs(unittest.TestCase):
             modules, _ = analysed(self.Add(), inputs)
             self.assertEqual(modules["modules"][0]["input_shapes"], wanted)
 
-    def test_a_dict_that_forward_takes_as_it_is(self):
+    def test_a_dict_passed_as_one_argument(self):
         class Head(nn.Module):
             def forward(self, batch):
                 return {"sum": batch["image"].sum(), "parts": (batch["image"][:1],)}
@@ -418,7 +418,7 @@ class Inputs(unittest.TestCase):
 
 
 class Operations(unittest.TestCase):
-    def test_control_flow_is_that_of_the_inputs(self):
+    def test_control_flow_follows_the_inputs(self):
         class Choice(nn.Module):
             def __init__(self):
                 super().__init__()
@@ -519,7 +519,7 @@ class Operations(unittest.TestCase):
         self.assertEqual(list(cat), ["output", "tensors[0]", "tensors[1]"])
         self.assertEqual(cat["output"], {"shape": "2x2", "dtype": "float32"})
 
-    def test_values_that_json_has_no_word_for(self):
+    def test_values_that_json_cannot_represent(self):
         model = nn.Module()
         model.forward = lambda x: x.masked_fill(x > 0, float("-inf")).to(torch.float64)
         _, ops = analysed(model, torch.ones(2))
@@ -583,7 +583,7 @@ def find(ops, name):
     return next(op for op in ops["ops"] if op["op_name"] == name)
 
 
-@unittest.skipUnless(HAS_TRANSFORMERS, "no transformers here")
+@unittest.skipUnless(HAS_TRANSFORMERS, "transformers is not installed")
 class Transformers(unittest.TestCase):
     def test_gpt2(self):
         from transformers import GPT2Config, GPT2LMHeadModel

@@ -84,7 +84,7 @@ class Opening(WithFile):
         live = torchoscope.open(self.net)
         self.assertIs(torchoscope.open(live), live)
 
-    def test_every_sample_says_what_the_program_says(self):
+    def test_every_sample_gives_the_same_as_the_program(self):
         folder, manifest = scope.samples()
         files = [folder / name for name in manifest["files"]][::4]
         opened = 0
@@ -98,7 +98,7 @@ class Opening(WithFile):
             opened += 1
         self.assertGreater(opened, 5)
 
-    def test_what_can_not_be_opened_is_one_sentence(self):
+    def test_files_that_cannot_be_opened_give_a_clear_error(self):
         text = self.here / "text.md"
         text.write_text("no model\n")
         for path, kind in (
@@ -112,8 +112,8 @@ class Opening(WithFile):
             with self.assertRaisesRegex(TypeError, "holds no module"):
                 torchoscope.open(thing)
 
-    def test_other_threads_run_and_ctrl_c_stops_what_takes_long(self):
-        """A tensor of 4 GB that holds nothing but a hole in a file."""
+    def test_other_threads_run_and_ctrl_c_stops_long_work(self):
+        """A tensor of 4 GB in a sparse file."""
         path = self.here / "big.safetensors"
         size = 1 << 32
         head = json.dumps({"x": {"dtype": "U8", "shape": [size],
@@ -150,7 +150,7 @@ class Shown(WithFile):
             torchoscope.open(self.run_path).tree(ascii=True).isascii(), True
         )
 
-    def test_rows_are_data_and_take_what_the_tree_takes(self):
+    def test_rows_are_data_and_take_the_options_of_tree(self):
         for one in (torchoscope.open(self.net), self.recording):
             rows = one.rows(columns="params", depth=1)
             names = [row["name"] for row in rows]
@@ -172,7 +172,7 @@ class Shown(WithFile):
                 self.assertLess(len(repr(one[name])), 80)
 
 
-    def test_a_live_module_is_no_file_and_has_no_verdict(self):
+    def test_a_live_module_has_no_verdict(self):
         live = torchoscope.open(self.net)
         self.assertIsNone(live.verdict)
         self.assertRegex(str(live), r"parameters, [^\n]+ trainable, live module$")
@@ -195,7 +195,7 @@ class Shown(WithFile):
 
 
 class Parts(WithFile):
-    def test_names_are_those_of_all_that_is_in_it(self):
+    def test_names_lists_all_parts(self):
         model = torchoscope.open(self.path)
         names = list(model)
         self.assertEqual(len(model), len(names))
@@ -207,7 +207,7 @@ class Parts(WithFile):
         self.assertNotIn(3, model)
         self.assertEqual(model["epoch"], 7)
 
-    def test_a_wrong_name_is_told_with_the_nearest(self):
+    def test_an_unknown_name_suggests_the_nearest(self):
         model = torchoscope.open(self.net)
         for ask in (model.__getitem__, model.stats):
             with self.assertRaisesRegex(KeyError, r"0\.weight"):
@@ -251,10 +251,10 @@ class Parts(WithFile):
         self.assertTrue(model["0.weight"].requires_grad)
         self.assertFalse(model["2.bias"].requires_grad)
 
-    def test_values_are_those_of_now_and_gone_ones_are_told(self):
+    def test_values_are_current_and_freed_ones_are_reported(self):
         net = make_net()
         model = torchoscope.open(net)
-        self.assertEqual(torchoscope.open(make_net())["0.weight"].nan, 0)  # it lives
+        self.assertEqual(torchoscope.open(make_net())["0.weight"].nan, 0)  # it is live
         first = model["0.weight"]
         with torch.no_grad():
             net[0].weight.fill_(2)
@@ -269,7 +269,7 @@ class Parts(WithFile):
         with self.assertRaisesRegex(torchoscope.Error, "deleted since"):
             first.values()
 
-    def test_values_that_can_not_be_read_say_why(self):
+    def test_unreadable_values_have_a_reason(self):
         tensor = torchoscope.open(nn.Linear(2, 2, device="meta"))["weight"]
         self.assertEqual((tensor.mean, tensor.statistics), (None, {}))
         self.assertEqual((tensor.quantiles, tensor.histogram), ({}, None))
@@ -300,7 +300,7 @@ class Differences(WithFile):
             other[2].weight[0, 0] += 0.5
         return other
 
-    def test_equal_ones_are_equal_however_they_are_given(self):
+    def test_equal_models_are_equal_in_any_form(self):
         model = torchoscope.open(self.net)
         for one in (self.net, model):
             for other in (make_net(), torchoscope.open(make_net())):
@@ -314,7 +314,7 @@ class Differences(WithFile):
         self.assertIn("equal", repr(found))
         self.assertEqual(model["0.weight"].values().shape, (8, 4))  # still usable
 
-    def test_what_was_trained_is_found(self):
+    def test_trained_tensors_are_found(self):
         found = torchoscope.diff(self.net, self.changed())
         self.assertFalse(found.equal)
         document = found.json
@@ -336,7 +336,7 @@ class Differences(WithFile):
         found = torchoscope.diff(self.net, self.changed(), structure=True)
         self.assertTrue(found.equal)
 
-    def test_values_are_those_of_now(self):
+    def test_diff_uses_current_values(self):
         left, right = make_net(), make_net()
         sides = torchoscope.open(left), torchoscope.open(right)
         self.assertTrue(torchoscope.diff(*sides).equal)
@@ -355,7 +355,7 @@ class Differences(WithFile):
                 self.assertNotIn("None", str(found))
         self.assertFalse(torchoscope.diff(module, nn.Linear(3, 3)).equal)
 
-    def test_classes_of_one_name_are_told_with_their_modules(self):
+    def test_classes_with_the_same_name_show_their_modules(self):
         kinds = [type("Twin", (nn.Linear,), {"__module__": m}) for m in ("one", "two")]
         found = torchoscope.diff(*(nn.Sequential(kind(1, 1)) for kind in kinds))
         self.assertIn("one.Twin → two.Twin", str(found))
@@ -383,7 +383,7 @@ class Differences(WithFile):
         self.assertFalse(torchoscope.diff(self.recording, nn.Linear(4, 8)).equal)
         self.assertEqual(len(self.recording.calls()), 4)  # still usable
 
-    def test_what_can_not_be_compared_is_refused(self):
+    def test_objects_that_cannot_be_compared_are_refused(self):
         with self.assertRaises(FileNotFoundError):
             torchoscope.diff(self.net, "nothing.pth")
         with self.assertRaisesRegex(TypeError, "holds no module"):
@@ -445,7 +445,7 @@ class InMemory(unittest.TestCase):
         self.assertEqual(opened["1.running_mean"].role, "buffer")
         self.assertEqual(opened["1.num_batches_tracked"].role, "buffer")
         self.assertEqual(opened["0"].params, 40)
-        self.assertNotIn("frozen", str(opened))  # a state_dict does not say
+        self.assertNotIn("frozen", str(opened))  # a state_dict does not record it
         with torch.no_grad():
             self.model[0].weight.fill_(3)
         self.assertEqual(opened["0.weight"].mean, 3)
@@ -462,7 +462,7 @@ class InMemory(unittest.TestCase):
         self.assertEqual(opened[state].role, self.saved(whole)[state].role)
         self.assertTrue(torchoscope.diff(whole, self.saved(whole)).equal)
 
-    def test_diff_and_explore_take_it(self):
+    def test_diff_and_explore_take_a_dict(self):
         self.assertTrue(torchoscope.diff(self.state, self.model).equal)
         other = {**self.state, "0.weight": self.state["0.weight"] + 1}
         self.assertFalse(torchoscope.diff(self.state, other).equal)
@@ -474,7 +474,7 @@ class InMemory(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "takes no inputs"):
             torchoscope.explore(self.state, (3, 4))
 
-    def test_odd_dicts(self):
+    def test_unusual_dicts(self):
         for thing in ({}, {"a": 1}, [], [1, 2], ((), {"a": []})):
             with self.assertRaisesRegex(TypeError, "no module and no tensor"):
                 torchoscope.open(thing)
@@ -485,7 +485,7 @@ class InMemory(unittest.TestCase):
         with self.assertRaises(TypeError):
             torchoscope.record(self.state).__enter__()
 
-    def test_flat_is_a_flag_too(self):
+    def test_flat_is_also_a_flag(self):
         opened = torchoscope.open(self.model)
         self.assertEqual(opened.tree(flat=True), opened.tree(flat="leaves"))
         self.assertEqual(opened.tree(flat=False), opened.tree())
@@ -538,12 +538,12 @@ class Pandas(unittest.TestCase):
             frame = torchoscope.summary(self.model).to_pandas()
             self.assertEqual(frame["name"], ["", "0", "1"])
 
-    def test_without_pandas_it_says_what_to_do(self):
+    def test_without_pandas_the_error_says_what_to_do(self):
         with mock.patch.dict(sys.modules, {"pandas": None}):
             with self.assertRaisesRegex(ImportError, "pip install pandas"):
                 torchoscope.open(self.model).to_pandas()
 
-    @unittest.skipUnless(importlib.util.find_spec("pandas"), "there is no pandas")
+    @unittest.skipUnless(importlib.util.find_spec("pandas"), "pandas is not installed")
     def test_real_frames(self):
         found = torchoscope.summary(self.model, (3, 4))
         self.assertEqual(found.to_pandas("calls").shape[0], 3)

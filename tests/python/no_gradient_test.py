@@ -1,4 +1,4 @@
-"""Which parameters get no gradient, and why: real models."""
+"""Parameters without a gradient, and the reasons, in real models."""
 
 import unittest
 
@@ -119,7 +119,7 @@ class Cuts(unittest.TestCase):
         found, _ = why(type("Net", (Base,), {"forward": forward})())
         self.assertEqual({one for one, _ in found.values()}, {"not_in_loss"})
 
-    def test_custom_function_that_gives_none(self):
+    def test_custom_function_that_returns_none(self):
         class Give(torch.autograd.Function):
             @staticmethod
             def forward(ctx, x):
@@ -199,7 +199,8 @@ class NoAlarm(unittest.TestCase):
         self.assertEqual(why(Net())[0], {})
 
     def test_teacher_and_target(self):
-        """Labels from the model itself, without gradients: it still gets one."""
+        """Labels computed by the model without gradients: its parameters still get
+        them."""
 
         def forward(self, x):
             with torch.no_grad():
@@ -286,7 +287,7 @@ class NoAlarm(unittest.TestCase):
         found = self.names(net, lambda: net[0](x).sum().backward())
         self.assertEqual(found, {"1.weight": "not_read", "1.bias": "not_read"})
 
-    def test_a_result_that_is_written_into_another_tensor(self):
+    def test_a_result_written_into_another_tensor(self):
         net, x = nn.Linear(4, 4), torch.randn(3, 4)
 
         def step():

@@ -1,4 +1,4 @@
-"""What notebooks show: a real one is run by nbclient and looked at in Chromium."""
+"""Output in notebooks: nbclient runs a real one, and Chromium shows it."""
 
 import os
 import re
@@ -15,7 +15,7 @@ import scope
 import torchoscope
 
 MOST = 300_000
-SHOTS = os.environ.get("TORCHOSCOPE_SHOTS")  # a folder for screenshots, to be looked at
+SHOTS = os.environ.get("TORCHOSCOPE_SHOTS")  # a folder for screenshots
 
 SETTING = """
 import torch, torchoscope
@@ -77,7 +77,7 @@ class Looked(HTMLParser):
 
 class Case(unittest.TestCase):
     def check(self, html):
-        """Small, closed, and without anything that runs or is fetched."""
+        """Small, well-formed, and without scripts or requests."""
         self.assertLessEqual(len(html.encode()), MOST)
         looked = Looked(html)
         self.assertEqual(looked.open, [])
@@ -90,12 +90,12 @@ class Case(unittest.TestCase):
 
 
 class Bundles(Case):
-    def test_a_hundred_thousand_modules_are_counted_where_they_find_no_room(self):
+    def test_modules_beyond_the_row_limit_are_counted(self):
         torch.manual_seed(0)
         parts = []
         for i in range(1000):
             part = torch.nn.Module()
-            for k in range(99):  # no two are equal, so that none are folded
+            for k in range(99):  # all different, so that none are folded
                 part.add_module(f"m{k}", torch.nn.Dropout(((i * 99 + k) % 9973) / 1e4))
             parts.append(part)
         model = torchoscope.open(torch.nn.Sequential(*parts))
@@ -106,7 +106,7 @@ class Bundles(Case):
         self.assertLess(len(bundle["text/plain"]), 50_000)
         self.assertIn("more lines", bundle["text/plain"])
 
-    def test_names_are_no_markup(self):
+    def test_names_are_escaped(self):
         hostile = "</li><script>alert(1)</script><img src=x onerror=alert(1)>\"'&\u202e"
         model = torch.nn.Module()
         model.add_module(hostile.replace(".", ""), torch.nn.Linear(2, 2))
@@ -118,7 +118,7 @@ class Bundles(Case):
         self.assertNotIn("\u202e", html)
         self.check(opened["<b>"]._repr_mimebundle_()["text/html"])
 
-    def test_tensors_of_all_kinds_show_themselves(self):
+    def test_tensors_of_all_kinds_are_shown(self):
         model = torch.nn.Module()
         tensors = {
             "empty": torch.zeros(0, 3),
@@ -143,13 +143,13 @@ class Bundles(Case):
         self.assertIn('<tr class="ts-alarm"><th>NaN</th><td>1 of 4</td>', html)
         self.assertIn('<tr class="ts-alarm"><th>−Inf</th><td>1 of 4</td>', html)
 
-    def test_a_recording_that_has_not_begun_says_so(self):
+    def test_a_recording_that_has_not_begun_is_marked(self):
         bundle = torchoscope.record(torch.nn.ReLU())._repr_mimebundle_()
         self.assertEqual(bundle, {"text/plain": "<torchoscope.Recording: not begun>"})
 
 
 def run_notebook():
-    """What each cell of CELLS showed, by its name."""
+    """The output of each cell of CELLS, by name."""
     import nbformat
     from nbclient import NotebookClient
 
@@ -177,7 +177,7 @@ class Notebook(Case, browser.BrowserTest):
         return output.data["text/html"]
 
     def show(self, name, theme="light", before="", after=""):
-        """The cell's output as a notebook has it, in a page of its own."""
+        """The cell's output as in a notebook, in a separate page."""
         path = Path(self.folder.name) / "page.html"
         head = f"<!doctype html><meta charset=utf-8>{before}"
         path.write_text(f"{head}{self.html_of(name)}{after}", encoding="utf-8")
@@ -193,7 +193,7 @@ class Notebook(Case, browser.BrowserTest):
             name,
         )
 
-    def test_all_things_show_themselves_in_a_cell(self):
+    def test_every_object_is_shown_in_a_cell(self):
         self.assertEqual(self.outputs["setting"], [])
         self.assertEqual(self.outputs["load"], [])
         for name in ("summary", "recording", "model", "tensor", "explore", "expression",
@@ -212,7 +212,7 @@ class Notebook(Case, browser.BrowserTest):
         )
         self.assertIn("no last result", str(self.outputs["nothing"]))
 
-    def test_alarms_and_gaps_are_told(self):
+    def test_alarms_and_gaps_are_shown(self):
         html = self.html_of("recording")
         self.assertIn('class="ts-alarm"', html)
         self.assertIn("unused", html)
@@ -220,7 +220,7 @@ class Notebook(Case, browser.BrowserTest):
         self.show("recording")
         self.assertEqual(self.style(".ts-notes .ts-alarm", "color"), "rgb(196, 18, 47)")
 
-    def test_rows_line_up_whatever_their_depth(self):
+    def test_rows_line_up_at_any_depth(self):
         self.addCleanup(self.browser.size, 1200)
         for width in (1200, 900, 700, 420):
             with self.subTest(width):
@@ -257,7 +257,7 @@ class Notebook(Case, browser.BrowserTest):
         self.browser.run(f"{first}.click()")
         self.assertGreater(self.browser.run(count), before)
 
-    def test_it_is_as_dark_as_the_notebook(self):
+    def test_it_follows_the_theme_of_the_notebook(self):
         light, dark = "rgb(255, 255, 255)", "rgb(24, 27, 32)"
         themes = [
             ("light", "", light),
@@ -272,7 +272,7 @@ class Notebook(Case, browser.BrowserTest):
                 self.show("summary", system, body)
                 self.assertEqual(self.style(".torchoscope", "background-color"), wanted)
 
-    def test_what_ran_has_its_graph(self):
+    def test_recordings_have_a_graph(self):
         box = '.ts-graph [data-id="head"] rect'
         for name in ("summary", "recording", "explore"):
             with self.subTest(name):
@@ -283,7 +283,7 @@ class Notebook(Case, browser.BrowserTest):
                 self.browser.run(OPEN_GRAPH)
                 self.assertEqual(self.style(box, "fill"), "rgb(33, 52, 54)")
                 self.assertIn("12 × Sequential", self.html_of(name))
-        self.assertNotIn("ts-graph\"", self.html_of("model"))  # it did not run
+        self.assertNotIn("ts-graph\"", self.html_of("model"))  # the model did not run
 
     def test_a_graph_without_its_style_is_light(self):
         html = re.sub(r"(?s)<style>.*?</style>", "", self.html_of("summary"))
@@ -295,7 +295,7 @@ class Notebook(Case, browser.BrowserTest):
         self.assertEqual(self.style(box, "fill"), "rgb(232, 241, 240)")
 
     @unittest.skipUnless(SHOTS, "nobody looks")
-    def test_it_is_looked_at(self):
+    def test_screenshots_are_written_on_request(self):
         for name in ("summary", "recording", "tensor", "model"):
             for theme, ground in (("light", "#fff"), ("dark", "#111")):
                 self.show(name, theme, f"<body style='background:{ground}'>")
@@ -303,8 +303,8 @@ class Notebook(Case, browser.BrowserTest):
                 path = Path(SHOTS) / f"{name}.{theme}.png"
                 self.browser.screenshot(path, whole=True)
 
-    def test_styles_of_the_notebook_and_ours_do_not_meet(self):
-        # As JupyterLab styles what is in an output.
+    def test_styles_of_the_notebook_and_torchoscope_do_not_interfere(self):
+        # JupyterLab's styles for outputs.
         theirs = (
             "<style>.jp-RenderedHTMLCommon ul:not(.list-inline){padding-left:2em;"
             "margin:1em;list-style:disc}.jp-RenderedHTMLCommon td{padding:2em;"
@@ -320,7 +320,7 @@ class Notebook(Case, browser.BrowserTest):
         self.assertEqual(self.style(".ts-tree ul", "margin-top"), "0px")
         self.assertEqual(self.style("#theirs", "list-style-type"), "disc")
 
-    def test_without_its_style_it_is_still_to_be_read(self):
+    def test_it_is_readable_without_its_style(self):
         html = re.sub(r"(?s)<style>.*?</style>", "", self.html_of("summary"))
         path = Path(self.folder.name) / "bare.html"
         path.write_text(f"<!doctype html><meta charset=utf-8>{html}", encoding="utf-8")

@@ -1,9 +1,9 @@
-"""An independent witness of operations, for tests: a dispatch mode in Python that knows
+"""An independent record of operations, for tests: a dispatch mode in Python that knows
 for every byte of memory which operation wrote it last.
 
-It finds writes by comparing memory before and after each operation, beside what the
-schema announces, and shares no code with the recorder. All storages are kept, so that
-no address is used twice."""
+It finds writes by comparing memory before and after each operation, in addition to
+those in the schema, and shares no code with the recorder. It keeps all storages, so
+that no address is used twice."""
 
 import collections
 import contextlib
@@ -14,7 +14,7 @@ from torch.nn.modules import module as torch_module
 from torch.utils._python_dispatch import TorchDispatchMode
 
 # A tensor among the arguments or results. `writers`: operations that wrote its bytes,
-# -1 for those that were there before.
+# -1 for bytes written before.
 Tensor = collections.namedtuple("Tensor", "arg item shape dtype strides offset writers")
 Operation = collections.namedtuple(
     "Operation", "name overload attributes inputs outputs module is_view"

@@ -22,7 +22,7 @@ torch.set_num_threads(1)
 
 
 def in_make_grads():
-    """Does backward() make the gradient that it begins with?"""
+    """Does backward() make its initial gradient?"""
     frame = sys._getframe()
     while frame is not None and frame.f_code.co_name != "_make_grads":
         frame = frame.f_back
@@ -103,7 +103,7 @@ def steps(model, args, kwargs, optimizer, rounds=2):
 
 
 def told(recording):
-    """What the oracle lists, of a recording."""
+    """The list of the oracle, from a recording."""
     for op in recording.ops():
         module = op.module if op.phase in ("forward", "backward") else None
         phase = "forward" if op.phase == "optimizer" else op.phase
@@ -111,7 +111,7 @@ def told(recording):
 
 
 class Slices(nn.Module):
-    """Writes to slices, which torch's autograd enters after the operation."""
+    """Writes to slices, which autograd records after the operation."""
 
     def __init__(self):
         super().__init__()
@@ -126,7 +126,7 @@ class Slices(nn.Module):
 
 
 class Twice(torch.autograd.Function):
-    """No operation of its forward is in grad mode."""
+    """Its forward runs without grad mode."""
 
     @staticmethod
     def forward(ctx, x):

@@ -1,5 +1,5 @@
 """torchoscope ops: the operations of a recording and of a live model, lists of allowed
-operations, and the forms .ops.json and .trace.json."""
+operations, and the formats .ops.json and .trace.json."""
 
 import contextlib
 import csv
@@ -65,7 +65,7 @@ def recorded(folder):
 
 
 def without_makers(op):
-    """An operation as in the document: `edges` says who made its values."""
+    """An operation as in the document: `edges` has the producers of its inputs."""
     op = dict(op)
     for key in {"inputs", "outputs", "written"} & op.keys():
         makers = {"write", "producer", "producers", "sources", "storage_bytes"}
@@ -206,7 +206,7 @@ class Recordings(unittest.TestCase):
         path.write_text("aten.relu.default")
         self.assertNotIn("aten::relu ", self.table("--allow-ops", path, status=1))
 
-    def test_what_has_no_operations_is_told_how_to_get_them(self):
+    def test_without_operations_the_error_says_how_to_record_them(self):
         path = self.folder / "plain.scope"
         model = torch.nn.Linear(2, 2)
         with torchoscope.record(model) as recording:
@@ -218,7 +218,7 @@ class Recordings(unittest.TestCase):
             self.assertIn(b"record(model, ops=True)", done.stderr)
             self.assertEqual(done.stdout, b"")
 
-    def test_wrong_words_give_one_sentence(self):
+    def test_wrong_arguments_give_a_clear_error(self):
         for words in (
             ["--unique"],
             ["--dir", "x"],
@@ -300,7 +300,7 @@ class Live(TemporaryFolder):
             "aten::convolution_backward", [use["name"] for use in document["uses"]]
         )
 
-    def test_a_list_is_asked_for_a_live_model_too(self):
+    def test_a_list_of_allowed_operations_works_with_a_live_model(self):
         self.write("list.txt", "convolution\n")
         words = ("--inputs", "2x3x5x5", "--allow-ops", "list.txt")
         done = self.run_program("ops", "net.py::make", *words)
@@ -308,7 +308,7 @@ class Live(TemporaryFolder):
         self.assertNotIn("aten::convolution", done.stdout)
         self.assertIn("aten::addmm", done.stdout)
 
-    def test_a_pass_that_raises_lists_what_ran_before(self):
+    def test_a_pass_that_raises_lists_the_operations_before_it(self):
         done = self.run_program("ops", "net.py::Broken", "--inputs", "2x3x5x5")
         self.assertEqual(done.returncode, 2)
         self.assertIn("aten::convolution", done.stdout)
@@ -322,13 +322,13 @@ class Live(TemporaryFolder):
         targets._loaded.clear()
         return status, err.getvalue()
 
-    def test_a_model_that_needs_inputs_says_so(self):
+    def test_a_model_that_needs_inputs_is_reported(self):
         with contextlib.redirect_stdout(io.StringIO()):
             status, said = self.here("ops", "net.py::make")
         self.assertEqual(status, 2)
         self.assertIn("Net.forward takes (x), which --inputs can give", said)
 
-    def test_unique_is_handed_to_the_analysis(self):
+    def test_unique_is_passed_to_the_analysis(self):
         given = []
         name = "torchoscope.compat.model_analysis"
         package = types.ModuleType(name)

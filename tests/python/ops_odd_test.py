@@ -1,4 +1,4 @@
-"""Operations in odd cases: recorded, or a gap says what is missing; results are the same as
+"""Operations in unusual cases: recorded, or reported as a gap; results are the same as
 without recording, and nothing raises."""
 
 import copy
@@ -30,7 +30,7 @@ torch.set_num_threads(1)
 
 
 def numbers(result):
-    """What to compare of a result, bit by bit."""
+    """The bits of a result to compare."""
     if isinstance(result, (list, tuple)):
         return [numbers(one) for one in result]
     if not isinstance(result, torch.Tensor):
@@ -95,7 +95,7 @@ class Wrapper(torch.Tensor):
 
 
 class Named(torch.Tensor):
-    """Has a __torch_function__ of its own."""
+    """Defines __torch_function__."""
 
     seen = 0
 
@@ -106,7 +106,7 @@ class Named(torch.Tensor):
 
 
 class Counts(TorchDispatchMode):
-    """A mode of the user's."""
+    """A dispatch mode of the user."""
 
     def __init__(self):
         super().__init__()
@@ -323,7 +323,7 @@ class KindsOfOperationsTest(OddCase):
         recording = self.same(make)
         found = {op.module for op in recording.ops(phase="backward")}
         self.assertEqual(found, {"", "lin", None})
-        # sum and square of the second loss, and what starts each backward
+        # sum and square of the second loss, and the initial gradient of each backward
         outside = [op for op in recording.ops(phase="backward") if op.module is None]
         self.assertLess(len(outside), 9)
 
@@ -542,7 +542,7 @@ class KindsOfOperationsTest(OddCase):
 
         for error in (KeyboardInterrupt, ValueError):
             for ops in (False, True):
-                # The result of lin is freed while the exception is under way.
+                # The result of lin is freed while the exception propagates.
                 model = Calls(lambda self, x: [self.lin(x), stop(error("told"))])
                 with torchoscope.record(model, ops=ops):
                     with self.assertRaisesRegex(error, "told"):

@@ -1,5 +1,5 @@
 """recording.ops() and recording.graph(): names, order, arguments and data flow of real
-models are those of an independent witness (op_oracle.py)."""
+models equal those of an independent oracle (op_oracle.py)."""
 
 import copy
 import importlib.util
@@ -141,7 +141,7 @@ def infer(model, inputs, loss=None):
 
 
 def witnessed(make_model, make_inputs, run, loss=None):
-    """(what the oracle saw, the recording) of the same work, each on its own copy."""
+    """(the oracle's list, the recording) of the same work, each on its own copy."""
     torch.manual_seed(0)
     model, inputs = make_model(), make_inputs()
     twin = copy.deepcopy((model, inputs))
@@ -203,8 +203,9 @@ class AgainstTheOracle(unittest.TestCase):
         self.assertEqual(list(map(told, got)), list(map(told, wanted)), about)
 
     def check_flow(self, op, wanted, exact):
-        """Every byte that it read comes from the operation that we say. Not exact: a
-        slice reads all of its argument, the oracle knows which bytes are in it."""
+        """Every byte that it read comes from the recorded producer. Not exact: a slice
+        reads
+all of its argument, while the oracle knows the bytes in it."""
         for value, seen in zip(op.inputs, wanted.inputs):
             ours, truth = written_by(value), set(seen.writers) - {-1}
             self.assertLessEqual(truth, ours, (op, value))
@@ -238,8 +239,9 @@ class AgainstTheOracle(unittest.TestCase):
                 ops = recording.ops(phase="backward")
                 self.assertGreater(len(ops), 3)
                 lost = [op for op in ops if op.module is None]
-                # All but the loss, which is a sum, and the gradient that backward() begins
-                # with: backward_owner_test.py.
+                # All except the loss, which is a sum, and the initial gradient of
+                # backward(): see
+        # backward_owner_test.py.
                 names = {op.cause.name if op.cause else op.name for op in lost}
                 self.assertLessEqual(names, {"aten::sum", "aten::ones_like"})
                 for op in ops:
@@ -267,7 +269,7 @@ class Objects(unittest.TestCase):
             cls.model(torch.randn(2, 3, 5, 5)).sum().backward()
         cls.ops = cls.recording.ops()
 
-    def test_it_is_a_sequence(self):
+    def test_ops_is_a_sequence(self):
         ops = self.ops
         self.assertEqual([op.id for op in ops], list(range(len(ops))))
         self.assertEqual(ops[-1].id, len(ops) - 1)
@@ -323,7 +325,7 @@ class Objects(unittest.TestCase):
             mine = recording.ops(f"blocks.{place}", name="addmm")
             self.assertEqual([op.id for op in mine], [every[place].id])
 
-    def test_an_operation_has_everything(self):
+    def test_an_operation_has_all_fields(self):
         add = self.recording.ops(name="add_", phase="forward")[-1]
         self.assertEqual(
             (add.name, add.overload, add.module), ("aten::add_", "Tensor", "")
@@ -352,7 +354,7 @@ class Objects(unittest.TestCase):
         self.assertEqual(conv.outputs[0].numel, 150)
         self.assertEqual(self.recording.calls()[conv.call].name, "conv")
 
-    def test_json_has_the_same(self):
+    def test_json_has_the_same_operations(self):
         rows = json.loads(json.dumps(self.ops.json))
         self.assertEqual([row["id"] for row in rows], list(range(len(self.ops))))
         for row, op in zip(rows, self.ops):
@@ -362,7 +364,7 @@ class Objects(unittest.TestCase):
                 [list(v.shape) for v in op.inputs],
             )
 
-    def test_without_operations_it_says_what_to_do(self):
+    def test_without_operations_the_error_says_what_to_do(self):
         with torchoscope.record(self.model) as recording:
             self.model(torch.randn(2, 3, 5, 5))
         with self.assertRaisesRegex(torchoscope.Error, "ops=True"):
@@ -378,7 +380,7 @@ class Objects(unittest.TestCase):
                 made = opened.graph(level).json
                 self.assertEqual(made, self.recording.graph(level).json)
 
-    def test_a_forward_that_raises_keeps_what_ran(self):
+    def test_a_forward_that_raises_keeps_the_operations_before_it(self):
         model = nn.Sequential(nn.Linear(4, 4), nn.Linear(5, 4))
         with (
             self.assertRaises(RuntimeError),
@@ -388,7 +390,7 @@ class Objects(unittest.TestCase):
         self.assertIn("aten::addmm", [op.name for op in recording.ops("0")])
         self.assertEqual(recording.graph("modules").nodes[0].kind, "op")  # randn
 
-    def test_pandas_or_a_sentence(self):
+    def test_to_pandas_works_or_gives_a_clear_error(self):
         if HAS["pandas"]:
             frame = self.ops.to_pandas()
             self.assertEqual(list(frame["name"]), [op.name for op in self.ops])
@@ -427,7 +429,7 @@ def lifted(recording):
 
 
 class Graphs(unittest.TestCase):
-    def test_edges_of_operations_are_their_values(self):
+    def test_edges_between_operations_are_their_values(self):
         for name, case in MODELS.items():
             with self.subTest(name):
                 _, recording = witnessed(*case, train)
@@ -462,7 +464,7 @@ class Graphs(unittest.TestCase):
                     self.assertIsInstance(edge.shape, tuple)
                     self.assertNotEqual(graph.nodes[edge.target].kind, "input")
 
-    def test_edges_of_modules_are_those_of_their_operations(self):
+    def test_edges_between_modules_come_from_their_operations(self):
         for name, case in MODELS.items():
             with self.subTest(name):
                 _, recording = witnessed(*case, train)
@@ -483,7 +485,7 @@ class Graphs(unittest.TestCase):
                 }
                 wanted = lifted(recording)
                 gone = {(a, b) for a, b in wanted - made if b[0] == "op"}
-                # Autograd's own detach is left out; an Identity owns what it returns.
+                # Autograd's own detach is left out; an Identity owns its result.
                 for a, b in wanted - made:
                     left_out = b[0] == "op" and "detach" in recording.ops()[b[1]].name
                     self.assertTrue(left_out or passing, (a, b, gone))
@@ -507,7 +509,7 @@ class Graphs(unittest.TestCase):
         self.assertEqual({op.name for op in free} - {"aten::detach"}, set())
         return len(free)
 
-    def test_a_residual_block_is_no_chain(self):
+    def test_a_residual_block_is_not_a_chain(self):
         torch.manual_seed(0)
         model, x = Residual(), torch.randn(2, 3, 5, 5)
         with torchoscope.record(model, ops=True) as recording:
@@ -538,9 +540,9 @@ class Graphs(unittest.TestCase):
         into = [names[edge.source] for edge in graph.edges if edge.target == none]
         self.assertEqual(
             into, ["blocks.0.1"]
-        )  # what is below a shared module has one name
+        )  # children of a shared module have one name
 
-    def test_without_operations_it_is_not_exact_and_says_so(self):
+    def test_without_operations_the_graph_is_marked_as_inexact(self):
         model = Residual()
         with torchoscope.record(model) as recording:
             model(torch.randn(2, 3, 5, 5))
@@ -549,7 +551,7 @@ class Graphs(unittest.TestCase):
         self.assertIn("not recorded", graph.why)
         names = [node.name for node in graph.nodes]
         edges = {(names[e.source], names[e.target]): e.loose for e in graph.edges}
-        # `out += x` is not seen: relu gets another content of the same memory.
+        # `out += x` is not seen: relu reads other content of the same memory.
         known = {("x", "conv"): None, ("conv", "norm"): None, ("norm", "relu"): True}
         self.assertEqual(edges, {**known, ("relu", ""): None})
         with self.assertRaisesRegex(torchoscope.Error, "ops=True"):
@@ -576,7 +578,7 @@ class Graphs(unittest.TestCase):
         self.assertLessEqual(set(zip(calls, calls[1:])), edges)
         self.assertEqual(len(recording.graph("ops").nodes), len(recording.ops()) + 1)
 
-    def test_networkx_or_a_sentence(self):
+    def test_to_networkx_works_or_gives_a_clear_error(self):
         _, recording = witnessed(*MODELS["mlp"], train)
         graph = recording.graph("ops")
         if HAS["networkx"]:

@@ -1,6 +1,6 @@
 """Recording operations changes nothing: training gives the same bits with
-record(ops=True) around each step and with trace() before each step as without. And nothing
-is left behind, whatever ends the step."""
+record(ops=True) around each step, with trace() before each step, and without. And
+nothing is left behind, however the step ends."""
 
 import gc
 import random
@@ -49,7 +49,7 @@ def state_of(optimizer):
 
 
 def train(name, how):
-    """Train a new model; what came of it, by name, and the model."""
+    """Train a new model: ({name: result}, model)."""
     architecture = ARCHITECTURES[name]
     torch.manual_seed(11)
     random.seed(12)
@@ -169,7 +169,7 @@ class InBackward(torch.autograd.Function):
 
 class NothingIsLeftTest(CleanCase):
     def step(self, where, error):
-        """A step that raises somewhere; weak references to what it made."""
+        """A step that raises; weak references to its tensors."""
         model, x = Stops(), torch.randn(2, 4)
         optimizer = torch.optim.SGD(model.parameters(), 0.1)
         made = [weakref.ref(one) for one in (model, x, x.untyped_storage())]

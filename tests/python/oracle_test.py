@@ -1,5 +1,5 @@
 # flavours: both
-"""What torchoscope says of tensors equals what torch says: names, shapes, dtypes,
+"""torchoscope's facts about tensors equal those of torch: names, shapes, dtypes,
 strides, offsets, ties, the digest of the elements, statistics."""
 
 import hashlib
@@ -16,7 +16,7 @@ import torch
 import scope
 import truth
 
-FULL, EXACT = 1e-6, 1e-12  # how near std and mean must be, by mode
+FULL, EXACT = 1e-6, 1e-12  # tolerance of std and mean, by mode
 
 
 def places_of(document):
@@ -69,7 +69,7 @@ class Oracle(unittest.TestCase):
             self.assertEqual(got["offset"], fact.get("offset", 0), f"{where}: offset")
         if "requires_grad" in fact:
             said = got["requires_grad"]
-            if said is None:  # a state_dict says False of everything: it does not know
+            if said is None:  # a state_dict has False for everything: unknown
                 self.assertIn("requires_grad_why", got, where)
                 said = False
             self.assertEqual(said, fact["requires_grad"], f"{where}: requires_grad")
@@ -118,7 +118,7 @@ class Oracle(unittest.TestCase):
         return document
 
     def check_loose(self, path, document, loose):
-        """Tensors whose names torch does not tell: some place must hold them."""
+        """Tensors whose names torch does not give: some place must hold them."""
         have = {(str(t["shape"]), t.get("sha256")) for t in document["tensors"]}
         for fact in loose:
             self.assertIn((str(fact["shape"]), fact["sha256"]), have, path.name)
@@ -191,7 +191,7 @@ class Samples(Oracle):
             if entry.get("nested"):
                 self.check_file(self.folder / name, [], loose=entry["tensors"])
 
-    def test_protocol_0_is_listed_or_said(self):
+    def test_protocol_0_is_read_or_reported(self):
         for name, entry in self.files.items():
             if entry.get("opaque"):
                 document = scope.document("tree", self.folder / name)
@@ -199,7 +199,7 @@ class Samples(Oracle):
                 if "weight" not in listed:
                     self.assertTrue(document["findings"], name)
 
-    def test_quantiser_facts_are_told(self):
+    def test_quantiser_facts_are_shown(self):
         tree = places_of(scope.document("tree", self.folder / "quantised.pt"))
         self.assertEqual(tree["per_tensor"]["extra"]["scale"], 0.05)
         self.assertEqual(tree["per_tensor"]["extra"]["zero_point"], 10)
@@ -207,7 +207,8 @@ class Samples(Oracle):
 
 
 def weights_only(path):
-    """What torch loads safely, or None. Never a full load: some files are hostile."""
+    """The result of torch's safe loading, or None. Never a full load: some files are
+    hostile."""
     try:
         return torch.load(path, weights_only=True, map_location="cpu")
     except Exception:
@@ -260,7 +261,7 @@ class RealFiles(Oracle):
                 loaded += 1
         self.assertGreater(loaded, 50)
 
-    def test_every_other_file_is_opened_or_named(self):
+    def test_every_other_file_is_opened_or_identified(self):
         for path in sorted(scope.MODELS.rglob("*")):
             if path.is_file():
                 done = scope.run("tree", path, "--json")
@@ -283,7 +284,7 @@ def root(square):
 
 
 class Huge(unittest.TestCase):
-    """Doubles whose squares are no doubles, by every kernel and in several blocks."""
+    """Doubles whose squares overflow, by every kernel and in several blocks."""
 
     def test_std_and_norm_are_those_of_exact_arithmetic(self):
         torch.manual_seed(0)

@@ -86,7 +86,7 @@ class Axe(browser.BrowserTest):
         self.browser.size(390, 844)
         self.look_everywhere()
 
-    def test_what_lies_above(self):
+    def test_overlays(self):
         """Menus, help, the search's list and a tooltip."""
         self.browser.size(1440)
         self.look(self.run_path, view="graph")

@@ -1,4 +1,5 @@
-"""Compare, Safety and the list of files in a real browser. The answers are made up."""
+"""Compare, Safety and the list of files in a real browser. The answers are
+synthetic."""
 
 import unittest
 
@@ -108,13 +109,13 @@ class Compare(browser.BrowserTest):
         self.assertEqual(self.text(".cmp .banner"), "Equal: 320 tensors, bit by bit.")
         self.assertIsNone(self.text(".cmprows"))
 
-    def test_runs_part(self):
+    def test_diverging_runs(self):
         self.server.documents["diff 2"] = parted()
         self.compared()
         self.assertEqual(self.text(".cmp .banner"), "The runs part at step 12.")
         self.assertIn("layer1.0.conv2 grad (train), step 12", self.text(".tlcard"))
 
-    def test_the_other_file_is_chosen(self):
+    def test_the_other_file_can_be_chosen(self):
         self.open("#file=2&view=compare", "document.querySelector('.empty .btn')")
         names = self.browser.run("return [...document.querySelectorAll('.empty .btn')].map("
                                  "(one) => one.firstChild.textContent)")
@@ -127,7 +128,7 @@ class Compare(browser.BrowserTest):
         self.assertEqual(self.browser.run(
             "return document.querySelectorAll('.menu:not(.found) button').length"), 2)
 
-    def test_one_file_says_how_to_have_a_second(self):
+    def test_a_single_file_shows_how_to_open_a_second(self):
         self.server.files = [dict(self.server.files[1], path="/runs of mine/model.pth")]
         self.open("#file=2&view=compare", "document.querySelector('.empty .cmd')")
         self.assertEqual(
@@ -174,7 +175,7 @@ class Compare(browser.BrowserTest):
         self.assertIn("NEEDS CODE", self.text("tbody tr:nth-child(2)"))
         self.assertIn("3 files", self.text(".file"))
 
-    def test_a_capsule_says_so_and_of_which_step(self):
+    def test_a_capsule_shows_its_step(self):
         self.server.change(1, capsule="step 161, forward: Net: 1 output is NaN")
         self.open()
         self.assertIn("capsule, step 161", self.text("tbody tr:nth-child(2)"))
@@ -201,7 +202,7 @@ class Compare(browser.BrowserTest):
         self.assertEqual(self.names(), ["3"])
         self.assertIn("1 of 3 files", self.text(".tlhead"))
 
-    def test_news_arrive(self):
+    def test_new_files_appear(self):
         self.open()
         self.server.change(0, alarms=9)
         self.browser.wait("return document.querySelector('tbody .pill.alarm')?.textContent"

@@ -1,5 +1,5 @@
 """The view Curves in a real browser: charts, smoothing, axes, ranges, readout, alarms,
-several runs, copies, live steps. The answers are made up."""
+several runs, copies, live steps. The answers are synthetic."""
 
 import math
 import unittest
@@ -11,12 +11,12 @@ BAD = 380
 
 
 def value(i):
-    """Falls fast, then slowly, with a spike at the begin."""
+    """Falls fast, then slowly, with a spike at the start."""
     return 20.0 - i if i < 6 else 2 + math.exp(-i / 60) + 0.1 * math.sin(i)
 
 
 class Training:
-    """The document of a made-up run of 400 steps."""
+    """The document of a synthetic run of 400 steps."""
 
     def __init__(self, steps=400, bad=None, extra=True, resumed=None):
         self.steps, self.bad, self.extra, self.resumed = steps, bad, extra, resumed
@@ -121,7 +121,7 @@ class Curves(browser.BrowserTest):
         )
 
     def catch(self):
-        """Files that are saved and texts that are copied are kept in the page."""
+        """Keep saved files and copied texts in the page."""
         self.browser.run(
             "URL.createObjectURL = (blob) => {blob.text().then((text) => {window.saved = text});"
             "return 'data:,'}; HTMLAnchorElement.prototype.click = () => {};"
@@ -163,7 +163,7 @@ class Curves(browser.BrowserTest):
         self.assertIn("chart=val/loss", self.hash())
         self.silence()
 
-    def test_the_range_says_what_it_cuts(self):
+    def test_the_range_notes_the_cut_values(self):
         self.open()
         self.assertRegex(self.text(".note"), r"^\d% of the points lie above [\d.]+$")
 
@@ -336,7 +336,7 @@ class Curves(browser.BrowserTest):
         self.assertEqual(self.text(".empty b"), "No scalars logged yet")
         self.assertEqual(self.text(".cmd"), "w.log(loss=loss)")
 
-    def test_a_constant_has_one_label_whatever_its_rounding(self):
+    def test_a_constant_has_one_label(self):
         scalars = {"loss": [1.0] * 300, "lr/0": [1e-3 + 1e-19 * (i % 3) for i in range(300)]}
         self.runs["2"].scalars = lambda: scalars
         self.open("&smooth=0", "2")
@@ -348,7 +348,7 @@ class Curves(browser.BrowserTest):
         self.open("", "2")
         self.assertEqual(self.all(".curve .t"), ["loss"])
 
-    def test_live_draws_only_what_is_new(self):
+    def test_live_updates_draw_only_new_steps(self):
         self.server.files[1]["live"] = True
         self.server.files[1]["ended"] = False
         self.open("&smooth=0", file="2")
@@ -368,7 +368,7 @@ class Curves(browser.BrowserTest):
         )
 
     def kept(self):
-        """Elements, listeners, canvases and documents of the cache that are alive."""
+        """Counts of live elements, listeners, canvases and cached documents."""
         documents = self.browser.alive("Map", "Math.max(...this.filter((map) => [...map.values()]"
                                        ".some((one) => one?.promise)).map((map) => map.size))")
         canvases = self.browser.alive("HTMLCanvasElement")
@@ -394,7 +394,7 @@ class Curves(browser.BrowserTest):
         events(200)
         self.assertEqual(self.kept(), before)
 
-    def test_views_that_were_left_are_forgotten(self):
+    def test_views_that_were_closed_are_freed(self):
         self.open("&smooth=0")
 
         def round_trips(n):

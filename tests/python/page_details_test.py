@@ -78,7 +78,7 @@ class Details(Serving, browser.BrowserTest):
         shown = numpy.float32(self.text(".dtcard p .mono")[1])
         self.assertEqual(shown, self.values[0, 0, 12])
 
-    def test_a_slice_is_typed_and_kept_in_the_address(self):
+    def test_a_typed_slice_is_kept_in_the_address(self):
         self.look("x.safetensors", "a.weight", ".dtgrid")
         self.browser.run(
             "const f = document.querySelector('.dtcard .field'); f.focus();"
@@ -121,7 +121,7 @@ class Objects(Details):
 
     test_a_tensor_has_facts_a_distribution_and_values = None
     test_arrow_keys_move_the_cell_and_its_window = None
-    test_a_slice_is_typed_and_kept_in_the_address = None
+    test_a_typed_slice_is_kept_in_the_address = None
     test_a_module_shows_the_source_of_its_class = None
 
     def setUp(self):
@@ -162,7 +162,7 @@ class Objects(Details):
         cell = float(self.text(".dtgrid tbody td")[0])
         self.assertAlmostEqual(cell, float(self.result[0, 3, 0, 0]), places=3)
 
-    def test_a_tensor_without_values_says_why(self):
+    def test_a_tensor_without_values_shows_the_reason(self):
         self.look("kept.scope", "conv.weight", ".dtnote")
         self.assertEqual(self.text(".dtnote"), ["No values here: values are not in a recording. "
                                                 "Statistics are those of the step that was "

@@ -40,7 +40,7 @@ class Log(nn.Module):
 
 
 class Bad(nn.Module):
-    """The logarithm of negative numbers, and what is made of it."""
+    """The logarithm of negative numbers, and operations on its result."""
 
     def __init__(self):
         super().__init__()
@@ -51,7 +51,7 @@ class Bad(nn.Module):
 
 
 class Attaching(nn.Module):
-    """A tensor inside it has a name; a layer runs twice."""
+    """It attaches an inner tensor; a layer runs twice."""
 
     def __init__(self):
         super().__init__()
@@ -153,7 +153,7 @@ class PageGraph(browser.BrowserTest):
         self.browser.wait(f"return document.querySelector('{NODE.format(box)}') !== null")
 
     def place(self, box, x=0.6):
-        """Where it is on the screen, once it does not move any more."""
+        """Its position on the screen, once it has stopped moving."""
         self.wait_shown(box)
         left, top, wide, high = self.js(
             "const r = document.querySelector(arguments[0]).getBoundingClientRect();"
@@ -170,7 +170,7 @@ class PageGraph(browser.BrowserTest):
         return self.js("return document.querySelector(arguments[0])?.textContent", selector)
 
     def texts(self, box):
-        """What is drawn in a box."""
+        """The text drawn in a box."""
         return self.js(
             "return [...document.querySelectorAll(arguments[0] + ' text')]"
             ".map(e => e.textContent)",
@@ -178,7 +178,7 @@ class PageGraph(browser.BrowserTest):
         )
 
     def selected(self):
-        """The box that the ring is around."""
+        """The box with the selection ring."""
         self.browser.wait("return document.querySelector('.gr .ring.selected') !== null")
         return self.js(
             "const ring = document.querySelector('.gr .ring.selected')"
@@ -220,17 +220,17 @@ class PageGraph(browser.BrowserTest):
         self.wait_hash("root", "")
         self.wait_shown("blocks.0")
 
-    def test_backspace_passes_by_a_list_that_is_never_called(self):
+    def test_backspace_skips_a_list_that_is_never_called(self):
         self.open(more="&root=blocks.1")
         self.wait_shown("blocks.1.conv1")
         self.js("document.querySelector('.gr').focus()")
         self.browser.press("Backspace")
         self.wait_hash("root", "")
         self.wait_shown("blocks.0.conv1")
-        log = self.browser.log()  # the question about the list was refused
+        log = self.browser.log()  # the request about the list was refused
         self.assertTrue(all("404" in one for one in log), log)
 
-    def test_keys_alone_walk_select_and_go_in(self):
+    def test_keys_walk_select_and_go_in(self):
         self.open(more="&depth=0")
         self.js("document.querySelector('.gr').focus()")
         self.browser.press("Down", "Down")
@@ -250,7 +250,7 @@ class PageGraph(browser.BrowserTest):
         self.browser.press("z", "Enter")
         self.wait_hash("root", "blocks.1")
 
-    def test_calls_of_one_module_are_apart(self):
+    def test_calls_of_one_module_are_separate(self):
         self.browser.size(1440, 3000)
         self.open(more="&level=ops&depth=3&expand=1&at=again.0")
         self.wait_shown("again.1#2")
@@ -282,7 +282,7 @@ class PageGraph(browser.BrowserTest):
         self.assertIn("parameters", self.text(".gr-legend"))
         self.assertIn("parameters", self.text(".viewbar > .btn"))
 
-    def test_a_tooltip_tells_arguments_as_key_and_value(self):
+    def test_a_tooltip_shows_arguments_as_key_and_value(self):
         self.open()
         self.browser.mouse(("move", *self.place("blocks.0.conv1")), ("pause", 300))
         self.browser.wait("return document.querySelector('.gr .tip:not([hidden])')")
@@ -370,7 +370,7 @@ class PageGraph(browser.BrowserTest):
             " /^0\\.\\d+$/.test(e.textContent))"
         )
 
-    def test_what_is_not_finite_is_marked(self):
+    def test_non_finite_values_are_marked(self):
         self.open("nan")
         pill = "document.querySelector('.gr .alarm text')?.textContent"
         self.browser.wait(f"return {pill} === 'NaN'")
@@ -378,7 +378,7 @@ class PageGraph(browser.BrowserTest):
 
     # --- large ones
 
-    def test_what_the_first_answer_leaves_out_is_asked_for(self):
+    def test_nodes_missing_from_the_first_answer_are_requested(self):
         first = self.server.ask("api/graph?file=wide.scope&level=ops")
         whole = self.server.ask("api/graph?file=wide.scope&level=ops&inside=*")
         self.assertLess(len(first.text), len(whole.text) * 0.9)
@@ -394,7 +394,7 @@ class PageGraph(browser.BrowserTest):
 
     # --- the view as a part of the page
 
-    def test_it_can_be_left_and_opened_again(self):
+    def test_it_can_be_closed_and_opened_again(self):
         self.open()
         for _ in range(2):
             self.js("[...document.querySelectorAll('.tabs .btn')].find("
@@ -412,7 +412,7 @@ class PageGraph(browser.BrowserTest):
         self.assertEqual(self.js("return document.querySelectorAll('.gr').length"), 1)
         self.browser.wait("return document.querySelector('.gr .ring.focus') !== null")
 
-    def test_no_name_leaks(self):
+    def test_hostile_names_are_escaped(self):
         self.open()
         leaked = self.js(
             "return ['scene', 'view', 'box', 'mountGraph', 'paint', 'stage', 'net']"
@@ -420,7 +420,7 @@ class PageGraph(browser.BrowserTest):
         )
         self.assertEqual(leaked, [])
 
-    def test_what_is_shown_is_exported_with_literal_colours(self):
+    def test_exported_pictures_have_literal_colours(self):
         self.open()
         self.js(
             "window.kept = []; const make = URL.createObjectURL;"

@@ -1,5 +1,6 @@
-"""Ten tasks that people do most often on the page, with the keyboard alone: a training that
-ended with NaN beside a file of weights, in Chromium. After each key the focus is visible."""
+"""The ten most common tasks on the page with the keyboard alone, in Chromium: a
+training that ended with NaN beside a file of weights. After each key the focus is
+visible."""
 
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import browser
 from page_panels_test import Training
 from serve_test import Server
 
-# The focus has an outline of its own, or of the row or field that shows it.
+# The focused element has an outline, or the row or field around it has one.
 FOCUS = """
 const at = document.activeElement;
 const shown = (one) => one && getComputedStyle(one).outlineStyle !== 'none' &&

@@ -1,4 +1,4 @@
-"""For page_overview_test.py: the documents of a made-up training of GPT-2. A gradient
+"""For page_overview_test.py: the documents of a synthetic training of GPT-2. A gradient
 explodes in h.7 and becomes NaN at step 11940; units of h.11 die."""
 
 import functools

@@ -63,7 +63,7 @@ class Overview(browser.BrowserTest):
         return left + share * width, top + 24 * row + 8
 
     def pixel(self, kind, row, share, y=8):
-        """What was drawn: [r, g, b, a]."""
+        """The drawn colour: [r, g, b, a]."""
         left, _, width = self.column(kind)
         return self.run_js(
             "const canvas = document.querySelector('.ovpane canvas'), copy = document"
@@ -78,9 +78,9 @@ class Overview(browser.BrowserTest):
                     "() => { window.drawn = 1; }))")
         self.wait("window.drawn")
 
-    # ---- what it says
+    # ---- content
 
-    def test_a_run_opens_here_with_verdict_and_alarms(self):
+    def test_a_run_opens_in_the_overview_with_verdict_and_alarms(self):
         self.open()
         self.assertTrue(self.hash("view=overview"))
         self.assertIn("Healthy until step 8859, finite until step 11939. NaN first produced",
@@ -95,7 +95,7 @@ class Overview(browser.BrowserTest):
         self.assertIn("transformer.h.7.attn", self.run_js(
             "return document.querySelector('.row.sel .first').title"))
 
-    def test_rows_fold_and_alarms_leave_the_fold(self):
+    def test_alarms_of_folded_rows_stay_visible(self):
         self.open()
         self.assertEqual(self.run_js(ROWS), TREE)
         self.assertIn("24 rows for 140", self.text(".ovhead"))
@@ -117,14 +117,14 @@ class Overview(browser.BrowserTest):
         self.assertRegex(self.numbers(8)[0], r"^0\.0\d+$")
         self.assertIn("6000", self.text(".k-numbers .cap"))
 
-    def test_a_tied_module_names_the_other_and_has_its_numbers_in_brackets(self):
+    def test_a_tied_module_names_its_twin_and_has_numbers_in_brackets(self):
         self.open("&step=6000")
         self.wait("/\\d/.test(document.querySelector('#ov23 .nums')?.textContent)")
         self.assertIn("Linear, tied to wte", self.text("#ov23"))
         self.assertRegex(self.numbers(23)[0], r"^\([\d.e−]+\)$")
 
-    def test_no_label_of_the_strip_is_crossed(self):
-        """The words of a plot stand apart from its line, its hatching and the cursor."""
+    def test_labels_of_the_strip_do_not_overlap(self):
+        """Labels of a plot do not overlap its line, its hatching or the cursor."""
         def noise(training):
             loss = training["scalars"][0]["value"]
             loss[:] = [6.9 + 0.1 * (i % 2) for i in range(len(loss))]
@@ -150,7 +150,7 @@ class Overview(browser.BrowserTest):
         self.assertEqual([one for one in found if one[1]], [])
         self.assertRegex(self.text(".spark .words"), r"^train[\d.]+ to [\d.]+$")
 
-    def test_words_that_do_not_fit_go_whole(self):
+    def test_words_that_do_not_fit_are_left_out(self):
         for width in (1440, 1300, 1200):
             self.browser.size(width)
             self.open()
@@ -217,7 +217,7 @@ class Overview(browser.BrowserTest):
         stripes = {tuple(self.pixel("gradient", 5, 0.5, y)) for y in range(2, 22)}
         self.assertGreater(len(stripes), 4)  # one of each repeat
 
-    def test_what_was_not_logged_is_named(self):
+    def test_missing_series_are_listed(self):
         self.server.logged = ("dead",)
         self.open()
         self.assertEqual(self.run_js(
@@ -233,7 +233,7 @@ class Overview(browser.BrowserTest):
         self.assertIn("none in 8000 steps", self.text(".oval"))
         self.assertEqual(self.text(".ovpane .none"), "none in 8000 steps")
 
-    def test_no_step_yet(self):
+    def test_a_run_without_steps(self):
         self.server.newest = 0
         self.open()
         self.assertIn("No step recorded yet", self.text(".ov>.banner"))
@@ -367,7 +367,7 @@ class Overview(browser.BrowserTest):
         self.wait(f"document.querySelector('.k-numbers .cap b:last-child').textContent ==="
                   f" '{newest}'")
 
-    def test_only_new_columns_are_asked_for_and_drawn(self):
+    def test_only_new_columns_are_requested_and_drawn(self):
         self.server.newest = 6000
         self.open()
         self.drawn()
@@ -381,7 +381,7 @@ class Overview(browser.BrowserTest):
         self.assertTrue(asked and all("since=" in one for one in asked), asked)
         self.assertEqual(left, [self.pixel("gradient", 1, s / 10) for s in range(3)])
 
-    def test_what_grew_looks_like_what_is_opened_anew(self):
+    def test_a_live_view_equals_a_newly_opened_one(self):
         pictures = ("return [...document.querySelectorAll('.strip canvas, .ovpane canvas')]"
                     ".map(one => one.toDataURL())")
         self.server.newest = 6000
@@ -395,7 +395,7 @@ class Overview(browser.BrowserTest):
         self.drawn()
         self.assertEqual([a == b for a, b in zip(grown, self.run_js(pictures))], [True] * 4)
 
-    def test_the_order_never_changes_by_itself(self):
+    def test_the_order_stays_while_steps_arrive(self):
         self.server.newest = 6000
         self.open("&sort=gradient")
         before = self.run_js(ROWS)
@@ -405,7 +405,7 @@ class Overview(browser.BrowserTest):
         self.run_js("document.querySelector('.ovhead .cap2 .link').click()")
         self.assertNotEqual(self.run_js(ROWS), before)
 
-    def test_a_held_cursor_stays(self):
+    def test_a_pinned_cursor_stays(self):
         self.server.newest = 6000
         self.open("&step=3000")
         before = self.numbers(1)

@@ -1,7 +1,7 @@
-"""Panels A to E in a real browser, of a training that goes on, of one that ended with NaN,
-of a recording of one step and of a file: how they open, what they show, and what the pointer,
-keys and screen readers get. Among it each point of the sections "Panels" and "Histograms" of
-what users of TorchExplorer know."""
+"""Panels A to E in a real browser, for a live training, one that ended with NaN, a
+recording of one step and a file: how they open, what they show, and pointer, keys and
+screen readers. Covers each point of the sections "Panels" and "Histograms" of
+TorchExplorer's description."""
 
 import json
 import re
@@ -142,7 +142,7 @@ class Panels(TemporaryFolder, browser.BrowserTest):
         return made
 
     def captions(self, panel=0):
-        """Of a panel: headings, and captions without marks."""
+        """The headings of a panel, and its captions without marks."""
         return self.js(
             "[...document.querySelectorAll('.panel')[%d].querySelectorAll('h3,figcaption')]"
             ".map((one) => one.tagName === 'H3' ? '# ' + one.textContent :"
@@ -162,7 +162,7 @@ class Panels(TemporaryFolder, browser.BrowserTest):
                        f"(document.querySelector('{selector}').getBoundingClientRect())")
 
     def pixels(self, figure):
-        """Colours of the columns of a plot, as text, one for each px."""
+        """The colours of a plot's columns as text, one for each pixel."""
         return self.at(figure, "querySelector('canvas')") and self.browser.run(
             "const c = document.querySelectorAll('.hg')[%d].querySelector('canvas'),"
             " pen = c.getContext('2d'), list = [];"
@@ -190,11 +190,11 @@ class Panels(TemporaryFolder, browser.BrowserTest):
         self.drag(self.row("conv"), (x + width / 2, y + 200))
         self.browser.wait("return document.querySelector('.panel .hg')")
         self.assertEqual(self.state()["panels"], ["conv"])
-        # The next one: a column to drop on lies over the view.
+        # The next panel: the drop target covers the view.
         self.drag(self.row("bn"), (x - 100, y + 200))
         self.browser.wait("return document.querySelectorAll('.panel').length === 2")
         self.assertEqual(self.state()["panels"], ["conv", "bn"])
-        # On a panel that is used: the other module takes its place.
+        # On a used panel: the dropped module replaces its module.
         x, y, width, _ = self.box(".panel")
         self.drag(self.row("act"), (x + width / 2, y + 200))
         self.browser.wait("return location.hash.includes('panels=act')")
@@ -204,7 +204,7 @@ class Panels(TemporaryFolder, browser.BrowserTest):
     def test_a_node_of_the_graph_is_dragged_into_a_column(self):
         self.open(view="graph")
         self.browser.wait("return document.querySelector('.panel')")
-        self.browser.run(  # what the graph does when a box is dragged
+        self.browser.run(  # the graph's own code for dragging a box
             "const data = new DataTransfer(); data.setData('text/plain', 'block.0');"
             "const send = (name, at) => at.dispatchEvent(new DragEvent(name,"
             " {bubbles: true, cancelable: true, dataTransfer: data}));"
@@ -221,7 +221,7 @@ class Panels(TemporaryFolder, browser.BrowserTest):
         self.assertEqual(self.js("document.querySelector('.slot span').textContent"),
                          "or select one and press A")
         self.browser.run("document.querySelector('.row[title=\"bn\"]').click()")
-        self.browser.press("B")  # goes to it
+        self.browser.press("B")  # focuses it
         self.assertEqual(self.js("document.activeElement.ariaLabel"), "Panel B: conv Conv2d")
         self.browser.press("B")  # again: the selected module in it
         self.browser.wait("return location.hash.includes('panels=bn')")
@@ -259,7 +259,7 @@ class Panels(TemporaryFolder, browser.BrowserTest):
         self.browser.run("document.querySelector('[title=\"Show in graph\"]').click()")
         self.assertEqual(self.state()["at"], ["conv"])
         self.browser.run("document.querySelector('[title=\"Close panel A\"]').click()")
-        # B stays B: its letter and colour are what marks it in graph and tree.
+        # B stays B: its letter and colour mark it in graph and tree.
         self.assertEqual(self.state()["panels"], [".", "bn"])
         self.browser.run("document.querySelector('[title=\"Close panel A\"]').click()")
         self.assertEqual(self.state()["panels"], ["bn"])
@@ -268,7 +268,7 @@ class Panels(TemporaryFolder, browser.BrowserTest):
         self.browser.run("history.back()")
         self.browser.wait("return location.hash.includes('panels=bn')")
 
-    # ---- what is shown
+    # ---- content
 
     def test_calls_inputs_and_attached_tensors_apart(self):
         self.open("act", "two", "", view="details")
@@ -323,7 +323,7 @@ class Panels(TemporaryFolder, browser.BrowserTest):
         self.assertEqual([self.captions(i)[0] for i in range(3)],
                          ["input values", "weight values", "output values"])
 
-    def test_only_parameters_of_its_own(self):
+    def test_only_direct_parameters_are_shown(self):
         self.open("block", "block.0", "act", view="details")
         self.browser.wait("return [...document.querySelectorAll('.panel')].every((one) =>"
                           " one.querySelector('.hg'))")
@@ -332,7 +332,7 @@ class Panels(TemporaryFolder, browser.BrowserTest):
         self.assertIn("weight", names[1])
         self.assertFalse({"weight", "bias"} & set(names[2]))
 
-    def test_a_slice_encodes_the_distribution_and_nothing_is_the_ground(self):
+    def test_cells_show_the_distribution_and_empty_cells_the_background(self):
         self.open("conv", view="details")
         i = self.figure("output values")
         ground = self.js("getComputedStyle(document.body).getPropertyValue('--surface')")
@@ -340,11 +340,11 @@ class Panels(TemporaryFolder, browser.BrowserTest):
             "const c = document.querySelectorAll('.hg')[%d].querySelector('canvas');"
             "return [...c.getContext('2d').getImageData(10, 0, 1, c.height).data]" % i)
         cells = [tuple(colours[k:k + 4]) for k in range(0, len(colours), 4)]
-        self.assertIn((0, 0, 0, 0), cells)  # no value: the ground shows
+        self.assertIn((0, 0, 0, 0), cells)  # no value: the background shows
         self.assertTrue(ground)
         self.assertGreater(len(set(cells)), 4)  # a count, by its colour
 
-    def test_one_step_axis_at_the_bottom(self):
+    def test_a_single_step_axis_at_the_bottom(self):
         self.open("conv", "bn", view="details")
         self.browser.wait("return document.querySelectorAll('.panel footer span').length === 6")
         self.assertEqual(self.js("[...document.querySelectorAll('.panel footer')].map((one) =>"
@@ -365,11 +365,11 @@ class Panels(TemporaryFolder, browser.BrowserTest):
             "return new Set(Array.from({length: c.height}, (_, y) =>"
             " data.slice(4 * y, 4 * y + 3).join())).size" % i)
         self.assertGreater(alarm, 1)  # hatched
-        # At a step before it there is no mark.
+        # Earlier steps have no mark.
         self.open("conv", view="details", step=30)
         self.assertEqual(self.js("document.querySelectorAll('.hg .mark').length"), 0)
 
-    def test_the_pointer_reads_a_cell(self):
+    def test_hovering_a_cell_shows_its_values(self):
         self.open("conv", view="details", step=30)
         i = self.figure("weight values")
         self.browser.run("document.querySelectorAll('.hp')[%d].scrollIntoView({block: 'center'})"
@@ -385,7 +385,7 @@ class Panels(TemporaryFolder, browser.BrowserTest):
         self.browser.click(x + width * 0.3, y + height / 2)
         self.assertEqual(self.state()["step"], [lines[0].split()[1]])
 
-    def test_the_cursor_is_that_of_all_views(self):
+    def test_the_cursor_is_shared_by_all_views(self):
         self.open("conv", "bn", view="details", step=10)
         before = self.js("[...document.querySelectorAll('.cur')].map((one) => one.style.left)")
         self.browser.run("location.hash = location.hash.replace('step=10', 'step=20')")
@@ -403,7 +403,7 @@ class Panels(TemporaryFolder, browser.BrowserTest):
 
     # ---- keyboard, screen reader, tables
 
-    def test_everything_by_keys(self):
+    def test_every_action_has_a_key(self):
         self.open("conv", view="details", step=30)
         self.browser.run("document.querySelector('.hp').focus()")
         told = "document.activeElement.ariaValueText"
@@ -483,7 +483,7 @@ class Panels(TemporaryFolder, browser.BrowserTest):
         self.assertIn("Not in this model",
                       self.js("document.querySelectorAll('.panel')[1].textContent"))
 
-    def test_why_there_is_no_data(self):
+    def test_missing_data_has_a_reason(self):
         self.open("never", view="details")
         self.browser.wait("return document.querySelector('.figs')")
         self.assertIn("weight values", self.captions())

@@ -1,5 +1,5 @@
-"""The page behind proxies: below a prefix, as jupyter-server-proxy, VS Code and Colab serve
-ports; under another name; with event streams held back. In Chromium."""
+"""The page behind proxies: below a prefix, as jupyter-server-proxy, VS Code and Colab
+serve ports; under another host name; with buffered event streams. In Chromium."""
 
 import contextlib
 import http.client
@@ -127,7 +127,7 @@ class Reach(Serving, browser.BrowserTest):
         for one in self.browser.requests():
             self.assertTrue(one.startswith((proxy.address, "data:", "about:", "blob:")), one)
 
-    def test_another_name_needs_to_be_allowed(self):
+    def test_another_host_name_needs_to_be_allowed(self):
         host = "hub.example.org"
         proxy = self.proxy(self.file(), "--allow-host", host, host=host)
         self.open(proxy, "#view=table")
@@ -157,10 +157,10 @@ class Reach(Serving, browser.BrowserTest):
     def test_a_training_is_followed_by_events(self):
         self.check_live(False)
 
-    def test_a_training_is_followed_where_events_are_held_back(self):
+    def test_a_training_is_followed_when_a_proxy_buffers_events(self):
         self.check_live(True)
 
-    def test_in_a_frame_nothing_needs_a_cookie(self):
+    def test_a_frame_needs_no_cookie(self):
         """Cookies of frames get lost: the proxy passes none on, the token is a header."""
         proxy = self.proxy(self.file())
         where = urllib.parse.urljoin(proxy.address, "/notebook")
@@ -169,7 +169,7 @@ class Reach(Serving, browser.BrowserTest):
         self.browser.wait(f"return Boolean({inside}?.querySelector('.trow'))")
         self.assertEqual(self.browser.run(f"return {inside}.cookie"), "")
 
-    def test_a_page_of_an_allowed_name_may_frame_it(self):
+    def test_a_page_of_an_allowed_host_may_frame_it(self):
         """As Colab does: frames of 127.0.0.1 are another origin than those of localhost."""
         refused = self.proxy(self.file())
         allowed = self.proxy(self.file(), "--allow-host", "127.0.0.1")

@@ -1,7 +1,7 @@
-"""For the tests of the page: a small server with made-up answers, that can be told to
-fail. The page is bundled from src/page as the build does.
+"""For the tests of the page: a small server with synthetic answers that can be made to
+fail. The page is bundled from src/page as in the build.
 
-    python3 page_server.py [PORT]      serves it to look at"""
+    python3 page_server.py [PORT]      serve it for viewing"""
 
 import json
 import math
@@ -215,7 +215,7 @@ class Server(ThreadingHTTPServer):
         self.server_close()
 
     def handle_error(self, request, client_address):
-        pass  # the browser went away
+        pass  # the browser closed the connection
 
     def change(self, file, **values):
         self.files[file].update(values, version=self.files[file]["version"] + 1)

@@ -1,5 +1,5 @@
 """The frame of the page in a real browser: address, keys, theme, tree, steps, files, and
-what it says when the server is away. Answers are those of page_server.py."""
+its message when the server is unreachable. Answers are those of page_server.py."""
 
 import unittest
 
@@ -50,7 +50,7 @@ class Shell(browser.BrowserTest):
         return self.browser.run("return location.hash")
 
     def silence(self):
-        """Requests that fail are errors of the console, and expected here."""
+        """Failed requests appear as console errors, which are expected here."""
         self.assertTrue(all("Failed to load" in one or "net::" in one
                             for one in self.browser.log()))
 
@@ -156,7 +156,7 @@ class Shell(browser.BrowserTest):
         self.browser.wait("return document.querySelector('.status').textContent"
                           ".includes('process died, step 12500')")
 
-    def test_events_that_a_proxy_holds_back_are_polled(self):
+    def test_the_page_polls_when_a_proxy_buffers_events(self):
         self.server.streams = False
         self.open("#file=1")
         self.server.change(0, newest_step=13000)
@@ -178,7 +178,7 @@ class Shell(browser.BrowserTest):
         self.browser.press("Escape")
         self.assertIsNone(self.text(".menu:not(.found)"))
 
-    def test_views_are_in_order_and_a_long_name_has_room(self):
+    def test_views_are_in_order_and_a_long_name_fits(self):
         name = "2026-11-19_03-31-54_GPT2LMHeadModel.scope"
         self.server.files = [dict(self.server.files[0], name=name, has=["history", "graph",
                                                                         "calls"])]
@@ -235,7 +235,7 @@ class Shell(browser.BrowserTest):
         self.browser.press("\\")
         self.assertTrue(self.browser.run("return document.body.classList.contains('notree')"))
 
-    def test_a_token_that_is_missing(self):
+    def test_a_missing_token(self):
         self.server.token = "secret"
         self.server.files = self.server.files[:1]
         self.open()
@@ -253,7 +253,7 @@ class Shell(browser.BrowserTest):
         self.assertNotIn("secret", self.browser.run("return location.href"))
         self.browser.run("sessionStorage.clear()")
 
-    def test_a_connection_that_is_lost_and_comes_back(self):
+    def test_a_lost_connection_is_restored(self):
         self.open("#file=1")
         self.browser.wait("return document.querySelector('.row')")
         self.server.down = True
@@ -268,14 +268,14 @@ class Shell(browser.BrowserTest):
         self.assertIn("live", self.text(".status"))
         self.silence()
 
-    def test_nothing_open(self):
+    def test_no_file_is_open(self):
         self.server.files = []
         self.open()
         self.assertIn("Open a model or a recording", self.text(".empty"))
         self.server.files = [dict(page_server.FILE)]
         self.browser.wait("return document.querySelector('.row')")
 
-    def test_answers_that_come_late_or_never(self):
+    def test_late_and_missing_answers(self):
         self.server.slow = 2
         self.open("#file=2")
         self.browser.wait("return document.querySelector('.load [role=status]')")

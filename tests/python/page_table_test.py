@@ -1,4 +1,4 @@
-"""The view Table and the search of the bar in a real browser. The answers are made up."""
+"""The view Table and the bar's search in a real browser. The answers are synthetic."""
 
 import unittest
 
@@ -9,7 +9,7 @@ CONV = "layer1.0.conv2"
 
 
 def document():
-    """ResNet with tensors, and a column that has to be asked for."""
+    """ResNet with tensors, and a column that is loaded on request."""
     rows = page_server.Rows()
     rows.kinds = ["module", "group", "tensor", "value"]
     root = rows.add(-1, "", "ResNet")
@@ -100,7 +100,8 @@ class Table(Base):
         self.browser.run("document.querySelector('.table').focus()")
         self.browser.press("Down")
         self.assertIn("at=layer1.conv", self.hash())
-        self.browser.log()  # the panel asked for what the server does not have
+        # the panel requested a document that the server does not have
+        self.browser.log()
 
     def test_sort(self):
         self.open("&open=layer0")
@@ -210,7 +211,7 @@ class Search(Base):
         self.browser.press("N", "N")
         self.browser.wait("return location.hash.includes('at=layer11.conv')")
 
-    def test_none_and_a_bad_one(self):
+    def test_no_match_and_an_invalid_pattern(self):
         self.server.files[1]["has"] = ["ops"]
         boxes = {"kind": [0, 1], "name": [0, 1], "place": [2, 2]}
         self.server.documents["timeline 2"] = {

@@ -97,7 +97,7 @@ class Text(unittest.TestCase):
                  for n in values]
         self.agree("count", pairs)
 
-    def test_shares_and_what_is_unknown(self):
+    def test_shares_and_unknown_values(self):
         self.assertEqual(self.answers("share", [[1, 3], [995, 1000], [0, 0], [2, 1]]),
                          ["33%", "100%", "0%", "100%"])
         self.assertEqual(self.answers("short", [float("-inf")]), ["\u2212Inf"])

@@ -1,5 +1,5 @@
 """The timeline of the page in a real browser: head, brush, boxes, keys, table. The answers
-are made up."""
+are synthetic."""
 
 import time
 import unittest
@@ -124,7 +124,7 @@ class Timeline(browser.BrowserTest):
         self.browser.mouse(("move", 5, 300))
         self.assertIsNone(self.text(".tip"))
 
-    def test_boxes_under_a_pixel_are_not_there(self):
+    def test_boxes_under_a_pixel_are_not_drawn(self):
         self.open()
         self.browser.mouse(("move", *self.at(20, 2)), ("pause", 200))
         self.assertIsNone(self.text(".tip"))
@@ -170,7 +170,7 @@ class Timeline(browser.BrowserTest):
         self.assertIn("level=ops", self.hash())
         self.assertEqual(self.browser.run(height), before + 116 + 26)
 
-    def test_no_times(self):
+    def test_recordings_without_times(self):
         self.server.documents.pop("timeline 2")
         self.open()
         self.assertIn("No times recorded", self.text(".empty"))

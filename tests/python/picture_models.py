@@ -1,6 +1,6 @@
-"""The networks whose pictures are tested, shown in README and measured: (model, args,
-kwargs) by name. Real architectures; the large ones have narrow layers, so that a test
-takes seconds. Parameters are random."""
+"""The networks whose pictures are tested, benchmarked and shown in README: (model,
+args, kwargs) by name. Real architectures; the large ones have narrow layers, so that a
+test takes seconds. Parameters are random."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""The page's script places boxes and lines exactly as the C does."""
+"""The page's script places boxes and lines exactly like the C code."""
 
 import json
 import re

@@ -6,8 +6,8 @@
         screen.press("q")
         assert screen.ended() == 0
 
-Instead of words a function can be given: it is called in a forked child, which has all
-that was imported already. The child has the terminal to itself, as in a shell.
+Instead of arguments a function can be given: it is called in a forked child, which
+inherits all imports. The child has the terminal to itself, as in a shell.
 """
 
 import ctypes
@@ -104,7 +104,8 @@ class Terminal:
             self.read(0)
 
     def read(self, seconds):
-        """What comes within this time, at least once; it is kept in `seen` as well."""
+        """The output within this time, after at least one read; also added to
+        `seen`."""
         new = b""
         while select.select([self.master], [], [], 0 if new else seconds)[0]:
             try:
@@ -128,14 +129,14 @@ class Terminal:
             self.read(0.05)
 
     def wait_bytes(self, wanted, since=0):
-        """Wait until this was written; what was, from there on."""
+        """Wait until this was written; the output from there on."""
         return self.until(
             lambda: wanted in self.seen[since:] and self.seen[since:].partition(wanted)[2],
             f"{wanted!r} was not written",
         )
 
     def shown(self):
-        """The screen as text. A new size has it drawn whole."""
+        """The screen as text. A change of size redraws all of it."""
         columns, rows = self.size
         whole = re.compile(rb"\x1b\[2J(.*?)\x1b\[\?2026l", re.S)
         for width in (columns + 1, columns):
@@ -154,7 +155,7 @@ class Terminal:
         return self.until(all_there, f"not all of {texts} came")
 
     def ended(self):
-        """Wait until it is over; its status, below 0: the signal that ended it."""
+        """Wait until it ends; its status, below 0: the signal that ended it."""
 
         def over():
             pid, status = os.waitpid(self.pid, os.WNOHANG)

@@ -1,5 +1,5 @@
-"""The explorer on a bare pseudo-terminal: clipboards, the editor, odd terminals, what
-comes late, in pieces or not at all; and what it leaves behind."""
+"""The explorer on a bare pseudo-terminal: clipboards, the editor, unusual terminals,
+input that arrives late, in pieces or never; and a clean exit."""
 
 import base64
 import os
@@ -18,7 +18,7 @@ import unittest
 import pseudo
 import scope
 
-# Where E is to open this file:
+# The place at which E must open this file:
 LINE = sys._getframe().f_lineno + 5
 try:
     import torch
@@ -83,14 +83,14 @@ class Clipboard(Folder):
     def settings(self, **more):
         return {"PATH": f"{self.folder}:{os.environ['PATH']}", "DISPLAY": ":7", **more}
 
-    def test_what_takes_it_is_named(self):
+    def test_the_clipboard_program_is_named(self):
         self.script("xclip", f"echo $* >{self.folder}/how; cat >{self.folder}/got")
         with self.explore(settings=self.settings()) as screen:
             self.assertEqual(self.copy(screen), ("copied 6 bytes by xclip", None))
         self.assertEqual((self.folder / "got").read_text(), self.NAME)
         self.assertEqual((self.folder / "how").read_text(), "-selection clipboard\n")
 
-    def test_wayland_comes_first_and_one_may_stay_as_xclip_does(self):
+    def test_wayland_comes_first_and_a_program_may_stay_alive_like_xclip(self):
         self.script("wl-copy", f"cat >{self.folder}/got; sleep 20 & echo $! >{self.folder}/pid")
         settings = self.settings(WAYLAND_DISPLAY="w")
         with self.explore(settings=settings) as screen:
@@ -98,7 +98,7 @@ class Clipboard(Folder):
         self.assertEqual((self.folder / "got").read_text(), self.NAME)
         os.kill(int((self.folder / "pid").read_text()), signal.SIGKILL)
 
-    def test_what_fails_hangs_or_is_not_there_is_not_believed(self):
+    def test_failing_hanging_and_missing_programs_are_not_trusted(self):
         sent = ("sent 6 bytes by OSC 52", self.NAME)
         for text in ("exit 1", "cat >/dev/null; exit 3", "kill -9 $$", "exec sleep 60"):
             self.script("xclip", text)
@@ -110,14 +110,14 @@ class Clipboard(Folder):
             screen.press("Gyn")
             screen.wait("sent 6 bytes by OSC 52")
 
-    def test_over_ssh_there_is_only_the_terminal(self):
+    def test_over_ssh_only_the_terminal_is_used(self):
         self.script("xclip", f"cat >{self.folder}/got")
         for name in ("SSH_TTY", "SSH_CONNECTION"):
             with self.explore(settings=self.settings(**{name: "x"})) as screen:
                 self.assertEqual(self.copy(screen), ("sent 6 bytes by OSC 52", self.NAME))
         self.assertFalse((self.folder / "got").exists())
 
-    def test_a_long_text_comes_whole_or_is_not_called_copied(self):
+    def test_a_long_text_is_copied_whole_or_an_error_is_shown(self):
         name = "n" * 200_000  # more than a pipe holds
         for text, said in ((f"cat >{self.folder}/got", "copied 200000 bytes by xclip"),
                            ("exec sleep 60 <&-", "sent 200000 bytes by OSC 52"),
@@ -139,7 +139,7 @@ class Live(Folder):
         return pseudo.Terminal(lambda: torchoscope.explore(net), **how)
 
     def edit(self, editor, **more):
-        """Press E on the layer with this editor. The words that it was given."""
+        """Press E on the layer with this editor. The arguments that it got."""
         told = self.folder / "told"
         told.unlink(missing_ok=True)
         settings = {"VISUAL": editor, "PATH": f"{self.folder}:{os.environ['PATH']}", **more}
@@ -148,7 +148,7 @@ class Live(Folder):
             since = len(screen.seen)
             screen.press("jE")
             screen.wait_bytes(b"\x1b[?1049l", since)
-            back = screen.wait_bytes(b"\x1b[?1049h", since)  # and taken again
+            back = screen.wait_bytes(b"\x1b[?1049h", since)  # and entered again
             self.assertNotIn(b"\x1b[?1049l", back)
             shown = screen.shown()
             screen.press("j")
@@ -158,7 +158,7 @@ class Live(Folder):
             self.assertTrue(screen.is_as_before())
         return told.read_text().split() if told.exists() else None, shown
 
-    def test_editors_are_told_the_line(self):
+    def test_editors_get_the_line_number(self):
         tell = f"echo $* >{self.folder}/told; stty -a >{self.folder}/stty"
         self.script("ed it", tell)
         for name in ("vi", "code", "zed", "nano"):
@@ -171,7 +171,7 @@ class Live(Folder):
             ({"editor": "code --wait"}, ["--wait", *code]),
             ({"editor": f"{self.folder}/zed"}, code[1:]),
             ({"editor": None, "EDITOR": "nano"}, vi),
-            ({"editor": "", "EDITOR": None}, vi),  # vi is what there is
+            ({"editor": "", "EDITOR": None}, vi),  # vi is the fallback
         ):
             with self.subTest(**settings):
                 self.assertEqual(self.edit(**settings)[0], words)
@@ -179,7 +179,7 @@ class Live(Folder):
                 self.assertIn("icanon", stty)
                 self.assertIn("isig", stty)
 
-    def test_what_becomes_of_an_editor_is_said(self):
+    def test_the_exit_of_an_editor_is_reported(self):
         self.script("failing", "exit 3")
         self.script("killed", "kill -9 $$")
         self.script("traps", "trap 'exit 0' INT; kill -INT $$; exit 5")
@@ -188,10 +188,10 @@ class Live(Folder):
                              ("absent -x", "absent: No such file")):
             with self.subTest(editor):
                 self.assertIn(said, self.edit(editor)[1])
-        # SIGINT is the editor's own, as in a shell.
+        # SIGINT goes to the editor only, as in a shell.
         self.assertNotIn("ended", self.edit("traps")[1])
 
-    def test_the_size_may_change_and_it_may_stop_while_an_editor_runs(self):
+    def test_resizing_and_stopping_work_while_an_editor_runs(self):
         go = self.folder / "go"
         os.mkfifo(go)
         self.script("slow", f"read word <{go}")
@@ -214,7 +214,7 @@ class Live(Folder):
             self.assertEqual(screen.ended(), 0)
             self.assertTrue(screen.is_as_before())
 
-    def test_other_threads_run_while_the_terminal_takes_its_time(self):
+    def test_other_threads_run_while_the_terminal_is_slow(self):
         count = self.folder / "count"
 
         def work():
@@ -230,7 +230,8 @@ class Live(Folder):
 
         with pseudo.Terminal(explore, columns=300, rows=100) as screen:
             screen.wait("row 1/")
-            # Nobody reads, and every size is drawn whole, until the line is full.
+            # Nothing reads, and every change of size is drawn whole, until the buffer
+            # is full.
             for n in range(40):
                 screen.resize(300 + n % 2, 100)
                 time.sleep(0.01)
@@ -267,13 +268,13 @@ class Odd(Folder):
         self.assertEqual(screen.ended(), 0)
         self.assertTrue(screen.is_as_before())
 
-    def test_the_background_may_be_told_late_broken_in_pieces_or_never(self):
+    def test_the_background_colour_may_arrive_late_broken_in_pieces_or_never(self):
         question = b"\x1b]11;?\x1b\\\x1b[c"
         light, dark = b"\x1b]11;rgb:ffff/ffff/ffff", b"\x1b]11;rgb:0000/0000/0000"
         for parts, is_light in (
             ([], False),
             ([light + b"\x1b\\\x1b[?62;22c"], True),
-            ([b"j", light + b"\a", b"k"], True),  # typed meanwhile
+            ([b"j", light + b"\a", b"k"], True),  # typed in between
             ([0.2, light + b"\x1b\\"], True),
             ([light[:9], 0.1, light[9:], 0.1, b"\x1b", b"\\\x1b[?6", 0.1, b"2c"], True),
             ([dark + b"\x1b\\\x1b[?62;22c"], False),
@@ -290,7 +291,7 @@ class Odd(Folder):
                         time.sleep(part)
                     else:
                         screen.press(part)
-                # The cursor's row tells which palette it is.
+                # The cursor's row shows which palette is used.
                 palette = b"48;5;254" if is_light else b"48;5;237"
 
                 def right():
@@ -303,7 +304,7 @@ class Odd(Folder):
                 self.assertNotIn("Copy", shown)
                 self.check_keys_work(screen)
 
-    def test_the_background_is_not_asked_for_where_it_is_known(self):
+    def test_a_known_background_colour_is_not_requested(self):
         for settings, words in (({}, []), ({"TORCHOSCOPE_THEME": None}, ["--theme=light"]),
                                 ({"TERM": "linux", "TORCHOSCOPE_THEME": None}, [])):
             with self.explore(*words, settings=settings) as screen:
@@ -317,14 +318,14 @@ class Odd(Folder):
             screen.wait("row 1/3")
             self.assertIn(b"48;5;254", screen.seen)
 
-    def test_pastes_focus_and_unknown_sequences_are_no_keys(self):
+    def test_pastes_focus_and_unknown_sequences_are_not_keys(self):
         with self.explore() as screen:
             screen.wait("row 1/3")
             for part in (b"\x1b[I\x1b[O", b"\x1b[200~qqq\x03q\r\x1b[201~", b"\x1b[99;99z",
                          b"\x1bP1$r0m\x1b\\", b"\x1b_Gi=1;OK\x1b\\", b"\x1b[57358u",
                          b"\x1b[M   ", b"\xff\xfe", b"\x1b[?1;2;3$y"):
                 screen.press(part)
-            # In pieces, as a slow line brings them.
+            # In pieces, as over a slow line.
             for parts in ((b"\x1b[200~q", b"q\x03", b"q\x1b[20", b"1~"),
                           (b"\x1b[<0;3", b"0;1", b"0M"), (b"\x1b]11;r", b"gb:qq\x1b\\")):
                 for part in parts:
@@ -334,7 +335,7 @@ class Odd(Folder):
             screen.press(b"\x1b[200~" + b"q" * 200_000 + b"\x1b[201~")
             self.check_keys_work(screen)
 
-    def test_ctrl_c_leads_out_of_a_paste_that_never_ends(self):
+    def test_ctrl_c_ends_an_unfinished_paste(self):
         with self.explore() as screen:
             screen.wait("row 1/3")
             screen.press("\x1b[200~" + "x" * 100)
@@ -367,14 +368,14 @@ class Odd(Folder):
                 self.assertEqual(screen.ended(), 0)
                 self.assertTrue(screen.is_as_before())
 
-    def test_terminals_that_can_do_nothing_get_the_tree(self):
+    def test_dumb_terminals_get_the_tree(self):
         for term in ("dumb", None, "", "no-such-terminal"):
             with self.subTest(term), self.explore(settings={"TERM": term}) as screen:
                 self.assertEqual(screen.ended(), 0)
                 self.assertIn("── second", re.sub("\x1b\\[\\d*m", "", screen.seen.decode()))
                 self.assertNotIn(b"\x1b[?1049h", screen.seen)
 
-    def test_without_stdin_or_stdout_the_tree_is_printed_or_nothing(self):
+    def test_without_stdin_it_prints_the_tree_and_without_stdout_nothing(self):
         program = shlex.join([scope.PROGRAM, str(self.model())])
         for closed, tree in (("<&-", True), ("</dev/null", True), (">&-", False)):
             words = ["/bin/sh", "-c", f"{program} {closed}"]
@@ -383,13 +384,13 @@ class Odd(Folder):
                 self.assertEqual("second" in screen.seen.decode(), tree)
                 self.assertTrue(screen.is_as_before())
 
-    def test_no_size_is_the_usual_one(self):
+    def test_an_unknown_size_is_80_by_24(self):
         with self.explore(columns=0, rows=0) as screen:
             screen.wait_bytes(b"row 1/3")
             screen.press("q")
             self.assertEqual(screen.ended(), 0)
 
-    def test_a_terminal_that_goes_ends_it(self):
+    def test_a_hangup_of_the_terminal_ends_it(self):
         for line in ("{}", "trap '' HUP; {}"):
             mark = self.folder / "over"
             mark.unlink(missing_ok=True)
@@ -397,7 +398,7 @@ class Odd(Folder):
             words = ["/bin/sh", "-c", f"trap : HUP; {line.format(program)}; :>{mark}"]
             with self.subTest(line), pseudo.Terminal(words) as screen:
                 screen.wait("row 1/3")
-                os.close(screen.slave)  # ours was one more that kept it
+                os.close(screen.slave)  # this was the last open descriptor of it
                 screen.slave = os.open(os.devnull, os.O_RDONLY)
                 screen.hang_up()
                 end = time.monotonic() + pseudo.PATIENCE
@@ -405,10 +406,10 @@ class Odd(Folder):
                     time.sleep(0.02)
                 self.assertTrue(mark.exists(), "it runs on without a terminal")
 
-    def test_nothing_is_lost_where_nobody_reads_for_a_while(self):
+    def test_no_output_is_lost_while_the_terminal_does_not_read(self):
         names = [f"layer{n:04d}.weight" for n in range(500)]
         with self.explore(names=names, columns=300, rows=100) as screen:
-            screen.press("X")  # no run of equal ones as one row
+            screen.press("X")  # do not fold equal siblings into one row
             screen.wait("row 1/501")
             os.write(screen.master, b"j" * 100 + b"\x0c" * 20 + b"j" * 100)
             time.sleep(0.3)
@@ -425,7 +426,8 @@ class Odd(Folder):
             screen.shown()
             drawn = screen.seen[since:].decode()
             self.assertRegex(drawn, "\u2067?\u2068?[\u2066-\u2068]שכבה[^\u05d0-\u05ea]*\u2069")
-            # What follows is put by column, whatever width the terminal thinks it has.
+            # The text after it is placed by column, whatever width the terminal
+            # assumes.
             self.assertRegex(drawn, "\u2069: \x1b\\[\\d+;12H")
 
 

@@ -183,7 +183,7 @@ NAMES = ("cnn", "resnet", "training", "shared", "dtypes", "branches", "loops", "
          "sizes", "nograd", "bert")  # fmt: skip
 
 
-# ---- the layouts of older torch, as documented: files of theirs cannot be made here ----
+# ---- the layouts of older torch, from their documentation: it cannot run here ----
 
 ARGUMENT = (
     "as_none as_tensor as_tensors as_int as_ints as_float as_floats as_string "
@@ -194,8 +194,8 @@ SCALARS = {1: "BYTE", 2: "CHAR", 3: "SHORT", 4: "INT", 5: "LONG", 6: "HALF", 7: 
 
 
 def spelled_out(one):
-    """JSON as torch 2.1 had it: unions with all members, enumerations as names, classes
-    as Python prints them."""
+    """JSON as in torch 2.1: unions with all members, enumerations as names, classes as
+    Python prints them."""
     if isinstance(one, list):
         return [spelled_out(item) for item in one]
     if not isinstance(one, dict):

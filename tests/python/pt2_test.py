@@ -40,7 +40,7 @@ class Nodes:
         self.graph(program.graph_module, [])
 
     def graph(self, module, given):
-        made = {}  # node -> index of the operation that made what it holds, or None
+        made = {}  # node -> index of the operation that made its value, or None
         views = {}  # node -> the node that it is a view of
         inputs = [n for n in module.graph.nodes if n.op == "placeholder"]
         for node, value in zip(inputs, given):
@@ -144,12 +144,12 @@ class Exported(unittest.TestCase):
             self.assertEqual(roles[name], "buffer", name)
         return got
 
-    def test_tensors_are_those_of_the_program(self):
+    def test_tensors_equal_those_of_the_program(self):
         for name, program in self.programs.items():
             with self.subTest(name):
                 self.check_tensors(self.path(name), program)
 
-    def test_tied_tensors_are_one(self):
+    def test_tied_tensors_share_storage(self):
         got = self.check_tensors(self.path("shared"), self.programs["shared"])
         tied = {one["name"] for one in got.values() if one.get("also_at") or "tied_to" in one}
         self.assertEqual(tied, {"embed.weight", "head.weight"})
@@ -242,7 +242,7 @@ class Exported(unittest.TestCase):
         self.assertIn(("aten::sub", "aten::sin"), edges)
         self.assertEqual(document["regions"][0]["condition"], document["regions"][1]["condition"])
 
-    def test_a_loop_hands_values_on(self):
+    def test_a_loop_passes_values_on(self):
         document = scope.document("ops", self.path("loops"))
         self.assertEqual([one["kind"] for one in document["regions"]], ["loop"])
         names = {one["id"]: one["name"] for one in document["ops"]}
@@ -257,7 +257,7 @@ class Exported(unittest.TestCase):
             if one["name"] != "aten::sym_size":  # torch adds it
                 self.assertIn("pt2_models.py:", one["line"] or "", one["name"])
 
-    def test_info_names_sizes_and_what_changes(self):
+    def test_info_lists_sizes_and_mutations(self):
         said = scope.run("info", self.path("bert")).stdout.decode()
         self.assertRegex(said, r"inputs +input_ids: int64 s\d+×s\d+")
         self.assertRegex(said, r"sizes +s\d+: 2 to 64, s\d+: 2 to 20")
@@ -273,7 +273,7 @@ class Exported(unittest.TestCase):
 
     # ---- older layouts ----
 
-    def test_older_layouts_show_the_same(self):
+    def test_older_layouts_give_the_same_model(self):
         for name in ("resnet", "shared", "dtypes", "branches", "bert"):
             for first in (False, True):
                 with self.subTest(name, first=first):
@@ -330,7 +330,7 @@ class Exported(unittest.TestCase):
         self.assertIn("abc.wrapper.so is native code", done.stdout.decode())
         self.assertIn("abc_metadata.json", scope.run("tree", path, "--json").stdout.decode())
 
-    def test_a_pickle_among_the_constants_is_judged(self):
+    def test_a_pickle_among_the_constants_is_part_of_the_verdict(self):
         def add(entries):
             config = {"path_name": "opaque_obj_0", "is_param": False, "use_pickle": True,
                       "tensor_meta": None}  # fmt: skip
@@ -361,7 +361,7 @@ class Exported(unittest.TestCase):
                 self.assertEqual(scope.run("tree", path).returncode, 1)
                 self.assertEqual(scope.run("ops", path).returncode, 0)
 
-    def test_json_that_is_no_program_is_one_sentence(self):
+    def test_json_without_a_program_gives_a_clear_error(self):
         for text in (b"", b"{", b"[]", b'{"graph_module": 3}'):
             def put(entries, text=text):
                 entries["cnn/models/model.json"] = text

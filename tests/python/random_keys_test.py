@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Random keys, clicks, pasted text and sizes: the explorer under ASan and UBSan must
-neither crash, hang nor leak, and must leave the terminal as it was.
+not crash, hang or leak, and must restore the terminal.
 
-    KEYS_SECONDS=60 random_keys_test.py     longer, as `make soak`; KEYS_SEED=7 the same keys
+    KEYS_SECONDS=60 random_keys_test.py     longer, as `make soak`; KEYS_SEED=7 the same
+    keys
 """
 
 import fcntl
@@ -27,7 +28,7 @@ SCENARIOS = scope.ROOT / "build" / "scenarios"
 PROGRAM = os.environ.get("TORCHOSCOPE_ASAN") or os.environ.get("TORCHOSCOPE")
 
 ARROWS = [f"\x1b[{c}" for c in "ABCDHF"] + ["\x1bOA", "\x1b[5~", "\x1b[6~", "\x1b[Z"]
-# All but those that end or stop it: q, ^C, ^Z. Their turn comes at the end.
+# All except those that end or stop it: q, ^C, ^Z. They come last.
 PLAIN = [c for c in map(chr, range(32, 127)) if c != "q"]
 CONTROL = [chr(c) for c in (1, 2, 4, 5, 6, 8, 9, 12, 13, 14, 16, 18, 21, 23, 27, 127)]
 WORDS = [
@@ -106,7 +107,7 @@ class Explorer:
         return seen
 
     def press(self, text):
-        """Write keys; returns what the explorer wrote meanwhile."""
+        """Write keys; returns the explorer's output meanwhile."""
         seen = b""
         data = text.encode("latin1" if text == "\xff" else "utf8")
         limit = time.monotonic() + scope.PATIENCE
@@ -130,7 +131,7 @@ class Explorer:
         return wanted in seen
 
     def end(self, seconds=scope.PATIENCE):
-        """Ask it to go until it goes; its status."""
+        """Press the keys that end it until it ends; its status."""
         limit = time.monotonic() + seconds
         while self.process.poll() is None:
             if time.monotonic() > limit:
@@ -152,7 +153,7 @@ class Explorer:
 
 
 def press_at_random(explorer, chance, seconds):
-    """Press keys for a while; those pressed last. It may have ended: `:q` was typed."""
+    """Press keys for a while; the last ones. It may have ended if `:q` was typed."""
     pressed, limit = [], time.monotonic() + seconds
     while time.monotonic() < limit and explorer.process.poll() is None:
         kind = chance.random()
@@ -176,7 +177,7 @@ def press_at_random(explorer, chance, seconds):
 @unittest.skipUnless(PROGRAM, "run by tools/run_tests.py")
 class RandomKeys(unittest.TestCase):
     def check_complaints(self, explorer, story):
-        """All of the report: assertEqual() would cut it."""
+        """Fail with the whole report, which assertEqual() would cut."""
         if explorer.complaints():
             self.fail(f"{story}\n{explorer.complaints()}")
 

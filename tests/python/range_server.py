@@ -1,7 +1,7 @@
-"""A web server of the tests' own that gives ranges of files, honestly or not.
+"""A web server for tests that serves ranges of files, correctly or not.
 
 with range_server.Server(folder) as server:
-    server.url("x.pth")        # ask for /stall/x.pth and the like for a dishonest one
+    server.url("x.pth")        # use /stall/x.pth and similar for a misbehaving server
     server.bytes               # sent so far, without headers
     server.requests            # [(path, range, status)]
 """
@@ -68,7 +68,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         said = "bytes %d-%d/%d" % part
         self.answer(206, body, **{"Content_Range": said, **fields})
 
-    # ---- dishonest, broken and odd servers
+    # ---- misbehaving, broken and unusual servers
 
     def whole(self, path, asked):
         self.answer(200, path.read_bytes(), ETag=self.version(path))

@@ -19,7 +19,8 @@ STEPS = 4
 
 
 class Net(torch.nn.Module):
-    """A weight of more elements than a sample has, and one that 4 ranks cannot share."""
+    """A weight with more elements than a sample, and one that 4 ranks cannot split
+    evenly."""
 
     def __init__(self):
         super().__init__()
@@ -52,19 +53,19 @@ WRAP = {
 
 
 def local(tensor):
-    """A copy of what this rank has of a tensor."""
+    """A copy of this rank's part of a tensor."""
     return getattr(tensor, "_local_tensor", tensor).detach().clone()
 
 
 def average(net):
-    """Data parallelism by hand."""
+    """Manual data parallelism."""
     for one in net.parameters():
         dist.all_reduce(one.grad)
         one.grad /= dist.get_world_size()
 
 
 def train(kind, net, wrapped, handle=None, each=None):
-    """Trains; returns everything that came of it, and the tensors by hand, by step."""
+    """Trains; returns all results, and the manually computed tensors by step."""
     torch.manual_seed(10 + dist.get_rank())
     optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
     result, by_hand = {}, []
@@ -117,7 +118,7 @@ def differ(a, b):
 
 
 def watched(kind, before, folder, **options):
-    """(result, by hand, path of the file, collectives)"""
+    """(result, manual tensors, path of the file, collectives)"""
     net = make()
     options = {"log_freq": 1, "exact": True, "dir": folder, **options}
     handle = torchoscope.watch(net, **options) if before else None
@@ -139,7 +140,7 @@ def merged(folder, *kinds):
         began = collectives()
         plain, _ = train(kind, net, wrapped)
         made = collectives() - began
-        # fully_shard() replaces parameters: not every build looks at them again.
+        # fully_shard() replaces parameters; not every build looks them up again.
         follows = kind != "fsdp" or hasattr(_core.Recorder, "look_again")
         for before in (False, True) if follows else (False,):
             result, by_hand, path, more = watched(kind, before, folder)
@@ -153,7 +154,7 @@ def merged(folder, *kinds):
 
 
 def drift(folder):
-    """Rank 1 changes a parameter after step 1, in a way that no other rank sees."""
+    """Rank 1 changes a parameter after step 1 without a collective."""
     net = make()
     wrapped = WRAP["ddp"](net)
     handle = torchoscope.watch(wrapped, log_freq=1, dir=folder)
@@ -239,13 +240,13 @@ def group(folder, what):
             with torch.no_grad():
                 net.small.bias[1] += 1e-3
         if step == 1 and dist.get_rank() == 1 and what == "late":
-            handle._recorder.stop()  # as if it hung
+            handle._recorder.stop()  # simulates a hang
 
     _, by_hand = train("alone", net, wrapped, handle, spoil)
     store = dist.distributed_c10d._get_default_store()
     if what == "late" and dist.get_rank() == 1:
-        # Asks again and again: wait() would lock the store, which the thread of the group
-        # still needs to connect. Rank 0 has the store, and may be gone.
+        # Polls, because wait() would lock the store, which the group's thread still
+        # needs to connect. Rank 0 has the store, and may have ended.
         with contextlib.suppress(RuntimeError):
             while store.add("done", 0) == 0:
                 time.sleep(0.05)
@@ -257,7 +258,7 @@ def group(folder, what):
 
 
 def silent(folder):
-    """Rank 0 does not watch: rank 1 does not wait for its answer for ever."""
+    """Rank 0 does not watch: rank 1 must not wait for it forever."""
     watch_ranks._PATIENCE = 0.5
     if dist.get_rank():
         with warnings.catch_warnings(record=True) as said:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""README.md: its examples print what it shows.
+"""README.md: its examples print the shown output.
 
     readme_test.py             compare
-    readme_test.py --rewrite   write down what the commands on the demo models print now
+    readme_test.py --rewrite   update the output of the commands on the demo models
 
-Commands on the demo models are compared to the letter, Python without times."""
+Commands on the demo models are compared exactly, Python without times."""
 
 import os
 import re
@@ -22,7 +22,7 @@ PYTHON = re.compile(r"^```python\n(.*?)^```\n\n```\n(.*?)^```", re.M | re.S)
 
 
 def printed(line):
-    """What a command prints, or None if its files are not the demo's."""
+    """The output of a command, or None if its files are not the demo models."""
     demo = scope.demo_folder()
     files = re.findall(r"\S+\.(?:pth|scope|safetensors)", line)
     if not all((demo / file).exists() for file in files):
@@ -36,7 +36,7 @@ def printed(line):
 
 
 class Readme(TemporaryFolder):
-    def test_commands_print_what_it_shows(self):
+    def test_commands_print_the_shown_output(self):
         compared = 0
         for line, shown in SHELL.findall(PAGE.read_text()):
             said = printed(line)
@@ -45,7 +45,7 @@ class Readme(TemporaryFolder):
                 self.assertEqual(said, shown, line)
         self.assertGreaterEqual(compared, 3)
 
-    def test_python_prints_what_it_shows(self):
+    def test_python_prints_the_shown_output(self):
         import torch
 
         if torch.__version__.startswith("1."):
@@ -58,7 +58,7 @@ class Readme(TemporaryFolder):
             said = run_python(lines, {"__name__": "readme"})
             self.assertEqual(masked(said), masked(shown), said)
 
-    def test_links_lead_somewhere(self):
+    def test_links_are_valid(self):
         text = PAGE.read_text()
         heads = {
             re.sub(r"[^\w -]", "", head).lower().replace(" ", "-")

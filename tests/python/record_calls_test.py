@@ -1,6 +1,6 @@
 # flavours: both
-"""record(): which call is the newest, which is a recomputation, and where each was made:
-every view counts the same."""
+"""record(): the newest call, recomputations, and the place of each call; all views
+agree on the counts."""
 
 import json
 import tempfile
@@ -31,7 +31,7 @@ class Halves(nn.Module):
 
 
 def told_by(recording):
-    """The recording, and what its file says."""
+    """The recording, and the document of its file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "run.scope")
         recording.save(path)
@@ -44,7 +44,7 @@ def tree_of(recording):
 
 class Counted(unittest.TestCase):
     def check_counts(self, recording):
-        """modules(), the tree and calls(name) tell one number."""
+        """modules(), the tree and calls(name) give the same count."""
         for one in told_by(recording):
             rows = one.rows(columns="calls", expand=True)
             tree = {row["name"]: int(row["calls"] or 0) for row in rows}
@@ -68,18 +68,18 @@ class Recursion(Counted):
             self.assertEqual(model.forward_stats[-1].in_shape, (8, 4))
             self.assertEqual(self.check_counts(recording)[""], 15 * passes)
 
-    def test_they_stand_in_the_order_in_which_they_ended(self):
+    def test_calls_are_listed_in_the_order_in_which_they_ended(self):
         model = Halves()
         with torchoscope.record(model):
             model(torch.ones(4, 4))
         rows = [one.in_shape[0] for one in model.forward_stats]
         self.assertEqual(rows, [1, 1, 2, 1, 1, 2, 4])
 
-    def test_a_summary_tells_of_the_whole_pass(self):
+    def test_a_summary_covers_the_whole_pass(self):
         text = str(torchoscope.summary(Halves(), torch.ones(8, 4), width=0))
         self.assertIn("128B of inputs", text)
 
-    def test_time_is_that_of_the_outermost(self):
+    def test_the_time_is_that_of_the_outermost_call(self):
         model = Halves()
         with torchoscope.record(model) as recording:
             for _ in range(20):
@@ -91,7 +91,7 @@ class Recursion(Counted):
 
 
 class Current(unittest.TestCase):
-    def test_stats_beyond_the_calls_that_are_kept(self):
+    def test_statistics_beyond_the_limit_of_kept_calls(self):
         model = nn.Linear(4, 2)
         with torchoscope.record(model):
             for n in range(1, 71):
@@ -100,7 +100,7 @@ class Current(unittest.TestCase):
             same = model.forward_stats
             self.assertIs(model.forward_stats, same)
 
-    def test_stats_read_during_a_pass(self):
+    def test_statistics_read_during_a_pass(self):
         seen = []
 
         class Net(nn.Module):
@@ -150,7 +150,7 @@ class Recomputed(Counted):
                 model(X.clone().requires_grad_()).sum().backward()
         return recording
 
-    def test_it_is_no_call(self):
+    def test_a_recomputation_does_not_count_as_a_call(self):
         for reentrant in (True, False):
             for passes in (2, 70):
                 recording = self.record(reentrant, passes)
@@ -171,13 +171,13 @@ class Recomputed(Counted):
             out = {row["name"]: row["out"] for row in rows}
             self.assertEqual((out["blocks.0"], out["blocks.0.up"]), ("3×4", "3×8"))
 
-    def test_gradients_stand_with_the_call_that_was_repeated(self):
+    def test_gradients_belong_to_the_recomputed_call(self):
         for reentrant in (True, False):
             recording = self.record(reentrant, 2)
             for call in recording.calls("blocks.0.up"):
                 self.assertEqual([g.shape for g in call.grad_outputs], [[3, 8]])
 
-    def test_its_time_is_not_that_of_forward(self):
+    def test_the_time_of_recomputation_is_not_forward_time(self):
         for reentrant in (True, False):
             recording = self.record(reentrant, 3)
             calls = recording.calls()
@@ -207,7 +207,7 @@ class Places(Counted):
             self.assertEqual({c.name for c in recording.calls(name)}, {name})
         self.assertEqual(len(act.forward_stats), 6)
 
-    def test_used_more_often_than_it_has_names(self):
+    def test_more_calls_than_names(self):
         class Net(nn.Module):
             def __init__(self):
                 super().__init__()
@@ -222,7 +222,7 @@ class Places(Counted):
         counts = self.check_counts(recording)
         self.assertEqual(counts, {"": 1, "first": 2, "second": 1})
 
-    def test_by_a_name_it_was_not_called_by(self):
+    def test_looking_up_another_name_of_a_shared_module(self):
         class Net(nn.Module):
             def __init__(self):
                 super().__init__()
@@ -242,7 +242,7 @@ class Places(Counted):
 
 
 class Names(unittest.TestCase):
-    def test_a_wrong_name_is_told_the_nearest(self):
+    def test_an_unknown_name_suggests_the_nearest(self):
         model = Checkpointed(False)
         with torchoscope.record(model) as recording:
             model(X)
@@ -253,14 +253,14 @@ class Names(unittest.TestCase):
         with self.assertRaisesRegex(KeyError, "is not a module"):
             recording.calls("blocks.0.up.weight")
 
-    def test_a_gap_tells_its_module(self):
+    def test_a_gap_names_its_module(self):
         model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
         with torchoscope.record(model) as recording:
             model[0](X)
         text = repr([gap for gap in recording.gaps if gap.name == "1"])
         self.assertEqual(text, "[<not called 1: never called>]")
 
-    def test_containers_are_no_gaps(self):
+    def test_containers_are_not_gaps(self):
         class Net(nn.Module):
             def __init__(self):
                 super().__init__()
@@ -279,7 +279,7 @@ class Names(unittest.TestCase):
 
 
 class Lazy(unittest.TestCase):
-    def test_what_was_made_is_shown(self):
+    def test_materialised_parameters_are_shown(self):
         model = nn.Sequential(nn.LazyLinear(3), nn.LazyBatchNorm1d(), nn.LazyLinear(1))
         with torchoscope.record(model) as recording:
             model(X).sum().backward()

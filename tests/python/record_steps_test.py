@@ -22,7 +22,7 @@ class Steps(Clean):
             model(X)
         self.assertEqual(recording.parameters(), [])
 
-    @unittest.skipUnless(NEW, "this torch tells of no step")
+    @unittest.skipUnless(NEW, "this torch does not report optimizer steps")
     def test_parameters_are_read_before_each_step(self):
         model = net()
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -53,11 +53,11 @@ class Steps(Clean):
         def evaluate():
             for _ in range(3):
                 model(X)
-                other.step()  # of another model
+                other.step()  # belongs to another model
 
         self.assertEqual(self.steps(model, evaluate), [0, 1, 2])
 
-    @unittest.skipUnless(NEW, "this torch tells of no step")
+    @unittest.skipUnless(NEW, "this torch does not report optimizer steps")
     def test_micro_batches_are_passes_of_one_step(self):
         model = net()
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -71,8 +71,8 @@ class Steps(Clean):
         for options in ({}, {"parameters": False}):
             self.assertEqual(self.steps(model, train, **options), [0] * 4 + [1] * 4)
 
-    @unittest.skipUnless(NEW, "this torch tells of no step")
-    def test_of_two_optimizers_the_slowest_counts(self):
+    @unittest.skipUnless(NEW, "this torch does not report optimizer steps")
+    def test_the_slowest_of_two_optimizers_counts_steps(self):
         model = net()
         fast = torch.optim.SGD(model[0].parameters(), lr=0.1)
         slow = torch.optim.SGD(model[2].parameters(), lr=0.1)
@@ -86,7 +86,7 @@ class Steps(Clean):
 
         self.assertEqual(self.steps(model, train), [0] * 3 + [1] * 3)
 
-    @unittest.skipUnless(NEW, "this torch tells of no step")
+    @unittest.skipUnless(NEW, "this torch does not report optimizer steps")
     def test_the_passes_of_a_closure_belong_to_its_step(self):
         model = net()
         optimizer = torch.optim.LBFGS(model.parameters(), lr=0.01, max_iter=3)
@@ -106,8 +106,8 @@ class Steps(Clean):
         self.assertEqual(steps, sorted(steps))
         self.assertGreater(len(steps), 2)
 
-    @unittest.skipUnless(NEW, "this torch tells of no step")
-    def test_a_new_optimizer_takes_the_place_of_a_freed_one(self):
+    @unittest.skipUnless(NEW, "this torch does not report optimizer steps")
+    def test_a_new_optimizer_replaces_a_freed_one(self):
         model = net()
 
         def train():

@@ -1,5 +1,5 @@
 # flavours: both
-"""record(): what it tells, and that it leaves no trace in the model or in torch."""
+"""record(): its content, and that it leaves no trace in the model or in torch."""
 
 import copy
 import gc
@@ -59,7 +59,7 @@ class Clean(unittest.TestCase):
 
 
 class Told(Clean):
-    def test_merged_calls_stand_where_they_were_made(self):
+    def test_merged_calls_are_listed_under_their_caller(self):
         act = nn.ReLU()
         model = nn.Sequential(nn.Sequential(nn.Linear(4, 4), act), nn.Sequential(act))
         with torchoscope.record(model) as recording:
@@ -94,7 +94,7 @@ class Told(Clean):
         self.assertIsNone(calls[1].error)
         self.assertGreaterEqual(calls[0].time_ns, calls[0].self_ns)
 
-    def test_rows_are_read_only_and_plain_when_asked(self):
+    def test_rows_are_read_only_and_convert_to_plain_data(self):
         model = net()
         with torchoscope.record(model) as recording:
             model(X)
@@ -141,7 +141,7 @@ class Told(Clean):
             with self.assertRaises(KeyError):
                 recording.values("0", call=7)
 
-    def test_of_every_tensor_it_is_kept_or_said(self):
+    def test_every_tensor_is_kept_or_reported(self):
         model = nn.Identity()
         quantised = torch.quantize_per_tensor(X, 0.5, 0, torch.qint8)
         cases = [
@@ -166,7 +166,7 @@ class Told(Clean):
                 again = torchoscope.open(f"{folder}/x.scope")
                 self.assertTrue(torch.equal(again.values("")[0], wanted), wanted)
 
-    def test_what_to_keep_is_found_at_the_beginning(self):
+    def test_names_to_keep_are_resolved_at_the_start(self):
         model = net()
         with self.assertRaisesRegex(ValueError, "no module matches '1.x'"):
             with torchoscope.record(model, keep=["0", "1.x"]):
@@ -183,7 +183,7 @@ class Told(Clean):
             model[0](X)
         self.assertTrue(torch.equal(recording.values("0")[0], model[0](X)))
 
-    def test_of_merged_calls_nothing_is_kept_and_that_is_said(self):
+    def test_values_of_merged_calls_are_not_kept_which_is_reported(self):
         model = net()
         with torchoscope.record(model, keep="0", calls=2) as recording:
             for i in range(5):
@@ -193,9 +193,9 @@ class Told(Clean):
             recording.values("0")
         said = [gap.text for gap in recording.gaps if gap.name == "0"]
         self.assertEqual(len(said), 1)
-        self.assertIn("of calls that are merged nothing is kept", said[0])
+        self.assertIn("values of merged calls are not kept", said[0])
 
-    def test_what_is_over_the_limit_is_a_gap(self):
+    def test_values_over_the_limit_are_a_gap(self):
         model = net()
         with torchoscope.record(model, keep="*", limit=64) as recording:
             model(X)
@@ -211,7 +211,7 @@ class Told(Clean):
             self.assertEqual(out.mean is None, mode == "guard")
             self.assertEqual(recording.facts["mode"], mode)
 
-    def test_wrong_wishes_are_refused_before_anything_happens(self):
+    def test_invalid_options_are_refused_at_the_start(self):
         model = net()
         for wish in ({"mode": "fast"}, {"calls": 0}, {"budget": 2}, {"limit": "much"}):
             with self.assertRaises(ValueError):
@@ -235,7 +235,7 @@ class Told(Clean):
         found = [len(r.calls("0")) for r in (outer, inner, other)]
         self.assertEqual(found, [3, 1, 1])
 
-    def test_it_can_be_asked_while_it_goes_on(self):
+    def test_it_can_be_queried_while_it_records(self):
         model = net()
         with torchoscope.record(model) as recording:
             self.assertEqual(recording.calls(), [])
@@ -267,7 +267,7 @@ class Told(Clean):
         self.assertEqual({c.thread for c in calls}, {0, 1})
         self.assertTrue(all(c.parent is not None for c in calls if c.name))
 
-    def test_a_budget_leaves_passes_out(self):
+    def test_a_budget_skips_passes(self):
         model = net()
         with torchoscope.record(model, budget=0.0001) as recording:
             for _ in range(50):
@@ -283,7 +283,7 @@ class Told(Clean):
         self.assertNotIn("_compiled_call_impl", model.__dict__)
 
     @unittest.skipUnless(NEW, "hooks stay in place")
-    def test_between_recorded_passes_no_hook_is_there(self):
+    def test_no_hook_is_installed_between_recorded_passes(self):
         class Looks(nn.Module):
             def forward(self, x):
                 found.append(bool(torch_module._global_forward_hooks))
@@ -310,14 +310,14 @@ class Told(Clean):
         facts = recording.facts
         self.assertEqual(facts["passes_recorded"] + facts["passes_left_out"], 4)
 
-    def test_a_budget_that_suffices_leaves_nothing_out(self):
+    def test_a_sufficient_budget_skips_nothing(self):
         class Slow(nn.Module):
             def forward(self, x):
                 time.sleep(0.01)
                 return x
 
         model = Slow()
-        owed = mock.patch.object(recorder.Budget, "owe")  # what beginning takes varies
+        owed = mock.patch.object(recorder.Budget, "owe")  # the time to start varies
         with owed, torchoscope.record(model, budget=0.9) as recording:
             for _ in range(5):
                 model(X)
@@ -351,7 +351,7 @@ class Told(Clean):
         self.assertGreater(cost["wall_ns"], cost["own_ns"])
         self.assertEqual(cost["passes_ns"], recording.calls("")[0].time_ns)
 
-    def test_cost_holds_entering_and_leaving(self):
+    def test_cost_includes_starting_and_stopping(self):
         model = net()
         slow = mock.patch.object(recorder.Unseen, "tell", lambda *_: time.sleep(0.02))
         with slow, torchoscope.record(model) as recording:
@@ -372,7 +372,7 @@ class Told(Clean):
         self.assertFalse(asked.called)
         self.assertIn("unused", [gap.name for gap in recording.gaps])
 
-    def test_the_share_is_of_the_passes_and_not_of_what_else_went_on(self):
+    def test_the_share_is_of_the_passes_only(self):
         model = net()
         with torchoscope.record(model) as recording:
             model(X).sum().backward()
@@ -387,7 +387,7 @@ class Told(Clean):
         self.assertIsNone(recording.cost["share"])
 
     @unittest.skipUnless(hasattr(torch._C, "_current_autograd_node"), "needs torch 2.1")
-    def test_the_cost_has_what_torchs_mode_takes_for_each_operation(self):
+    def test_the_cost_includes_the_dispatch_mode_of_torch(self):
         model, costs = net(), []
         for each in (0, 10**9):
             with mock.patch.object(recorder, "_op_ns", each):
@@ -398,10 +398,10 @@ class Told(Clean):
         self.assertEqual(round(added / 10**9), len(recording.ops()))
 
     @unittest.skipUnless(hasattr(torch._C, "_current_autograd_node"), "needs torch 2.1")
-    def test_torchs_mode_is_measured(self):
+    def test_the_cost_of_the_dispatch_mode_is_measured(self):
         self.assertGreater(recorder._measure_mode(torch.zeros(())), 0)
 
-    def test_bytes_of_results_that_were_there_before(self):
+    def test_bytes_of_results_exclude_older_storages(self):
         model = nn.Sequential(nn.Linear(4, 4), nn.ReLU(inplace=True), nn.Identity())
         with torch.no_grad(), torchoscope.record(model, calls=1) as recording:
             model(X)
@@ -411,7 +411,7 @@ class Told(Clean):
             self.assertEqual(call.out_bytes, size, call.name)
             self.assertEqual(call.new_bytes, size if call.name == "0" else 0, call.name)
 
-    def test_a_recording_says_why_it_does_not_know(self):
+    def test_unknown_figures_have_a_reason(self):
         with torchoscope.record(nn.ReLU()) as recording:
             pass
         for kind in ("tree", "info"):
@@ -420,7 +420,7 @@ class Told(Clean):
             self.assertEqual((counts["trainable"], counts["frozen"]), (0, 0))
             self.assertNotIn("this file", text)
 
-    @unittest.skipUnless(NEW, "this torch can not")
+    @unittest.skipUnless(NEW, "this torch cannot turn off fused layers")
     def test_inside_opens_the_fused_encoder(self):
         layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True).eval()
         x = torch.ones(2, 3, 8)
@@ -432,7 +432,7 @@ class Told(Clean):
 
 
 class Together(Clean):
-    """What is large is measured by torch's own threads, where it has several."""
+    """Large tensors are measured by torch's threads, if it has several."""
 
     def setUp(self):
         threads = torch.get_num_threads()
@@ -456,7 +456,7 @@ class Together(Clean):
             self.assertAlmostEqual(together[name] / alone[name], 1, delta=1e-9)
         self.assertEqual(together["min_at"], [1, 3])
 
-    def test_a_forked_child_has_no_such_threads(self):
+    def test_a_forked_child_does_not_use_these_threads(self):
         self.look(2)
         child = os.fork()
         if child == 0:
@@ -489,7 +489,7 @@ class Unnoticed(Clean):
         for one, other in zip(*found):
             self.assertTrue(torch.equal(one, other))
 
-    def test_what_is_made_inside_the_block_knows_nothing(self):
+    def test_copies_made_inside_the_block_have_no_traces(self):
         model = net()
         plain = pickle.dumps(model)
         with torchoscope.record(model) as recording:
@@ -508,7 +508,7 @@ class Unnoticed(Clean):
                 model(X)
                 raise KeyError("the user's own")
 
-    def test_nothing_is_left_when_beginning_fails(self):
+    def test_nothing_is_left_when_the_start_fails(self):
         model, attach = net(), recorder.forward_stats.attach
         recorder.forward_stats.attach = None
         try:
@@ -550,7 +550,7 @@ class Unnoticed(Clean):
 
 
     @unittest.skipUnless(NEW, "no torch.compile")
-    def test_what_torch_compile_gave_is_recorded_at_its_boundary(self):
+    def test_a_compiled_wrapper_is_recorded_at_its_boundary(self):
         model = Own()
         compiled = torch.compile(model, backend="eager", fullgraph=True)
         compiled(X)
@@ -570,11 +570,11 @@ class Raised(Clean):
                 model(x)
         return caught.exception, getattr(caught.exception, "__notes__", [])
 
-    def test_two_lines_say_what_met_what_and_where_it_changed(self):
+    def test_two_notes_show_the_mismatch_and_where_the_shape_changed(self):
         model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.Flatten(), nn.Linear(99, 5))
         error, notes = self.raised(model, torch.ones(2, 3, 6, 6))
         wanted = [
-            "torchoscope: 2 (Linear) got [2, 64]; its weight [5, 99] wants [..., 99]",
+            "torchoscope: 2 (Linear) got [2, 64]; its weight [5, 99] expects [..., 99]",
             "torchoscope: the shape last changed in 1 (Flatten): "
             "[2, 4, 4, 4] -> [2, 64]",
         ]
@@ -583,26 +583,26 @@ class Raised(Clean):
         self.assertTrue(notes[1].startswith(wanted[1]), notes[1])
         self.assertIn(wanted[0], "".join(traceback.format_exception(error)))
 
-    def test_the_record_goes_up_to_there(self):
+    def test_the_recording_ends_at_the_error(self):
         self.raised(net(), X[:, :3])
         calls = self.recording.calls()
         self.assertEqual([c.name for c in calls], ["", "0"])
         flags = {flag for c in calls for flag in c.flags}
         self.assertTrue(flags & {"raised", "aborted"})
 
-    def test_what_common_modules_want(self):
+    def test_notes_for_common_modules(self):
         cases = [
-            (nn.Conv2d(3, 4, 3), torch.ones(1, 5, 8, 8), "wants [*, 3, *, *]"),
-            (nn.BatchNorm2d(3), torch.ones(1, 5, 8, 8), "wants [*, 3, ...]"),
-            (nn.LayerNorm(6), torch.ones(2, 5), "wants [..., 6]"),
-            (nn.Conv2d(3, 4, 3), torch.ones(5, 8, 8), "wants [3, *, *]"),
-            (nn.GroupNorm(2, 4), torch.ones(2, 6, 3), "wants [*, 4, ...]"),
-            (nn.LSTM(4, 5), torch.ones(3, 2, 6), "got [3, 2, 6]; it wants [..., 4]"),
+            (nn.Conv2d(3, 4, 3), torch.ones(1, 5, 8, 8), "expects [*, 3, *, *]"),
+            (nn.BatchNorm2d(3), torch.ones(1, 5, 8, 8), "expects [*, 3, ...]"),
+            (nn.LayerNorm(6), torch.ones(2, 5), "expects [..., 6]"),
+            (nn.Conv2d(3, 4, 3), torch.ones(5, 8, 8), "expects [3, *, *]"),
+            (nn.GroupNorm(2, 4), torch.ones(2, 6, 3), "expects [*, 4, ...]"),
+            (nn.LSTM(4, 5), torch.ones(3, 2, 6), "got [3, 2, 6]; it expects [..., 4]"),
             (
                 nn.Embedding(4, 2),
                 torch.tensor([1, 9]),
                 "got [2] with values from 1 to 9; its weight [4, 2] "
-                "wants indices from 0 to 3",
+                "expects indices from 0 to 3",
             ),
         ]
         for model, x, text in cases:
@@ -611,7 +611,7 @@ class Raised(Clean):
                 self.assertIn(text, notes[0])
                 self.assertIn("the model (", notes[0])
 
-    def test_what_fits_is_not_blamed(self):
+    def test_matching_shapes_are_not_blamed(self):
         class Own(nn.Module):
             def __init__(self):
                 super().__init__()
@@ -633,7 +633,7 @@ class Raised(Clean):
             self.assertEqual(len(notes), 1)
             self.assertEqual(notes[0].partition(" got ")[2], text)
 
-    def test_where_no_tensor_was_told_of_nothing_is_said(self):
+    def test_there_are_no_notes_without_tensors(self):
         model = nn.Linear(4, 2)
         with self.assertRaises(RuntimeError) as caught:
             with torchoscope.record(model):
@@ -645,9 +645,9 @@ class Raised(Clean):
         with self.assertRaises(Exception) as caught:
             with torchoscope.record(model):
                 model(x, x, x)
-        self.assertIn("; it wants [..., 8]", caught.exception.__notes__[0])
+        self.assertIn("; it expects [..., 8]", caught.exception.__notes__[0])
 
-    def test_interrupts_get_no_note(self):
+    def test_interrupts_get_no_notes(self):
         class Stops(nn.Module):
             def forward(self, x):
                 raise KeyboardInterrupt
@@ -658,8 +658,8 @@ class Raised(Clean):
                 model(X)
         self.assertFalse(hasattr(caught.exception, "__notes__"))
 
-    @unittest.skipUnless(hooks.SEES_EXCEPTIONS, "this torch does not tell")
-    def test_a_caught_exception_has_notes_too_and_recording_goes_on(self):
+    @unittest.skipUnless(hooks.SEES_EXCEPTIONS, "this torch does not report exceptions")
+    def test_a_caught_exception_has_notes_and_recording_continues(self):
         model = net()
         with torchoscope.record(model) as recording:
             with self.assertRaises(RuntimeError) as caught:
@@ -674,7 +674,7 @@ class Guarded(Clean):
         model(torch.randn(8, 4)).sum().backward()
         random.random()
 
-    def test_everything_is_as_before(self):
+    def test_everything_is_restored(self):
         model = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Dropout())
         model[2].eval()
         model(X).sum().backward()

@@ -1,6 +1,6 @@
 # flavours: both
-"""record(): what a tensor held is measured anew whenever it may have changed, also
-where torch's version counter says that it did not."""
+"""record(): a tensor is measured again whenever it may have changed, even if torch's
+version counter did not."""
 
 import unittest
 
@@ -14,7 +14,7 @@ X = torch.linspace(-1, 1, 12).reshape(3, 4)
 
 
 def fused(kind, parameters, **options):
-    """A fused optimizer, or None where this torch has none for the processor."""
+    """A fused optimizer, or None if this torch has none for the CPU."""
     try:
         return kind(parameters, fused=True, **options)
     except (TypeError, RuntimeError):
@@ -26,7 +26,7 @@ class Parameters(unittest.TestCase):
         rows = [r for r in recording.parameters() if r["name"] == name]
         return [r["stats"][what] for r in rows if not r["gradient"]]
 
-    @unittest.skipUnless(NEW, "this torch tells of no step")
+    @unittest.skipUnless(NEW, "this torch does not report optimizer steps")
     def test_fused_optimizers(self):
         tried = 0
         for kind in (
@@ -53,9 +53,9 @@ class Parameters(unittest.TestCase):
             self.assertEqual([round(x, 5) for x in told], [round(x, 5) for x in truth])
         self.assertTrue(tried)
 
-    @unittest.skipUnless(NEW, "this torch tells of no step")
+    @unittest.skipUnless(NEW, "this torch does not report optimizer steps")
     def test_a_few_rows_of_a_large_parameter(self):
-        """A fingerprint may miss them; parameters do not rest on one."""
+        """A fingerprint may miss them, so parameters are not checked by one."""
         model = nn.Embedding(5000, 16)
         with torch.no_grad():
             model.weight.zero_()
@@ -68,8 +68,8 @@ class Parameters(unittest.TestCase):
         told = self.held(recording, "weight")
         self.assertEqual([round(m * 5000) for m in told], [1, 2, 3])
 
-    @unittest.skipUnless(NEW, "this torch tells of no step")
-    def test_gradients_that_are_written_past_their_version(self):
+    @unittest.skipUnless(NEW, "this torch does not report optimizer steps")
+    def test_gradients_written_without_a_new_version(self):
         model = nn.Linear(4, 2)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
         with torchoscope.record(model) as recording:
@@ -90,7 +90,7 @@ class Takes(nn.Module):
 
 class Arguments(unittest.TestCase):
     def means(self, write, x):
-        """What a module was given, twice the same tensor with a write in between."""
+        """The arguments of a module: the same tensor twice, with a write in between."""
         model = Takes()
         with torchoscope.record(model) as recording:
             model(x)
@@ -121,8 +121,8 @@ class Arguments(unittest.TestCase):
             means = self.means(lambda x: x.data.fill_(3), x)
             self.assertEqual(means[0] == means[1], False, dtype)
 
-    def test_running_statistics_that_are_passed_on(self):
-        """BatchNorm writes them without a word to the version counter."""
+    def test_running_statistics_that_are_passed_as_arguments(self):
+        """BatchNorm writes them without changing the version counter."""
 
         class Model(nn.Module):
             def __init__(self):
@@ -150,7 +150,7 @@ class Arguments(unittest.TestCase):
 
             self.assertEqual(self.means(write, x), [0, 1])
 
-    def test_an_argument_that_is_overwritten_through_data_is_said_so(self):
+    def test_an_argument_overwritten_through_data_is_reported(self):
         class Writes(nn.Module):
             def forward(self, x):
                 x.data.mul_(2)
@@ -163,7 +163,7 @@ class Arguments(unittest.TestCase):
             value = recording.calls("")[0].inputs[0]
             self.assertEqual((value.mean, value.get("replaced")), (1, True))
 
-    def test_what_did_not_change_is_one_value(self):
+    def test_unchanged_tensors_are_one_value(self):
         model = nn.Sequential(nn.Identity(), nn.Identity())
         with torchoscope.record(model) as recording:
             model(torch.ones(100000))

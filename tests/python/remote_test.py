@@ -1,5 +1,5 @@
-"""Files of web servers: the same answers as from the disk, few bytes, and one clear
-sentence for every server that does not play along."""
+"""Files on web servers: the same answers as from the disk, few bytes, and a clear error
+for every misbehaving server."""
 
 import json
 import os
@@ -79,7 +79,7 @@ class Remote(unittest.TestCase):
         return nn.Sequential(*layers)
 
     def check_same(self, name, *command):
-        """A command about the file, read from the server and from the disk."""
+        """Run a command on the file, read from the server and from the disk."""
         local = self.torchoscope(command[0], self.files / name, *command[1:])
         url = self.server.url(name)
         self.assertEqual(
@@ -127,7 +127,7 @@ class Remote(unittest.TestCase):
         self.assertIn("300 tensors", tree)
         self.assertLess(self.server.bytes, 1_000_000)
         self.assertLess(len(self.server.requests), 6)
-        # Statistics of one tensor ask for that tensor.
+        # Statistics of one tensor fetch only that tensor.
         self.server.forget()
         shown = self.torchoscope(
             "show", self.server.url(path.name), "layers.7.weight", "--json"
@@ -135,7 +135,7 @@ class Remote(unittest.TestCase):
         self.assertEqual(json.loads(shown)["tensor"]["zeros"], 4 << 20)
         self.assertLess(self.server.bytes, 2.2 * 4 * 4 * 1024 * 1024)
 
-    def test_a_zip_of_many_tensors(self):
+    def test_a_zip_of_many_tensors_needs_few_requests(self):
         self.save("x.pth", {f"a.{i}": torch.randn(100) for i in range(2000)})
         self.torchoscope("tree", self.server.url("x.pth"))
         self.assertLess(self.server.bytes, (self.files / "x.pth").stat().st_size)
@@ -163,7 +163,7 @@ class Remote(unittest.TestCase):
         self.torchoscope("tree", self.server.url("m.safetensors.index.json"), status=1)
         self.assertFalse([one for one in self.server.requests if "secret" in one[0]])
 
-    def test_the_second_command_asks_for_nothing_but_the_version(self):
+    def test_the_second_command_requests_only_the_version(self):
         self.save("x.pth", self.model().state_dict())
         first = self.torchoscope("tree", self.server.url("x.pth"))
         self.server.forget()
@@ -185,7 +185,7 @@ class Remote(unittest.TestCase):
         cache.write_text("no folder")
         self.assertEqual(self.torchoscope("tree", self.server.url("x.pth")), before)
 
-    def test_servers_that_do_not_play_along(self):
+    def test_misbehaving_servers_give_clear_errors(self):
         torch.save({"weight": torch.randn(50_000)}, self.files / "x.pth")
         for way, sentence in SENTENCES.items():
             with self.subTest(way):
@@ -208,7 +208,7 @@ class Remote(unittest.TestCase):
         )
 
     def start(self, *words):
-        """The program, patient for ten minutes."""
+        """The program, with a timeout of ten minutes."""
         env = {**os.environ, "XDG_CACHE_HOME": str(self.folder / "cache")}
         env["TORCHOSCOPE_HTTP_SECONDS"] = "600"
         done = subprocess.Popen(
@@ -221,7 +221,7 @@ class Remote(unittest.TestCase):
         self.addCleanup(done.kill)
         return done
 
-    def test_ctrl_c_does_not_wait_for_a_server(self):
+    def test_ctrl_c_interrupts_a_request(self):
         torch.save({"weight": torch.randn(500_000)}, self.files / "x.pth")
         for way in ("stall", "silent"):
             for command in (["tree"], ["check", "--values"]):
@@ -235,7 +235,7 @@ class Remote(unittest.TestCase):
                     self.assertEqual(done.returncode, 2)
                     self.assertIn("stopped", said)
 
-    def test_http_1_0_is_enough(self):
+    def test_http_1_0_is_supported(self):
         self.save("x.pth", self.model().state_dict())
         self.assertIn(
             "parameters", self.torchoscope("tree", self.server.url("x.pth", "old"))
@@ -265,7 +265,7 @@ class Remote(unittest.TestCase):
         said = self.torchoscope("tree", url, status=2, SSL_CERT_FILE=str(key) + "x")
         self.assertIn("SSL_CERT_FILE", said)
 
-    def test_a_file_that_changes_is_never_a_mixture(self):
+    def test_a_file_that_changes_is_an_error(self):
         torch.save({"weight": torch.randn(500_000)}, self.files / "x.pth")
         for way in ("changes", "grows"):
             said = self.torchoscope(
@@ -299,7 +299,7 @@ class Remote(unittest.TestCase):
         said = self.torchoscope("tree", self.server.url("run.scope"), status=2)
         self.assertIn("a recording cannot be read on a web server; download it", said)
 
-    def test_nothing_of_a_remote_pickle_is_run(self):
+    def test_code_in_a_remote_pickle_is_not_run(self):
         told = self.folder / "ran"
         (self.files / "evil.pkl").write_bytes(
             b"cposix\nsystem\n(S'touch %s'\ntR." % str(told).encode()

@@ -1,5 +1,5 @@
-"""Operations are run again from copies, in recorded and in random orders that their edges
-allow: every result is the same bit for bit, so no operation and no edge is missing."""
+"""Replays operations from copies, in the recorded order and in random orders that their
+edges allow: every result is bit-identical, so no operation or edge is missing."""
 
 import unittest
 
@@ -261,7 +261,7 @@ class ReplayTest(unittest.TestCase):
                 self.assertEqual(len(values), len(kept))
                 read = {one.value for one in op.inputs}
                 for i, (number, expected) in enumerate(zip(values, kept)):
-                    # A view may be the same as its argument.
+                    # A view may equal its argument.
                     if number in read or is_uninitialised(op, i):
                         continue
                     got = again.values[number]
@@ -301,7 +301,7 @@ class ReplayTest(unittest.TestCase):
         ]
         self.assertTrue(parts)
 
-    def test_needs_what_replay_keeps(self):
+    def test_operations_need_the_inputs_that_replay_keeps(self):
         with torchoscope.record(nn.Linear(2, 2), ops=True) as recording:
             pass
         with self.assertRaisesRegex(RuntimeError, 'ops="replay"'):

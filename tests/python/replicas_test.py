@@ -1,6 +1,6 @@
 # flavours: both
-"""Copies of a recorded model, and calls of it that are not plain: results are what they
-are without a recording, to the bit, and gradients are right or a stated gap."""
+"""Copies of a recorded model, and unusual calls of it: results are bit-identical to
+those without a recording, and gradients are correct or a reported gap."""
 
 import copy
 import pickle
@@ -30,7 +30,7 @@ def backward(made, model):
     return made, [one.grad for one in model.parameters()]
 
 
-# --- what is done: each returns tensors that a recording must not change
+# --- actions: each returns tensors that a recording must not change
 
 
 def plain(model):
@@ -67,7 +67,7 @@ def averaged(model):
 
 
 def replicate(model):
-    """As torch.nn.parallel.replicate() does it, without devices."""
+    """Like torch.nn.parallel.replicate(), without accelerators."""
     copies = {one: one._replicate_for_data_parallel() for one in model.modules()}
     for one, other in copies.items():
         for name, child in one._modules.items():
@@ -203,7 +203,7 @@ class Replicas(unittest.TestCase):
         self.assertEqual(recording.facts.get("errors", 0), 0)
         return recording
 
-    def test_copies_are_not_the_model(self):
+    def test_copies_are_not_recorded(self):
         wanted = gradients(self.run_both(plain))
         self.assertEqual(len(wanted), 8 if NEW else 6)
         for run in LIKE_PLAIN:
@@ -212,7 +212,7 @@ class Replicas(unittest.TestCase):
                 self.assertEqual(gradients(recording), wanted)
                 self.assertEqual(gaps(recording), {"1"} if not NEW else set())
 
-    def test_replicas_are_the_model(self):
+    def test_replicas_are_recorded_as_the_model(self):
         wanted = gradients(self.run_both(plain))
         for run, times in ((replicas, 2), (replicas_and_itself, 3)):
             with self.subTest(run.__name__):
@@ -256,7 +256,7 @@ class Replicas(unittest.TestCase):
         self.assertIn("torch.func", text)
 
     @unittest.skipUnless(NEW, "torch.func came with torch 2")
-    def test_no_gap_where_nothing_requires_a_gradient(self):
+    def test_no_gap_if_nothing_requires_a_gradient(self):
         model = make().requires_grad_(False)
         with torchoscope.record(model) as recording:
             mapped(model)

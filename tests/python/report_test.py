@@ -1,4 +1,4 @@
-"""The HTML report of a file, a recording, a live model: looked at in Chromium."""
+"""The HTML report of a file, a recording and a live model, in Chromium."""
 
 import base64
 import json
@@ -39,7 +39,7 @@ class Block(nn.Module):
 
 
 class Root(nn.Module):
-    """Makes NaN of what is below zero."""
+    """Makes NaN of negative numbers."""
 
     def forward(self, x):
         return x.sqrt()
@@ -60,7 +60,7 @@ class Net(nn.Module):
 
 
 def make_hostile():
-    """A module whose children have names and classes that are no good."""
+    """A module whose children have hostile names and classes."""
     net = nn.Module()
     for i, name in enumerate(HOSTILE):
         child = type(f"</script>{i}", (nn.Linear,), {})(1, 1 + i)
@@ -93,7 +93,7 @@ class Report(browser.BrowserTest):
         return path
 
     def names(self):
-        """Of the rows that are there."""
+        """The names of the rows shown."""
         return self.browser.run(
             "return [...document.querySelectorAll('tr[data-row] b')]"
             ".map(one => one.textContent)"
@@ -108,15 +108,15 @@ class Report(browser.BrowserTest):
         )
 
     def search(self, words):
-        """Type it, as one does: / goes to the field."""
+        """Type a search: / focuses the field."""
         self.browser.run("document.activeElement.blur()")
         self.browser.press("/")
         self.browser.run("document.querySelector('.search input').select()")
         self.browser.press(*words)
 
-    # --- what it says
+    # --- content
 
-    def test_a_file_says_what_tree_says(self):
+    def test_the_report_of_a_file_has_the_rows_of_tree(self):
         self.browser.open(self.folder / "net.pth.html")
         body = self.browser.run("return document.body.innerText")
         self.assertIn("SAFE", body)
@@ -127,7 +127,7 @@ class Report(browser.BrowserTest):
         self.assertEqual(cells[3], "896B")
         self.assertEqual(cells[4], "weight: 8×3×3×3, bias: 8")
 
-    def test_a_check_leads_to_the_row_it_is_about(self):
+    def test_a_finding_links_to_its_row(self):
         net = Net()
         net.blocks[4].conv.bias.data[3] = float("nan")
         torch.save(net.state_dict(), self.folder / "nan.pth")
@@ -145,7 +145,7 @@ class Report(browser.BrowserTest):
         self.assertRegex(focused, r"^\s*(conv|bias)\b")
         self.assertIn("4", self.names())
 
-    def test_a_recording_shows_where_the_nan_was_made(self):
+    def test_a_recording_shows_the_producer_of_nan(self):
         self.browser.open(self.folder / "run.scope.html")
         body = self.browser.run("return document.body.innerText")
         self.assertRegex(body, r"root.*NaN")
@@ -161,7 +161,7 @@ class Report(browser.BrowserTest):
             self.row("stem", "return row.querySelectorAll('.dot, .mk').length"), 0
         )
 
-    def test_a_box_of_the_graph_leads_to_its_row(self):
+    def test_a_box_of_the_graph_links_to_its_row(self):
         self.browser.open(self.folder / "run.scope.html")
         boxes = self.browser.run(
             "return [...document.querySelectorAll('.graph .node')]"
@@ -178,7 +178,7 @@ class Report(browser.BrowserTest):
         focused = self.browser.run("return document.activeElement.innerText")
         self.assertRegex(focused, r"^\s*conv\b")
 
-    def test_the_graph_is_as_dark_as_the_page_and_light_on_paper(self):
+    def test_the_graph_follows_the_theme_and_is_light_on_paper(self):
         fill = (
             "return getComputedStyle(document.querySelector("
             "'.graph [data-id=\"stem\"] rect')).fill"
@@ -233,9 +233,9 @@ class Report(browser.BrowserTest):
         wanted = 127 + 127 * x[0] / x[0].abs().max()
         self.assertLessEqual((points - wanted).abs().max().item(), 0.51)
 
-    # --- what one can do
+    # --- actions
 
-    def test_a_click_folds_and_opens(self):
+    def test_a_click_folds_and_unfolds(self):
         self.browser.open(self.folder / "net.pth.html")
         before = self.names()
         self.row("0-8", "row.querySelector('.name').click()")
@@ -246,7 +246,7 @@ class Report(browser.BrowserTest):
         self.row("blocks", "row.querySelector('.name').click()")
         self.assertNotIn("0-8", self.names())
 
-    def test_search_keeps_what_leads_there(self):
+    def test_search_keeps_the_parents_of_matches(self):
         self.browser.open(self.folder / "net.pth.html")
         self.search("blocks.3.conv")
         self.assertEqual(self.names(), ["net.pth", "blocks", "0-8", "3", "conv"])
@@ -276,7 +276,7 @@ class Report(browser.BrowserTest):
         order = [name for name in self.names() if name in top]
         self.assertEqual(order, ["stem", "blocks", "head", "spare"])
 
-    def test_keys_do_it_all(self):
+    def test_every_action_has_a_key(self):
         self.browser.open(self.folder / "net.pth.html")
         focus = "return document.activeElement.querySelector('b')?.textContent"
         self.search("")
@@ -301,7 +301,7 @@ class Report(browser.BrowserTest):
         style = "getComputedStyle(document.body)"
         return self.browser.run(f"return {style}.backgroundColor")
 
-    def test_dark_is_the_readers_choice(self):
+    def test_the_theme_follows_the_reader(self):
         path, dark, light = (
             self.folder / "net.pth.html",
             "rgb(16, 18, 22)",
@@ -327,7 +327,7 @@ class Report(browser.BrowserTest):
         self.browser.open(path, "#dark")
         self.assertEqual(self.ground(), dark)
 
-    def test_nothing_scrolls_sideways(self):
+    def test_there_is_no_horizontal_scroll_bar(self):
         for name in ("net.pth.html", "run.scope.html"):
             self.browser.open(self.folder / name)
             self.row("stem", "row.cells[1].click()")
@@ -348,7 +348,7 @@ class Report(browser.BrowserTest):
         self.assertGreater(len(self.browser.pdf()), len(pdf))
         self.assertLess(len(self.names()), 25)
 
-    def test_it_asks_the_network_for_nothing(self):
+    def test_it_makes_no_network_requests(self):
         self.browser.open(self.folder / "run.scope.html")
         self.row("root", "row.cells[1].click()")
         asked = [url for url in self.browser.requests() if not url.startswith("file:")]
@@ -363,7 +363,7 @@ class Report(browser.BrowserTest):
         self.assertIsNone(self.browser.run("return window.bad"))
         self.assertIn("Content Security Policy", " ".join(self.browser.log()))
 
-    def test_without_a_script_the_first_rows_are_there(self):
+    def test_the_first_rows_are_shown_without_javascript(self):
         page = (self.folder / "net.pth.html").read_text()
         static = re.search(r"<noscript>(.*?)</noscript>", page, re.S)[1]
         self.assertEqual(static.count("<tr>"), 33)
@@ -371,7 +371,7 @@ class Report(browser.BrowserTest):
 
     # --- hostile and large ones
 
-    def test_hostile_names_are_harmless(self):
+    def test_hostile_names_are_escaped(self):
         path = self.write("hostile.html", make_hostile())
         page = path.read_text()
         self.assertEqual(page.count("<script"), 2)
@@ -401,7 +401,7 @@ class Report(browser.BrowserTest):
     def test_a_hundred_thousand_modules(self):
         groups = [nn.Sequential(*[nn.ReLU() for _ in range(999)]) for _ in range(100)]
         for i, group in enumerate(groups):
-            group.append(nn.Linear(1, 1 + i))  # so that no two are equal
+            group.append(nn.Linear(1, 1 + i))  # all different
         path = self.write("many.html", nn.Sequential(*groups))
         self.browser.open(path)
         self.assertIn("100,101", self.browser.run("return document.body.innerText"))
@@ -415,7 +415,7 @@ class Report(browser.BrowserTest):
         self.search("57.999")
         self.assertEqual(self.names()[-1], "999")
 
-    def test_colours_are_those_of_the_look(self):
+    def test_colours_are_those_of_the_design(self):
         look = scope.ROOT.parent / "shared" / "look" / "tokens.css"
         if not look.exists():
             self.skipTest("the look is not here")

@@ -1,5 +1,5 @@
 # flavours: both
-"""state_guard(): what a pass may do to a model, and that none of it is left."""
+"""state_guard(): undoes everything that a pass may do to a model."""
 
 import unittest
 import warnings
@@ -72,7 +72,7 @@ class OtherMemory(Base):
 
 
 def state_of(model):
-    """All that has to come back: objects by their identity, and values."""
+    """Everything that must be restored: objects by identity, and values."""
     tensors = {**dict(model.named_parameters()), **dict(model.named_buffers())}
     found = {"names": list(model.state_dict()), "all": list(tensors)}
     found["modules"] = [(name, id(one)) for name, one in model.named_modules()]
@@ -95,20 +95,20 @@ class WhatAPassDoes(unittest.TestCase):
                 self.assertEqual(state_of(model), before)
                 model(torch.randn(3, 4))  # and it still works
 
-    def test_a_summary_leaves_nothing_of_it(self):
+    def test_a_summary_restores_the_model(self):
         self.check(lambda model: summary(model, (3, 4)))
 
-    def test_nor_does_a_summary_with_backward(self):
+    def test_a_summary_with_backward_restores_the_model(self):
         self.check(lambda model: summary(model, (3, 4), backward=True))
 
-    def test_nor_does_a_pass_that_raises(self):
+    def test_a_pass_that_raises_restores_the_model(self):
         def run(model):
             with self.assertRaises(RuntimeError):
                 summary(model, (3, 5))
 
         self.check(run)
 
-    def test_what_is_equal_is_not_written_to(self):
+    def test_unchanged_tensors_are_not_written(self):
         model = Base()
         model.change = lambda x: None
         versions = {name: one._version for name, one in model.named_buffers()}

@@ -1,4 +1,4 @@
-"""torchoscope run: an unedited script is watched, and notices nothing."""
+"""torchoscope run: watches an unmodified script without affecting it."""
 
 import glob
 import os
@@ -38,7 +38,7 @@ def train(model, steps, make):
     return loss.item()
 """
 
-# Everything that a script may see of how it was started.
+# Everything that a script can see of how it was started.
 ODD = (
     """
 import builtins, os, pickle, sys
@@ -139,7 +139,7 @@ class Runs(TemporaryFolder):
 
 
 class Same(Runs):
-    def test_a_script_sees_what_python_shows_it(self):
+    def test_a_script_sees_the_same_environment_as_under_python(self):
         self.write("sub dir/train.py", ODD)
         self.write("sub dir/helper.py", "")
         words = "sub dir/train.py", "--help", "--dir", "x", "-m", "--", "a b"
@@ -156,7 +156,7 @@ class Same(Runs):
         )
         self.assertEqual(list(torchoscope.open(path).steps), [1, 2, 3, 4, 5])
 
-    def test_a_module_its_traceback_and_the_largest_of_two(self):
+    def test_a_module_runs_with_its_traceback_and_the_larger_model_is_watched(self):
         self.write("package/__init__.py", "")
         text = "import sys; print(sys.argv, __spec__.name)\n" + GAN
         self.write("package/gan.py", text)
@@ -175,7 +175,7 @@ class Same(Runs):
         names = {place["name"] for place in torchoscope.open(path).modules()}
         self.assertEqual(names, {"", "body", "body.0", "body.1"})
 
-    def test_an_interrupt_ends_it_as_it_ends_python(self):
+    def test_an_interrupt_ends_it_like_python(self):
         text = "import torch, os, signal, threading\n" + TRAIN
         text += "train(torch.nn.Linear(4, 1), 3, lambda: torch.ones(2, 4))\n"
         text += "os.kill(os.getpid(), signal.SIGINT)\nthreading.Event().wait()\n"
@@ -190,7 +190,7 @@ class Same(Runs):
 
 
 class Told(Runs):
-    def test_why_nothing_was_watched(self):
+    def test_the_reason_is_given_if_nothing_was_watched(self):
         self.write("none.py", "print('done')")
         done = self.run_words(*PROGRAM, "none.py")
         text = "torchoscope: nothing was watched: the script did not import torch\n"
@@ -201,12 +201,12 @@ class Told(Runs):
         self.assertEqual(done.stderr, text)
         self.assertEqual(self.files(), [])
 
-    def test_arguments_that_are_wrong(self):
+    def test_wrong_arguments_are_refused(self):
         for words, text in (
             (["none.py"], "none.py: No such file or directory"),
             (["--budget", 2, "x.py"], "run: --budget must be between 0 and 1"),
             (["--log", "weights", "x.py"], "--log is one of io"),
-            (["--nam", "x", "x.py"], "there is no option --nam"),
+            (["--nam", "x", "x.py"], "unknown option --nam"),
             ([], "usage: torchoscope run [OPTION]... SCRIPT|-m MODULE"),
             (["-m"], "run: -m needs the name of a module"),
         ):

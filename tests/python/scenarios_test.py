@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""Ten things that people do with the explorer, in a real terminal (tmux): keys in, what
-the screen then shows out. tests/samples/scenarios.py makes the files.
-"""
+"""Ten common tasks in the explorer, in a real terminal (tmux): keys in, the screen's
+text out. tests/samples/scenarios.py makes the files. """
 
 import contextlib
 import os
@@ -41,7 +40,7 @@ def divider(t):
 
 
 class Scenario(unittest.TestCase):
-    """Words are looked for whatever the blanks between them."""
+    """Finds texts regardless of the number of blanks between words."""
 
     def start(self, words, **options):
         return self.enterContext(Terminal(words, **options))
@@ -80,7 +79,7 @@ class Scenario(unittest.TestCase):
         raise AssertionError(terminal.text())
 
     def press(self, terminal, *keys):
-        """Keys by name, all else as it would be typed."""
+        """Press keys by name; type anything else."""
         for key in keys:
             if key in ("Enter", "Escape", "BSpace"):
                 terminal.keys(key)
@@ -91,7 +90,7 @@ class Scenario(unittest.TestCase):
         terminal.wait(*texts)
 
     def row(self, terminal, name):
-        """The line of the tree on which `name` stands, blanks made one."""
+        """The line of the tree with `name`, runs of blanks as one."""
         for line in terminal.text().splitlines():
             if re.search(rf"[ ▌*=!✗]({re.escape(name)})(:| |$)", line[:60]):
                 return blanks(line)
@@ -155,7 +154,7 @@ class TheTen(Scenario):
         self.assertEqual([line[:24] for line in t.text().splitlines()[1:20]], before)
         self.assertIn("25.6M params, all trainable", t.text())
 
-    def test_3_trainable_is_a_word_to_search_for(self):
+    def test_3_trainable_can_be_searched(self):
         t = self.live("model.requires_grad_(False); model.fc.requires_grad_(True)")
         t.wait("2.0M of 25.6M trainable")
         self.press(t, "/trainable", "Enter")
@@ -219,12 +218,12 @@ class TheTen(Scenario):
         self.assertIn("best_acc1", self.selected(t))
         self.assertRegex(t.text(), r"byte 15,\d\d\d")
 
-    def test_6_what_needs_code(self):
+    def test_6_a_file_that_needs_code(self):
         t = self.file("lightning.ckpt")
         self.shows(t, "! NEEDS CODE", "__main__.CifarCNN")
         self.assertIn("? INCONCLUSIVE", self.file("cut.ckpt").wait("INCONCLUSIVE"))
 
-    @unittest.skipUnless(CIFARNET.exists(), "no model files here")
+    @unittest.skipUnless(CIFARNET.exists(), "the model files are not installed")
     def test_7_the_numbers_of_a_tensor(self):
         t = self.open(CIFARNET)
         self.press(t, "/fc1", "Enter", "l", "l", "Enter")

@@ -1,4 +1,4 @@
-"""For the tests: running the program, and the sample files it is run on."""
+"""For the tests: runs the program, and makes the sample files."""
 
 import functools
 import json
@@ -18,7 +18,7 @@ PROGRAM = os.environ.get("TORCHOSCOPE", str(ROOT / "build/torchoscope"))
 MODELS = ROOT.parent / "shared" / "models"
 VENV = ROOT / "build" / "venv" / "bin" / "python3"
 DEBIAN = Path("/usr/bin/python3")
-# Seconds until something hangs. No test depends on how fast the machine is.
+# Seconds until a process counts as hung. No test depends on the machine's speed.
 PATIENCE = 300
 # ASan does not give memory back at once: it grows, and no address is used again.
 UNDER_ASAN = "libasan" in os.environ.get("LD_PRELOAD", "")
@@ -27,7 +27,7 @@ sys.path.insert(0, str(SAMPLES))
 
 
 def built(name, program=PROGRAM):
-    """Another program of the build that made this one: its path there."""
+    """The path of another program of the same build."""
     build = Path(program).resolve().parent
     return (build.parent if build.name == "src" else build) / name
 
@@ -40,7 +40,7 @@ def run(*arguments, seconds=PATIENCE, **options):
 
 
 def document(*arguments, seconds=PATIENCE, **options):
-    """What the program says with --json. Its exit status may be 0 or 1, never 2."""
+    """The program's document with --json. Its exit status may be 0 or 1, never 2."""
     done = run(*arguments, "--json", seconds=seconds, **options)
     if done.returncode not in (0, 1):
         said = done.stderr.decode(errors="replace")
@@ -49,8 +49,8 @@ def document(*arguments, seconds=PATIENCE, **options):
 
 
 def interrupt(child, worked=0.0):
-    """Send SIGINT once the program has a handler for it, which would else be killed, and
-    used some seconds of processor time. What it wrote to stdout and stderr."""
+    """Send SIGINT once the program has a handler for it (before that it would be
+    killed) and has used some seconds of processor time. Its stdout and stderr."""
     ticks = worked * os.sysconf("SC_CLK_TCK")
     while child.poll() is None:
         status = Path(f"/proc/{child.pid}/status").read_text()
@@ -65,14 +65,14 @@ def interrupt(child, worked=0.0):
 
 @functools.lru_cache
 def has_torch(python, version=""):
-    """Whether a Python has a torch, of a version that begins so."""
+    """Whether a Python has a torch whose version starts with this."""
     find = "import importlib.util as u, sys; sys.exit(not u.find_spec('torch'))"
     if version:
         find = f"import sys, torch as t; sys.exit(not t.__version__.startswith('{version}'))"
     return subprocess.run([python, "-c", find], capture_output=True).returncode == 0
 
 
-# A child inherits the peak of the process it was made from: let that be a small one.
+# A child inherits the peak of its parent: start it from a small process.
 PEAK = """
 import os, sys
 quiet = [(os.POSIX_SPAWN_OPEN, fd, "/dev/null", os.O_WRONLY, 0) for fd in (1, 2)]
@@ -91,7 +91,7 @@ def peak(*words):
 
 
 def demo_folder():
-    """Where the demo models are: resnet18.pth, finetuned.pth."""
+    """The folder of the demo models: resnet18.pth, finetuned.pth."""
     folder = ROOT / "build" / "demo"
     script = ROOT / "tools" / "demo_model.py"
     for name, words in (("resnet18.pth", []), ("finetuned.pth", ["--finetuned"])):
@@ -128,8 +128,8 @@ def formats_folder():
 
 @functools.lru_cache
 def samples():
-    """(folder, manifest) of the samples, made now where they are not up to date. They
-    come from this Python's torch, or from whichever Python has one."""
+    """(folder, manifest) of the samples, made again if they are out of date, with the
+    torch of this Python or of any other."""
     pythons = [Path(sys.executable)] if find_spec("torch") else []
     pythons += [one for one in (VENV, DEBIAN) if one.exists()]
     python = next(one for one in pythons if one == pythons[0] or has_torch(one))

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Golden screens: tests/screens/NAME.txt has a command in its first line and what the
-program then writes below it.
+"""Golden screens: tests/screens/NAME.txt has a command in its first line and its output
+below.
 
     screens_test.py             compare
-    screens_test.py --rewrite   write down what the program says now; read the diff
+    screens_test.py --rewrite   update the files; read the diff
 
     $ COLUMNS=40 torchoscope tree DEMO/resnet18.pth        (exit 1)
 
@@ -57,7 +57,7 @@ class Screen:
         return FOLDERS[folder]() / name if slash and folder in FOLDERS else word
 
     def missing(self):
-        """The first file of the command that is not there."""
+        """The first missing file of the command."""
         paths = (word for word in self.words if not isinstance(word, str))
         return next((path for path in paths if not path.exists()), None)
 
@@ -75,11 +75,11 @@ def screens():
 
 
 class Screens(unittest.TestCase):
-    def test_screens_are_as_written_down(self):
+    def test_screens_equal_the_golden_files(self):
         for screen in screens():
             with self.subTest(screen=screen.path.name):
                 if screen.missing():
-                    self.skipTest("a screen of a file that is not here")
+                    self.skipTest("the file of a screen is missing")
                 status, text = screen.run()
                 diff = difflib.unified_diff(
                     screen.text.splitlines(), text.splitlines(), "written", "now", n=1

@@ -1,5 +1,5 @@
 # flavours: both
-"""torchoscope ops of TorchScript archives: operations, module calls and data flow are
+"""torchoscope ops of TorchScript archives: operations, module calls and data flow equal
 those of the graphs that torch makes of the same file."""
 
 import collections
@@ -134,7 +134,7 @@ class Branches(nn.Module):
 
 
 class Odd(nn.Module):
-    """What TorchScript has beside tensors: forks, strings, casts, tuples."""
+    """Parts of TorchScript other than tensors: forks, strings, casts, tuples."""
 
     def __init__(self):
         super().__init__()
@@ -274,7 +274,7 @@ class OracleTest(unittest.TestCase):
             if op["name"] == "aten::add" and op["inputs"][0].get("arg") == "self"
             and names[producer(found, op, 0)] == "aten::wait"
         ]
-        # y[0] = 1.0 writes through a view: the sum reads what was written
+        # y[0] = 1.0 writes through a view: the sum reads the new value
         second = names[producer(found, add, 1)]
         self.assertIn(second, ("aten::fill_", "aten::copy_", "aten::add"))
 
@@ -362,7 +362,7 @@ class ContentTest(unittest.TestCase):
                 missing.append(op)
         self.assertEqual(missing, [])
 
-    def test_constant_conditions_are_known(self):
+    def test_constant_conditions_are_evaluated(self):
         with TemporaryDirectory() as folder:
             found = document(scripted(Net(), folder))
         dropouts = [op for op in found["ops"] if "dropout" in op["name"]]
@@ -382,7 +382,7 @@ class ContentTest(unittest.TestCase):
         self.assertEqual([put["arg"] for put in call["inputs"]], ["x", "times", "mask"])
         self.assertEqual([put["name"] for put in call["inputs"]], ["x", "times", "mask"])
 
-    def test_the_tree_is_what_it_was(self):
+    def test_the_tree_is_unchanged(self):
         with TemporaryDirectory() as folder:
             path = scripted(Net(), folder)
             done = subprocess.run(
@@ -401,7 +401,7 @@ class CommandTest(unittest.TestCase):
             header = text.splitlines()[0].split()
             self.assertEqual(header, ["name", "family", "count", "FLOPs", "first"])
             self.assertIn("in the code of forward; it was not run", text)
-            self.assertIn(" in loops: counted once, but run in every turn\n", text)
+            self.assertIn(" in loops: counted once, but run in every iteration\n", text)
             _, table, _ = ops(path, "--csv", "--sort", "name")
             rows = list(csv.DictReader(io.StringIO(table)))
             self.assertEqual([row["name"] for row in rows], sorted(r["name"] for r in rows))
@@ -415,7 +415,7 @@ class CommandTest(unittest.TestCase):
             self.assertIn("aten::linear", text)
             self.assertNotIn("aten::stack", text)
 
-    def test_what_a_file_does_not_know_is_refused(self):
+    def test_options_without_data_in_the_file_are_refused(self):
         with TemporaryDirectory() as folder:
             path = scripted(Residual(), folder)
             for options in (("--phase", "forward"), ("--sort", "time")):

@@ -1,8 +1,8 @@
-"""The examples in the documents that torchoscope.compat was written after. What is
-tested are the copies in tests/python/seeds/: headings and blocks of code, with the
-import lines changed. The documents themselves may lie in ../shared/seeds.
+"""The examples in the documents that torchoscope.compat is based on. The tests use the
+copies in tests/python/seeds/: headings and blocks of code, with the import lines
+changed. The documents themselves may be in ../shared/seeds.
 
-    seeds.py            write the copies anew from the documents
+    seeds.py            write the copies again from the documents
 """
 
 import re
@@ -32,8 +32,8 @@ def blocks(text):
 
 
 def original(number):
-    """A document as it was meant: one of them was stored as UTF-8 read as cp1252. None
-    if it is not there."""
+    """A document with its encoding repaired: one was stored as UTF-8 read as cp1252.
+    None if it is missing."""
     file = next(ORIGINALS.glob(f"{number}_*.txt"), None)
     if file is None:
         return None
@@ -49,7 +49,7 @@ def _repaired(line):
 
 
 def changed(code):
-    """The one change: who is imported."""
+    """The only change: the import line."""
     code = code.replace("from model_", "from torchoscope.compat.model_")
     code = code.replace("from torch_vis ", "from torchoscope.compat.torch_vis ")
     code = re.sub(r"(?m)^import torchexplorer$", _IMPORT, code)

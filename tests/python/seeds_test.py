@@ -1,6 +1,7 @@
 # flavours: both
-"""torchoscope.compat.rp: every example of the documents that describe rp runs, with
-only its import line changed (seeds.py), and what they define gives the same here."""
+"""torchoscope.compat.rp: every example of the documents that describe rp runs with only
+its import line changed (seeds.py), and the functions that they define give the same
+results here."""
 
 import asyncio
 import contextlib
@@ -29,11 +30,11 @@ from torchoscope.compat import analysis
 torch.set_num_threads(1)
 
 
-# --- stand-ins for what the examples import besides
+# --- stand-ins for other imports of the examples
 
 
 class StableDiffusionPipeline:
-    """A text encoder, a denoiser that is called once a step, and a decoder."""
+    """A text encoder, a denoiser that is called once per step, and a decoder."""
 
     def __init__(self, dtype):
         self.text_encoder = nn.Embedding(256, 8)
@@ -49,7 +50,7 @@ class StableDiffusionPipeline:
         return cls(torch_dtype)
 
     def to(self, device):
-        # An old torch has no convolution of halves on a processor.
+        # An old torch has no half-precision convolution on the CPU.
         dtype = torch.float32 if device.type == "cpu" else self.dtype
         for part in (self.text_encoder, self.unet, self.vae):
             part.to(device, dtype)
@@ -102,7 +103,7 @@ def small():
 
 
 def prompt(model=None):
-    """The names at rp's prompt, where rp and its functions are imported already."""
+    """The names at rp's prompt, which imports rp and its functions."""
     worker = stand_ins()["textual.worker"]
     return {
         **{name: getattr(rp, name) for name in rp.__all__},
@@ -120,7 +121,7 @@ def prompt(model=None):
 
 @contextlib.contextmanager
 def terminal(typed):
-    """Standard input is a terminal where this is typed."""
+    """Standard input is a terminal, as at a prompt."""
     master, slave = os.openpty()
     os.write(master, typed.encode())
     try:
@@ -133,7 +134,7 @@ def terminal(typed):
 
 @contextlib.contextmanager
 def folder():
-    """The current folder is an empty one."""
+    """Change into an empty folder."""
     before = os.getcwd()
     with tempfile.TemporaryDirectory() as name:
         os.chdir(name)
@@ -144,11 +145,11 @@ def folder():
 
 
 def no_init(layer):
-    """CustomNet has 1.6 GB of weights; nobody reads them."""
+    """CustomNet has 1.6 GB of weights, which are never read."""
 
 
 def run(code, names):
-    """Run an example; what it printed."""
+    """Run an example; its output."""
     out = io.StringIO()
     init = mock.patch.object(nn.Linear, "reset_parameters", no_init)
     with folder(), terminal("1\n"), mock.patch.dict(sys.modules, stand_ins()), init:
@@ -213,7 +214,7 @@ class TheDocuments(unittest.TestCase):
 
 
 class WhatTheyDefine(unittest.TestCase):
-    """Their definitions beside ours."""
+    """Their definitions compared with torchoscope's."""
 
     def models(self):
         for name in ("resnet", "lstm", "transformer", "vqvae"):
@@ -295,12 +296,13 @@ class WhatTheyDefine(unittest.TestCase):
         names, _ = example("Export Integration")
         self.assertIn("2: Linear(256→2)", names["files"]["model_analysis.txt"].decode())
 
-    def test_their_diagram_is_ours(self):
+    def test_their_diagram_equals_ours(self):
         names, _ = example("Visualization Integration")
         theirs = names["generate_architecture_diagram"]
         self.assertIsNot(theirs, rp.generate_architecture_diagram)
         for function in (theirs, rp.generate_architecture_diagram):
-            diagram = function(small())  # it was never run: 8×8 is found by trying
+            # it never ran: the input size 8×8 is found by trying
+            diagram = function(small())
             self.assert_small(diagram, batch=2)
             diagram = function(recorded(small(), torch.randn(3, 3, 8, 8)))
             self.assert_small(diagram, batch=3)
@@ -324,7 +326,7 @@ class WhatTheyDefine(unittest.TestCase):
         self.assertLessEqual({("0", "1"), ("1", "2")}, lines)
         self.assertIn('data-from="0" data-to="1"', diagram.svg)
 
-    def test_a_model_is_run_with_what_fits_its_first_layer(self):
+    def test_a_model_runs_with_inputs_that_fit_its_first_layer(self):
         text = nn.Sequential(nn.Embedding(9, 4), nn.Linear(4, 2))
         self.assertEqual(rp.extract_model_graph(text).outputs[0].shape, (2, 16, 2))
         norm = nn.Sequential(nn.BatchNorm2d(3), nn.Conv2d(3, 1, 1)).eval()
@@ -335,14 +337,14 @@ class WhatTheyDefine(unittest.TestCase):
             self.assertTrue(torch.equal(one, before[name]))
         with self.assertRaisesRegex(ValueError, "pass inputs or shapes, or record"):
             rp.extract_model_graph(nn.Bilinear(2, 3, 4))
-        with self.assertRaisesRegex(TypeError, "no nn.Module"):
+        with self.assertRaisesRegex(TypeError, "not an nn.Module"):
             rp.extract_model_graph(3)
         with self.assertRaisesRegex(TypeError, "extract_model_graph"):
             rp.plot_network_graph([(0, 1)])
 
 
 class Display(unittest.TestCase):
-    """What they draw, and what is shown here: the same facts."""
+    """Their drawings and torchoscope's show the same facts."""
 
     def block(self, heading):
         found = seeds.blocks(seeds.copy("000"))
@@ -368,7 +370,7 @@ class Display(unittest.TestCase):
                 self.fc = nn.Linear(2048, 1000)
 
         shown = rp.generate_text_summary(ResNet())
-        # The sums of their sketch are not those of its lines.
+        # The sums in their sketch do not match its lines.
         drawn = self.block("Tree Structure").replace("295.9K", "295.4K")
         lines = [line for line in drawn.splitlines() if line.endswith(" params]")]
         self.assertEqual(len(lines), 10)
@@ -408,7 +410,7 @@ class Display(unittest.TestCase):
 
 
 class Configuration(unittest.TestCase):
-    """Every field changes what is shown, in every form that can tell it."""
+    """Every field has an effect in every format that supports it."""
 
     def setUp(self):
         torch.manual_seed(0)
@@ -448,7 +450,7 @@ class Configuration(unittest.TestCase):
         text, document, page = self.all(max_depth=0)
         self.assertEqual(len(json.loads(document)["modules"]), 1)
         self.assertEqual(page.count('class="ts-r'), 2)  # its header is one
-        # Of a part of what was recorded, too.
+        # Also for a part of a recording.
         config = rp.ExplorerConfig(max_depth=0)
         self.assertNotRegex(rp.generate_text_summary(self.model[0], config), deep)
         self.assertIn("0: Sequential", rp.generate_text_summary(self.model[0], config))
@@ -499,7 +501,7 @@ class Recording(unittest.TestCase):
             function(*args, **kwargs)
         return out.getvalue()
 
-    def test_exploring_with_stats_records_and_changes_nothing(self):
+    def test_exploring_with_stats_records_and_leaves_the_model_unchanged(self):
         model = nn.Sequential(nn.Conv2d(3, 2, 3, padding=1), nn.BatchNorm2d(2))
         mean = model[1].running_mean.clone()
         printed = self.shown(
@@ -509,17 +511,17 @@ class Recording(unittest.TestCase):
         self.assertEqual(model[0].forward_stats[-1].out_shape, (1, 2, 8, 8))
         self.assertTrue(torch.equal(model[1].running_mean, mean))
 
-    def test_the_first_module_of_an_object_that_can_not_be_called(self):
+    def test_the_first_module_of_an_object_that_cannot_be_called(self):
         holder = types.SimpleNamespace(net=nn.Linear(2, 3), rest=nn.Linear(1, 1))
         printed = self.shown(
             rp.explore_torch_module_with_stats, holder, input=torch.ones(4, 2)
         )
         self.assertEqual(len(holder.net.forward_stats), 1)
         self.assertIn("rest: Linear(1→1)", printed)
-        with self.assertRaisesRegex(TypeError, "is no nn.Module and holds none"):
+        with self.assertRaisesRegex(TypeError, "is not an nn.Module and contains none"):
             rp.explore_torch_module_with_stats(object())
 
-    def test_all_calls_are_there_one_by_one(self):
+    def test_all_calls_are_listed_individually(self):
         model = nn.Linear(1, 1)
         with rp.stats_collection(model):
             for n in range(1, 101):
@@ -535,7 +537,7 @@ class Recording(unittest.TestCase):
         info = rp.analyze_module_detailed(model)
         self.assertEqual((info.input_shape, info.output_shape), ((4, 1, 2), (4, 1, 3)))
 
-    def test_hooks_by_hand(self):
+    def test_manual_hooks(self):
         model = nn.Sequential(nn.Linear(2, 2))
         handles = rp.add_forward_hooks(model)
         model(torch.ones(1, 2))
@@ -625,7 +627,7 @@ class Rest(unittest.TestCase):
         with self.assertRaisesRegex(KeyError, "did you mean maxpool"):
             rp.get_module_by_path(model, "max_pool")
 
-    def test_asynchronous_analysis_lets_others_run_and_can_be_cancelled(self):
+    def test_asynchronous_analysis_does_not_block_and_can_be_cancelled(self):
         model = nn.Sequential(*(nn.Linear(1, 1) for _ in range(50)))
 
         async def both():
@@ -677,13 +679,13 @@ class Rest(unittest.TestCase):
         self.assertEqual(rp.get_parameter_statistics(lazy)["total_params"], 4)
         self.assertEqual(rp.analyze_module_detailed(lazy[0]).shapes, {})
 
-    def test_what_is_no_model(self):
+    def test_objects_that_are_not_models(self):
         for function in (
             rp.explore_model,
             rp.get_parameter_statistics,
             rp.generate_json_summary,
         ):
-            with self.assertRaisesRegex(TypeError, "int is no nn.Module and"):
+            with self.assertRaisesRegex(TypeError, "int is not an nn.Module and"):
                 function(3)
         with self.assertRaisesRegex(TypeError, "holds no tensors"):
             rp.explore_model({"epoch": 3})
@@ -700,12 +702,12 @@ class Rest(unittest.TestCase):
                 self.assertEqual(rp.input_select_file(), "./b.pth")
             self.assertNotIn("notes", out.getvalue())
             with open(os.devnull) as nothing, mock.patch.object(sys, "stdin", nothing):
-                with self.assertRaisesRegex(RuntimeError, "and there is none"):
+                with self.assertRaisesRegex(RuntimeError, "needs a terminal"):
                     rp.input_select_file(extension_filter="pth")
-            with self.assertRaisesRegex(FileNotFoundError, r"no \.gguf file in"):
+            with self.assertRaisesRegex(FileNotFoundError, r"no \.gguf file found in"):
                 rp.input_select_file(extension_filter="gguf")
 
-    def test_all_names_are_there(self):
+    def test_all_names_exist(self):
         for name in rp.__all__:
             self.assertTrue(hasattr(rp, name), name)
 

@@ -1,5 +1,5 @@
-"""A hostile client of a training's page: the server answers afterwards, and the training
-in the same process went on, bit by bit the same."""
+"""A hostile client of a training's page: the server still answers afterwards, and the
+training in the same process continued bit for bit."""
 
 import contextlib
 import io
@@ -21,9 +21,9 @@ import torchoscope
 from folder import TemporaryFolder
 
 torch.set_num_threads(1)
-sys.setswitchinterval(0.0005)  # else each call waits 5 ms for the training
+sys.setswitchinterval(0.0005)  # otherwise each call waits 5 ms for the training
 
-MOST = 1000  # connections at once
+MOST = 1000  # simultaneous connections
 
 
 class Site:
@@ -45,7 +45,7 @@ class Site:
         return "\r\n".join([f"{method} /{path} HTTP/1.1", *lines, "", ""]).encode()
 
     def send(self, data):
-        """What comes back until the server is silent or ends the connection."""
+        """The response until the server is silent or closes the connection."""
         with self.connect() as link, contextlib.suppress(OSError):
             link.sendall(data)
             return read_answer(link)
@@ -57,7 +57,7 @@ class Site:
 
 
 def read_answer(link):
-    """One answer, headers and body."""
+    """One response: headers and body."""
     said = b""
     while b"\r\n\r\n" not in said:
         part = link.recv(65536)
@@ -175,11 +175,11 @@ def many(site):
             with contextlib.suppress(OSError):
                 link.connect(("127.0.0.1", site.port))
             links.append(link)
-        time.sleep(0.5)  # while all of them are there
+        time.sleep(0.5)  # while all of them are open
 
 
 def slow(site):
-    """Half requests that go on, byte by byte, on more connections than there may be."""
+    """Incomplete requests, sent byte by byte, on more connections than allowed."""
     data = site.request(A="x" * 1000)
     with contextlib.ExitStack() as stack:
         links = []
@@ -194,7 +194,7 @@ def slow(site):
 
 
 def streams(site):
-    """More event streams than are allowed, left alone."""
+    """More event streams than allowed, never read."""
     with contextlib.ExitStack() as stack:
         refused = 0
         for _ in range(40):
@@ -242,7 +242,7 @@ class Hostile(TemporaryFolder):
         thread.start()
         return thread, broken
 
-    def test_the_server_answers_and_the_training_is_the_same(self):
+    def test_the_server_still_answers_and_the_training_is_unchanged(self):
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         wanted = 3 * MOST if hard == resource.RLIM_INFINITY else min(3 * MOST, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))

@@ -1,4 +1,4 @@
-"""serve(), watch(backend="standalone"): the page of what lives in this process."""
+"""serve(), watch(backend="standalone"): the page of objects in this process."""
 
 import contextlib
 import gc
@@ -45,7 +45,7 @@ def train(model, optimizer, steps=1):
 
 
 def ask(address, question, **headers):
-    """(status, headers, document) of a question to the page at this address."""
+    """(status, headers, document) of a request to the page at this address."""
     port, _, token = re.fullmatch(r"http://\w+:(\d+)/(\?token=(\S+))?", address).groups()
     link = http.client.HTTPConnection("127.0.0.1", int(port), timeout=scope.PATIENCE)
     if token:
@@ -86,7 +86,7 @@ class Serving(TemporaryFolder):
         return server
 
     def answer(self, server, question):
-        """Of a question that Python answers meanwhile."""
+        """The answer to a request that Python serves meanwhile."""
         found = in_background(ask, server.url, question)
         while found.waits():
             server.pump()
@@ -94,7 +94,7 @@ class Serving(TemporaryFolder):
 
 
 class Serve(Serving):
-    def test_a_model_that_lives(self):
+    def test_a_live_model(self):
         model = network()
         server = self.serve(model)
         self.assertIn(server.url, self.said.getvalue())
@@ -126,7 +126,7 @@ class Serve(Serving):
         with self.assertRaises(OSError):
             ask(server.url, "api/shelf")
 
-    def test_the_end_of_a_step_answers_and_else_the_newest_copy(self):
+    def test_requests_are_answered_at_the_end_of_a_step_or_from_the_newest_copy(self):
         model = network()
         optimizer = optimizer_of(model)
         server = self.serve(model)
@@ -146,7 +146,7 @@ class Serve(Serving):
         self.assertEqual(headers["X-Torchoscope-Old"], "1")
         self.assertEqual(old["tensor"]["mean"], shown["tensor"]["mean"])
 
-    def test_a_capsule_is_listed_as_one(self):
+    def test_a_capsule_is_listed_as_a_capsule(self):
         model = network()
         optimizer = optimizer_of(model)
         with said(), torchoscope.watch(model, dir=str(self.folder)):
@@ -164,7 +164,7 @@ class Serve(Serving):
             self.assertIn("step 2", found.pop(path.name))
             self.assertEqual(set(found.values()), set() if served == path else {""})
 
-    def test_news_come_with_steps(self):
+    def test_events_arrive_with_steps(self):
         model = network()
         optimizer = optimizer_of(model)
         server = self.serve(model)
@@ -192,7 +192,7 @@ class Serve(Serving):
         self.assertEqual(status, 200)
         self.assertEqual(shown["tensor"]["slice"]["values"], [2.0])
 
-    def test_files_and_what_was_read_from_them(self):
+    def test_files_and_models_read_from_them(self):
         path, scope_path = self.folder / "x.pth", self.folder / "y.scope"
         torch.save(network().state_dict(), path)
         with torchoscope.record(network()) as recording:
@@ -225,7 +225,7 @@ class Serve(Serving):
         with self.assertRaises(ValueError):
             self.serve([])
 
-    def test_a_token_of_ones_own_or_none(self):
+    def test_a_custom_token_or_none(self):
         token = "a-token-of-my-own-0123456789"
         server = self.serve(network(), token=token, allow_hosts=["hub.example.org"])
         self.assertTrue(server.url.endswith(f"?token={token}"))
@@ -236,7 +236,7 @@ class Serve(Serving):
         self.assertEqual(ask(server.url, "api/shelf")[0], 200)
         self.assertEqual(ask(server.url, "api/shelf", Host="evil.example.org")[0], 403)
 
-    def test_a_forked_child_lets_go(self):
+    def test_a_forked_child_closes_its_connections(self):
         server = self.serve(network())
         link = http.client.HTTPConnection("127.0.0.1", server.port)
         link.request("GET", "/")
@@ -255,13 +255,13 @@ class Serve(Serving):
         self.assertEqual(ask(server.url, "api/shelf")[0], 200)
         port = server.port
         server.close()
-        self.assertEqual(link.sock.recv(1), b"")  # the child has it no more
+        self.assertEqual(link.sock.recv(1), b"")  # the child has closed it
         self.assertEqual(self.serve(network(), port=port).port, port)
         os.close(write)
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
         link.close()
 
-    def test_it_never_keeps_a_process(self):
+    def test_it_never_keeps_a_process_alive(self):
         code = (
             "import torch, torchoscope\n"
             "torchoscope.serve(torch.nn.Linear(2, 2), port=0)\n"
@@ -311,7 +311,7 @@ class Standalone(Serving):
         self.addCleanup(handle.close)
         return handle
 
-    def test_the_run_is_there_with_its_first_step(self):
+    def test_the_run_is_listed_from_its_first_step(self):
         model = network()
         optimizer = optimizer_of(model)
         handle = self.watch(model, name="net")
@@ -338,7 +338,7 @@ class Standalone(Serving):
             ask(address, "api/shelf")
         self.assertGreater(len(torchoscope.open(handle.path).steps), 3)
 
-    def test_training_goes_on_without_a_page(self):
+    def test_training_continues_without_a_page(self):
         model = network()
         handle = self.watch(model, host="no.such.host.invalid")
         self.assertIn("no page: no.such.host.invalid", self.said.getvalue())
@@ -349,7 +349,7 @@ class Standalone(Serving):
         with self.assertRaisesRegex(ValueError, "are for backend='standalone'"):
             torchoscope.watch(model, port=5, dir=self.folder)
 
-    def test_the_same_bits_with_a_page_that_asks(self):
+    def test_training_gives_the_same_bits_while_a_page_polls(self):
         ends = []
         for page in False, True:
             model = network()

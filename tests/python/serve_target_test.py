@@ -1,4 +1,4 @@
-"""torchoscope serve model.py::make: live models beside files, from the shell."""
+"""torchoscope serve model.py::make: live models and files, from the shell."""
 
 import signal
 import subprocess
@@ -55,7 +55,7 @@ class Targets(serve_test.Serving):
         self.assertEqual(status, 0)
         self.assertIn("made", said)
 
-    def test_a_model_without_inputs_is_served_as_it_is(self):
+    def test_a_model_without_inputs_is_served_without_a_run(self):
         server = self.open(f"{self.target}(5)")
         (live,) = server.document("api/shelf")["files"]
         self.assertEqual(live["params"], 25)
@@ -64,13 +64,13 @@ class Targets(serve_test.Serving):
         self.assertEqual(status, 0)
         self.assertIn("Net.forward takes (x), which --inputs can give", said)
 
-    def test_a_pass_that_raises_is_said_and_what_ran_is_served(self):
+    def test_a_pass_that_raises_is_reported_and_served_up_to_the_error(self):
         server = self.open(self.target, "--inputs", "2x7")
         (live,) = server.document("api/shelf")["files"]
         self.assertIn("calls", live["has"])
         self.assertIn("RuntimeError: mat1 and mat2", server.end()[1])
 
-    def test_wrong_words_are_one_sentence(self):
+    def test_wrong_arguments_give_a_clear_error(self):
         cases = [
             ([f"{self.target}x"], "there is no 'makex'"),
             ([self.target, "nowhere.pth"], "nowhere.pth: No such file or directory"),

@@ -1,4 +1,4 @@
-"""torchoscope serve: who may ask, what is answered, and how it ends."""
+"""torchoscope serve: access control, answers, and shutdown."""
 
 import contextlib
 import gzip
@@ -50,7 +50,7 @@ def weights(path):
 
 
 class Server:
-    """A server in a process of its own."""
+    """A server in a separate process."""
 
     def __init__(self, *words, **environment):
         self.process = subprocess.Popen(
@@ -68,7 +68,7 @@ class Server:
         self.streams, self.said = [], None
 
     def ask(self, path, method="GET", token=None, **headers):
-        """The response, whose body was read."""
+        """The response, with its body read."""
         link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=scope.PATIENCE)
         headers = {name.replace("_", "-"): value for name, value in headers.items()}
         headers.setdefault("Host", f"localhost:{self.port}")
@@ -90,14 +90,14 @@ class Server:
         return json.loads(answer.text)
 
     def stream(self, path):
-        """An open answer, to be read line by line."""
+        """An open response, to be read line by line."""
         link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=scope.PATIENCE)
         link.request("GET", "/" + path, headers={"X-Torchoscope-Token": self.token})
         self.streams += [link.getresponse(), link]
         return self.streams[-2]
 
     def end(self, how=signal.SIGINT):
-        """The exit status, and what it said."""
+        """The exit status and the output."""
         if self.process.poll() is None:
             self.process.send_signal(how)
         if self.said is None:
@@ -179,7 +179,7 @@ class Guard(Serving):
                 self.assertNotIn(b"root:", said)
         self.assertEqual(server.ask("").status, 200)
 
-    def test_what_the_browser_has_is_not_sent_again(self):
+    def test_cached_files_are_not_sent_again(self):
         server = self.serve(self.file())
         etag = server.ask("page.js").headers["ETag"]
         again = server.ask("page.js", If_None_Match=etag)
@@ -187,7 +187,7 @@ class Guard(Serving):
         self.assertEqual(server.ask("page.js", If_None_Match='"0"').status, 200)
 
 
-    def test_long_answers_are_packed(self):
+    def test_long_answers_are_compressed(self):
         server = self.serve(self.file())
         for path in "page.js", "page.css", "api/info":
             plain = server.ask(path)
@@ -202,7 +202,7 @@ class Guard(Serving):
 
 
 class Starting(Serving):
-    def test_a_taken_port_is_said(self):
+    def test_a_port_in_use_is_reported(self):
         first = self.serve(self.file())
         second = Server(self.file(), "--port", first.port)
         self.assertNotEqual(first.port, second.port)
@@ -214,7 +214,7 @@ class Starting(Serving):
             f"torchoscope: port {first.port} is taken; this is port {second.port}\n",
         )
 
-    def test_it_ends_by_a_signal_with_open_streams(self):
+    def test_a_signal_ends_it_while_streams_are_open(self):
         for how in signal.SIGINT, signal.SIGTERM:
             server = self.serve(self.file())
             streams = [server.stream("events") for _ in range(3)]
@@ -228,7 +228,7 @@ class Starting(Serving):
                     said = cut.partial
                 self.assertEqual(said, b"")
 
-    def test_streams_of_those_who_left_make_room_before_there_is_news(self):
+    def test_streams_of_closed_clients_are_freed_before_the_next_event(self):
         server = self.serve(self.file())
         streams = [server.stream("events") for _ in range(32)]
         self.assertEqual({stream.status for stream in streams}, {200})
@@ -243,7 +243,7 @@ class Starting(Serving):
         with self.assertRaises(BlockingIOError):
             link.sock.recv(1)
 
-    def test_over_ssh_the_tunnel_is_said(self):
+    def test_over_ssh_the_tunnel_command_is_printed(self):
         server = self.serve(
             self.file(), SSH_CONNECTION="10.0.0.1 5000 10.0.0.2 22", USER="ada"
         )
@@ -251,12 +251,12 @@ class Starting(Serving):
         port = server.port
         self.assertRegex(said, rf"ssh -L {port}:localhost:{port} ada@\S+\n$")
 
-    def test_other_machines_are_warned_about(self):
+    def test_listening_to_other_machines_gives_a_warning(self):
         server = self.serve(self.file(), "--host", "0.0.0.0")
         _, said = server.end()
         self.assertIn("warning: other machines can reach this page", said)
 
-    def test_mistakes(self):
+    def test_wrong_arguments_are_refused(self):
         for words, why in (
             ((), "usage: torchoscope serve FILE"),
             ((self.folder / "none",), "No such file"),
@@ -270,7 +270,7 @@ class Starting(Serving):
 
 
 class Shelf(Serving):
-    def test_files_by_their_names(self):
+    def test_files_are_listed_by_name(self):
         one, two = self.file("one.safetensors"), self.file("two.safetensors")
         bad = self.folder / "notes.txt"
         bad.write_text("hello")
@@ -307,7 +307,7 @@ class Shelf(Serving):
 
 
 class Busy(Serving):
-    """Long questions: sparse files of 64 GB, which take a minute to measure."""
+    """Long requests: sparse files of 64 GB, which take a minute to measure."""
 
     LARGE = 1 << 36
 
@@ -336,7 +336,7 @@ class Busy(Serving):
         words = Path(f"/proc/{server.process.pid}/stat").read_text().rpartition(")")[2]
         return sum(map(int, words.split()[11:13])) / os.sysconf("SC_CLK_TCK")
 
-    def test_who_asks_for_little_does_not_wait_and_who_leaves_stops_it(self):
+    def test_short_questions_do_not_wait_and_a_closed_client_stops_its_own(self):
         names = [f"{number}.safetensors" for number in range(5)]
         try:
             server = self.serve(*map(self.large, names))
@@ -379,7 +379,7 @@ class Training(Serving):
         process.stdin.flush()
         return process.stdout.readline().strip()
 
-    def test_a_step_is_told_while_another_process_writes(self):
+    def test_new_steps_are_announced_while_another_process_writes(self):
         process = self.train()
         path = self.steps(process, 3)
         server = self.serve(path)

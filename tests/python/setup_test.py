@@ -1,5 +1,5 @@
-"""tools/setup.sh: what it asks for, and which torch build/venv gets; tools/build.sh: when
-it compiles; make clean and make install."""
+"""tools/setup.sh: the packages it needs, and which torch build/venv gets;
+tools/build.sh: when it compiles; make clean and make install."""
 
 import importlib.util
 import json
@@ -20,7 +20,7 @@ HAS_ENSUREPIP = importlib.util.find_spec("ensurepip") is not None
 
 
 class Setup(TemporaryFolder):
-    """Set-up where hardly a command is there; nothing may be installed."""
+    """Set-up with hardly any command available; nothing may be installed."""
 
     def run_setup(self, *more_commands, **env):
         (self.folder / "bin").mkdir()
@@ -35,14 +35,14 @@ class Setup(TemporaryFolder):
             text=True,
         )
 
-    def test_without_apt_it_names_what_to_install_and_stops(self):
+    def test_without_apt_it_lists_the_packages_to_install_and_stops(self):
         done = self.run_setup()
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertIn("install the equivalents of: gcc", done.stderr)
         self.assertEqual(done.stderr.count("\n"), 1)
 
-    @unittest.skipUnless(shutil.which("apt-get"), "no apt-get here")
-    def test_told_to_install_nothing_it_names_the_packages_and_stops(self):
+    @unittest.skipUnless(shutil.which("apt-get"), "apt-get is not installed")
+    def test_with_installing_disabled_it_lists_the_packages_and_stops(self):
         done = self.run_setup("apt-get", TORCHOSCOPE_NO_INSTALL="1")
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         line = "run: apt-get install --no-install-recommends gcc libc6-dev"
@@ -52,8 +52,8 @@ class Setup(TemporaryFolder):
 
 
 class Venv(TemporaryFolder):
-    """Set-up where all packages are there: which torch build/venv gets. The Pythons are
-    real, their torches are not; there is no apt-get but ours, and no network."""
+    """Set-up with all packages installed: which torch build/venv gets. The Pythons are
+    real, their torches are fakes; apt-get is a stub, and there is no network."""
 
     def setUp(self):
         super().setUp()
@@ -64,9 +64,9 @@ class Venv(TemporaryFolder):
         text = (ROOT / "tools/setup.sh").read_text()
         self.assertIn("debian=/usr/bin/python3", text)
         text = text.replace("debian=/usr/bin/python3", f"debian={self.debian}")
-        # The Pythons made here have no headers of their own.
+        # The Pythons made here have no headers.
         text = text.replace("run     python_header", "none    python_header")
-        # Of what the tests need, only the torch and one more package from pip.
+        # Of the tests' packages, only torch and one more from pip.
         text = re.sub(r"(?m)^test +(?! |venv_torch|venv +safetensors)", "none ", text)
         self.write("tools/setup.sh", text)
         self.program("apt-get", "echo apt-get $* >>apt; exit 100")
@@ -76,7 +76,7 @@ class Venv(TemporaryFolder):
         (self.folder / "bin" / name).chmod(0o755)
 
     def python(self, name, torch_version=None):
-        """A Python of its own in a folder of that name, perhaps with a torch."""
+        """A separate Python in a folder of that name, perhaps with a torch."""
         folder = self.folder / name
         command = [sys.executable, "-m", "venv", "--without-pip", folder]
         subprocess.run(command, check=True)
@@ -89,7 +89,7 @@ class Venv(TemporaryFolder):
         self.write(f"{site}/torch/__init__.py", f'__version__ = "{version}"')
 
     def wheel(self, name, version):
-        """What pip can find: a package that says its version, and nothing else."""
+        """Make a package for pip that has only a version."""
         info = f"{name}-{version}.dist-info"
         path = self.folder / "wheels" / f"{name}-{version}-py3-none-any.whl"
         about = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
@@ -107,7 +107,7 @@ class Venv(TemporaryFolder):
         self.program("python3", f'exec {python} "$@"')
 
     def set_up(self, status=0, goal="run", **env):
-        """What is said on stderr."""
+        """The output on stderr."""
         env = {
             "PATH": f"{self.folder}/bin:{os.environ['PATH']}",
             "PIP_CONFIG_FILE": os.devnull,
@@ -143,7 +143,7 @@ class Venv(TemporaryFolder):
     def stamped(self):
         return (self.folder / "build/.setup-run").exists()
 
-    def test_the_users_own_torch_is_taken_as_it_is(self):
+    def test_the_torch_of_the_user_is_used_unchanged(self):
         self.wheel("torch", "2.13.0+cpu")
         self.use(self.python("own", "2.4.1"))
         said = self.set_up()
@@ -153,19 +153,19 @@ class Venv(TemporaryFolder):
         self.assertTrue(self.stamped())
         self.assertEqual(self.set_up(), "")
 
-    def test_torchoscope_python_is_asked_instead_of_python3(self):
+    def test_torchoscope_python_replaces_python3(self):
         self.use(self.python("own", "2.4.1"))
         self.set_up()
         other = self.python("other", "2.9.0")
         self.set_up(TORCHOSCOPE_PYTHON=str(other))
         self.assertEqual(self.torch_in_venv(), "2.9.0")
 
-    def test_a_torchoscope_python_that_is_none_is_named(self):
+    def test_an_invalid_torchoscope_python_is_reported(self):
         self.use(self.debian)
         said = self.set_up(status=1, TORCHOSCOPE_PYTHON="/nowhere/python")
         self.assertIn("TORCHOSCOPE_PYTHON=/nowhere/python is no Python", said)
 
-    def test_a_torch_that_can_not_be_imported_is_none(self):
+    def test_a_torch_that_cannot_be_imported_is_ignored(self):
         own = self.python("own", "2.4.1")
         site = own.parents[1] / f"lib/{PYTHON}/site-packages"
         (site / "torch/__init__.py").write_text("raise OSError('libcuda.so')")
@@ -174,8 +174,8 @@ class Venv(TemporaryFolder):
         self.set_up(TORCHOSCOPE_NO_INSTALL="1")
         self.assertEqual(self.torch_in_venv(), "1.13.0a0")
 
-    @unittest.skipUnless(HAS_ENSUREPIP, "this Python can not give a venv its pip")
-    def test_without_one_pip_brings_the_cpu_build(self):
+    @unittest.skipUnless(HAS_ENSUREPIP, "this Python cannot install pip into a venv")
+    def test_without_a_torch_pip_installs_the_cpu_build(self):
         self.wheel("torch", "2.13.0+cpu")
         self.wheel("torch", "2.13.0")  # as on PyPI, with CUDA
         self.wheel("numpy", "2.0.0")
@@ -185,8 +185,8 @@ class Venv(TemporaryFolder):
         self.assertEqual(self.torch_in_venv(), "2.13.0+cpu")
         self.assertTrue(self.stamped())
 
-    @unittest.skipUnless(HAS_ENSUREPIP, "this Python can not give a venv its pip")
-    def test_where_pip_has_only_cuda_debians_torch_serves(self):
+    @unittest.skipUnless(HAS_ENSUREPIP, "this Python cannot install pip into a venv")
+    def test_if_pip_has_only_cuda_debians_torch_is_used(self):
         self.wheel("torch", "2.13.0")
         self.use(self.python("own"))
         self.give_torch(self.folder / "debian", "1.13.0a0")
@@ -196,9 +196,9 @@ class Venv(TemporaryFolder):
         self.assertEqual(self.torch_in_venv(), "1.13.0a0")
         self.assertFalse((self.folder / "apt").exists())
 
-    @unittest.skipUnless(HAS_ENSUREPIP, "this Python can not give a venv its pip")
+    @unittest.skipUnless(HAS_ENSUREPIP, "this Python cannot install pip into a venv")
     @unittest.skipUnless(os.geteuid() == 0, "apt-get is called as root only")
-    def test_where_nothing_can_be_had_files_are_still_explored(self):
+    def test_without_any_torch_files_can_still_be_explored(self):
         self.use(self.python("own"))
         said = self.set_up()
         self.assertIn("install python3-torch", (self.folder / "apt").read_text())
@@ -206,8 +206,8 @@ class Venv(TemporaryFolder):
         self.assertIsNone(self.torch_in_venv())
         self.assertFalse(self.stamped(), "the next call has to look again")
 
-    @unittest.skipUnless(HAS_ENSUREPIP, "this Python can not give a venv its pip")
-    def test_the_tests_do_without_a_cpu_build_that_nobody_offers(self):
+    @unittest.skipUnless(HAS_ENSUREPIP, "this Python cannot install pip into a venv")
+    def test_the_tests_run_without_a_cpu_build_if_none_is_available(self):
         self.wheel("torch", "2.13.0")
         self.wheel("safetensors", "0.6.0")
         self.use(self.python("own"))
@@ -219,8 +219,8 @@ class Venv(TemporaryFolder):
         self.assertEqual(self.torch_in_venv(), "1.13.0a0")
         self.assertFalse((self.folder / "build/.setup-test").exists())
 
-    @unittest.skipUnless(HAS_ENSUREPIP, "this Python can not give a venv its pip")
-    def test_under_ci_a_cpu_build_that_does_not_come_ends_it(self):
+    @unittest.skipUnless(HAS_ENSUREPIP, "this Python cannot install pip into a venv")
+    def test_under_ci_a_missing_cpu_build_is_an_error(self):
         self.wheel("torch", "2.13.0+cpu")
         self.wheel("numpy", "2.0.0")
         (self.folder / "wheels/torch-2.13.0+cpu-py3-none-any.whl").write_text("cut")
@@ -234,8 +234,8 @@ class Venv(TemporaryFolder):
         said = self.set_up(status=1, goal="test", CI="1", PIP_FIND_LINKS="", **away)
         self.assertIn("under CI no test may be skipped for lack of it", said)
 
-    @unittest.skipUnless(HAS_ENSUREPIP, "this Python can not give a venv its pip")
-    def test_the_cpu_build_comes_from_the_index_that_is_named(self):
+    @unittest.skipUnless(HAS_ENSUREPIP, "this Python cannot install pip into a venv")
+    def test_the_cpu_build_comes_from_the_given_index(self):
         self.wheel("torch", "2.13.0+cpu")
         self.wheel("numpy", "2.0.0")
         wheels, other = self.folder / "wheels", self.folder / "other"
@@ -244,7 +244,7 @@ class Venv(TemporaryFolder):
         env = {"PIP_FIND_LINKS": "", "goal": "test"}
         self.set_up(TORCHOSCOPE_NO_INSTALL="1")
         self.assertEqual(self.torch_in_venv(), "1.13.0a0")
-        # A name that brings nothing is a mistake, not a reason to skip.
+        # An index without a torch is an error, not a reason to skip.
         other.mkdir()
         said = self.set_up(status=1, TORCHOSCOPE_TORCH_INDEX=str(other), **env)
         self.assertIn(f"TORCHOSCOPE_TORCH_INDEX={other} does not bring torch", said)
@@ -252,7 +252,7 @@ class Venv(TemporaryFolder):
         said = self.set_up(TORCHOSCOPE_TORCH_INDEX=str(wheels), **env)
         self.assertEqual(self.torch_in_venv(), "2.13.0+cpu")
         self.assertIn("lacks safetensors: tests that need it will be skipped", said)
-        # An index, as PyTorch's own is.
+        # An index like PyTorch's.
         shutil.rmtree(self.folder / "build/venv")
         for path in wheels.glob("*.whl"):
             name = path.name.partition("-")[0]
@@ -263,7 +263,7 @@ class Venv(TemporaryFolder):
         self.set_up(TORCHOSCOPE_TORCH_INDEX=simple, **env)
         self.assertEqual(self.torch_in_venv(), "2.13.0+cpu")
 
-    def test_told_to_install_nothing_it_asks_neither_pip_nor_apt(self):
+    def test_with_installing_disabled_it_calls_neither_pip_nor_apt(self):
         self.wheel("torch", "2.13.0+cpu")
         self.use(self.python("own"))
         said = self.set_up(TORCHOSCOPE_NO_INSTALL="1")
@@ -272,7 +272,7 @@ class Venv(TemporaryFolder):
         self.assertIsNone(self.torch_in_venv())
         self.assertFalse((self.folder / "apt").exists())
 
-    def test_a_venv_that_was_deleted_is_made_again(self):
+    def test_a_deleted_venv_is_made_again(self):
         self.use(self.python("own", "2.4.1"))
         self.set_up()
         shutil.rmtree(self.folder / "build/venv")
@@ -302,7 +302,7 @@ int main(void)
 
 @unittest.skipUnless(shutil.which("meson") and shutil.which("gcc"), "needs Meson and gcc")
 class Build(TemporaryFolder):
-    """tools/build.sh, of a small program."""
+    """tools/build.sh with a small program."""
 
     def setUp(self):
         super().setUp()
@@ -312,7 +312,7 @@ class Build(TemporaryFolder):
         self.write("main.c", MAIN % "")
 
     def build(self, *options, status=0):
-        """What it says on stderr."""
+        """Its output on stderr."""
         command = ["/bin/sh", self.folder / "tools/build.sh", "build/c", *options]
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True
@@ -324,13 +324,14 @@ class Build(TemporaryFolder):
         self.assertIn("compiling build/c", self.build())
         self.assertEqual(self.build("-Dwerror=true"), "")
         self.assertEqual(self.build(), "")
-        # Set-up installed what the tests need: it is found, though it was looked for before.
+        # Set-up installed a test dependency: it is found although an earlier search
+        # failed.
         self.write("later.h", "#error found later")
         self.assertEqual(self.build(), "")
         self.write("build/.setup-compile", "")
         self.assertIn("found later", self.build(status=1))
 
-    def test_where_the_compiler_warns_it_is_compiled_without_errors(self):
+    def test_compiler_warnings_do_not_fail_a_plain_build(self):
         self.write("main.c", MAIN % "int unused;")
         said = self.build()
         self.assertIn("[-Werror=unused-variable]", said)
@@ -339,7 +340,7 @@ class Build(TemporaryFolder):
         self.assertEqual(self.build(), "")
         self.assertIn("[-Werror=unused-variable]", self.build("-Dwerror=true", status=1))
 
-    def test_an_error_is_told_once(self):
+    def test_an_error_is_printed_once(self):
         self.write("main.c", MAIN % "return unknown;")
         self.assertNotIn("compiling again", self.build(status=1))
         self.write("main.c", MAIN % "")
@@ -360,13 +361,13 @@ class Clean(TemporaryFolder):
         self.assertEqual(done.stdout, "")
         return done.stderr
 
-    def test_it_keeps_what_was_downloaded_and_says_so(self):
+    def test_it_keeps_downloads_and_reports_that(self):
         self.assertRegex(self.clean(), "^torchoscope: kept build/venv, .*distclean")
         left = {one.name for one in (self.folder / "build").iterdir()}
         self.assertEqual(left, {"venv", ".setup-run"})
         self.assertTrue((self.folder / "build/venv/bin/python3").exists())
 
-    def test_of_a_venv_that_is_a_link_only_the_link_goes(self):
+    def test_if_the_venv_is_a_link_only_the_link_is_removed(self):
         (self.folder / "build/venv").rename(self.folder / "other")
         (self.folder / "build/venv").symlink_to(self.folder / "other")
         self.assertIn("Debian's packages", self.clean("all"))
@@ -377,10 +378,10 @@ class Clean(TemporaryFolder):
 
 @unittest.skipUnless((ROOT / "build/c/meson-info").is_dir(), "make test builds this")
 class Install(TemporaryFolder):
-    def test_all_of_the_package_is_there_and_stripped(self):
+    def test_the_whole_package_is_installed_and_stripped(self):
         command = [ROOT / "tools/install.sh", self.folder]
         subprocess.run(command, check=True, capture_output=True)
-        # What Meson puts into the wheel.
+        # The files that Meson puts into the wheel.
         page = (ROOT / "build/c/meson-info/intro-installed.json").read_text()
         wanted = {path.split("/torchoscope/", 1)[1] for path in json.loads(page).values()
                   if "-packages/torchoscope/" in path}

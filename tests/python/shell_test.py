@@ -18,7 +18,7 @@ from folder import TemporaryFolder
 import torchoscope
 from torchoscope import _core, shell, targets
 
-HERE = None  # in this process, which has imported torch: a Python of its own takes long
+HERE = None  # in this process, which has imported torch: starting a new Python is slow
 PROGRAM = [scope.PROGRAM]
 MODULE = [sys.executable, "-m", "torchoscope"]
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(torchoscope.__file__)))
@@ -123,7 +123,8 @@ class Shell(TemporaryFolder):
         return done
 
     def bad(self, *words, **options):
-        """The last sentence; no traceback but the user's own."""
+        """The last sentence of the error; only the user's own traceback may be
+        shown."""
         done = self.run_words(*words, **options)
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertNotIn("shell.py", done.stderr)
@@ -145,11 +146,11 @@ class Summary(Shell):
             self.assertIn("made in model 1\n", done.stdout)
             self.assertIn("input 5×4 float32, made at random", done.stdout)
             self.assertRegex(done.stdout, r"2: Linear\(3→2\).* 5×3 5×2 ")
-            # Who chose the Python knows it.
+            # A user who chose the Python knows it.
             self.assertEqual(done.stderr.count("with "), which is PROGRAM)
             self.assertEqual(done.stderr.count(", torch "), which is PROGRAM)
 
-    def test_json_is_whole_although_the_model_prints(self):
+    def test_json_is_valid_although_the_model_prints(self):
         done = self.good("summary", self.target("Net"), "-i", "2x4", "--json")
         self.assertEqual(json.loads(done.stdout)["run"]["calls"], 2)
         self.assertIn("forward\n", done.stderr)
@@ -175,7 +176,7 @@ class Summary(Shell):
         # A target without a command is explored.
         self.assertIn("Linear(4→3)", self.good(self.target("net")).stdout)
 
-    def test_inputs_are_shapes_or_what_a_function_gives(self):
+    def test_inputs_are_shapes_or_the_result_of_a_function(self):
         for words, shape in (
             (["2x4:float32"], [2, 4]),
             ([self.target("tensor")], [2, 4]),
@@ -189,7 +190,7 @@ class Summary(Shell):
             rows = json.loads(done.stdout)["modules"]
             self.assertEqual(rows[-1]["in_shape"], shape)
 
-    def test_a_result_that_is_not_finite_is_a_finding(self):
+    def test_a_non_finite_result_is_a_finding(self):
         done = self.good("summary", self.target("Spoilt"), "-i", "2x4", status=1)
         self.assertIn("✗", done.stdout)
 
@@ -230,7 +231,7 @@ class Summary(Shell):
 
 
 class Files(Shell):
-    def test_record_writes_a_file_and_says_how_to_look_at_it(self):
+    def test_record_writes_a_file_and_prints_how_to_open_it(self):
         done = self.good("record", self.target("Net"), "-i", "2x4", "--keep", "he*")
         self.assertIn("torchoscope: wrote Net.scope, 2 calls", done.stderr)
         self.assertIn("look at it: torchoscope Net.scope\n", done.stderr)
@@ -238,14 +239,14 @@ class Files(Shell):
         self.assertEqual(recording.values("head")[0].shape, (2, 3))
         self.assertEqual(recording.calls("head")[0].grad_outputs, [])
 
-    def test_train_goes_back_as_well(self):
+    def test_train_also_runs_backward(self):
         words = ("-i", "2x4", "--train", "--mode", "exact", "-o", "t.scope")
         self.good("record", self.target("make"), *words)
         recording = torchoscope.open(self.folder / "t.scope")
         self.assertEqual(recording.facts["mode"], "exact")
         self.assertEqual(recording.calls("2")[0].grad_outputs[0].mean, 1)
 
-    def test_export_writes_every_form(self):
+    def test_export_writes_every_format(self):
         for form in ("txt", "md", "json", "csv", "html"):
             words = ("-i", "5x4", "-o", f"x.{form}")
             self.good("export", self.target("make"), *words)
@@ -254,7 +255,7 @@ class Files(Shell):
         self.good("export", self.target("make"), *words, which=PROGRAM)
         page = (self.folder / "x.html").read_text()
         self.assertTrue(page.startswith("<!doctype html>"))
-        self.assertNotIn("SAFE", page)  # a live module is no file
+        self.assertNotIn("SAFE", page)  # a live module is not a file
         words = ("-i", "5x4", "-o", "-", "--form", "json")
         done = self.good("export", self.target("Net(4)"), *words)
         self.assertEqual(json.loads(done.stdout)["run"]["calls"], 2)
@@ -264,7 +265,7 @@ class Files(Shell):
         self.good("export", self.target("make"), *words)
         page = (self.folder / "x.page").read_text()
         self.assertTrue(page.startswith("<!doctype html>"))
-        # Whole or not at all: what was there is there until the new one is written.
+        # Atomic: the old file stays until the new one is complete.
         (self.folder / "old").mkdir()
         before = self.folder / "old" / "x.md"
         before.write_text("as it was")
@@ -306,14 +307,14 @@ class Diff(Shell):
         last, _ = self.bad(*words, "other.pth", "--progress")
         self.assertIn("--progress is for two files", last)
 
-    def test_all_tells_what_is_cut_otherwise(self):
+    def test_all_shows_rows_that_are_otherwise_cut(self):
         code = "nn.ModuleDict({chr(97 + i) * i: nn.Linear(i, n) for i in range(1, 26)})"
         self.write("many.py", f"from torch import nn\ndef of(n):\n    return {code}\n")
         words = "diff", "many.py::of(2)", "many.py::of(3)"
         self.assertIn("more (--all)", self.good(*words, status=1).stdout)
         self.assertNotIn("more (--all)", self.good(*words, "--all", status=1).stdout)
 
-    def test_a_side_that_is_not_there(self):
+    def test_a_missing_side_is_reported(self):
         last, _ = self.bad("diff", self.target("make"), "no.pth")
         self.assertEqual(last.count("no.pth"), 1)
         last, _ = self.bad("diff", self.target("mak"), "no.pth")
@@ -321,7 +322,7 @@ class Diff(Shell):
 
 
 class Mistakes(Shell):
-    def test_a_name_that_is_not_there(self):
+    def test_an_unknown_name_is_reported(self):
         last, _ = self.bad("summary", self.target("mak"))
         self.assertEqual(last, f"{self.model}::mak: there is no 'mak'; did you mean make?")
         last, _ = self.bad("summary", self.target("q"))
@@ -338,13 +339,13 @@ class Mistakes(Shell):
         last, _ = self.bad("record", "here.py", which=PROGRAM)
         self.assertIn("FILE.py::FUNCTION", last)
 
-    def test_only_plain_values_are_understood(self):
+    def test_only_plain_values_are_accepted(self):
         for name in ("make(x)", "make(__import__('os'))", "make()()", "a b", "", "1"):
             last, done = self.bad("summary", self.target(name))
             self.assertIn("write", last)
             self.assertNotIn("made in", done.stdout)
 
-    def test_what_can_not_be_a_model(self):
+    def test_objects_that_are_not_models_are_refused(self):
         last, _ = self.bad("summary", self.target("tensor"))
         self.assertIn("gives a Tensor, and no torch.nn.Module", last)
         last, _ = self.bad("summary", self.target("number"))
@@ -359,7 +360,7 @@ class Mistakes(Shell):
             self.assertIn('raise ValueError("no such weights")', done.stderr)
             self.assertEqual(done.stderr.count('  File "'), 1, done.stderr)
 
-    def test_code_that_can_not_be_read_or_leaves(self):
+    def test_code_that_cannot_be_parsed_or_exits(self):
         self.write("broken.py", "def make(:\n")
         last, done = self.bad("summary", "broken.py::make")
         self.assertIn("broken.py::make: SyntaxError: ", last)
@@ -420,7 +421,7 @@ class Pythons(Shell):
         (self.folder / name).chmod(0o755)
         return str(self.folder / name)
 
-    def test_which_python_is_taken(self):
+    def test_the_python_is_found_in_order(self):
         told = 'echo "$0" "$2" "$3"'
         first = self.fake("first", told)
         second = self.fake("venv/bin/python", told)
@@ -440,7 +441,7 @@ class Pythons(Shell):
             done = self.good("summary", "x.py::make", **settings)
             self.assertEqual(done.stdout, f"{python} summary x.py::make\n")
 
-    def test_a_python_that_is_not_there_or_has_no_torch(self):
+    def test_a_missing_python_or_one_without_torch(self):
         last, _ = self.bad("summary", "x.py::make", TORCHOSCOPE_PYTHON="/not/there")
         self.assertIn('there is no "/not/there"', last)
         bare = self.fake("bare", f'exec "{sys.executable}" -S -E "$@"')
@@ -450,7 +451,7 @@ class Pythons(Shell):
         self.assertIn(" has no torch; set TORCHOSCOPE_PYTHON", last)
 
     def test_a_python_that_is_too_old(self):
-        # Its sentence has to be said by a Python that knows less than ours.
+        # The error must be printed by a Python with older syntax.
         code = (
             "import sys; sys.version_info = (3, 9, 2, 'final', 0); sys.argv[:1] = []; "
             "exec(compile(open(sys.argv[0]).read(), sys.argv[0], 'exec'))"

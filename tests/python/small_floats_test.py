@@ -1,7 +1,7 @@
-"""Types of 4, 6 and 8 bits in safetensors files: every code stands for the number that the
-definition of its type gives, in statistics, histograms, slices, values and hashes; and files
-are those that the safetensors package and torch write. The numbers come from tables made
-here, from the published layouts: sign, exponent, mantissa, bias and special codes."""
+"""Types of 4, 6 and 8 bits in safetensors files: every code has the value that its type
+defines, in statistics, histograms, slices, values and hashes; and files of the
+safetensors package and torch are read. The values come from tables computed here from
+the published layouts: sign, exponent, mantissa, bias and special codes."""
 
 import hashlib
 import json
@@ -36,7 +36,7 @@ TORCH = {
     "F8_E4M3FNUZ": torch.float8_e4m3fnuz,
     "F8_E5M2FNUZ": torch.float8_e5m2fnuz,
 }
-# The largest finite value and the smallest above zero, as the publications state them.
+# The largest finite value and the smallest above zero, from the publications.
 LIMITS = {
     "F4": (6, 0.5),
     "F6_E2M3": (7.5, 0.125),
@@ -162,8 +162,9 @@ class SmallFloats(folder.TemporaryFolder):
             same = (got.double() == want) | (got.double().isnan() & want.isnan())
             self.assertTrue(same.all())
 
-    def test_pairs_of_torch(self):
-        """torch packs two numbers of 4 bits into one element; the file has them apart."""
+    def test_packed_pairs_of_torch(self):
+        """torch packs two 4-bit numbers into one element; the file counts them
+        separately."""
         path = self.folder / "pairs.safetensors"
         codes = torch.arange(256, dtype=torch.uint8).reshape(16, 16)
         save_file({"t": codes.view(torch.float4_e2m1fn_x2)}, path)
@@ -188,7 +189,7 @@ class SmallFloats(folder.TemporaryFolder):
             self.assertEqual(copy.dtype, dtype)
             self.assertTrue(torch.equal(copy.view(torch.uint8).flatten(), codes))
 
-    def test_what_we_export_the_safetensors_package_reads(self):
+    def test_the_safetensors_package_reads_exports(self):
         """It knows all these types, and their sizes, though torch has no names for some."""
         for kind, numbers, data, path in self.every_kind():
             to = self.folder / "copy.safetensors"
@@ -201,7 +202,7 @@ class SmallFloats(folder.TemporaryFolder):
                 self.assertEqual(bytes(one["data"]), data)
             self.assertTrue(raw.endswith(data))
 
-    def test_a_size_that_does_not_fill_bytes(self):
+    def test_a_size_that_does_not_fill_whole_bytes(self):
         for kind, shape, n in ("F4", [3], 2), ("F6_E2M3", [3], 3), ("F6_E3M2", [2], 3):
             path = write(self.folder / "m.safetensors", kind, shape, bytes(n))
             done = scope.document("tree", path)

@@ -1,6 +1,6 @@
 # flavours: both
 """Recording with many threads, across a fork, over ten thousand passes and around
-saving and compiling: nothing is disturbed, and nothing is left."""
+saving and compiling: nothing is disturbed, and nothing is left behind."""
 
 import contextlib
 import copy
@@ -42,7 +42,8 @@ CALLS = len(list(net().modules()))
 
 
 def step(model):
-    """A forward and a backward; gradients are asked for, so that threads share none."""
+    """A forward and a backward with autograd.grad(), so that threads share no
+    gradients."""
     weights = list(model.parameters())
     return torch.autograd.grad(model(X).pow(2).sum(), weights)
 
@@ -161,7 +162,7 @@ class Threads(Clean):
 
 class Fork(Clean):
     def child(self, function):
-        """What a child says, one line; it ends without the parent's cleaning up."""
+        """The line that a child prints; it exits without the parent's cleanup."""
         reading, writing = os.pipe()
         child = os.fork()
         if child == 0:
@@ -176,7 +177,7 @@ class Fork(Clean):
         self.assertEqual(os.waitpid(child, 0)[1], 0)
         return said
 
-    def test_a_child_records_nothing_of_its_parents(self):
+    def test_a_child_does_not_record_for_its_parent(self):
         model = net()
         wanted = step(model)
         with torchoscope.record(model) as recording:
@@ -246,7 +247,7 @@ class Left(Clean):
         gc.collect()
         self.assertLess(len(gc.get_objects()) - before, 50)
 
-    @unittest.skipIf(UNDER_ASAN, "memory that was freed is kept")
+    @unittest.skipIf(UNDER_ASAN, "the allocator keeps freed memory")
     def test_ten_thousand_passes_take_no_more_memory(self):
         model = net()
 
@@ -267,7 +268,7 @@ class Left(Clean):
         self.assertEqual(recording.modules()[0]["calls"], 10000)
 
     @unittest.skipUnless("gpt2" in ARCHITECTURES, "no transformers")
-    @unittest.skipIf(UNDER_ASAN, "memory that was freed is kept")
+    @unittest.skipIf(UNDER_ASAN, "the allocator keeps freed memory")
     def test_five_hundred_tokens_take_no_more_memory(self):
         torch.manual_seed(0)
         model = ARCHITECTURES["gpt2"].make_model().eval()
@@ -297,7 +298,7 @@ class Left(Clean):
 
 
 class Elsewhere(Clean):
-    def test_what_is_saved_while_recorded_needs_no_torchoscope(self):
+    def test_files_saved_while_recording_load_without_torchoscope(self):
         model = net()
         with tempfile.TemporaryDirectory() as folder:
             for i, options in enumerate(({}, {"budget": 0.5}, {"keep": "*"})):
@@ -374,7 +375,7 @@ class Sleeps(nn.Module):
 
 
 class Times(Clean):
-    def test_five_wrappers_have_one_time(self):
+    def test_the_time_of_nested_wrappers_is_counted_once(self):
         inner = Sleeps()
         model = inner
         for _ in range(5):

@@ -1,6 +1,6 @@
 # flavours: both
-"""summary() and explore(): held against torchinfo and torch's own numbers; what they
-are given, what they say, and that they leave nothing behind."""
+"""summary() and explore(): compared with torchinfo and torch's own numbers; their
+inputs, their output, and that they leave nothing behind."""
 
 import contextlib
 import copy
@@ -50,7 +50,7 @@ def elements(tensors):
 
 
 class Counts(unittest.TestCase):
-    def test_they_are_those_of_torch_for_all_architectures(self):
+    def test_counts_equal_those_of_torch_for_all_architectures(self):
         for name in ARCHITECTURES:
             with self.subTest(name):
                 model, inputs = made(name)
@@ -87,7 +87,7 @@ def noting(shapes):
     return hook
 
 
-@unittest.skipUnless(HAS_TORCHINFO, "there is no torchinfo")
+@unittest.skipUnless(HAS_TORCHINFO, "torchinfo is not installed")
 class BesideTorchinfo(unittest.TestCase):
     COUNTS_TIED_TWICE = {"lstm", "gpt2"}
 
@@ -97,7 +97,7 @@ class BesideTorchinfo(unittest.TestCase):
         options = {"input_data": list(inputs), "mode": "train", **options}
         return torchinfo.summary(model, verbose=0, depth=99, **options)
 
-    def test_equal_where_it_is_right(self):
+    def test_figures_equal_those_of_torchinfo_where_it_is_correct(self):
         for name in ARCHITECTURES:
             with self.subTest(name):
                 model, inputs = made(name)
@@ -127,7 +127,7 @@ class BesideTorchinfo(unittest.TestCase):
                     found = [list(one.outputs[0].shape) for one in ours.calls(path)]
                     self.assertEqual(found, shapes, path)
 
-    @unittest.skipUnless(HAS_TRANSFORMERS, "there is no transformers")
+    @unittest.skipUnless(HAS_TRANSFORMERS, "transformers is not installed")
     def test_gpt2_has_124_million_parameters(self):
         from transformers import GPT2Config, GPT2LMHeadModel
 
@@ -145,7 +145,7 @@ class BesideTorchinfo(unittest.TestCase):
         self.assertTrue(attention["label"].endswith("Conv1D(768→2304)"))
         self.assertEqual(attention["out"], "1×4×2304")
 
-    @unittest.skipUnless(HAS_TRANSFORMERS, "there is no transformers")
+    @unittest.skipUnless(HAS_TRANSFORMERS, "transformers is not installed")
     def test_torchinfo_counts_the_head_of_gpt2_again(self):
         model, inputs = made("gpt2")
         tied = model.lm_head.weight.numel()
@@ -158,7 +158,7 @@ class BesideTorchinfo(unittest.TestCase):
 
 
 def train(name, between, steps=20):
-    """Everything that there is after some steps."""
+    """The whole state after some steps."""
     model, _ = made(name)
     random.seed(1)
     optimizer = torch.optim.Adam(model.parameters(), 1e-3)
@@ -200,7 +200,7 @@ class Restored(unittest.TestCase):
         else:
             self.assertEqual(a, b, path)
 
-    def test_training_with_a_look_between_the_steps_is_the_same_bit_for_bit(self):
+    def test_a_summary_between_steps_does_not_change_training_by_a_bit(self):
         names = [one for one in ("resnet", "vqvae", "gpt2") if one in ARCHITECTURES]
 
         def recorded(model, inputs):
@@ -221,7 +221,7 @@ class Restored(unittest.TestCase):
                 with self.subTest(name, how=how):
                     self.same(train(name, look), bare)
 
-    def test_what_it_is_given_is_not_written_to(self):
+    def test_inputs_are_not_written(self):
         model = nn.Sequential(nn.ReLU(inplace=True), nn.Linear(4, 4))
         x = torch.randn(3, 4, requires_grad=True)
         made = x * 2
@@ -246,7 +246,7 @@ class Restored(unittest.TestCase):
             model(torch.randn(3, 2, 5, 5))
         self.assertEqual(model[1].num_batches_tracked.item(), 1)
 
-    def test_the_model_is_not_held(self):
+    def test_the_model_is_not_kept_alive(self):
         model = ResNet()
         gone = weakref.ref(model)
         found = summary(model, (1, 3, 16, 16))
@@ -271,7 +271,7 @@ class Restored(unittest.TestCase):
         self.assertFalse(model.training)
 
 
-# --- what it is given
+# --- inputs
 
 
 class Keywords(nn.Module):
@@ -297,7 +297,7 @@ class Given(unittest.TestCase):
     def heading(self, *args, **kwargs):
         return str(summary(*args, **kwargs)).splitlines()[0]
 
-    def test_a_shape_as_tuple_list_size_and_text(self):
+    def test_a_shape_as_tuple_list_size_and_string(self):
         model = nn.Linear(4, 2).double()
         for shape in ((3, 4), [3, 4], torch.Size((3, 4)), "3x4", "3×4", " 3 x 4 "):
             with self.subTest(shape):
@@ -306,7 +306,7 @@ class Given(unittest.TestCase):
         told = "Linear (train), input 3×4 float64"
         self.assertEqual(self.heading(model, torch.ones(3, 4).double()), told)
 
-    def test_a_text_says_its_dtype(self):
+    def test_a_string_gives_shape_and_dtype(self):
         self.assertIs(parse_shape("2x3:int64").dtype, torch.int64)
         self.assertEqual(parse_shape("8:torch.bool").sizes, (8,))
         self.assertIsNone(parse_shape("a cat"))
@@ -330,7 +330,7 @@ class Given(unittest.TestCase):
         self.assertTrue(torch.equal(torch.get_rng_state(), before))
         self.assertTrue(torch.equal(first, second))
 
-    def test_floats_that_reach_an_embedding_are_made_again_as_integers(self):
+    def test_float_inputs_of_an_embedding_are_replaced_by_integers(self):
         told = "inputs 3×6 int64, 3×5 int64, made at random"
         self.assertTrue(self.heading(Translator(), (3, 6), (3, 5)).endswith(told))
         model, _ = made("lstm")
@@ -343,7 +343,7 @@ class Given(unittest.TestCase):
         found = Inputs(model, ["1000:int64"]).make()[0][0]
         self.assertEqual(sorted(set(found.tolist())), [0, 1, 2])
 
-    def test_a_dict_is_keywords_where_forward_has_them(self):
+    def test_a_dict_becomes_keywords_if_forward_has_them(self):
         model = Keywords()
         told = "inputs tokens 2×3 int64, scale 1 float32, made at random"
         given = {"tokens": (2, 3), "scale": "1"}
@@ -354,12 +354,12 @@ class Given(unittest.TestCase):
         told = "input 2×4 float32, made at random"
         self.assertTrue(self.heading(Batch(), {"x": (2, 4)}).endswith(told))
 
-    def test_half_models_get_halves(self):
+    def test_half_precision_models_get_half_precision_inputs(self):
         model = nn.Identity()
         model.register_buffer("scale", torch.ones(1, dtype=torch.bfloat16))
         self.assertIn("input 2×2 bfloat16", self.heading(model, (2, 2)))
 
-    def test_what_holds_no_module_is_refused(self):
+    def test_objects_without_a_module_are_refused(self):
         with self.assertRaisesRegex(TypeError, "Linear is a class; pass an instance"):
             summary(nn.Linear)
         with self.assertRaisesRegex(TypeError, "int contains no torch.nn.Module"):
@@ -367,7 +367,7 @@ class Given(unittest.TestCase):
 
 
 class GivenNothing(unittest.TestCase):
-    def test_only_the_structure_and_it_says_so(self):
+    def test_only_the_structure_is_shown_with_a_note(self):
         found = summary(MoE())
         text = "MoE (train), not run: give it a tensor or a shape to see it run"
         self.assertEqual(str(found).splitlines()[0], text)
@@ -375,7 +375,7 @@ class GivenNothing(unittest.TestCase):
         self.assertEqual(found.rows()[0]["params"], "1.8K")
         self.assertIn("params     1,829, all trainable", str(found))
 
-    def test_example_input_array_as_lightning_has_it(self):
+    def test_example_input_array_of_lightning_is_used(self):
         model = nn.Bilinear(3, 4, 2)
         model.example_input_array = torch.ones(5, 3), torch.ones(5, 4)
         told = "Bilinear (train), example_input_array 5×3 float32, 5×4 float32"
@@ -387,7 +387,7 @@ class GivenNothing(unittest.TestCase):
         }
         self.assertIn("example_input_array tokens 2 int64", str(summary(model)))
 
-    def test_an_example_that_does_not_fit_leaves_the_structure(self):
+    def test_an_example_that_does_not_fit_falls_back_to_the_structure(self):
         model = nn.Linear(4, 2)
         model.example_input_array = torch.ones(1, 5)
         found = summary(model)
@@ -395,14 +395,14 @@ class GivenNothing(unittest.TestCase):
         self.assertIn(told, str(found))
         self.assertIsNone(found.recording)
 
-    @unittest.skipUnless(HAS_TRANSFORMERS, "there is no transformers")
+    @unittest.skipUnless(HAS_TRANSFORMERS, "transformers is not installed")
     def test_dummy_inputs_of_transformers(self):
         model, _ = made("gpt2")
         told = "GPT2LMHeadModel (train), dummy_inputs input_ids 3×5 int64"
         self.assertEqual(str(summary(model)).splitlines()[0], told)
 
-    @unittest.skipUnless(HAS_TRANSFORMERS, "there is no transformers")
-    def test_transformers_say_by_name_what_is_an_integer(self):
+    @unittest.skipUnless(HAS_TRANSFORMERS, "transformers is not installed")
+    def test_integer_inputs_of_transformers_are_known_by_name(self):
         model, _ = made("llama")
         found = summary(model, input_ids=(2, 5), attention_mask=(2, 5))
         told = "input_ids 2×5 int64, attention_mask 2×5 int64 of ones"
@@ -410,7 +410,7 @@ class GivenNothing(unittest.TestCase):
         self.assertIn("input 2×5 int64, made at random", str(summary(model, (2, 5))))
 
 
-# --- what comes out
+# --- output
 
 
 class Errors(unittest.TestCase):
@@ -419,9 +419,9 @@ class Errors(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "mat1 and mat2") as caught:
             summary(model, (4, 7))
         notes = "\n".join(caught.exception.__notes__)
-        self.assertIn("embed (Linear) got [4, 7]; its weight [8, 6] wants", notes)
+        self.assertIn("embed (Linear) got [4, 7]; its weight [8, 6] expects", notes)
 
-    def test_explore_shows_what_was_reached_and_the_error(self):
+    def test_explore_shows_the_calls_before_the_error_and_the_error(self):
         model = nn.Sequential(nn.Linear(4, 3), nn.Linear(4, 2))
         text = shown(model, (1, 4))
         self.assertRegex(text, r"0: Linear\(4→3\).* 1×4 1×3 ")
@@ -443,7 +443,7 @@ class Sparse(nn.Module):
 
 
 class Activations(unittest.TestCase):
-    """Their bytes: those of storages, or a lower bound that says so."""
+    """Their bytes: those of storages, or a lower bound that is marked."""
 
     def memory(self, model):
         lines = str(summary(model, (3, 4))).splitlines()
@@ -452,13 +452,13 @@ class Activations(unittest.TestCase):
     def layers(self):
         return nn.Sequential(nn.Linear(4, 8), nn.ReLU(inplace=True), nn.Flatten())
 
-    def test_of_a_model_without_data_they_follow_from_shapes(self):
+    def test_without_data_bytes_follow_from_shapes(self):
         meta = self.memory(self.layers().to("meta"))
         self.assertEqual(meta, self.memory(self.layers()))
         self.assertIn("96B of activations = 304B", meta)
 
     @unittest.skipUnless(NEW_TORCH, "fake tensors as of torch 2")
-    def test_of_a_model_of_fake_tensors_too(self):
+    def test_with_fake_tensors_bytes_follow_from_shapes(self):
         from torch._subclasses import FakeTensorMode
 
         with FakeTensorMode(), warnings.catch_warnings():
@@ -466,21 +466,20 @@ class Activations(unittest.TestCase):
             text = str(summary(self.layers(), torch.randn(3, 4)))
         self.assertIn("96B of activations = 304B", text)
 
-    def test_where_a_storage_is_not_known_the_total_is_a_lower_bound(self):
+    def test_with_an_unknown_storage_the_total_is_a_lower_bound(self):
         text = self.memory(nn.Sequential(nn.Linear(4, 4), Sparse()))
         self.assertIn("+ at least 48B of activations = at least 176B", text)
         self.assertIn("48B of inputs + activations (not known)", self.memory(Sparse()))
 
 
 class Seeing(nn.Module):
-    """Notes what each pass could see: its random numbers, buffers, attributes and
-    inputs."""
+    """Records what each pass sees: random numbers, buffers, attributes and inputs."""
 
     def __init__(self, seconds=0):
         super().__init__()
         self.norm, self.drop = nn.BatchNorm1d(4), nn.Dropout()
         self.seconds, self.passes, self.cache, self.last = seconds, 0, [], None
-        self.seen = NOTES  # of another module: nobody puts it back
+        self.seen = NOTES  # belongs to another module: not restored
 
     def forward(self, x, given=None):
         self.passes += 1
@@ -512,7 +511,7 @@ class Slow(nn.Module):
 
 
 class Report(unittest.TestCase):
-    """What the HTML page of a pass says."""
+    """The HTML page of a pass."""
 
     def setUp(self):
         torch.manual_seed(0)
@@ -527,7 +526,7 @@ class Report(unittest.TestCase):
         found = self.page.partition(f"<h2>{title}</h2>")[2].partition("</div>\n")[0]
         return re.sub(r"<[^>]+>", "", found)
 
-    def test_bars_go_on_inside_a_part_that_has_nearly_everything(self):
+    def test_bars_continue_inside_a_dominant_part(self):
         text = self.bar("Where the parameters are")
         self.assertIn("body.2 Linear, 4.2K, ", text)
         self.assertIn("body.0 Linear, 576, ", text)
@@ -535,7 +534,7 @@ class Report(unittest.TestCase):
         self.assertNotIn("weight", text)
         self.assertRegex(self.bar("Where the time goes"), r"body\.1 Slow, \d\d")
 
-    def test_a_part_among_others_stays_whole(self):
+    def test_a_part_among_others_is_not_split(self):
         model = nn.Sequential(nn.Sequential(nn.Linear(8, 8), nn.ReLU()), nn.Linear(8, 8))
         self.page = summary(model, (4, 8)).html
         self.assertIn("0 Sequential, 72, ", self.bar("Where the parameters are"))
@@ -556,7 +555,7 @@ class WarmUp(unittest.TestCase):
         lines = str(found).splitlines()
         return next(line for line in lines if line.startswith("ran"))
 
-    def test_the_second_pass_sees_what_the_first_saw(self):
+    def test_the_second_pass_has_the_same_state_as_the_first(self):
         model, given = Seeing(), Notes()
         torch.manual_seed(1)
         found = summary(model, (3, 4), given=given)
@@ -568,7 +567,7 @@ class WarmUp(unittest.TestCase):
         self.assertIn("1 pass after a warm-up of ", self.ran(found))
         self.assertGreater(found.recording.facts["warm_up_ns"], 0)
 
-    def test_it_is_an_option(self):
+    def test_warm_up_is_an_option(self):
         found = summary(Seeing(), (3, 4), warmup=False)
         self.assertEqual(len(NOTES.all), 1)
         self.assertIn("1 pass without a warm-up, forward ", self.ran(found))
@@ -579,7 +578,7 @@ class WarmUp(unittest.TestCase):
         self.assertEqual(len(NOTES.all), 2)
         self.assertIn("without a warm-up", shown.getvalue())
 
-    def test_slow_models_run_once_unless_they_are_told_to(self):
+    def test_slow_models_run_once_by_default(self):
         with mock.patch("torchoscope.summaries.WARM_UP_BELOW", 0.01):
             found = summary(Seeing(seconds=0.02), (3, 4))
             self.assertEqual(len(NOTES.all), 1)
@@ -607,12 +606,12 @@ class WarmUp(unittest.TestCase):
         found = summary(Once(), (3, 4))
         self.assertIn("without a warm-up", self.ran(found))
 
-    def test_an_error_is_raised_by_the_first(self):
+    def test_an_error_is_raised_by_the_first_pass(self):
         with self.assertRaises(RuntimeError):
             summary(Seeing(), (3, 5))
         self.assertEqual(NOTES.all, [])
 
-    def test_record_says_nothing_of_it(self):
+    def test_record_has_no_warm_up(self):
         with torchoscope.record(nn.ReLU()) as recording:
             nn.ReLU()(torch.ones(1))
         self.assertNotIn("warm_up_ns", recording.facts)
@@ -624,7 +623,7 @@ def iter_of(*items):
 
 
 class Tied(unittest.TestCase):
-    def test_trainable_ones_count_once_in_every_row(self):
+    def test_tied_trainable_parameters_count_once_in_every_row(self):
         model = nn.ModuleDict({"a": nn.Linear(4, 4, bias=False), "b": nn.Linear(4, 4)})
         model["b"].weight = model["a"].weight
         model["b"].bias.requires_grad_(False)
@@ -653,7 +652,7 @@ class Scripted(unittest.TestCase):
 
 
 class NotFinite(unittest.TestCase):
-    def test_a_parameter_that_is_nan_is_told_to_be_why(self):
+    def test_a_nan_parameter_is_given_as_the_cause(self):
         model = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
         self.assertEqual(summary(model, (2, 4)).recording.parameters(), [])
         with torch.no_grad():
@@ -661,7 +660,7 @@ class NotFinite(unittest.TestCase):
         text = str(summary(model, (2, 4)))
         self.assertIn("0 gave the first NaN", text)
         self.assertIn("0.weight had some before", text)
-        self.assertNotIn("all that went in was finite", text)
+        self.assertNotIn("all inputs were finite", text)
 
 
 class Shown(unittest.TestCase):
@@ -746,7 +745,7 @@ class Shown(unittest.TestCase):
             thread.join()
         self.assertIn("Linear(4→3)", out.getvalue())
 
-    def test_in_a_notebook_it_is_displayed_and_nothing_printed(self):
+    def test_in_a_notebook_it_is_displayed_and_not_printed(self):
         self.assertFalse(explorer.in_notebook())
         kernel = type("Shell", (type("ZMQInteractiveShell", (), {}),), {})
         displayed = []
@@ -770,8 +769,8 @@ class Shown(unittest.TestCase):
         text = shown(Pipeline(), (1, 4))
         self.assertRegex(text, r"second: Linear\(3→2\).* 1×3 1×2 ")
 
-    @unittest.skipUnless(NEW_TORCH, "torch 1.13 can not look inside fused layers")
-    def test_inside_of_fused_and_compiled_layers_is_seen(self):
+    @unittest.skipUnless(NEW_TORCH, "torch 1.13 cannot record inside fused layers")
+    def test_the_inside_of_fused_and_compiled_layers_is_shown(self):
         layer = nn.TransformerEncoderLayer(8, 2, 8, batch_first=True).eval()
         self.assertIn("linear1: Linear(8→8)", str(summary(layer, (1, 3, 8))))
         self.assertTrue(summary(layer, (1, 3, 8)).recording.calls("linear1"))

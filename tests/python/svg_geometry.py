@@ -1,6 +1,6 @@
-"""What tests ask of the SVG of a network: boxes apart, no line through a box, a title or
-a label, every line from its box to its box, texts inside their boxes. docs/svg.md is the
-structure that this reads."""
+"""Checks the SVG of a network: boxes do not overlap, no line crosses a box, a title or
+a label, every line connects its boxes, texts are inside their boxes. docs/svg.md
+describes the structure."""
 
 import bisect
 import re
@@ -12,9 +12,9 @@ from xml.etree import ElementTree
 ROOT = Path(__file__).resolve().parents[2]
 DEJAVU = Path("/usr/share/fonts/truetype/dejavu")
 SVG = "{http://www.w3.org/2000/svg}"
-ARROW = 7.5  # lines end so far from their box: the arrow is drawn there
-TEXT_SIZE = 11  # of texts that do not say theirs
-BAND = 24  # of a frame's title
+ARROW = 7.5  # lines end this far from their box, which leaves room for the arrow
+TEXT_SIZE = 11  # default size of texts
+BAND = 24  # height of a frame's title
 
 Rect = namedtuple("Rect", "left top right bottom owner")
 Piece = namedtuple("Piece", "upright at low high edge")
@@ -105,7 +105,7 @@ def rect_of(element, owner):
 
 
 def corners(path):
-    """Lists of corners: of a rounded corner the point where both sides would meet."""
+    """Lists of corners; a rounded corner is the point where its sides would meet."""
     parts = []
     for command, rest in re.findall(r"([MLQ])([-\d. ]+)", path.get("d")):
         x, y = map(float, rest.split()[:2])
@@ -193,7 +193,7 @@ class Drawing:
 
 
 class Index:
-    """Rectangles, found by a point's neighbourhood: sorted by their top."""
+    """Rectangles sorted by their top, to search by area."""
 
     def __init__(self, rects):
         self.rects = sorted(rects, key=lambda one: one.top)
@@ -296,7 +296,7 @@ def check_texts(drawing, font):
 
 
 def problems(text, fonts):
-    """All that is wrong with an SVG; texts are measured in each of the fonts."""
+    """All errors in an SVG; texts are measured in each of the fonts."""
     drawing = Drawing(text)
     found = [*check_boxes(drawing), *check_ends(drawing), *check_lines(drawing, fonts[0])]
     for font in fonts:

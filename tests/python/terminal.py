@@ -6,7 +6,7 @@
         screen.type("/conv2")
         assert "row 4/37" in screen.text()
 
-Every terminal has a tmux server of its own, which ends with it.
+Every terminal has its own tmux server, which ends with it.
 """
 
 import os
@@ -42,7 +42,7 @@ class Terminal:
         line = ["env", *(word for name in unset for word in ("-u", name))]
         line += ["LANG=C.UTF-8", f"XDG_CONFIG_HOME={self.folder.name}"]
         line += [f"{name}={value}" for name, value in self.settings.items()]
-        # A shell that lives on shows what the program left behind.
+        # A shell that keeps running shows what the program left behind.
         command = shlex.join([*line, *self.words])
         if self.jobs:  # one that suspends itself is continued by Enter
             command = f"set -m; {command}; while [ $? = {TSTP} ]; do echo '[stopped]'; read x; fg >/dev/null; done"
@@ -85,7 +85,7 @@ class Terminal:
         self._tmux("resize-window", "-x", columns, "-y", rows)
 
     def text(self):
-        """What is on the screen, blanks at the ends of lines cut."""
+        """The text of the screen, without blanks at the ends of lines."""
         return self._tmux("capture-pane", "-p")
 
     def lines(self):
@@ -96,7 +96,7 @@ class Terminal:
         return self._tmux("capture-pane", "-p", "-e")
 
     def buffer(self):
-        """What was copied to the clipboard by OSC 52, once set-clipboard is on."""
+        """The text copied to the clipboard by OSC 52, once set-clipboard is on."""
         done = subprocess.run(self._words("show-buffer"), capture_output=True, text=True)
         return done.stdout
 
@@ -105,8 +105,8 @@ class Terminal:
         return re.sub(r"[ \t]+", " ", self.text())
 
     def wait(self, *texts, gone=()):
-        """Wait until the screen shows all of the texts, whatever the blanks between,
-        and none of those that are to be gone. The screen."""
+        """Wait until the screen shows all of the texts, ignoring runs of blanks, and
+        none of the texts in `gone`. Returns the screen."""
         end = time.monotonic() + PATIENCE
         while True:
             now = self.squeezed()
@@ -117,7 +117,7 @@ class Terminal:
             time.sleep(0.03)
 
     def settle(self):
-        """Wait until the screen stays as it is. The screen."""
+        """Wait until the screen no longer changes. Returns the screen."""
         before, same = self.text(), 0
         while same < 3:
             time.sleep(0.05)
@@ -145,12 +145,12 @@ class Terminal:
         return int(children[0])
 
     def ended(self):
-        """Wait until the program is over; its status, 128 and more: a signal."""
+        """Wait until the program ends; its status, 128 and more: a signal."""
         self.wait("[ended ")
         return int(re.search(r"\[ended (\d+)\]", self.text())[1])
 
     def stty(self):
-        """How the terminal was left, as stty says it."""
+        """The terminal's settings after the program, from stty."""
         self.ended()
         with open(f"{self.folder.name}/stty") as file:
             return file.read().split()

@@ -1,5 +1,5 @@
 # flavours: both
-"""The project's own tools: the include check, the demos, what make test tells."""
+"""The project's own tools: the include check, the demos, the output of make test."""
 
 import contextlib
 import importlib.util
@@ -41,7 +41,7 @@ class IncludeCheck(TemporaryFolder):
         self.assertEqual(status, 1, output)
         self.assertIn(sentence, output)
 
-    def test_what_the_table_allows_passes(self):
+    def test_includes_allowed_by_the_table_pass(self):
         self.write("ARCHITECTURE.md", TABLE)
         self.write("src/base/err.c", '#include "base/err_in.h"\n')
         self.write("src/read/zip.c", '#include <zlib.h>\n#include "model/build.h"\n')
@@ -127,7 +127,7 @@ class DemoModel(TemporaryFolder):
         self.assertTrue(all(torch.isfinite(t).all() for t in state.values()))
         self.assertGreater(min(state["layer4.1.bn2.running_var"]), 0)
 
-    def test_two_may_make_the_same_file_at_once(self):
+    def test_two_processes_may_make_the_same_file_at_once(self):
         path = self.folder / "resnet18.pth"
         command = [sys.executable, ROOT / "tools/demo_model.py", path]
         makers = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(2)]
@@ -178,7 +178,7 @@ class RunTests(TemporaryFolder):
             spec.loader.exec_module(self.tool)
         self.tool.LOGS = self.folder
 
-    def test_what_is_skipped_is_counted_and_listed_with_its_reason(self):
+    def test_skipped_tests_are_counted_and_listed_with_their_reason(self):
         self.write("some_test.py", SOME_TEST)
         file = self.folder / "some_test.py"
         done = self.tool.run_python(file, Path(sys.executable), "")
@@ -193,7 +193,7 @@ class RunTests(TemporaryFolder):
             self.assertIn(line, shown.getvalue())
         self.assertRegex(shown.getvalue(), r"  1  whole file: .* no torch 2.13 .*: some_test")
 
-    def test_tests_write_into_a_home_of_their_own(self):
+    def test_tests_have_a_separate_home_folder(self):
         code = "open(os.path.expanduser('~/mark'), 'w').close()"
         self.write("mark_test.py", SOME_TEST.replace("pass\n", f"import os; {code}\n", 1))
         with mock.patch.dict(os.environ, HOME=str(self.folder / "user")):

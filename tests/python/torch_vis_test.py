@@ -83,7 +83,7 @@ class Custom(nn.Module):
 
 
 def common(one, other):
-    """What two boxes (x, y, w, h) have in common, or None."""
+    """The intersection of two boxes (x, y, w, h), or None."""
     left, top = max(one[0], other[0]), max(one[1], other[1])
     right = min(one[0] + one[2], other[0] + other[2])
     bottom = min(one[1] + one[3], other[1] + other[3])
@@ -97,7 +97,7 @@ def track(model, given, **options):
 
 class Graphs(unittest.TestCase):
     def check(self, tracker, whole=True):
-        """What holds for every graph."""
+        """Checks that hold for every graph."""
         nodes = tracker.nodes
         self.assertEqual(len(nodes), len({node.id for node in nodes.values()}))
         for name, node in nodes.items():
@@ -125,7 +125,7 @@ class Graphs(unittest.TestCase):
         return len(nodes), len(edges)
 
     @unittest.skipUnless(HAS_OPS, "needs a torch that records operations")
-    def test_a_perceptron_is_its_calls_and_what_autograd_ran(self):
+    def test_the_graph_of_a_perceptron_has_its_calls_and_autograd_nodes(self):
         tracker = track(mlp(), torch.randn(1, 10, requires_grad=True))
         self.check(tracker)
         summary = tracker.get_graph_summary()
@@ -173,7 +173,7 @@ class Graphs(unittest.TestCase):
                 self.assertEqual(truth, size)
 
     @unittest.skipUnless(HAS_OPS, "needs a torch that records operations")
-    def test_operations_between_modules_and_their_edges_are_there(self):
+    def test_operations_between_modules_have_nodes_and_edges(self):
         tracker = track(Residual(), torch.randn(3, 4))
         self.check(tracker)
         self.assertEqual(self.names(tracker, "tensor_op"), ["Tensor mul", "Tensor add"])
@@ -205,7 +205,7 @@ class Graphs(unittest.TestCase):
         tracker = track(model, x)
         self.assertEqual(self.autograd_part(tracker), autograd_size([model(x)]))
 
-    def test_the_model_and_the_input_are_left_as_they_were(self):
+    def test_the_model_and_the_input_are_unchanged(self):
         model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Dropout())
         x = torch.randn(2, 3, 8, 8, requires_grad=True)
         model(x).sum().backward()
@@ -220,7 +220,7 @@ class Graphs(unittest.TestCase):
             self.assertTrue(torch.equal(one.grad, grad))
         self.assertFalse(model._forward_hooks)
 
-    def test_what_is_not_tracked_is_none_and_costs_less(self):
+    def test_untracked_figures_are_none_and_cost_less(self):
         model, x = vision_models.resnet18(), torch.randn(1, 3, 64, 64)
         bare = track(model, x, track_memory=False, track_timing=False)
         for node in bare.nodes.values():
@@ -270,10 +270,10 @@ class Graphs(unittest.TestCase):
         runs = [
             n.metadata["runs"] for n in tracker.nodes.values() if "runs" in n.metadata
         ]
-        # An old torch does not tell when it accumulates gradients.
+        # An old torch does not report the accumulation of gradients.
         self.assertEqual({one for one in runs if one or HAS_OPS}, {2})
         first = tracker.get_graph_summary()
-        self.assertEqual(first, tracker.get_graph_summary())  # it does not go on
+        self.assertEqual(first, tracker.get_graph_summary())  # it has stopped
 
     def test_a_model_that_raises_stops_the_tracking(self):
         model = mlp()
@@ -287,7 +287,7 @@ class Answers(TemporaryFolder):
         super().setUp()
         self.model, self.x = mlp(), torch.randn(1, 10, requires_grad=True)
 
-    def test_the_analysis_has_what_the_document_names(self):
+    def test_the_analysis_has_all_keys_of_the_document(self):
         analyze = torch_vis.analyze_computational_graph_execution
         analysis = analyze(self.model, self.x)
         summary, performance = analysis["summary"], analysis["performance"]
@@ -320,7 +320,7 @@ class Answers(TemporaryFolder):
         with self.assertRaisesRegex(ValueError, "json"):
             torch_vis.export_computational_graph(self.model, self.x, path, "xml")
 
-    def test_a_renderer_that_is_missing_is_named_in_one_sentence(self):
+    def test_a_missing_renderer_gives_a_clear_error(self):
         for name in HAS:
             with mock.patch.dict("sys.modules", {name: None}):
                 with self.assertRaisesRegex(ImportError, f"pip install {name}"):
@@ -338,7 +338,7 @@ class Answers(TemporaryFolder):
                 tracker = track(model, x)
                 self.check_places(tracker, Places(tracker.nodes, tracker.edges))
 
-    def test_what_is_no_graph_cannot_be_arranged(self):
+    def test_invalid_graphs_are_refused_by_the_layout(self):
         box = (-1, 80, 24)
         for boxes, edges, error in (
             ([(-1, 0, 24)], [], ValueError),
@@ -388,7 +388,7 @@ class Answers(TemporaryFolder):
         self.assertCountEqual(shown, [node.name for node in tracker.nodes.values()])
 
     @unittest.skipUnless(HAS["matplotlib"], "needs matplotlib")
-    def test_the_figure_of_matplotlib_is_the_current_one(self):
+    def test_matplotlib_draws_into_the_current_figure(self):
         import matplotlib
 
         matplotlib.use("Agg")
@@ -411,7 +411,7 @@ class Answers(TemporaryFolder):
 
 
 class Examples(TemporaryFolder):
-    """Blocks of the document, in order; each finds what those before it made."""
+    """Blocks of the document, in order; each sees the names of those before it."""
 
     def setUp(self):
         super().setUp()
@@ -419,8 +419,8 @@ class Examples(TemporaryFolder):
         self.names.update(dataclass=dataclasses.dataclass, Enum=enum.Enum)
 
     def run_block(self, code):
-        """What it prints. Without plotly or matplotlib, an example that draws ends with
-        the sentence that says so."""
+        """Its output. Without plotly or matplotlib, an example that draws ends with the
+        error that says so."""
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed), contextlib.chdir(self.folder):
             try:
@@ -462,7 +462,8 @@ class Examples(TemporaryFolder):
         flow = edges + 2 + 3  # gradients, data between layers, calls
         self.assertIn(f"Operations: {total}\nNodes: {total}\nEdges: ", text)
         got = int(re.search(r"Edges: (\d+)", text)[1])
-        self.assertEqual(got, flow + (5 if HAS_OPS else 0))  # and whose backward it is
+        owners = 5 if HAS_OPS else 0  # of backward nodes
+        self.assertEqual(got, flow + owners)
         text = next(one for name, one in outputs.items() if "`analyze_" in name)
         self.assertIn(f"Total operations: {total}\n", text)
         self.assertRegex(text, r"Operations per second: \d+\.\d\d\n")
@@ -511,7 +512,7 @@ class Examples(TemporaryFolder):
 
 
 def _ours(kind):
-    """The document's own class stands for ours."""
+    """The document's class replaces torchoscope's."""
     return OperationType if getattr(kind, "__name__", "") == "OperationType" else kind
 
 

@@ -1,5 +1,6 @@
-"""torchoscope.compat.torchexplorer: what TorchExplorer's own tests assert holds here, its
-examples run with only the import changed (seeds.py), and the training is left alone."""
+"""torchoscope.compat.torchexplorer: the assertions of TorchExplorer's own tests hold,
+its examples run with only the import changed (seeds.py), and the training is
+unchanged."""
 
 import contextlib
 import copy
@@ -76,12 +77,12 @@ def edges(structure):
 
 
 class Strict(TemporaryFolder):
-    """Nothing warns."""
+    """Warnings are errors."""
 
     def setUp(self):
         super().setUp()
         seed()
-        self.addCleanup(gc.collect)  # models with a step that no backward ended
+        self.addCleanup(gc.collect)  # models with a step without backward
         self.addCleanup(torchexplorer._close_pages)
         caught = warnings.catch_warnings()
         caught.__enter__()
@@ -93,7 +94,7 @@ class Strict(TemporaryFolder):
         self.assertEqual([len(one.history_bins) for one in hists], [n] * len(hists))
 
 
-# --- what TorchExplorer's tests assert
+# --- assertions of TorchExplorer's tests
 
 
 class InPlace(nn.Module):
@@ -128,7 +129,7 @@ class NotDifferentiable(nn.Module):
 
 
 class Quantizer(nn.Module):
-    """Of a VQ-VAE: four results, one of which has no gradient."""
+    """The quantizer of a VQ-VAE: four results, one without a gradient."""
 
     def __init__(self):
         super().__init__()
@@ -370,7 +371,7 @@ class Others(Strict):
         hist = model.torchexplorer_metadata.invocation_hists[0].input_hists[0]
         self.assertEqual([sum(one) for one in hist.history_bins], [6 * 45])
 
-    def test_two_backwards_without_saying_so(self):
+    def test_two_backwards_without_an_option(self):
         model = nn.Linear(10, 10)
         watch(model, log_freq=1, backend="none")
         first, second = model(self.x), model(self.x)
@@ -391,7 +392,7 @@ class Others(Strict):
         structure = followed(model, x, x, 2)
         self.assertEqual(sizes(structure), (4, 3))
 
-    def test_resnet18_as_it_is(self):
+    def test_resnet18_unchanged(self):
         model = vision_models.resnet18()
         self.assertTrue(any(getattr(one, "inplace", 0) for one in model.modules()))
         x, y = torch.randn(2, 3, 32, 32), torch.randn(2, 10)
@@ -467,7 +468,8 @@ class Histograms(Strict):
         self.assertEqual((hist.min, sum(hist.bin_counts)), (None, 0))
         hist.update(torch.tensor([math.nan, 1.0, math.inf]))
         hist.update(torch.tensor([3e38, -3e38]))
-        hist.update(torch.tensor([1e300], dtype=torch.float64))  # no float32
+        # not representable in float32
+        hist.update(torch.tensor([1e300], dtype=torch.float64))
         self.assertEqual(sum(hist.bin_counts), 3)
         constant = IncrementalHistogram(HistogramParams(bins=4, sample_n=None))
         constant.update(torch.full((5,), 1e30))
@@ -646,7 +648,7 @@ class Data(Strict):
             resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
-# --- the training is left alone
+# --- the training is unchanged
 
 
 class Harmless(Strict):
@@ -686,7 +688,7 @@ class Harmless(Strict):
         self.assertEqual(len(hist.history_bins), 4)
         self.assertTrue((self.folder / "data" / "data.json").exists())
 
-    def test_copies_and_pickles_know_nothing_of_it(self):
+    def test_copies_and_pickles_have_no_traces(self):
         model = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
         plain = copy.deepcopy(model)
         watch(model, log_freq=1, backend="none")
@@ -714,7 +716,7 @@ class Harmless(Strict):
         hist = model.torchexplorer_metadata.invocation_hists[0].input_hists[0]
         self.assertEqual(len(hist.history_bins), 1)
 
-    def test_a_model_that_goes(self):
+    def test_a_model_that_is_freed(self):
         for backward in (True, False):
             model = nn.Linear(4, 2)
             watch(model, log_freq=1, backend="none")

@@ -1,4 +1,4 @@
-"""trace(): its options, its inputs, its loss, and what it leaves as it was."""
+"""trace(): its options, its inputs, its loss, and the state that it restores."""
 
 import inspect
 import unittest
@@ -22,7 +22,7 @@ SUM = "the sum of the floating-point results"
 
 
 class Counting(nn.Module):
-    """Keeps count in an attribute, and outside of the model."""
+    """Counts in an attribute, and outside the model."""
 
     def __init__(self, limit=9):
         super().__init__()
@@ -40,7 +40,7 @@ OUTSIDE = []
 
 
 class Named(nn.Module):
-    """Arguments with the names of our options."""
+    """Arguments with the names of trace()'s options."""
 
     def __init__(self):
         super().__init__()
@@ -96,14 +96,14 @@ class InputsTest(unittest.TestCase):
         self.assertEqual(self.scales(trace(model, self.x, kwargs=both)), [-3.0])
         self.assertEqual(self.scales(trace(model, (2, 4), mode="guard", kwargs={})), [1.0])
 
-    def test_double_meanings_are_refused(self):
+    def test_ambiguous_keywords_are_refused(self):
         model = Named()
         calls = [
             ("trace", {"mode": "other"}),
             ("trace", {"loss": torch.sum}),
             ("summary", {"mode": "other"}),
             ("memory", {"loss": torch.sum}),
-            # The default of the option: forward may be meant all the same.
+            # The default of the option: the argument of forward may still be meant.
             ("trace", {"mode": "full"}),
             ("trace", {"loss": None}),
             ("summary", {"mode": "full"}),
@@ -119,7 +119,7 @@ class InputsTest(unittest.TestCase):
                 with self.assertRaisesRegex(TypeError, text):
                     function(model, self.x, **given)
 
-    def test_with_kwargs_an_option_is_an_option(self):
+    def test_an_option_stays_an_option_if_forward_takes_kwargs(self):
         model = Named()
         for kwargs in ({}, {"mode": None}, {"scale": 1.0}):
             recording = trace(model, self.x, mode="full", loss=None, kwargs=kwargs)
@@ -161,7 +161,7 @@ class InputsTest(unittest.TestCase):
 class LossTest(unittest.TestCase):
     x = torch.randn(2, 4)
 
-    def test_what_the_loss_is(self):
+    def test_kinds_of_loss(self):
         linear = nn.Linear(4, 4)
         self.assertEqual(trace(linear, self.x).facts["loss"], SUM)
         self.assertEqual(trace(nn.LSTM(4, 4), (3, 2, 4)).facts["loss"], SUM)
@@ -215,7 +215,7 @@ class StateTest(unittest.TestCase):
         self.assertEqual(found[-1], ("aten::mm", True))
         self.assertIn(("aten::addmm", False), found)
 
-    def test_an_error_of_the_loss_has_it_too(self):
+    def test_an_error_of_the_loss_has_the_recording(self):
         def loss(result):
             raise KeyError("no loss")
 

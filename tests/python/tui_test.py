@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The explorer on a real terminal: it opens, answers keys, survives sizes and signals,
-and gives the terminal back."""
+"""The explorer on a real terminal: it opens, answers keys, survives resizing and
+signals, and restores the terminal."""
 
 import json
 import math
@@ -43,7 +43,7 @@ class Opening(unittest.TestCase):
             self.assertIn(screen.ended(), (0, 1))
             self.assertIn("├── conv1", screen.text())
 
-    def test_print_is_the_first_screen(self):
+    def test_print_writes_the_first_screen(self):
         model = scope.demo_folder() / "resnet18.pth"
         done = subprocess.run([scope.PROGRAM, model, "--print=120x36"], text=True,
                               capture_output=True, check=True)
@@ -54,9 +54,9 @@ class Opening(unittest.TestCase):
 
 
 class Measured(unittest.TestCase):
-    """A small file is measured when it is opened; nobody has to ask."""
+    """A small file is measured automatically when it is opened."""
 
-    def test_nan_is_seen_without_a_key(self):
+    def test_nan_is_shown_without_a_key(self):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "broken.safetensors")
             header = {"a.weight": [0, 16], "b.weight": [16, 32]}
@@ -76,7 +76,8 @@ class Measured(unittest.TestCase):
 
 class Manual(unittest.TestCase):
     def test_the_manual_page_has_the_table_of_keys(self):
-        """If not: put what torchoscope __keys writes between its two comments."""
+        """If it fails: put the output of torchoscope __keys between its two
+        comments."""
         keys = subprocess.run([scope.PROGRAM, "__keys"], text=True, capture_output=True,
                               check=True).stdout
         page = (scope.ROOT / "docs" / "torchoscope.1").read_text()
@@ -108,7 +109,7 @@ class Panels(unittest.TestCase):
             screen.keys("Escape", "Escape")
             self.assertEqual(screen.settle(), first)
 
-    def test_no_hints_line_names_more_than_eight_keys(self):
+    def test_hint_lines_have_at_most_eight_keys(self):
         with explore() as screen:
             screen.wait("row 1/11")
             for keys in ([], ["1"], ["Escape", "L"], ["Escape", "F"]):
@@ -140,7 +141,7 @@ class Sizes(unittest.TestCase):
 
 
 class Colours(unittest.TestCase):
-    def test_no_color_writes_none_and_the_cursor_row_is_in_reverse(self):
+    def test_no_color_writes_no_colours_and_reverses_the_cursor_row(self):
         with explore(settings={"NO_COLOR": "1"}) as screen:
             screen.wait("row 1/11")
             coloured = screen.coloured()
@@ -183,7 +184,7 @@ class Clipboard(unittest.TestCase):
 
 
 class Ending(unittest.TestCase):
-    """Whatever ends it: the terminal is as it was, and the status tells how."""
+    """However it ends, the terminal is restored, and the status shows the reason."""
 
     def ends(self, number):
         with explore() as screen:
@@ -194,7 +195,7 @@ class Ending(unittest.TestCase):
             self.assertIn("icanon", screen.stty())
             self.assertNotIn("row 1/11", screen.text())
 
-    def test_signals_give_the_terminal_back(self):
+    def test_signals_restore_the_terminal(self):
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGSEGV,
                        signal.SIGABRT):
             with self.subTest(number):

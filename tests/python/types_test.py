@@ -1,4 +1,4 @@
-"""The types that the package declares: mypy understands them, the code has them."""
+"""The types that the package declares: mypy accepts them, and the code matches."""
 
 import importlib.util
 import os
@@ -23,13 +23,13 @@ ignore_errors = True
 [mypy-torch.*,IPython.*]
 follow_imports = skip
 """
-# What has no stub is none of a user's; to import __main__ is to run the program.
+# Modules without a stub are not public; importing __main__ would run the program.
 NOT_PUBLIC = r"""torchoscope\.__main__
 torchoscope\.(?!_core|compat\.rp|compat\.(model_analysis|torch_vis)\.([eA-Z]|\w+_graph))[a-z_.]+\..*
 """
 
 
-@unittest.skipUnless(HAS_MYPY, "no mypy here")
+@unittest.skipUnless(HAS_MYPY, "mypy is not installed")
 class Types(TemporaryFolder):
     def setUp(self):
         super().setUp()
@@ -44,7 +44,7 @@ class Types(TemporaryFolder):
             text=True,
         )
 
-    def test_mypy_finds_the_mistakes_of_a_user_and_no_others(self):
+    def test_mypy_finds_exactly_the_marked_mistakes(self):
         file = HERE / "typing_user.py"
         lines = file.read_text().splitlines()
         wrong = {at for at, line in enumerate(lines, 1) if line.endswith("# wrong")}
@@ -53,7 +53,7 @@ class Types(TemporaryFolder):
         said = re.findall(r"typing_user\.py:(\d+): error", done.stdout)
         self.assertEqual(set(map(int, said)), wrong, done.stdout + done.stderr)
 
-    def test_the_stubs_say_what_the_code_has(self):
+    def test_the_stubs_match_the_code(self):
         self.write("not_public", NOT_PUBLIC)
         words = ("--mypy-config-file", "mypy.ini", "--concise", "torchoscope")
         allow = ("--allowlist", "not_public", "--ignore-unused-allowlist")

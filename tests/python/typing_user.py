@@ -1,5 +1,5 @@
-"""What a user may write, with every public name. types_test.py has mypy read it; it is
-never run. Lines that end in "# wrong" are mistakes that mypy has to find."""
+"""User code with every public name. types_test.py checks it with mypy; it is never run.
+Lines that end in "# wrong" are errors that mypy must find."""
 
 import asyncio
 from typing import Any, assert_type

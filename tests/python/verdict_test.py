@@ -1,6 +1,6 @@
 # flavours: both
-"""Is the verdict right: of every known way to run something when a file is loaded, and
-of the files that people write? Nothing here is ever loaded by Python."""
+"""Verdicts on every known way to run code when a file is loaded, and on ordinary files.
+Nothing here is ever loaded by Python."""
 
 import json
 import re
@@ -27,7 +27,7 @@ OWN_CLASSES = re.compile(r"aegnn/last\.ckpt|pytorch-ml/net\.pth")
 
 
 def info(path):
-    """What the program says of a file; None if it refuses it."""
+    """The program's document about a file; None if it refuses it."""
     done = scope.run("info", path, "--json")
     if done.returncode == 2:
         return None
@@ -44,7 +44,7 @@ def all_infos(paths):
 
 
 def suspects(document):
-    """The globals that are not known, for a message."""
+    """The unknown globals, for a message."""
     return [
         (one["name"], one["trust"], one.get("about"))
         for one in document["globals"]
@@ -120,12 +120,12 @@ class Hostile(Unmarked):
                 self.assertIsNotNone(document)
                 self.assertIn(document["verdict"], paths[path])
 
-    @unittest.skipUnless(shutil.which("strace"), "no strace here")
+    @unittest.skipUnless(shutil.which("strace"), "strace is not installed")
     def test_nothing_is_run_and_only_the_model_is_opened(self):
         log = self.folder / "trace"
         kinds = "trace=%process,%network,%file"
         chosen = [p for p in self.expected if p.name.startswith(("runs_", "zip_evil"))]
-        # One run of strace for each would take long: every third tells as much.
+        # strace of each file would take too long: run every third.
         for path in chosen[::3]:
             command = ["strace", "-f", "-qq", "-o", log, "-e", kinds, "env", "-i"]
             command += [f"PATH={self.folder}", scope.PROGRAM, "info", "--json", path]
@@ -146,8 +146,8 @@ class Hostile(Unmarked):
 
 
 class Ordinary(Unmarked):
-    @unittest.skipUnless(find_spec("torch"), "no torch here")
-    def test_what_people_write_is_never_unsafe(self):
+    @unittest.skipUnless(find_spec("torch"), "torch is not installed")
+    def test_ordinary_files_are_never_unsafe(self):
         made = self.folder / "made"
         command = [sys.executable, scope.SAMPLES / "safety" / "ordinary.py", made]
         subprocess.run(list(map(str, command)), check=True, capture_output=True)
@@ -174,18 +174,18 @@ class Ordinary(Unmarked):
 
 @unittest.skipUnless(scope.MODELS.is_dir(), "no models beside the project")
 class Found(Unmarked):
-    """Files from elsewhere: the scanners' own attacks, and other people's models."""
+    """Real files: the attacks of other scanners, and published models."""
 
     def models(self):
         for path in sorted(scope.MODELS.rglob("*")):
             if path.is_file() and path.suffix in MODEL_ENDINGS:
                 yield path
 
-    def test_hostile_ones_are_caught_and_others_are_not_accused(self):
+    def test_hostile_files_are_detected_without_false_alarms(self):
         caught = ordinary = 0
         for path, document in all_infos(self.models()):
             name = str(path.relative_to(scope.MODELS))
-            if document is None:  # no pickle at all
+            if document is None:  # not a pickle
                 self.assertIsNone(HOSTILE_MODELS.match(name), name)
                 continue
             verdict = document["verdict"]

@@ -23,7 +23,7 @@ def alexnet():
 
 
 class Block(nn.Module):
-    """Two or, with `wide`, three convolutions and the way around them."""
+    """Two or, with `wide`, three convolutions and a skip connection."""
 
     def __init__(self, width, out, stride, wide):
         super().__init__()

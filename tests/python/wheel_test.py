@@ -1,5 +1,5 @@
-"""The wheel that `make wheel` left, installed where there is only a Python and pip: in
-a new venv of every CPython found from 3.11 on, without network, torch or our folders.
+"""The wheel from `make wheel`, installed with only a Python and pip: in a new venv of
+every CPython found from 3.11 on, without network, torch or the project's folders.
 
 `make test-wheel` runs this on a wheel made now, with TORCHOSCOPE_WHEEL naming it; in
 `make test` there is none, and it is skipped."""
@@ -61,7 +61,7 @@ def pythons():
 @unittest.skipUnless(WHEEL, "no wheel was made: make test-wheel")
 class Wheel(TemporaryFolder):
     def must(self, *command, status=0, cwd=None, **env):
-        """The stdout of a command that runs without our environment variables."""
+        """The stdout of a command, run without the test's environment variables."""
         done = run(*command, cwd=cwd, env={"LANG": "C.UTF-8", "PATH": "/none", **env})
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done.stdout
@@ -71,17 +71,17 @@ class Wheel(TemporaryFolder):
         self.must(*command, "--disable-pip-version-check", *options, WHEEL)
 
     def install_into(self, folder):
-        """By the pip of a venv: Debian's Python has none unless python3-pip is there."""
+        """Use the pip of a venv: Debian's Python has none without python3-pip."""
         venv = self.folder / "venv"
         self.must(next(iter(pythons().values())), "-m", "venv", venv)
         self.install(venv / "bin/python3", "--target", folder)
 
-    def test_its_name_says_where_it_runs(self):
+    def test_its_name_has_the_right_platform_tags(self):
         tag = re.search(r"-cp311-abi3-manylinux_2_(\d+)_x86_64\.whl$", WHEEL)
         self.assertTrue(tag, WHEEL)
         self.assertLessEqual(int(tag[1]), 36)
 
-    def test_it_serves_every_python(self):
+    def test_it_installs_on_every_python(self):
         self.assertTrue(pythons(), "no Python from 3.11 on has venv and pip")
         print("Pythons:", *pythons(), file=sys.stderr)
         sample, unsafe = self.folder / "resnet18.pth", self.folder / "unsafe.pkl"
@@ -112,7 +112,7 @@ class Wheel(TemporaryFolder):
         self.assertTrue((venv / "share/man/man1/torchoscope.1").exists())
 
     def page(self, *command, **env):
-        """The page that a command serves, which then is ended."""
+        """The page that a command serves; ends the command."""
         env = {"LANG": "C.UTF-8", "PATH": "/none", **env}
         with subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env
@@ -139,12 +139,12 @@ class Wheel(TemporaryFolder):
         code = f"import torchoscope; torchoscope.serve({str(sample)!r}, port=0).wait()"
         self.assertIn("page.js", self.page(venv / "bin/python3", "-c", code))
 
-    def test_it_runs_where_readme_says(self):
+    def test_it_runs_on_the_platforms_of_the_readme(self):
         glibc = re.search(r"manylinux_2_(\d+)_", Path(WHEEL).name)[1]
         said = re.search(r"glibc 2\.(\d+) or later", (scope.ROOT / "docs/install.md").read_text())
         self.assertLessEqual(int(glibc), int(said[1]))
 
-    def test_it_brings_its_libraries(self):
+    def test_it_bundles_its_libraries(self):
         folder = self.folder / "target"
         self.install_into(folder)
         usual = {"linux-vdso", "libc", "libm", "ld-linux-x86-64"}

@@ -36,7 +36,7 @@ def safetensors(path, arrays):
 
 
 def npz(folder):
-    """As flax saves parameters, and an array of objects."""
+    """Parameters as flax saves them, and an array of objects."""
     np.savez(folder / "weights.npz", **{
         "params/Dense_0/kernel": numbers(4, 8), "params/Dense_0/bias": numbers(8),
         "params/Dense_1/kernel": np.asfortranarray(numbers(8, 2).astype(">f4")),

@@ -1,4 +1,4 @@
-"""GGUF files written byte by byte, without the gguf package: good ones and lies."""
+"""GGUF files written byte by byte without the gguf package: valid and invalid ones."""
 
 import struct
 
@@ -137,7 +137,7 @@ def seeds():
 
 
 def lies():
-    """(name, bytes, what must be said of it), as in hostile.py."""
+    """(name, bytes, expectation) of invalid files, as in hostile.py."""
     w = Writer()
     one = ("w", (8,), "f32", floats(8))
     kv = w.entry("general.architecture", TEXT, "llama")

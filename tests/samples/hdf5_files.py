@@ -1,4 +1,4 @@
-"""Small HDF5 files of every kind that the reader knows, with h5py.
+"""Small HDF5 files of every kind that the reader supports, made with h5py.
 
     hdf5_files.py FOLDER
 """

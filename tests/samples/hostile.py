@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Write files that lie, trick or attack, byte by byte. Nothing here is ever loaded.
+"""Write invalid, deceptive and hostile files, byte by byte. Nothing here is ever
+loaded.
 
     hostile.py FOLDER
 
-`all_files()` gives for each its bytes and what a reader must say of it:
+`all_files()` gives the bytes of each file and what a reader must report:
     findings   at least one of these codes must be among the findings
     verdict    one of these words, if given
-    tensors    names that must be listed all the same
-    refused    or it may refuse to open it, with a sentence
-    bad        names whose values must not be given out
+    tensors    names that must still be listed
+    refused    it may instead refuse to open it, with a clear error
+    bad        names whose values must not be shown
 Commands in the attacks would create a file named by MARK in the temporary folder; tests
-look that it never appears.
+check that it never appears.
 """
 
 import io
@@ -46,7 +47,7 @@ from safety.techniques import techniques, zip_techniques
 __all__ = ["MARK", "SYSTEM", "all_files", "not_models", "storage", "torch_zip", "whole"]
 
 
-# --- zips that trick
+# --- deceptive zips
 
 
 def zip_tricks():
@@ -137,7 +138,7 @@ def zip_tricks():
     yield "directory_shift.pt", torch_zip(directory_shift=-7), {}
 
 
-# --- lies about tensors
+# --- invalid tensors
 
 
 def tensor_lies():
@@ -174,7 +175,7 @@ def tensor_lies():
     }
 
 
-# --- pickles that attack
+# --- hostile pickles
 
 
 def attacks():
@@ -275,7 +276,7 @@ def attacks():
     yield "bad_string", b"S'unclosed\n.", broken
 
 
-# --- safetensors that lie
+# --- invalid safetensors
 
 
 def safe(header, data=b"\0" * 8):

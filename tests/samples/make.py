@@ -4,8 +4,8 @@
     make.py [FOLDER]
 
 They go to build/samples/TORCH_VERSION/, with manifest.json, which holds the truth about
-every file: what torch itself says of each tensor. Files that are there and up to date
-are left alone, without loading torch. Nothing here is hostile: for that see hostile.py.
+every file: torch's own facts about each tensor. Files that are up to date are kept,
+without loading torch. Nothing here is hostile: for that see hostile.py.
 """
 
 import fcntl
@@ -20,7 +20,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def torch_version():
-    """Looked up without importing it, which would take seconds."""
+    """The version of torch, without importing it, which would take seconds."""
     page = Path(find_spec("torch").origin).with_name("version.py").read_text()
     return re.search(r"__version__ *= *['\"]([^'\"]+)", page)[1]
 

@@ -15,8 +15,8 @@ import torch
 
 import truth
 
-# safetensors code: our name, bits of an element, how to read it. Small floats are
-# (exponent bits, mantissa bits, bias, what the topmost patterns mean).
+# safetensors code: torchoscope's name, bits of an element, how to read it. Small floats
+# are (exponent bits, mantissa bits, bias, what the topmost patterns mean).
 CODES = {
     "BOOL": ("bool", 8, "u1"),
     "U8": ("uint8", 8, "u1"),
@@ -117,7 +117,7 @@ def safetensors_bytes(tensors, metadata=None, pad=True):
 
 
 def gguf_fact(name, shape, kind, raw):
-    """Of blocks the values are compared in tests/python/gguf_test.py."""
+    """The values of blocks are compared in tests/python/gguf_test.py."""
     codes = {"f32": "F32", "f16": "F16", "bf16": "BF16", "i32": "I32"}
     if kind in codes:
         return fact_of(name, codes[kind], shape, raw)
@@ -142,7 +142,7 @@ def every_code():
 
 
 def net_tensors():
-    """A small state_dict as safetensors has it."""
+    """A small state_dict as a safetensors file."""
     tensors = []
     for name, shape in [
         ("embed.weight", (7, 4)),
@@ -158,7 +158,7 @@ def net_tensors():
 
 
 def split(tensors, count):
-    """Tensors dealt out to `count` shards in runs."""
+    """Tensors split into `count` shards of consecutive names."""
     step = -(-len(tensors) // count)
     return [tensors[i * step : (i + 1) * step] for i in range(count)]
 
@@ -182,7 +182,7 @@ def write_shards(folder, tensors, count, stem="model", suffix="safetensors"):
 
 
 def repack(data, method=zipfile.ZIP_DEFLATED):
-    """The same zip as a person's archiver would pack it."""
+    """The same zip as an ordinary archiver writes it."""
     done = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(
         done, "w", method

@@ -103,7 +103,7 @@ def graph_module():
 
 
 def normed():
-    """Weight norm and spectral norm, as hooks hold them."""
+    """Weight norm and spectral norm, implemented by hooks."""
     net = nn.Sequential(
         nn.utils.weight_norm(nn.Linear(3, 2)),
         nn.utils.spectral_norm(nn.Linear(2, 2)),
@@ -113,7 +113,7 @@ def normed():
 
 
 def plain_modules():
-    """Name to a maker of a module that torch.save pickles whole."""
+    """{name: function that makes a module to pickle whole}."""
     return {
         "own_class": lambda: nn.Sequential(Block(), Block(2)),
         "linear": lambda: nn.Linear(4, 3),

@@ -1,4 +1,4 @@
-"""Everything that make.py makes: which objects are saved, how, under which name."""
+"""All samples of make.py: the objects, how they are saved, and their file names."""
 
 import json
 import pickle
@@ -22,7 +22,7 @@ def reseed():
 
 
 def load(source):
-    """Everything here was made here, so a full load is fine."""
+    """Load a file completely, which is safe because it was made here."""
     try:
         return torch.load(source, weights_only=False)
     except TypeError:
@@ -53,7 +53,7 @@ class Maker:
         self.note(name, facts, **more)
 
     def attempt(self, make, *args, **options):
-        """Some makers ask for what this torch cannot do; then there is no sample."""
+        """Some makers need features that this torch lacks; then there is no sample."""
         reseed()
         try:
             make(*args, **options)
@@ -105,7 +105,8 @@ def save_tensors(maker):
     for name, make in {"sparse": tensors.sparse, "dtype": tensors.all_dtypes}.items():
         reseed()
         for key, tensor in make().items():
-            # One file each: what one torch cannot save must not hide the others.
+            # One file each: an object that a torch cannot save must not prevent the
+            # others.
             maker.attempt(maker.save, f"{name}_{key}.pt", {key: tensor})
             if name == "sparse" or key.startswith(("normal", "complex")):
                 file = f"{name}_{key}.legacy.pt"
@@ -156,7 +157,7 @@ def save_modules(maker):
 
 
 def save_odd_module(maker, name, make):
-    """Modules whose tensors torch does not show by name: compared by what they hold."""
+    """Modules whose tensors torch does not list by name: compared by content."""
     net = make()
     torch.save(net, maker.folder / name)
     facts = truth.tensors_of(net)
@@ -248,7 +249,7 @@ def save_files(maker):
     (maker.folder / "torch01.tar").write_bytes(data)
     facts = truth.tensors_of(load(maker.folder / "torch01.tar"))
     for fact in facts:
-        fact.pop("requires_grad")  # 0.1 had no such thing
+        fact.pop("requires_grad")  # not recorded by 0.1
     maker.write("torch01.tar", data, facts, format="torch tar")
     for name in ("state_dict.pt", "module_own_class.pt", "script_scripted.pt"):
         data = files.repack((maker.folder / name).read_bytes())

@@ -53,7 +53,7 @@ class Weighted(torch.Tensor):
 
 
 def raw(dtype, count):
-    """All byte patterns in turn, seen as elements of this dtype."""
+    """All byte patterns in turn, viewed as elements of this dtype."""
     size = torch.empty(1, dtype=dtype).element_size()
     numbers = torch.arange(count * size, dtype=torch.int64) * 37 % 256
     return numbers.to(torch.uint8).view(dtype)
@@ -78,7 +78,7 @@ def all_dtypes():
             try:
                 tensors[f"raw_{name}"] = raw(dtype, 256)
             except (RuntimeError, NotImplementedError):
-                pass  # a name that this torch has, but cannot make a tensor of
+                pass  # this torch has the dtype, but cannot make a tensor of it
     return tensors
 
 
@@ -117,7 +117,7 @@ def odd_shapes():
 
 
 def conj_and_neg():
-    """torch saves no two tensors that see one storage as different types."""
+    """torch cannot save two tensors that view one storage as different types."""
     number, other = torch.randn(4, 3, 2).unbind(2), torch.randn(4, 3, 2)
     number = torch.complex(*number)
     return {

@@ -1,5 +1,5 @@
-"""The networks of the explorer's scenarios, written as torchvision writes them: what the
-Code panel shows, one step a line."""
+"""The networks of the explorer's scenarios, written like torchvision's, one step per
+line, because the Code panel shows them."""
 
 import torch
 from torch import nn

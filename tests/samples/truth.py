@@ -1,10 +1,9 @@
-"""What torch says about the tensors in an object: the truth the tests compare with.
+"""torch's facts about the tensors in an object: the truth that tests compare with.
 
-`tensors_of(obj)` walks dicts, lists, modules and plain objects, names what it finds as
-torchoscope does (names from below the root, joined by dots), and gives one dict per
-place of a tensor.
-Statistics are computed with numpy in double precision from torch's own elements.
-"""
+`tensors_of(obj)` walks dicts, lists, modules and plain objects, names tensors like
+torchoscope (names from below the root, joined by dots), and gives one dict per place of
+a tensor. Statistics are computed with numpy in double precision from torch's own
+elements. """
 
 import ctypes
 import hashlib
@@ -15,7 +14,7 @@ import torch
 
 warnings.filterwarnings("ignore")
 
-HIDDEN = {"_flat_weights"}  # lists of tensors that stand in _parameters as well
+HIDDEN = {"_flat_weights"}  # lists of tensors that are in _parameters as well
 FLOAT4 = [0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6]
 
 
@@ -24,7 +23,7 @@ def dtype_name(dtype):
 
 
 def dense_bytes(tensor):
-    """The elements in C order, as they lie in memory (which is little-endian here)."""
+    """The bytes of the elements in C order (little-endian on this machine)."""
     if tensor.is_conj():
         tensor = tensor.resolve_conj()
     if tensor.is_neg():
@@ -39,7 +38,7 @@ def dense_bytes(tensor):
 
 
 def values_of(tensor):
-    """All values, flat, as doubles or as 64-bit integers; None: they are no numbers."""
+    """All values, flat, as doubles or as 64-bit integers; None: not numbers."""
     name = dtype_name(tensor.dtype)
     if name.startswith("bits"):
         return None
@@ -72,7 +71,7 @@ def values_of(tensor):
 
 
 def statistics(tensor):
-    """What `torchoscope stats` should say; {} where there is nothing to measure."""
+    """The expected output of `torchoscope stats`; {} if there is nothing to measure."""
     values = values_of(tensor)
     return {} if values is None else summary(values)
 
@@ -108,7 +107,7 @@ def layout_of(tensor):
 
 
 def parts_of(tensor):
-    """The strided tensors that a sparse one is made of, in the order of the file."""
+    """The strided parts of a sparse tensor, in the order of the file."""
     layout = layout_of(tensor)
     if layout == "sparse_coo":
         return [tensor._indices(), tensor._values()]
@@ -120,7 +119,7 @@ def parts_of(tensor):
 
 
 def describe(name, tensor):
-    """One tensor as the manifest has it."""
+    """One tensor as in the manifest."""
     fact = {
         "name": name,
         "shape": list(tensor.shape),
@@ -150,7 +149,7 @@ def storage_address(tensor):
 
 
 def as_tensor(one):
-    """What torchoscope lists as a tensor: arrays of numbers and storages too."""
+    """Does torchoscope list it as a tensor? Arrays of numbers and storages count."""
     if isinstance(one, numpy.ndarray) and one.dtype.kind in "biufc":
         try:
             return torch.from_numpy(one)
@@ -162,7 +161,7 @@ def as_tensor(one):
 
 
 def children_of(obj):
-    """(name, child) of what may hold tensors below obj, in the order of the file."""
+    """(name, child) of objects below obj that may hold tensors, in file order."""
     if isinstance(obj, torch.nn.Module):
         for group in (obj._parameters, obj._buffers, obj._modules):
             yield from ((name, child) for name, child in group.items())
@@ -195,7 +194,7 @@ def tensors_of(obj):
             continue
         if isinstance(one, (torch.nn.Module, dict, list)):
             if id(one) in seen:
-                continue  # a shared module: listed where it is met first
+                continue  # a shared module: listed at its first place
             seen.add(id(one))
         below = [(f"{name}.{k}" if name else k, v) for k, v in children_of(one)]
         stack.extend(reversed(below))
@@ -209,7 +208,7 @@ def add_ties(found):
         storage = fact.pop("identity", None)
         if storage and storage != "0":
             kind = [fact[k] for k in ("shape", "strides", "offset", "dtype", "sha256")]
-            key = storage, str(kind)  # the digest tells a conjugated twin apart
+            key = storage, str(kind)  # the digest distinguishes a conjugated twin
             same.setdefault(key, []).append(fact)
     for group in same.values():
         for fact in group:
@@ -218,7 +217,7 @@ def add_ties(found):
 
 
 def modules_of(module, prefix=""):
-    """Name to qualified class of each module, those met twice included once."""
+    """{name: qualified class} of each module, shared ones once."""
     names = {}
     for name, one in module.named_modules():
         kind = type(one)

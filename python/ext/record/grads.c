@@ -513,7 +513,7 @@ void grads_report_handed(struct grads *grads, uint32_t object)
     report_once(
         grads, object, REPORTED_HANDED,
         "Not all of its gradients are recorded: it passes a tensor on or a hook "
-        "keeps one, and the graph does not show who uses it afterwards.");
+        "keeps one, and the graph does not show what uses it afterwards.");
 }
 
 void grads_report_written(struct grads *grads, uint32_t object)

@@ -251,7 +251,7 @@ static void say_cut(struct recorder *recorder, uint32_t object, const char *what
 {
     if (recorder->trace)
         trace_gap(recorder->trace, RUN_GAP_LIMIT, object,
-                  "its %s hold more than is looked at: at most %d tensors, %d levels "
+                  "its %s contain more than is recorded: at most %d tensors, %d levels "
                   "deep",
                   what, WALK_MOST, WALK_DEPTH);
 }

@@ -33,8 +33,8 @@ bool recorder_keeps(struct recorder *recorder, uint32_t object, uint32_t call)
         return true;
     if (!(*about & RECORDER_REPORTED_KEPT))
         trace_gap(recorder->trace, RUN_GAP_LIMIT, object,
-                  "of calls that are merged nothing is kept: it has more of them than "
-                  "calls= says");
+                  "values of merged calls are not kept: it has more calls than "
+                  "calls= keeps");
     *about |= RECORDER_REPORTED_KEPT;
     return false;
 }
@@ -305,7 +305,7 @@ static void keep_bytes(struct trace *trace, const struct live_tensor *look,
 
     if (!(look->flags & LIVE_READABLE)) {
         trace_gap(trace, RUN_GAP_LIMIT, NO_OBJECT, "tensors like this are not kept: %s",
-                  look->why ? look->why : "they can not be read");
+                  look->why ? look->why : "they cannot be read");
     } else if (size == 0 || tensor_in_c_order(look)) {
         trace_keep(trace, value, look->at, size);
     } else {

@@ -367,7 +367,7 @@ static PyMethodDef methods[] = {
     {"take_times", take_times, METH_O, "take_times(run): of the same calls"},
     {"ended", ended, METH_VARARGS,
      "ended(own_ns, wall_ns): the recorder reports its end"},
-    {"text", KEYWORDS(answers_text), "text(**wanted): the tree, as views.h says"},
+    {"text", KEYWORDS(answers_text), "text(**wanted): the tree; see views.h"},
     {"rows", KEYWORDS(answers_rows), "rows(**wanted): its rows"},
     {"export", KEYWORDS(answers_export), "export(form, **wanted): as a str"},
     {"picture", KEYWORDS(answers_picture), "picture(form, **options): as bytes"},

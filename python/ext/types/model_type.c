@@ -263,7 +263,7 @@ static PyObject *model_changed(PyObject *self, void *unused)
 }
 
 static PyMethodDef methods[] = {
-    {"text", KEYWORDS(model_text), "text(**wanted): the tree, as views.h says"},
+    {"text", KEYWORDS(model_text), "text(**wanted): the tree; see views.h"},
     {"rows", KEYWORDS(model_rows), "rows(**wanted): its rows"},
     {"export", KEYWORDS(model_export), "export(form, **wanted): as a str"},
     {"picture", KEYWORDS(model_picture), "picture(form, **options): as bytes"},

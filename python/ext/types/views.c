@@ -171,7 +171,7 @@ static PyObject *no_form(const char *form)
 
     for (size_t i = 0; i < n_exporters; i++)
         buf_printf(&names, "%s%s", i > 0 ? ", " : "", exporters[i].suffix);
-    PyErr_Format(PyExc_ValueError, "there is no form \"%s\"; there are %s", form,
+    PyErr_Format(PyExc_ValueError, "unknown format \"%s\"; the formats are %s", form,
                  buf_cstr(&names));
     buf_release(&names);
     return NULL;
@@ -289,5 +289,5 @@ PyObject *views_json(struct session *session, PyObject *args, PyObject *kwargs)
     if (known || !whole)
         return take_text(&text, whole, 0, NULL);
     buf_release(&text);
-    return PyErr_Format(PyExc_ValueError, "there is no document \"%s\"", kind);
+    return PyErr_Format(PyExc_ValueError, "unknown document \"%s\"", kind);
 }

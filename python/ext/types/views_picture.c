@@ -74,7 +74,7 @@ static bool is_empty(PyObject *rest)
 
     if (!PyDict_Next(rest, &at, &key, &value))
         return true;
-    PyErr_Format(PyExc_TypeError, "there is no option %R of pictures", key);
+    PyErr_Format(PyExc_TypeError, "unknown picture option %R", key);
     return false;
 }
 

@@ -65,7 +65,7 @@ class ModuleInfo:
 def checked(model):
     """The model, if it is a module or contains modules; else raises TypeError."""
     if not roots_of(model):
-        raise TypeError(f"{type(model).__name__} is no nn.Module and holds none")
+        raise TypeError(f"{type(model).__name__} is not an nn.Module and contains none")
     return model
 
 
@@ -117,7 +117,7 @@ def get_module_by_path(model, path):
         return modules[plain]
     near = difflib.get_close_matches(plain, modules, 1)
     hint = f"; did you mean {near[0]}?" if near else ""
-    raise KeyError(f"there is no module {path}{hint}")
+    raise KeyError(f"no module is named {path}{hint}")
 
 
 def _all_modules(model):

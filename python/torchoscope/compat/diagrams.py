@@ -29,7 +29,7 @@ def extract_model_graph(model, *inputs, **keywords):
         if known is not None:
             return graph(known[0])
     if not isinstance(model, nn.Module):
-        text = f"a {type(model).__name__} is no nn.Module: record it first, or pass one"
+        text = f"a {type(model).__name__} is not an nn.Module: record it first, or pass one"
         raise TypeError(f"{text} of its modules")
     return graph(_run(model, inputs, keywords))
 

@@ -110,7 +110,7 @@ def explore_torch_module_with_stats(obj, *args, **kwargs):
     and show it. Restores buffers, gradients and the random state."""
     call = obj if callable(obj) else next(iter(roots_of(obj).values()), None)
     if call is None:
-        raise TypeError(f"{type(obj).__name__} is no nn.Module and holds none")
+        raise TypeError(f"{type(obj).__name__} is not an nn.Module and contains none")
     with state_guard(obj), stats_collection(obj):
         call(*args, **kwargs)
     explore_module(obj)
@@ -125,7 +125,7 @@ class _Command:
         if shown is None or not roots_of(shown):
             shown = _last()
         if shown is None:
-            return "EMA explores the last result, and that is no module"
+            return "EMA explores the last result, which is not a module"
         return generate_text_summary(shown).rstrip("\n")
 
 
@@ -258,9 +258,9 @@ def input_select_file(folder=".", extension_filter=None):
         if name.lower().endswith(endings)
     )
     if not files:
-        raise FileNotFoundError(f"there is no {' or '.join(endings)} file in {folder}")
+        raise FileNotFoundError(f"no {' or '.join(endings)} file found in {folder}")
     if not sys.stdin.isatty():
-        raise RuntimeError("input_select_file() asks at a terminal, and there is none")
+        raise RuntimeError("input_select_file() needs a terminal")
     for number, file in enumerate(files, 1):
         print(f"{number:>4}  {file}")
     while True:

@@ -250,7 +250,7 @@ static void check_links(const struct boxes_drawing *d)
     }
 }
 
-TEST(no_line_runs_through_a_box_or_a_text_and_all_arrive)
+TEST(no_line_crosses_a_box_or_a_text_and_all_lines_arrive)
 {
     for (uint64_t seed = 0; seed < 400; seed++) {
         struct boxes_graph graph;

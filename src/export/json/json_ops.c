@@ -17,7 +17,7 @@ int export_has_ops(const struct session *session, struct err *err)
                        session->model->path);
     if (session->run->ops_damaged)
         return err_set(err, ERR_FORMAT,
-                       "%s: its operations are damaged; torchoscope info says where",
+                       "%s: its operations are damaged; torchoscope info shows where",
                        session->model->path);
     return err_set(err, ERR_UNSUPPORTED,
                    "%s: this recording has no operations; record them with "

@@ -41,7 +41,7 @@ static int unknown_column(struct str id, struct err *err)
     snprintf(word, sizeof word, "%.*s", STR_ARG(str_head(id, 31)));
     nearest =
         text_nearest(word, &column_table[0].id, n_column_table, sizeof column_table[0]);
-    return err_set(err, ERR_USAGE, "there is no column \"%s\"%s%s", word,
+    return err_set(err, ERR_USAGE, "unknown column \"%s\"%s%s", word,
                    nearest ? "; did you mean " : "", nearest ? nearest : "");
 }
 

@@ -29,7 +29,7 @@ static void check_value(const struct build *build, uint32_t value, const char *e
     buf_release(&doc.path);
 }
 
-TEST(values_are_json_where_json_has_them)
+TEST(values_are_json_if_json_can_represent_them)
 {
     struct build build;
     struct values *values = begin(&build);
@@ -44,7 +44,7 @@ TEST(values_are_json_where_json_has_them)
     build_release(&build);
 }
 
-TEST(values_that_json_lacks_are_objects)
+TEST(values_that_json_cannot_represent_are_objects)
 {
     struct build build;
     struct values *values = begin(&build);
@@ -90,7 +90,7 @@ static size_t written(struct build *build, uint32_t leaf)
 }
 
 /* 2^60 leaves if they were written out. */
-TEST(shared_parts_do_not_grow_without_end_nor_do_long_texts)
+TEST(shared_parts_and_long_texts_are_limited)
 {
     struct build build;
     struct values *values = begin(&build);
@@ -104,7 +104,7 @@ TEST(shared_parts_do_not_grow_without_end_nor_do_long_texts)
 }
 
 /* A value at many places is written at each, up to a limit. */
-TEST(all_values_of_a_document_together_have_an_end)
+TEST(the_values_of_a_document_have_a_total_limit)
 {
     struct build build;
     struct values *values = begin(&build);

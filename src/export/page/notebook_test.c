@@ -67,7 +67,7 @@ TEST(a_notebook_shows_the_tree_with_names_escaped)
     session_close(session);
 }
 
-TEST(columns_and_a_filter_choose_what_a_notebook_shows)
+TEST(columns_and_a_filter_apply_to_a_notebook)
 {
     struct export_wanted wanted = {.view = PRINTED_WANTED_INIT, .theme = "dark"};
     struct session *session = sample_session();
@@ -107,7 +107,7 @@ TEST(a_notebook_shows_one_tensor)
     session_close(session);
 }
 
-TEST(rows_that_find_no_room_are_counted)
+TEST(rows_that_do_not_fit_are_counted)
 {
     struct session *session = many(200, 50, "block");
     struct buf page = BUF_INIT;
@@ -125,7 +125,7 @@ TEST(rows_that_find_no_room_are_counted)
     session_close(session);
 }
 
-TEST(names_of_any_length_find_room)
+TEST(names_of_any_length_fit)
 {
     char name[1000];
     struct session *session;

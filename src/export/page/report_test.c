@@ -41,7 +41,7 @@ static size_t count(const struct buf *page, const char *part)
     return n;
 }
 
-TEST(a_page_holds_its_rows_as_json_that_ends_no_script)
+TEST(rows_of_a_page_are_json_that_cannot_end_the_script)
 {
     struct buf page = page_of(sample_session());
     struct buf data = BUF_INIT;

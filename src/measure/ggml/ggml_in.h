@@ -1,7 +1,7 @@
-/* ggml_in.h - the door of measure/ggml: ggml's quantised types, which GGUF files hold.
- * They store blocks of 32 to 256 elements with scales of their own; decoding gives
- * float32, by the same operations in the same order as ggml's reference, so that the
- * results are equal to the last bit (but for the sign of a NaN).
+/* ggml_in.h - the public header of measure/ggml: ggml's quantised types in GGUF files.
+ * They store blocks of 32 to 256 elements, each with its scales. Decoding gives float32
+ * by the same operations in the same order as ggml's reference, so the results are
+ * bit-identical (except for the sign of a NaN).
  *
  *   ggml.c          THE TABLE of types; byte order
  *   quants.c        blocks of one scale: q4_0 ... q8_1, mxfp4, nvfp4, q1_0, q2_0,

@@ -51,7 +51,7 @@ static void read_elements(struct sample_model *sample, uint64_t first, uint64_t 
     elements_close(e);
 }
 
-TEST(every_scaled_dtype_has_a_decoder_and_none_else)
+TEST(exactly_the_scaled_dtypes_have_a_decoder)
 {
     for (int d = 0; d < DTYPE_COUNT; d++)
         CHECK_INT(ggml_type((enum dtype)d), dtype_info((enum dtype)d)->scaled);
@@ -170,7 +170,7 @@ TEST(work_counts_stored_bytes)
     CHECK_INT(work.done, sizeof bytes);
 }
 
-TEST(big_endian_blocks_are_turned_around_or_refused)
+TEST(big_endian_blocks_are_byte_swapped_or_refused)
 {
     uint8_t bytes[300], turned[300];
     float expected[GGML_BLOCK], got[GGML_BLOCK];

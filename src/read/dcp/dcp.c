@@ -8,7 +8,7 @@
 
 #define METADATA       ".metadata"
 #define METADATA_LIMIT (1 * GIB)
-#define PATH_MOST      100 /* names from the root to an item */
+#define PATH_MOST      100 /* limit for names from the root to an item */
 #define DOTS_MOST      1000
 
 static bool is_part(struct str name)
@@ -65,7 +65,7 @@ bool dcp_is_deep(struct str name)
     return dots > DOTS_MOST;
 }
 
-/* Where an item belongs. */
+/* The place of an item. */
 struct dcp_spot {
     uint32_t parent;
     struct str last;
@@ -73,7 +73,7 @@ struct dcp_spot {
     char text[24];
 };
 
-/* The last name may be that of a tensor in a state_dict: "layer1.0.weight". */
+/* The last name may be a dotted name in a state_dict: "layer1.0.weight". */
 static void find_last(struct dcp *dcp, struct dcp_spot *spot, struct str name,
                       bool tensor)
 {
@@ -116,7 +116,7 @@ static void find_spot(struct dcp *dcp, struct str fqn, bool tensor,
 
 /* ---- tensors ---- */
 
-/* Is what was read a plain tensor of this dtype and shape? */
+/* Is the part a plain tensor of this dtype and shape? */
 static bool is_box(const struct dcp *dcp, const struct dcp_whole *whole,
                    const struct dcp_box *box, uint32_t id)
 {
@@ -134,7 +134,7 @@ static bool is_box(const struct dcp *dcp, const struct dcp_whole *whole,
     return true;
 }
 
-/* Take what was read at the node as a box: note where its elements are. */
+/* Use the tensor read at the node as a box: record the location of its elements. */
 static int take_box(struct dcp *dcp, const struct dcp_whole *whole, struct dcp_box *box,
                     uint32_t node, struct err *err)
 {
@@ -192,7 +192,7 @@ static int read_box(struct dcp *dcp, const struct dcp_whole *whole, struct str f
         place = dcp_find(dcp, fqn, NULL, 0);
     if (!place) {
         build_finding(dcp->build, FINDING_MISSING_RECORD, SEVERITY_ALARM, node,
-                      "the metadata does not say where part %u of %u of %.*s is", i + 1,
+                      "the metadata has no location for part %u of %u of %.*s", i + 1,
                       whole->n, STR_ARG(str_head(fqn, 200)));
         *ret_status = 1;
         return 0;
@@ -209,7 +209,7 @@ static void set_role(struct dcp *dcp, uint32_t node, const struct dcp_spot *spot
     if (id == NO_OBJECT)
         return;
     tensor = &dcp->build->model->tensors[id];
-    /* Tensors are saved detached: requires_grad is not that of the model. */
+    /* Tensors are saved detached: the model's requires_grad is unknown. */
     tensor->flags &= (uint16_t) ~(TENSOR_GRAD_KNOWN | TENSOR_GRAD);
     tensor->role = spot->state ? ROLE_STATE
                    : build_is_buffer_name(spot->last) && !str_is(spot->last, "weight")
@@ -272,7 +272,7 @@ static int add_value(struct dcp *dcp, struct str fqn, uint32_t node, struct err 
             value_make(build_values(dcp->build), VALUE_CUT, STR("missing"), NULL, 0));
     if (!place)
         build_finding(dcp->build, FINDING_MISSING_RECORD, SEVERITY_ALARM, node,
-                      "the metadata does not say where %.*s is",
+                      "the metadata has no location for %.*s",
                       STR_ARG(str_head(fqn, 200)));
     return 0;
 }
@@ -362,8 +362,8 @@ static int read_folder(struct dcp *dcp, struct err *err)
     if (!folder_has(dcp->input->folder, is_metadata))
         return err_set_about(
             err, ERR_FORMAT, dcp->input->path,
-            " has files of a distributed checkpoint, but no %s: saving "
-            "it did not finish. Save it again",
+            " has files of a distributed checkpoint, but no %s: the save "
+            "did not finish. Save it again",
             METADATA);
     blob = blob_open_at(dcp->dir_fd, METADATA, shown, err);
     if (!blob)
@@ -374,7 +374,7 @@ static int read_folder(struct dcp *dcp, struct err *err)
     return read_metadata(dcp, blob, err);
 }
 
-/* A path to the metadata: its folder is that of the path. */
+/* The path of the metadata file: read the folder that holds it. */
 static int read_path(struct dcp *dcp, struct err *err)
 {
     struct arena *arena = &dcp->build->scratch;

@@ -1,6 +1,6 @@
-/* A tensor in boxes as one storage: dense, in C order. A window of it is cut into runs of
- * elements that lie in one row of one box; boxes are found by binary search where they
- * come one after the other, as the shards of FSDP do. */
+/* A tensor in boxes as one storage: dense, in C order. A window of it is split into
+ * runs of elements in one row of one box. Boxes that follow one another, like the
+ * shards of FSDP, are found by binary search. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,14 +9,14 @@
 #include "read/dcp/dcp_in.h"
 #include "read/file/file_source_in.h"
 
-#define AHEAD_BYTES 32768 /* read at once of a box whose rows are short */
-#define STRAY_BYTES 512   /* of a box that is not in C order */
+#define AHEAD_BYTES 32768 /* bytes to read at once from a box with short rows */
+#define STRAY_BYTES 512   /* the same for a box that is not in C order */
 #define FILES_SHOWN 8
 
 /* A box, in the model's arena. Its elements come in rows, runs of elements that follow
  * each other in the whole. */
 struct dcp_part {
-    uint64_t first, last; /* of its elements, in the whole; last: one behind */
+    uint64_t first, last; /* of its elements, in the whole; last: one past the end */
     uint64_t rows, run;   /* how many; elements of each */
     const int64_t *offsets, *sizes, *strides;
     uint32_t storage;
@@ -163,7 +163,7 @@ static int make_bytes(const struct computed *computed, struct source *source,
     return 0;
 }
 
-/* ---- making ---- */
+/* ---- boxes ---- */
 
 static int64_t *copy_dims(struct build *build, const int64_t *dims, int rank)
 {
@@ -174,7 +174,7 @@ static int64_t *copy_dims(struct build *build, const int64_t *dims, int rank)
     return copy;
 }
 
-/* How the box lies in the whole: from which dimension on it is as wide. */
+/* The first dimension from which on the box is as wide as the whole. */
 static void set_rows(const struct dcp_whole *whole, const struct dcp_computed *self,
                      const struct dcp_box *box, struct dcp_part *part)
 {
@@ -212,7 +212,7 @@ static int by_first(const void *a, const void *b)
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* The boxes that have elements and were found, in order. */
+/* The boxes that have elements and are not missing, in order. */
 static int set_parts(struct build *build, const struct dcp_whole *whole,
                      struct dcp_computed *self)
 {
@@ -266,7 +266,7 @@ const struct computed *dcp_computed(struct build *build, const struct dcp_whole 
 
 /* ---- the tensor ---- */
 
-/* The bytes before the first box that is missing: those can be read. */
+/* The readable bytes: those before the first missing box. */
 static uint64_t bytes_before(const struct dcp_whole *whole, bool all_there)
 {
     uint64_t numel = all_there ? whole->numel : 0;
@@ -289,7 +289,7 @@ static uint64_t bytes_before(const struct dcp_whole *whole, bool all_there)
     return numel * size;
 }
 
-/* The dimensions along which the boxes were cut: "0", "0 and 1". */
+/* The dimensions along which the tensor was split: "0", "0 and 1". */
 static void add_split(struct buf *to, const struct dcp_whole *whole)
 {
     bool first = true;
@@ -304,7 +304,7 @@ static void add_split(struct buf *to, const struct dcp_whole *whole)
         }
 }
 
-/* What people see of it: {"parts": 4, "split along": "0", "files": "a, b"}. */
+/* Its description: {"parts": 4, "split along": "0", "files": "a, b"}. */
 static uint32_t describe(struct build *build, const struct dcp_whole *whole)
 {
     struct values *values = build_values(build);
@@ -340,7 +340,7 @@ static uint32_t describe(struct build *build, const struct dcp_whole *whole)
     return value_make(values, VALUE_DICT, STR(""), items, COUNT_OF(items));
 }
 
-/* The first box that is there, or NULL. */
+/* The first box that is not missing, or NULL. */
 static const struct dcp_box *some_box(const struct dcp_whole *whole)
 {
     for (uint32_t i = 0; i < whole->n; i++)

@@ -1,6 +1,6 @@
-/* Do the boxes of a tensor fill it? They do if none overlap and their elements together
- * are as many. Boxes are compared in the order of the dimension along which they were cut
- * most often, each with those that begin before it ends: linear for shards of one
+/* Checks that the boxes of a tensor fill it: none overlap, and they have as many
+ * elements as the tensor. Boxes are sorted along the dimension with most cuts, and each
+ * is compared with those that begin before it ends: linear for shards of one
  * dimension. */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static bool overlap(const struct dcp_box *a, const struct dcp_box *b, int rank)
     return a->numel > 0 && b->numel > 0;
 }
 
-/* A box and where it begins along one dimension. */
+/* A box and its start along one dimension. */
 struct dcp_edge {
     const struct dcp_box *box;
     int64_t begin;
@@ -38,7 +38,7 @@ static void sort_along(struct dcp_edge *edges, const struct dcp_whole *whole, in
     qsort(edges, whole->n, sizeof *edges, by_begin);
 }
 
-/* The dimension with most different beginnings. */
+/* The dimension with most different starts. */
 static int best_dimension(struct dcp_edge *edges, const struct dcp_whole *whole)
 {
     uint32_t most = 0;
@@ -92,12 +92,12 @@ bool dcp_check_boxes(struct dcp *dcp, const struct dcp_whole *whole, uint32_t no
 
     if (overlaps > 0)
         build_finding(dcp->build, FINDING_OVERLAP, SEVERITY_ALARM, node,
-                      "parts of %.*s overlap: which of them counts is not defined",
+                      "parts of %.*s overlap: the values in the overlap are undefined",
                       STR_ARG(str_head(name, 200)));
     if (overlaps < 0 && !dcp->said_looks) {
         dcp->said_looks = true;
         build_finding(dcp->build, FINDING_LIMIT, SEVERITY_WARNING, node,
-                      "the parts of this and further tensors are too many to look for "
+                      "this and later tensors have too many parts to check for "
                       "overlaps");
     }
     for (uint32_t i = 0; i < whole->n; i++)

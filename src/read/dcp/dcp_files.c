@@ -8,7 +8,7 @@
 
 /* ---- files ---- */
 
-/* A file that is not opened: its parts are missing. */
+/* Refuse to open a file: its parts are missing. */
 static void refuse(struct dcp *dcp, struct str name)
 {
     build_finding(dcp->build, FINDING_UNSAFE_PATH, SEVERITY_ALARM, dcp->input->node,
@@ -68,7 +68,7 @@ const struct dcp_file *dcp_file(struct dcp *dcp, struct str name, uint32_t *ret_
 
 /* ---- parts ---- */
 
-/* Why a part of a file cannot be read; false: it can. Says so at the node. */
+/* Can the part not be read? Then adds a finding at the node. */
 static bool is_unreadable(struct dcp *dcp, const struct dcp_place *place,
                           const struct dcp_file *file, uint32_t node)
 {
@@ -106,7 +106,7 @@ static int note_span(struct dcp *dcp, uint32_t file, const struct dcp_place *pla
     return 0;
 }
 
-/* A pickle that was not read: the file is not called safe. */
+/* Log a pickle that was not read, so that the verdict is not "safe". */
 static void note_unread(struct dcp *dcp, const struct dcp_place *place)
 {
     build_pickle_stream(dcp->build, place->file, place->size);

@@ -70,7 +70,7 @@ static int read_numbers(const struct json_doc *doc, uint32_t list, int64_t *to)
     return n;
 }
 
-/* The bytes of its elements; false: too large, or a dtype that is not known here. */
+/* The bytes of its elements; false: too large, or an unknown dtype. */
 static bool set_size(struct hf_part *part)
 {
     uint64_t bytes;
@@ -85,7 +85,7 @@ static bool set_size(struct hf_part *part)
            part->end - part->at == bytes;
 }
 
-/* What DCP_SHARDING_INFO says about each tensor. */
+/* The offsets of each tensor in DCP_SHARDING_INFO. */
 struct hf_sharding {
     struct json_doc doc;
     struct name_map names;
@@ -117,7 +117,7 @@ static int read_sharding(struct hf *hf, const struct json_doc *header,
     return 0;
 }
 
-/* {"dtype", "shape", "data_offsets"} and where it belongs; false: it is malformed. */
+/* {"dtype", "shape", "data_offsets"} and its offsets in the whole; false: malformed. */
 static bool read_part(struct hf *hf, const struct json_doc *doc, uint32_t about,
                       const struct hf_sharding *sharding, struct str name,
                       uint64_t data_at, struct hf_part *part)

@@ -38,7 +38,7 @@ bool dcp_is_metadata(struct dcp *dcp)
     return pickle_is_dict(pickle, dcp->items);
 }
 
-/* The numbers of a torch.Size, tuple or list; -1: it is none, or there are too many. */
+/* The numbers of a torch.Size, tuple or list; -1: another node, or too many numbers. */
 static int numbers(const struct pickle *pickle, node_id node, int64_t *numbers,
                    int room)
 {
@@ -57,7 +57,7 @@ static int numbers(const struct pickle *pickle, node_id node, int64_t *numbers,
     return (int)n;
 }
 
-/* ---- where items are ---- */
+/* ---- locations of items ---- */
 
 static uint64_t key_hash(struct str fqn, const int64_t *offsets, int rank)
 {
@@ -201,7 +201,7 @@ static bool product(const int64_t *sizes, int rank, uint64_t *ret_n)
     return n <= INT64_MAX;
 }
 
-/* A box inside the tensor; false: it is malformed, or beyond it. */
+/* A box inside the tensor; false: it is malformed, or outside. */
 static bool read_box(struct dcp *dcp, node_id chunk, const struct dcp_whole *whole,
                      struct dcp_box *ret_box, bool *spent)
 {
@@ -255,7 +255,7 @@ bool dcp_whole(struct dcp *dcp, node_id item, struct dcp_whole *ret_whole,
     *ret_why = "memory is spent";
     if (!whole->boxes)
         return false;
-    *ret_why = "one of its parts lies outside of it";
+    *ret_why = "one of its parts lies outside it";
     for (uint32_t i = 0; i < whole->n; i++)
         if (!read_box(dcp, pickle_list_at(pickle, chunks, i), whole, &whole->boxes[i],
                       &spent)) {

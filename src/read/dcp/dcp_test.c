@@ -10,7 +10,7 @@
 #define ROWS    6
 #define COLUMNS 9
 
-/* A matrix of 6 x 9 numbers, cut into boxes; each box is a storage of its own. */
+/* A matrix of 6 x 9 numbers, split into boxes with one storage each. */
 struct cut {
     struct build build;
     struct dcp_whole whole;
@@ -67,7 +67,7 @@ static void add_box(struct cut *c, int64_t row, int64_t column, int64_t rows,
         file_source_bytes(&c->build, bytes, &(struct storage){.bytes = bytes.len});
 }
 
-/* Every window of the assembled tensor is as it should be. */
+/* Checks every window of the assembled tensor. */
 static void check_windows(struct cut *c)
 {
     uint32_t node = build_node(&c->build, 0, PLACE_VALUE, STR("t"));
@@ -91,7 +91,7 @@ static void check_windows(struct cut *c)
         }
 }
 
-TEST(boxes_of_rows_columns_and_grids_make_the_tensor)
+TEST(boxes_of_rows_columns_and_grids_are_assembled)
 {
     static const int64_t cuts[][4][4] = {
         {{0, 0, 2, 9}, {2, 0, 3, 9}, {5, 0, 1, 9}, {6, 0, 0, 9}},
@@ -114,7 +114,7 @@ TEST(boxes_of_rows_columns_and_grids_make_the_tensor)
         }
 }
 
-TEST(boxes_that_overlap_or_leave_holes_are_found)
+TEST(overlapping_boxes_and_holes_are_findings)
 {
     struct dcp dcp = {.looks_left = 100};
     struct cut c;
@@ -135,7 +135,7 @@ TEST(boxes_that_overlap_or_leave_holes_are_found)
     drop_cut(&c);
 }
 
-TEST(many_boxes_are_compared_only_so_often)
+TEST(comparing_many_boxes_stops_at_a_limit)
 {
     enum { MANY = 3000 };
     struct dcp dcp = {.looks_left = 10000};
@@ -151,7 +151,7 @@ TEST(many_boxes_are_compared_only_so_often)
 
     CHECK(boxes && dims && build_init(&build, "x", 0, NULL, NULL) == 0);
     dcp.build = &build;
-    /* Empty in one dimension: none overlap, and none can be told apart by sorting. */
+    /* Empty in one dimension: none overlap, and sorting cannot separate them. */
     for (int i = 0; i < MANY; i++) {
         dims[4 * i + 2] = 1;
         boxes[i] = (struct dcp_box){.offsets = dims + 4 * i, .sizes = dims + 4 * i + 2};
@@ -165,7 +165,7 @@ TEST(many_boxes_are_compared_only_so_often)
     free(dims);
 }
 
-TEST(what_is_before_the_first_missing_box_can_be_read)
+TEST(the_bytes_before_the_first_missing_box_can_be_read)
 {
     uint32_t node, id;
     struct cut c;

@@ -7,13 +7,13 @@
 #include "read/file/file_source_in.h"
 #include "read/file/test_zip_in.h"
 
-#define PLAIN 1000 /* bytes of the storage that the others are made from */
+#define PLAIN 1000 /* bytes of the storage that the computed ones read */
 
-/* Each byte of the plain storage `times` times, as a decoder does. */
+/* Repeats each byte of the plain storage `times` times. */
 struct repeated {
     struct computed computed;
     uint32_t of, times;
-    atomic_int *odd; /* counts questions that are not for whole units */
+    atomic_int *odd; /* counts calls that do not ask for whole units */
 };
 
 static int repeat(const struct computed *computed, struct source *source, uint64_t at,
@@ -93,7 +93,7 @@ static int wrong_parts(struct computed_sample *s, uint32_t storage, uint32_t tim
     return wrong;
 }
 
-TEST(a_computed_storage_gives_any_window)
+TEST(any_window_of_a_computed_storage_can_be_read)
 {
     struct computed_sample s = {0};
 
@@ -116,7 +116,7 @@ TEST(a_computed_storage_may_read_a_computed_one)
     build_release(&s.build);
 }
 
-TEST(a_computed_storage_with_missing_parts_gives_what_is_there)
+TEST(a_computed_storage_with_missing_parts_gives_the_bytes_before_them)
 {
     struct computed_sample s = {0};
     const struct storage *storages;
@@ -138,7 +138,7 @@ TEST(a_computed_storage_with_missing_parts_gives_what_is_there)
     build_release(&s.build);
 }
 
-TEST(a_computed_storage_fails_as_what_it_reads_fails)
+TEST(a_computed_storage_passes_on_the_error_of_its_input)
 {
     struct computed_sample s = {0};
     struct err err = {0};

@@ -66,7 +66,7 @@ struct file_source {
     uint32_t stream_storage;
 };
 
-/* ---- answering ---- */
+/* ---- reading ---- */
 
 static struct blob *blob_of(const struct file_source *self, const struct spot *spot)
 {
@@ -158,7 +158,7 @@ static int read_packed(struct file_source *self, uint32_t storage, uint64_t at,
     return -1;
 }
 
-/* Make the part [at, at + n) of one unit, of `have` bytes in all. */
+/* Compute the part [at, at + n) of one unit, of `have` bytes in all. */
 static int make_part(struct file_source *self, const struct computed *computed,
                      uint64_t have, uint64_t at, void *to, size_t n, struct err *err)
 {

@@ -73,7 +73,7 @@ TEST(members_are_read_anywhere_forwards_and_backwards)
     drop_sample(&s);
 }
 
-TEST(a_member_shorter_than_declared_is_there_in_part)
+TEST(a_member_shorter_than_declared_is_partly_readable)
 {
     struct sample s = {0};
     const struct storage *storages;
@@ -119,7 +119,7 @@ TEST(a_plain_storage_beyond_the_end_of_its_file_is_missing_or_cut)
     build_release(&build);
 }
 
-/* What one thread does: read both members in pieces, and count what is wrong. */
+/* The work of one thread: read both members in pieces and count wrong bytes. */
 struct reading {
     struct sample *sample;
     int wrong;
@@ -157,7 +157,7 @@ TEST(many_threads_may_read_at_once)
     drop_sample(&s);
 }
 
-TEST(a_stream_that_ends_early_gives_what_came_before)
+TEST(a_truncated_stream_gives_the_bytes_before_the_cut)
 {
     struct build build;
     /* A stored block of five bytes that is the last, of which two are missing. */

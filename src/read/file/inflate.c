@@ -64,7 +64,7 @@ static int refill(struct inflate *in, struct err *err)
 }
 
 /* Unpack up to n bytes and add their number to `done`; fewer only at the end of the
- * stream, expected or not. */
+ * stream or where it is truncated. */
 static int unpack(struct inflate *in, uint8_t *to, size_t n, struct err *err)
 {
     z_stream *stream = &in->stream;

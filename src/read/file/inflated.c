@@ -11,11 +11,12 @@
 #define WINDOW      (64 * KIB)
 #define DICTIONARY  (32 * KIB)
 #define POINTS_MOST 128
-#define SPACING     MIB /* between points at first; doubled when there are too many */
+#define SPACING                                                                        \
+    MIB /* initial distance of the points; doubled when there are too many */
 
 enum { GZIP_HEADER_CRC = 2, GZIP_EXTRA = 4, GZIP_NAME = 8, GZIP_COMMENT = 16 };
 
-/* Where unpacking can begin again. */
+/* A checkpoint, where unpacking can restart. */
 struct point {
     uint64_t in, out; /* offsets of the packed and unpacked bytes */
     uint8_t bits;     /* bits of the packed byte before `in` that are not used yet */
@@ -30,11 +31,11 @@ struct inflated {
     uint32_t n_points;
     uint64_t spacing;
 
-    pthread_mutex_t lock; /* of all below */
+    pthread_mutex_t lock; /* protects all members below */
     z_stream stream;
     bool live;        /* the stream is open */
     bool ended;       /* all members were unpacked */
-    uint64_t in, out; /* offsets of the next bytes; `in` is that behind the window */
+    uint64_t in, out; /* offsets of the next bytes; `in` is after the window */
     uint32_t sum;     /* while opening: the checksum so far of this member */
     uint64_t member;  /* ... and where its output begins */
     uint8_t window[WINDOW];
@@ -142,7 +143,7 @@ static bool skip_header(struct inflated *self)
     return !bad;
 }
 
-/* ---- beginning and going on ---- */
+/* ---- starting and restarting ---- */
 
 static int out_of_memory(const struct inflated *self, struct err *err)
 {
@@ -166,7 +167,7 @@ static void end_stream(struct inflated *self)
     self->live = false;
 }
 
-/* Begin again at a point. */
+/* Restart at a point. */
 static int begin_at(struct inflated *self, const struct point *point, struct err *err)
 {
     int byte;
@@ -447,7 +448,7 @@ fail:
     return NULL;
 }
 
-/* ---- looking ---- */
+/* ---- detection ---- */
 
 size_t inflated_front(struct str head, void *to, size_t room)
 {

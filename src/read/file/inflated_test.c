@@ -29,7 +29,7 @@ static void pack(struct buf *to, const void *at, size_t n, int window)
     free(packed);
 }
 
-/* Bytes that pack to about half. */
+/* Bytes that compress to about half. */
 static char *make_content(void)
 {
     char *content = malloc(SIZE);
@@ -106,13 +106,13 @@ TEST(any_part_of_a_packed_file_can_be_read)
     free(content);
 }
 
-TEST(members_of_a_gzip_file_follow_each_other)
+TEST(all_members_of_a_gzip_file_are_read_in_sequence)
 {
     struct buf packed = BUF_INIT;
     char *content = make_content();
     size_t at = 0;
 
-    /* Lengths that put headers at all places of the window. */
+    /* Lengths that put headers at all offsets in the window. */
     for (size_t n = 1000; at < SIZE; n += 4001) {
         size_t piece = n < SIZE - at ? n : SIZE - at;
 
@@ -156,7 +156,7 @@ TEST(damage_limits_and_trailing_bytes_are_reported)
     free(content);
 }
 
-TEST(a_small_gzip_file_cut_anywhere_gives_what_it_has)
+TEST(a_small_gzip_file_cut_anywhere_gives_the_bytes_before_the_cut)
 {
     struct buf packed = BUF_INIT;
     char *content = make_content(), got[3000];
@@ -180,7 +180,7 @@ TEST(a_small_gzip_file_cut_anywhere_gives_what_it_has)
     free(content);
 }
 
-TEST(the_front_of_a_packed_file_is_unpacked_from_its_head)
+TEST(the_beginning_of_a_packed_file_is_unpacked_from_its_first_bytes)
 {
     struct buf packed = BUF_INIT;
     char *content = make_content(), front[4096];

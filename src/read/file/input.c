@@ -23,7 +23,7 @@ int input_build(struct build *build, const char *path, struct work *work,
     return 0;
 }
 
-/* Scratch memory gets most: the nodes of a pickle take a few times its bytes. */
+/* Scratch memory gets most: the nodes of a pickle take several times its size. */
 void input_allow(struct build *build, uint64_t size)
 {
     build->model->arena.limit = grown(build->model->arena.limit, 2, size);
@@ -63,7 +63,7 @@ int input_read_inner_as(struct input *outer, struct blob *takes_blob, const char
         return -1;
     if (inner.depth > INPUT_DEPTH)
         return err_set_about(err, ERR_LIMIT, outer->path,
-                             ": %s: more than %d files inside each other", name,
+                             ": %s: files are nested more than %d levels deep", name,
                              INPUT_DEPTH);
     inner.path = arena_printf(&build->scratch, "%s: %s", outer->path, name);
     inner.name = arena_str(&build->scratch, path_last(name));

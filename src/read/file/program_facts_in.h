@@ -1,4 +1,4 @@
-/* program_facts_in.h - what goes into and out of the program of a file, for `info`. */
+/* program_facts_in.h - inputs and outputs of the program of a file, for `info`. */
 #ifndef READ_FILE_PROGRAM_FACTS_IN_H
 #define READ_FILE_PROGRAM_FACTS_IN_H
 

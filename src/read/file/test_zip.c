@@ -49,7 +49,7 @@ static struct buf packed(const struct test_member *member, struct str content)
     return out;
 }
 
-/* What both headers of a member have in common. */
+/* The fields that both headers of a member have. */
 struct test_zip_facts {
     uint16_t method;
     uint32_t crc, packed, size;

@@ -17,7 +17,7 @@
 #define DIRECTORY_MAX  (256 * MIB)
 #define SPLIT_SIGN     0x08074b50u /* "PK\7\8" */
 #define EXTRA_ZIP64    1
-#define END_CANDIDATES 8 /* how many end signatures are tried */
+#define END_CANDIDATES 8 /* limit for the end signatures to try */
 
 /* An end record of either kind. */
 struct end {
@@ -86,8 +86,8 @@ static bool read_end64(struct blob *blob, uint64_t at, struct end *end)
     return true;
 }
 
-/* Follow the locator before the end record, if there is one. The 64-bit record counts
- * more than the short one, as in torch. */
+/* Follow the locator before the end record, if there is one. The 64-bit record takes
+ * precedence over the short one, as in torch. */
 static void follow_locator(struct blob *blob, struct end *end)
 {
     uint8_t bytes[LOCATOR_SIZE];
@@ -197,7 +197,7 @@ static void judge_end(struct zip *zip, const struct end *end, uint64_t second)
             build, FINDING_ZIP_TRICK, SEVERITY_ALARM, FINDING_NOWHERE,
             "%s has two end records, at bytes %" PRIu64 " and %" PRIu64
             ", the later one in the comment of the earlier: programs disagree "
-            "on which counts; PyTorch and torchoscope read the later one",
+            "on which one to use; PyTorch and torchoscope use the later one",
             name, second, end->at);
     if (end->trailing)
         build_finding(build, FINDING_TRAILING, SEVERITY_WARNING, FINDING_NOWHERE,
@@ -299,7 +299,7 @@ static void judge_directory(struct zip *zip, const struct end *end, size_t left)
                       zip->blob->name, ZIP_ENTRIES);
     else if (left > 0)
         build_finding(zip->build, FINDING_DAMAGED, SEVERITY_ALARM, FINDING_NOWHERE,
-                      "the directory of %s breaks off at byte %" PRIu64
+                      "the directory of %s is truncated or damaged at byte %" PRIu64
                       ", after entry %" PRIu32,
                       zip->blob->name, zip->directory_at + end->size - left, zip->n);
     if (zip->n != end->entries && zip->n < ZIP_ENTRIES)

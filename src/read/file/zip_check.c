@@ -9,7 +9,7 @@
 #define ONES  0x0101010101010101u
 #define HIGHS 0x8080808080808080u
 
-#define RUN_LEAST  64 /* a shorter run is not worth it */
+#define RUN_LEAST  64 /* shorter runs go into the table */
 #define RUN_DIGITS 9
 
 #define FLAG_ENCRYPTED   0x0001
@@ -266,7 +266,7 @@ void zip_check_entry(struct zip *zip, struct zip_entry *entry)
 
 /* ---- all entries ---- */
 
-/* Has it a file that only PyTorch writes, in whatever folder? */
+/* Does any folder have a file that only PyTorch writes? */
 static bool is_of_torch(const struct zip *zip)
 {
     for (uint32_t i = 0; i < zip->n; i++) {
@@ -279,8 +279,8 @@ static bool is_of_torch(const struct zip *zip)
     return false;
 }
 
-/* The root folder is that of the first entry, as in torch. Only PyTorch asks for one:
- * other archives have several folders. */
+/* The root folder is that of the first entry, as in torch. Only PyTorch files have a
+ * single root: other archives have several folders. */
 static void find_root(struct zip *zip)
 {
     ptrdiff_t slash = zip->n > 0 ? str_find_char(zip->entries[0].name, '/') : -1;
@@ -300,7 +300,7 @@ static void find_root(struct zip *zip)
     }
 }
 
-/* Is there an entry with this name, if backslashes are slashes? */
+/* Does another entry have this name if backslashes are slashes? */
 static bool twin_by_slash(const struct zip *zip, struct str name)
 {
     char slashed[ZIP_NAME_MAX];
@@ -357,7 +357,7 @@ static void find_run(struct zip *zip)
     }
 }
 
-/* Does no entry outside of the run have a name that is in it? */
+/* Are all names of the run unique in the archive? */
 static bool run_is_alone(const struct zip *zip)
 {
     for (uint32_t i = 0; i < zip->n; i++) {

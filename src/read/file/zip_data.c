@@ -8,8 +8,8 @@
 #include "base/work.h"
 #include "read/file/inflate_in.h"
 
-#define FLAGS_ENCRYPTED 0x2041 /* any of them makes some programs ask for a password */
-#define DEFLATE_RATIO   1032   /* the most that a packed byte can unpack to */
+#define FLAGS_ENCRYPTED 0x2041 /* flags that make some programs ask for a password */
+#define DEFLATE_RATIO   1032   /* most bytes that a packed byte can unpack to */
 
 bool zip_local_parse(const uint8_t bytes[ZIP_LOCAL_SIZE], struct zip_local *ret_local)
 {
@@ -50,8 +50,7 @@ uint64_t zip_finding_entry(const struct zip *zip, const struct zip_entry *entry)
     return zip->inner ? 0 : entry->header_at + 1;
 }
 
-/* Compare the local header of an entry with the directory, once. The directory counts.
- */
+/* Compare the local header of an entry with the directory, once. The directory wins. */
 static void compare(struct zip *zip, struct zip_entry *entry,
                     const struct zip_local *local)
 {

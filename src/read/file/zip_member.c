@@ -4,7 +4,7 @@
 #include "read/file/inflated_in.h"
 #include "read/file/zip_in.h"
 
-/* What opening a deflated entry found. */
+/* Findings from opening a deflated entry. */
 static void report(struct zip *zip, const struct zip_entry *entry, struct build *build,
                    const struct inflated_about *about)
 {

@@ -1,7 +1,7 @@
-/* zip_salvage.c - archives whose end is missing: a download that broke off, a full
- * disk. Walks the local headers from the front. torch writes them without sizes, so an
- * entry ends at a data descriptor with exactly the number of bytes since its begin;
- * failing that, at the next header of the same folder. Every byte is read once. */
+/* zip_salvage.c - archives whose end is missing: an interrupted download, a full disk.
+ * Walks the local headers from the front. torch writes them without sizes, so an entry
+ * ends at a data descriptor with exactly the number of bytes since its begin; failing
+ * that, at the next header of the same folder. Every byte is read once. */
 #include "read/file/zip_in.h"
 
 #include <inttypes.h>
@@ -136,7 +136,7 @@ static uint64_t descriptor_fits(struct scan *scan, uint64_t at, uint64_t d,
 }
 
 /* Is there a header of the archive's folder at `at`: the next entry, or the directory?
- * Content may have such bytes, too, but hardly with this name. */
+ * Content may contain a signature by chance, but not with this folder's name. */
 static bool next_begins(struct scan *scan, uint64_t at)
 {
     struct str root = scan->zip->root, name;
@@ -315,7 +315,7 @@ static void say_salvaged(struct scan *scan)
                   zip->blob->name, zip->n);
     if (last->cut)
         build_finding(zip->build, FINDING_TRUNCATED, SEVERITY_ALARM, FINDING_NOWHERE,
-                      "entry %.*s breaks off after %" PRIu64 " bytes",
+                      "entry %.*s is truncated after %" PRIu64 " bytes",
                       STR_ARG(last->name), last->packed);
     if (scan->searched > SEARCH_MAX)
         build_finding(zip->build, FINDING_LIMIT, SEVERITY_WARNING, FINDING_NOWHERE,

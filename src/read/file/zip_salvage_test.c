@@ -2,7 +2,7 @@
 #include "base/test.h"
 #include "read/file/test_zip_in.h"
 
-/* An archive as torch writes it, of which only the first bytes are there. */
+/* The first bytes of an archive as torch writes it. */
 static struct test_zip made_like_torch(void)
 {
     struct test_zip made = {0};
@@ -37,7 +37,7 @@ static struct str load(struct zip *zip, struct build *build, const char *record)
     return bytes;
 }
 
-TEST(a_zip_without_its_directory_gives_all_its_entries)
+TEST(all_entries_of_a_zip_without_a_directory_are_found)
 {
     struct test_zip made = made_like_torch();
     struct build build;
@@ -59,7 +59,7 @@ TEST(a_zip_without_its_directory_gives_all_its_entries)
     test_zip_release(&made);
 }
 
-TEST(a_zip_cut_inside_its_directory_is_salvaged_up_to_it)
+TEST(a_zip_cut_inside_its_directory_keeps_all_entries)
 {
     struct test_zip made = made_like_torch();
     size_t directory_at = made.bytes.len;
@@ -78,7 +78,7 @@ TEST(a_zip_cut_inside_its_directory_is_salvaged_up_to_it)
     test_zip_release(&made);
 }
 
-TEST(the_last_entry_of_a_cut_zip_gives_what_is_there)
+TEST(the_last_entry_of_a_truncated_zip_gives_the_bytes_before_the_cut)
 {
     struct test_zip made = made_like_torch();
     struct build build;

@@ -9,7 +9,7 @@
 #include "read/file/file_source_in.h"
 #include "read/file/test_zip_in.h"
 
-/* An archive under test: its bytes, and what zip_open() made of them. */
+/* An archive under test: its bytes, and the result of zip_open(). */
 struct opened {
     struct test_zip made;
     struct build build;
@@ -49,7 +49,7 @@ static struct str load(struct opened *o, const char *record)
 
 static const struct test_member plain = {.name = "a/data.pkl", .content = "hello"};
 
-TEST(a_zip_as_torch_writes_it_opens_without_a_finding)
+TEST(a_zip_written_by_torch_has_no_findings)
 {
     struct opened o = {0};
 
@@ -88,7 +88,7 @@ TEST(a_wrong_checksum_is_a_finding_and_the_content_is_shown)
     drop(&o);
 }
 
-TEST(an_encryption_bit_in_the_local_header_only_does_not_hide_the_content)
+TEST(an_encryption_bit_only_in_the_local_header_does_not_hide_the_content)
 {
     struct opened o = {0};
 
@@ -101,7 +101,7 @@ TEST(an_encryption_bit_in_the_local_header_only_does_not_hide_the_content)
     drop(&o);
 }
 
-TEST(an_encrypted_or_patched_entry_is_refused_and_the_others_are_not)
+TEST(encrypted_and_patched_entries_are_refused_but_not_the_others)
 {
     struct opened o = {0};
 
@@ -118,7 +118,7 @@ TEST(an_encrypted_or_patched_entry_is_refused_and_the_others_are_not)
     drop(&o);
 }
 
-TEST(the_directory_wins_over_another_name_in_the_local_header)
+TEST(the_name_in_the_directory_wins_over_the_local_header)
 {
     struct opened o = {0};
 
@@ -131,7 +131,7 @@ TEST(the_directory_wins_over_another_name_in_the_local_header)
     drop(&o);
 }
 
-TEST(of_two_entries_with_one_name_the_first_is_read)
+TEST(the_first_of_two_entries_with_one_name_is_read)
 {
     struct opened o = {0};
 
@@ -181,7 +181,7 @@ TEST(numbered_entries_are_found_by_their_numbers)
     drop(&o);
 }
 
-TEST(a_second_entry_of_a_number_is_a_finding_before_and_behind_the_others)
+TEST(a_duplicate_numbered_entry_is_a_finding_before_and_after_the_run)
 {
     struct opened o = {0};
 
@@ -194,7 +194,7 @@ TEST(a_second_entry_of_a_number_is_a_finding_before_and_behind_the_others)
     drop(&o);
 }
 
-TEST(a_name_in_capitals_is_found_as_torch_finds_it)
+TEST(names_are_found_ignoring_case_as_in_torch)
 {
     struct opened o = {0};
 
@@ -223,7 +223,7 @@ TEST(an_end_record_inside_the_comment_is_a_finding)
     struct opened o = {0};
     struct buf comment = BUF_INIT;
 
-    /* The comment is an end record of its own, for the same directory. */
+    /* The comment is a second end record for the same directory. */
     test_zip_add(&o.made, &plain);
     test_zip_end(&o.made, &(struct test_end){0});
     buf_add(&comment, o.made.bytes.at + o.made.bytes.len - 22, 22);
@@ -250,7 +250,7 @@ TEST(bytes_before_the_archive_are_a_finding)
     drop(&o);
 }
 
-TEST(bytes_before_the_first_entry_are_a_hole)
+TEST(bytes_before_the_first_entry_are_a_finding)
 {
     struct opened o = {0};
 
@@ -262,7 +262,7 @@ TEST(bytes_before_the_first_entry_are_a_hole)
     drop(&o);
 }
 
-TEST(a_thousand_entries_in_one_place_are_refused_but_for_the_first)
+TEST(of_a_thousand_overlapping_entries_only_the_first_is_read)
 {
     struct opened o = {0};
     char name[32];
@@ -284,7 +284,7 @@ TEST(a_thousand_entries_in_one_place_are_refused_but_for_the_first)
     drop(&o);
 }
 
-TEST(a_count_that_lies_is_a_finding)
+TEST(a_wrong_entry_count_is_a_finding)
 {
     for (int more = -1; more <= 1; more += 2) {
         struct opened o = {0};
@@ -309,7 +309,7 @@ TEST(end_records_that_contradict_each_other_are_a_finding)
     drop(&o);
 }
 
-TEST(bytes_behind_the_archive_are_a_finding_and_a_comment_is_none)
+TEST(bytes_after_the_archive_are_a_finding_but_a_comment_is_not)
 {
     struct opened o = {0};
 
@@ -324,7 +324,7 @@ TEST(bytes_behind_the_archive_are_a_finding_and_a_comment_is_none)
     drop(&o);
 }
 
-TEST(names_that_lead_elsewhere_are_findings)
+TEST(names_that_lead_out_of_the_folder_are_findings)
 {
     struct opened o = {0};
     static const char *const names[] = {"/etc/passwd", "a/../../x", "C:x", ".."};
@@ -342,7 +342,7 @@ TEST(names_that_lead_elsewhere_are_findings)
     drop(&o);
 }
 
-TEST(an_unknown_method_is_named_and_only_its_entry_refused)
+TEST(only_the_entry_with_an_unknown_method_is_refused)
 {
     struct opened o = {0};
 
@@ -356,7 +356,7 @@ TEST(an_unknown_method_is_named_and_only_its_entry_refused)
     drop(&o);
 }
 
-TEST(a_packed_entry_gives_no_more_than_it_declares)
+TEST(a_packed_entry_gives_at_most_its_declared_size)
 {
     struct opened o = {0};
     char zeros[5000] = {0};
@@ -380,7 +380,7 @@ TEST(a_packed_entry_gives_no_more_than_it_declares)
     drop(&o);
 }
 
-TEST(a_bomb_is_stopped_by_the_limit)
+TEST(a_zip_bomb_stops_at_the_limit)
 {
     struct opened o = {0};
     size_t size = 32 * MIB;
@@ -400,7 +400,7 @@ TEST(a_bomb_is_stopped_by_the_limit)
     drop(&o);
 }
 
-TEST(a_size_no_stream_can_reach_costs_no_memory)
+TEST(an_impossible_unpacked_size_allocates_no_memory)
 {
     struct opened o = {0};
 
@@ -440,7 +440,7 @@ TEST(a_stored_entry_with_two_sizes_is_refused)
     drop(&o);
 }
 
-/* Whatever the bytes say: no crash, no leak, and every entry is either read or not. */
+/* Any bytes: no crash, no leak, and every entry is either read or refused. */
 static void open_and_read_all(struct str bytes)
 {
     struct opened o = {0};
@@ -456,7 +456,7 @@ static void open_and_read_all(struct str bytes)
     build_release(&o.build);
 }
 
-TEST(a_zip_with_any_byte_changed_or_cut_off_is_survived)
+TEST(a_zip_with_any_byte_changed_or_removed_does_not_crash)
 {
     struct test_zip made = {0};
     struct str all;

@@ -11,7 +11,7 @@ static int knows(const struct input *input)
     return input->blob && str_starts(input->head, STR("GGUF")) ? SURE_MAGIC : 0;
 }
 
-/* A big-endian file is known by its version, which has no other use of the high bits. */
+/* The version shows the byte order: it is small, so its high bits are zero. */
 static int read_version(struct gguf_reading *r, struct err *err)
 {
     uint32_t version;
@@ -36,17 +36,17 @@ static int read_version(struct gguf_reading *r, struct err *err)
     return 0;
 }
 
-/* Counts that do not fit in the file are lies, or the file is truncated. */
+/* Counts that do not fit in the file are wrong, or the file is truncated. */
 static void check_counts(struct gguf_reading *r)
 {
     uint64_t left = gguf_left(&r->in), word = r->in.narrow ? 4 : 8;
 
-    /* At least a key without text, a type and a byte; a name without text, a rank, a
-     * type and an offset. */
+    /* At least an empty key, a type and a byte; an empty name, a rank, a type and an
+     * offset. */
     if (r->n_entries <= left / (word + 5) && r->n_tensors <= left / (word + 16))
         return;
     build_finding(r->build, FINDING_TRUNCATED, SEVERITY_ALARM, r->input->node,
-                  "the header announces more than the file can hold: entries: %" PRIu64
+                  "the header declares more than the file can hold: entries: %" PRIu64
                   ", tensors: %" PRIu64 ", bytes: %" PRIu64,
                   r->n_entries, r->n_tensors, r->in.blob->size);
 }
@@ -60,17 +60,17 @@ static int note_break(struct gguf_reading *r, const char *where, struct err *err
     bool truncated = why->code == ERR_NONE;
 
     if (truncated)
-        err_set(why, ERR_FORMAT, "the file ends there or is damaged");
+        err_set(why, ERR_FORMAT, "the file is truncated or damaged");
     if (model->n_metadata == 0 && model->n_tensors == 0)
         return err_set_about(err, ERR_FORMAT, r->input->path,
-                             " breaks off in its %s at byte %" PRIu64
-                             ": %s. Download it again",
-                             where, r->in.at, why->text);
+                             " cannot be read beyond byte %" PRIu64
+                             ", in its %s: %s. Download it again",
+                             r->in.at, where, why->text);
     build_finding(r->build, truncated ? FINDING_TRUNCATED : FINDING_DAMAGED,
                   SEVERITY_ALARM, r->input->node,
-                  "%.*s breaks off in its %s at byte %" PRIu64
-                  ": %s. Download it again",
-                  STR_ARG(r->input->name), where, r->in.at, why->text);
+                  "%.*s cannot be read beyond byte %" PRIu64
+                  ", in its %s: %s. Download it again",
+                  STR_ARG(r->input->name), r->in.at, where, why->text);
     return 0;
 }
 
@@ -88,7 +88,7 @@ static void check_alignment(struct gguf_reading *r)
     r->alignment = ALIGNMENT;
 }
 
-/* A part that was opened without the others: its name does not say so, or they would
+/* A part that was opened alone. Its name is not that of a part, or the others would
  * have been read with it. */
 static void check_parts(struct gguf_reading *r)
 {

@@ -16,7 +16,7 @@ uint64_t gguf_left(const struct gguf_cursor *in)
     return in->blob->size - in->at;
 }
 
-/* The next n bytes, at most WINDOW; NULL: there are not so many. */
+/* The next n bytes, at most WINDOW; NULL: the file is too short. */
 static const uint8_t *need(struct gguf_cursor *in, size_t n)
 {
     size_t want = WINDOW;

@@ -1,5 +1,5 @@
 /* Metadata. Arrays may have hundreds of thousands of items (a vocabulary): short ones
- * become lists; of others the type, the count and the first items are kept. */
+ * become lists; long ones keep only the type, the count and the first items. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,11 +8,11 @@
 #include "base/base.h"
 #include "read/gguf/gguf_in.h"
 
-#define DEPTH      4    /* arrays inside arrays */
-#define LIST_ITEMS 64   /* of an array that is kept whole */
+#define DEPTH      4    /* limit for nested arrays */
+#define LIST_ITEMS 64   /* items of an array that is kept whole */
 #define FIRST      8    /* items kept of a longer one */
 #define ITEM_TEXT  200  /* bytes kept of a string in an array */
-#define STEP       8192 /* items between two looks at the request to stop */
+#define STEP       8192 /* items between two checks for cancellation */
 
 enum gguf_type {
     GGUF_U8,
@@ -46,7 +46,7 @@ static const struct {
     [GGUF_F64] = {"float64", 8, false},
 };
 
-/* A float32 becomes the shortest number that stands for it: 1e-05, not
+/* A float32 becomes the shortest decimal that reads back as it: 1e-05, not
  * 9.999999747378752e-06. */
 static uint32_t real_value(struct values *values, uint32_t type, uint64_t bits)
 {
@@ -82,7 +82,7 @@ static uint32_t integer_value(struct values *values, uint32_t type, uint64_t bit
     return value_make(values, VALUE_BIGINT, str_of(text), NULL, 0);
 }
 
-/* A long string is cut; the value says so. */
+/* A long string is cut, which the value shows. */
 static uint32_t text_value(struct gguf_reading *r, struct str text, uint64_t len,
                            size_t most)
 {
@@ -117,7 +117,7 @@ static uint32_t read_scalar(struct gguf_reading *r, uint32_t type, size_t most)
     return integer_value(values, type, bits);
 }
 
-/* What follows cannot be read. */
+/* The rest of the metadata cannot be read. */
 static void refuse(struct gguf_reading *r, const char *why)
 {
     if (!r->in.bad)
@@ -198,7 +198,7 @@ static int skip_arrays(struct gguf_reading *r, uint64_t n)
         type = gguf_u32(&r->in);
         count = gguf_count(&r->in);
         if (type >= GGUF_TYPES || (type == GGUF_ARRAY && depth + 1 >= DEPTH))
-            refuse(r, "more than 4 arrays inside each other, or an unknown type");
+            refuse(r, "arrays nested more than 4 levels deep, or of an unknown type");
         else if (type == GGUF_ARRAY)
             left[++depth] = count;
         else if (skip_items(r, type, count) < 0)
@@ -209,7 +209,7 @@ static int skip_arrays(struct gguf_reading *r, uint64_t n)
     return 0;
 }
 
-/* -1: stopped. *ret_value is VALUE_ID_NONE for what cannot be kept. */
+/* -1: stopped. *ret_value is VALUE_ID_NONE if the value is not kept. */
 static int read_value(struct gguf_reading *r, uint32_t type, uint32_t *ret_value)
 {
     uint32_t of;
@@ -234,7 +234,7 @@ static int read_value(struct gguf_reading *r, uint32_t type, uint32_t *ret_value
     return 0;
 }
 
-/* What the reader itself needs to know. */
+/* Keys that the reader itself uses. */
 static void use_value(struct gguf_reading *r, struct str key, uint32_t value)
 {
     const struct value *at = value_at(build_values(r->build), value);
@@ -250,7 +250,7 @@ static void use_value(struct gguf_reading *r, struct str key, uint32_t value)
             *wanted[i].to = (uint64_t)at->integer;
 }
 
-/* The key in memory of its own; NULL: spent. */
+/* A copy of the key; NULL: memory is spent. */
 static struct str keep_key(struct gguf_reading *r, struct str key)
 {
     struct str copy = arena_str(&r->build->scratch, key);

@@ -1,5 +1,5 @@
-/* The descriptions of the tensors are read twice: their data begins after the last one,
- * and what says so is not known before. */
+/* The descriptions of the tensors are read twice: their data begins after the last
+ * description, so its offset is only known after the first pass. */
 #include <inttypes.h>
 
 #include "base/base.h"
@@ -7,7 +7,7 @@
 #include "read/file/file_source_in.h"
 #include "read/gguf/gguf_in.h"
 
-#define RANK_LIMIT 64 /* of a model; llama.cpp's is 4 */
+#define RANK_LIMIT 64 /* limit of a model; llama.cpp's is 4 */
 #define GGML_RANK  4
 #define GGML_NAME  64 /* with the NUL */
 
@@ -19,7 +19,7 @@ struct gguf_tensor {
     uint64_t offset;
 };
 
-/* The sizes come with the fastest first; -1 stands for one that is too large. */
+/* The sizes, fastest first; -1: a size that is too large. */
 static void read_shape(struct gguf_reading *r, struct gguf_tensor *tensor)
 {
     tensor->rank = gguf_u32(&r->in);
@@ -58,7 +58,7 @@ static int read_one(struct gguf_reading *r, struct gguf_tensor *tensor)
     return 0;
 }
 
-/* ---- the first time: where do they end? ---- */
+/* ---- the first pass: find the end ---- */
 
 static int find_end(struct gguf_reading *r, uint64_t *ret_n, struct err *err)
 {
@@ -81,7 +81,7 @@ static int find_end(struct gguf_reading *r, uint64_t *ret_n, struct err *err)
     return 0;
 }
 
-/* ---- the second time ---- */
+/* ---- the second pass: add the tensors ---- */
 
 static void note(struct gguf_reading *r, uint32_t node,
                  const struct gguf_tensor *tensor, enum finding_code code,
@@ -92,7 +92,7 @@ static void note(struct gguf_reading *r, uint32_t node,
         ->named = true;
 }
 
-/* What is wrong with the description, apart from what build_tensor() finds. True: its
+/* Adds findings about the description that build_tensor() does not make. True: its
  * values cannot be read. */
 static bool check_one(struct gguf_reading *r, uint32_t node,
                       const struct gguf_tensor *tensor, enum dtype dtype)
@@ -180,7 +180,7 @@ static int add_one(struct gguf_reading *r, const struct gguf_tensor *described)
         return -1;
     if (again)
         note(r, node, described, FINDING_DUPLICATE, SEVERITY_ALARM,
-             "two tensors have this name; programs disagree on which one counts");
+             "two tensors have this name; programs disagree on which one to use");
     return 0;
 }
 
@@ -252,7 +252,7 @@ int gguf_read_tensors(struct gguf_reading *r, struct err *err)
     bad = r->in.bad;
     if (!bad)
         find_data(r, r->in.at);
-    /* The window stays as it is now. */
+    /* The window is not moved again. */
     r->in.at = begin.at;
     r->in.bad = false;
     build_reserve(r->build, (size_t)n);

@@ -8,7 +8,7 @@
 #include "model/source.h"
 #include "read/read.h"
 
-/* A file as it is written. */
+/* A file being written. */
 struct maker {
     struct buf file;
     bool big, narrow;
@@ -78,7 +78,7 @@ static bool has(const struct model *model, enum finding_code code, const char *t
     return false;
 }
 
-/* Does this file give a model with such a finding? */
+/* Checks that this file gives a model with this finding. */
 static bool finds(struct maker *m, enum finding_code code, const char *text)
 {
     struct err err = {0};
@@ -252,7 +252,7 @@ TEST(long_arrays_are_summarised)
     buf_release(&m.file);
 }
 
-TEST(a_vocabulary_costs_no_memory)
+TEST(a_large_vocabulary_takes_little_memory)
 {
     struct maker m = {.file = BUF_INIT};
     struct err err = {0};
@@ -309,7 +309,7 @@ TEST(offsets_that_are_not_cumulative_are_findings)
     CHECK(finds(&m, FINDING_TRAILING, "68 unused bytes"));
 }
 
-TEST(lies_about_tensors_are_findings)
+TEST(wrong_tensor_descriptions_are_findings)
 {
     struct maker m = {.file = BUF_INIT};
 
@@ -354,7 +354,7 @@ TEST(lies_about_tensors_are_findings)
     CHECK(finds(&m, FINDING_TRUNCATED, "bytes of tensor data are missing"));
 }
 
-TEST(lies_of_the_metadata_are_findings)
+TEST(wrong_metadata_is_a_finding)
 {
     struct maker m = {.file = BUF_INIT};
 
@@ -392,7 +392,8 @@ TEST(lies_of_the_metadata_are_findings)
     put_entry(&m, "b", 9);
     put(&m, 8, 4);
     put(&m, UINT64_MAX, 8);
-    CHECK(finds(&m, FINDING_TRUNCATED, "breaks off in its metadata"));
+    CHECK(finds(&m, FINDING_TRUNCATED,
+                "in its metadata: the file is truncated or damaged"));
 
     begin(&m, 3, 0, 3);
     put_entry(&m, "split.no", 2);
@@ -404,7 +405,7 @@ TEST(lies_of_the_metadata_are_findings)
     CHECK(finds(&m, FINDING_MISSING_SHARD, "part 2 of 3"));
 }
 
-TEST(arrays_inside_arrays_end_at_a_depth)
+TEST(arrays_nested_too_deep_are_a_finding)
 {
     struct maker m = {.file = BUF_INIT};
 
@@ -416,7 +417,7 @@ TEST(arrays_inside_arrays_end_at_a_depth)
         put(&m, 9, 4);
         put(&m, 1, 8);
     }
-    CHECK(finds(&m, FINDING_DAMAGED, "arrays inside each other"));
+    CHECK(finds(&m, FINDING_DAMAGED, "arrays nested more than 4 levels"));
 }
 
 TEST(a_file_cut_at_any_byte_gives_a_partial_model_or_an_error)
@@ -442,7 +443,7 @@ TEST(a_file_cut_at_any_byte_gives_a_partial_model_or_an_error)
     buf_release(&m.file);
 }
 
-TEST(any_byte_may_be_wrong)
+TEST(a_gguf_file_with_any_byte_changed_does_not_crash)
 {
     struct maker m = {.file = BUF_INIT};
 

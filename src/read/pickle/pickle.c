@@ -73,9 +73,10 @@ static int nothing_made(const struct machine *m, struct err *err)
     if (m->spent)
         return err_set(err, ERR_LIMIT, "%.*s: this pickle needs %s", STR_ARG(m->name),
                        m->spent);
-    return err_set(err, ERR_FORMAT, "%.*s: the pickle breaks off at byte %llu: %s",
+    return err_set(err, ERR_FORMAT,
+                   "%.*s: the pickle is truncated or damaged at byte %llu: %s",
                    STR_ARG(m->name), (unsigned long long)machine_offset(m),
-                   m->fault ? m->fault : "nothing was made");
+                   m->fault ? m->fault : "no value was read");
 }
 
 static int make_notes(struct pickle *pickle, struct err *err)

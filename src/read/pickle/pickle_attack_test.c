@@ -5,11 +5,11 @@
 #include "base/test.h"
 #include "read/pickle/test_pickle_in.h"
 
-/* Each attack of the catalogue, in the smallest file that makes it. */
+/* Known attacks on unpicklers and scanners, each in a minimal file. */
 
 #define RAN(ran, literal) ran_init(&(ran), literal, sizeof(literal) - 1)
 
-TEST(a_payload_before_a_broken_stream_is_still_told)
+TEST(a_call_before_an_invalid_opcode_is_in_the_log)
 {
     static const char bytes[] = "\x80\x02"
                                 "cposix\nsystem\nX\x02\x00\x00\x00id\x85R\xff\xff.";
@@ -22,7 +22,7 @@ TEST(a_payload_before_a_broken_stream_is_still_told)
     ran_release(&ran);
 }
 
-TEST(a_call_whose_result_is_thrown_away_is_in_the_log)
+TEST(a_call_whose_result_is_dropped_is_in_the_log)
 {
     struct ran ran;
 
@@ -33,7 +33,7 @@ TEST(a_call_whose_result_is_thrown_away_is_in_the_log)
     ran_release(&ran);
 }
 
-TEST(a_call_before_the_pickle_breaks_with_an_empty_stack_is_in_the_log)
+TEST(a_call_before_a_stack_underflow_is_in_the_log)
 {
     struct ran ran;
 
@@ -72,7 +72,7 @@ TEST(a_name_through_the_memo_is_found)
     ran_release(&ran);
 }
 
-TEST(inst_and_obj_call_with_arguments_and_make_without)
+TEST(inst_and_obj_call_the_class_only_if_there_are_arguments)
 {
     struct ran ran;
 
@@ -89,7 +89,7 @@ TEST(inst_and_obj_call_with_arguments_and_make_without)
     ran_release(&ran);
 }
 
-TEST(what_is_given_to_a_caller_counts_as_called)
+TEST(a_function_passed_to_a_caller_counts_as_called)
 {
     struct ran ran;
 
@@ -120,7 +120,7 @@ TEST(items_added_to_an_object_are_in_the_log)
     ran_release(&ran);
 }
 
-TEST(each_getattr_that_differs_is_kept)
+TEST(getattr_calls_with_different_arguments_are_all_kept)
 {
     struct ran ran;
     char text[4096] = "";
@@ -138,7 +138,7 @@ TEST(each_getattr_that_differs_is_kept)
     ran_release(&ran);
 }
 
-TEST(changing_a_global_itself_is_an_alarm)
+TEST(changing_a_class_or_module_is_a_finding)
 {
     struct ran ran;
 
@@ -156,7 +156,7 @@ TEST(changing_a_global_itself_is_an_alarm)
     ran_release(&ran);
 }
 
-TEST(a_name_that_is_computed_is_told_as_such_and_the_run_goes_on)
+TEST(a_computed_name_is_logged_as_computed_and_the_run_continues)
 {
     struct ran ran;
 
@@ -169,7 +169,7 @@ TEST(a_name_that_is_computed_is_told_as_such_and_the_run_goes_on)
     ran_release(&ran);
 }
 
-TEST(what_is_called_through_another_calls_result_is_told)
+TEST(calling_the_result_of_a_call_is_in_the_log)
 {
     struct ran ran;
 
@@ -179,7 +179,7 @@ TEST(what_is_called_through_another_calls_result_is_told)
     ran_release(&ran);
 }
 
-TEST(a_missing_memo_entry_ends_the_run_with_its_place)
+TEST(a_missing_memo_entry_ends_the_run_and_its_offset_is_reported)
 {
     CHECK_BROKEN("]K\x01"
                  "ah\x09"
@@ -191,7 +191,7 @@ TEST(a_missing_memo_entry_ends_the_run_with_its_place)
                  "[]", "LONG_BINGET");
 }
 
-TEST(memo_numbers_that_are_none_are_refused)
+TEST(invalid_memo_numbers_are_refused)
 {
     CHECK_BROKEN("]p-1\n.", "[]", "opcode PUT at byte 1");
     CHECK_BROKEN("]p99999999999\n.", "[]", "not a memo number");
@@ -218,13 +218,13 @@ TEST(an_empty_stack_is_never_read)
     }
 }
 
-TEST(values_below_a_mark_cannot_be_taken)
+TEST(values_below_a_mark_cannot_be_popped)
 {
     CHECK_BROKEN("K\x01K\x02(\x86.", "1", "TUPLE2 at byte 5");
     CHECK_BROKEN("](a.", "[]", "APPEND at byte 2");
 }
 
-TEST(items_for_things_that_take_none_end_the_run)
+TEST(adding_items_to_a_value_that_takes_none_ends_the_run)
 {
     CHECK_BROKEN("K\x01K\x02K\x03s.", "1", "SETITEM at byte 6");
     CHECK_BROKEN("N}K\x01K\x02sb.", "None", "BUILD");
@@ -243,7 +243,7 @@ TEST(a_key_without_a_value_ends_the_run_but_keeps_the_pairs)
                  "[]", "opcode DICT at byte 8");
 }
 
-TEST(lengths_that_lie_allocate_nothing)
+TEST(wrong_lengths_allocate_nothing)
 {
     CHECK_BROKEN("]\x8d\xff\xff\xff\xff\xff\xff\xff\x3f"
                  "ab.",
@@ -266,7 +266,7 @@ TEST(lengths_that_lie_allocate_nothing)
     CHECK_BROKEN("]Sno end", "[]", "a line that does not end");
 }
 
-TEST(a_pickle_without_its_stop_keeps_what_was_made)
+TEST(a_pickle_without_a_stop_keeps_its_values)
 {
     CHECK_BROKEN("]K\x01"
                  "a",
@@ -274,7 +274,7 @@ TEST(a_pickle_without_its_stop_keeps_what_was_made)
     CHECK_BROKEN("\x80\x07N.", "", "no protocol above 5");
 }
 
-TEST(two_protos_are_said)
+TEST(a_second_proto_is_a_finding)
 {
     struct ran ran;
 
@@ -304,7 +304,7 @@ TEST(a_memo_bomb_stays_small)
     struct buf bytes = BUF_INIT;
     struct ran ran;
 
-    /* Each list holds the one before twice: 2^1000 items, if anybody counted. */
+    /* Each list holds the one before twice: 2^1000 items when expanded. */
     buf_text(&bytes, "](NNe");
     for (int i = 0; i < 1000; i++)
         buf_text(&bytes, "q\1]h\1ah\1a");
@@ -328,7 +328,7 @@ static void run_repeated(const char *head, const char *repeated, uint32_t times,
     ran_init(ran, bytes->at, bytes->len);
 }
 
-TEST(nesting_of_half_a_million_needs_no_stack_of_ours)
+TEST(half_a_million_nested_containers_do_not_overflow_the_stack)
 {
     struct buf bytes = BUF_INIT;
     struct ran ran;
@@ -345,7 +345,7 @@ TEST(nesting_of_half_a_million_needs_no_stack_of_ours)
     buf_release(&bytes);
 }
 
-TEST(a_flood_of_marks_ends_at_a_limit)
+TEST(too_many_marks_end_the_run)
 {
     struct buf bytes = BUF_INIT;
     struct ran ran;
@@ -357,7 +357,7 @@ TEST(a_flood_of_marks_ends_at_a_limit)
     buf_release(&bytes);
 }
 
-TEST(a_flood_of_values_ends_at_the_memory_allowed)
+TEST(too_many_values_end_the_run_at_the_memory_limit)
 {
     struct buf bytes = BUF_INIT;
     struct ran ran;
@@ -371,7 +371,7 @@ TEST(a_flood_of_values_ends_at_the_memory_allowed)
     buf_release(&bytes);
 }
 
-TEST(a_list_inside_itself_ends_in_a_cut)
+TEST(a_list_that_contains_itself_is_cut)
 {
     CHECK_PICKLE("]q\x00h\x00"
                  "a.",
@@ -391,9 +391,9 @@ TEST(many_events_of_one_kind_are_counted_and_few_are_kept)
     buf_release(&bytes);
 }
 
-/* ---- pickles that were cut: what can still be shown ---- */
+/* ---- truncated pickles: partial results ---- */
 
-TEST(a_state_dict_cut_in_the_middle_shows_what_came_before)
+TEST(a_state_dict_cut_in_the_middle_shows_the_entries_before_the_cut)
 {
     CHECK_BROKEN("\x80\x02}(\x8c\x01"
                  "aK\x01\x8c\x01"
@@ -407,7 +407,7 @@ TEST(a_state_dict_cut_in_the_middle_shows_what_came_before)
                  "{'a': 1}", "without a STOP");
 }
 
-TEST(a_module_cut_in_the_middle_shows_what_came_before)
+TEST(a_module_cut_in_the_middle_shows_the_attributes_before_the_cut)
 {
     CHECK_BROKEN("\x80\x02"
                  "cm\nNet\n)\x81}(\x8c\x01"
@@ -418,7 +418,7 @@ TEST(a_module_cut_in_the_middle_shows_what_came_before)
                  "m.Net{'a': 1, 'b': m.Conv{'c': 2, 'd': (3, 4)}}", "without a STOP");
 }
 
-TEST(a_dict_of_protocol_0_cut_in_the_middle_shows_what_came_before)
+TEST(a_dict_of_protocol_0_cut_in_the_middle_shows_the_items_before_the_cut)
 {
     CHECK_BROKEN("(dp0\nS'a'\np1\n(dp2\nS'b'\np3\nI5\n", "{'a': {'b': 5}}",
                  "without a STOP");

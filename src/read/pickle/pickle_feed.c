@@ -69,7 +69,7 @@ static int open_window(struct pickle_feed *feed, uint64_t size, struct err *err)
 }
 
 /* Load the whole pickle at feed->at into the window. If it has no end, *ret_bytes is
- * all there is. */
+ * the rest of the file. */
 static int gather(struct pickle_feed *feed, struct str *ret_bytes, bool *ret_ends,
                   struct err *err)
 {

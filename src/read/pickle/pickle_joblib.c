@@ -3,7 +3,7 @@
  *   - since joblib 1.2, one byte n and n bytes, so that the elements are aligned,
  *   - the raw elements, in the order that the wrapper says,
  *   - or, for objects, another pickle.
- * Then the opcodes go on. */
+ * Then the opcodes continue. */
 #include <inttypes.h>
 
 #include "base/base.h"
@@ -11,7 +11,7 @@
 #include "read/pickle/pickle_machine_in.h"
 
 #define HAS_OBJECTS 1  /* flag of a numpy dtype */
-#define PADDING     64 /* the most that a padding may have */
+#define PADDING     64 /* limit for the padding, in bytes */
 
 struct raw_array {
     uint64_t bytes;
@@ -63,9 +63,9 @@ static bool read_wrapper(const struct pickle *p, node_id array, struct raw_array
     return true;
 }
 
-/* pickle.load() runs the raw elements of the first array as opcodes. It fails at once if
- * the padding is honest; a file that hides names there is an attack on those who do not
- * use joblib. Are there names? */
+/* Do the raw elements of the first array name code when they run as opcodes?
+ * pickle.load() runs them and fails at once in a normal file. A hostile file hides
+ * names there to attack users who do not load it with joblib. */
 static bool hides_names(const struct machine *m)
 {
     const uint8_t *at = m->at;
@@ -86,7 +86,7 @@ static bool hides_names(const struct machine *m)
     return false;
 }
 
-/* Log what pickle.load() would run, on a stack of its own. */
+/* Log what pickle.load() would run, on a separate stack. */
 static void check_hidden(struct machine *m)
 {
     struct pickle *aside;
@@ -123,7 +123,7 @@ static int load_failed(struct machine *m, const struct err *why)
     return machine_fault(m, arena_printf(&m->build->scratch, "%s", why->text));
 }
 
-/* The pickle of an array of objects. The Unpickler that reads it is a plain one. */
+/* The pickle of an array of objects, which joblib reads with a plain Unpickler. */
 static int run_objects(struct machine *m, node_id array)
 {
     struct pickle *inner = arena_alloc(&m->build->scratch, sizeof *inner);
@@ -139,12 +139,13 @@ static int run_objects(struct machine *m, node_id array)
         pickle_run(inner, m->build, &in, str_of(name), &why) < 0)
         return load_failed(m, &why);
     if (!inner->complete)
-        return machine_fault(m, "the pickle of an array of objects breaks off");
+        return machine_fault(
+            m, "the pickle of an array of objects is truncated or damaged");
     m->at = in.at;
     return note_raw(m, array, (struct pickle_raw){.inner = inner});
 }
 
-/* Raw elements that are not complete end the run. */
+/* Incomplete raw elements end the run. */
 static int run_elements(struct machine *m, node_id array, const struct raw_array *raw)
 {
     uint64_t left, at;

@@ -88,7 +88,7 @@ struct str pickle_number_text(const struct pickle *pickle, node_id id)
     return decimal_of_bytes(arena, pickle_text(pickle, id));
 }
 
-/* Text of limited length; the rest is cut. */
+/* A string, cut at a limit. */
 struct key_text {
     char at[512];
     size_t n;

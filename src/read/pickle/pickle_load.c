@@ -11,11 +11,11 @@
 
 #define STEP       (64 * KIB)
 #define LEAST      (256 * KIB) /* smaller torch files are loaded */
-#define KEPT_HEAD  (4 * KIB)   /* bytes of a torch file that are loaded */
-#define KEPT_RAW   (64 * KIB)  /* bytes of a raw array that are loaded */
+#define KEPT_HEAD  (4 * KIB)   /* bytes to load of a torch file */
+#define KEPT_RAW   (64 * KIB)  /* bytes to load of a raw array */
 #define MOST       (1 * GIB)   /* bytes to load in all */
-#define WALKS_MOST 4           /* over each byte, before everything is loaded */
-#define SIZE_MOST  UINT32_MAX  /* of the file: nodes have 32-bit offsets */
+#define WALKS_MOST 4           /* scans of each byte before everything is loaded */
+#define SIZE_MOST  UINT32_MAX  /* limit for the file: nodes have 32-bit offsets */
 
 bool pickle_is_torch_file(struct str bytes)
 {
@@ -66,8 +66,8 @@ static int skip_line(struct pickle_load *l, uint64_t *at, struct err *err)
     return 0;
 }
 
-/* Skip the rest of a torch file in the bytes from `at` to `end`, and free what is loaded
- * of it. */
+/* Skip the rest of a torch file in the bytes from `at` to `end`, and free its loaded
+ * part. */
 static void leave_out(struct pickle_load *l, uint64_t at, uint64_t end)
 {
     if (l->have < end)
@@ -75,7 +75,7 @@ static void leave_out(struct pickle_load *l, uint64_t at, uint64_t end)
     arena_drop_part(l->bytes, (size_t)at + KEPT_HEAD, (size_t)end);
 }
 
-/* Move *at past the counted argument there. */
+/* Move *at past the counted argument. */
 static int skip_counted(struct pickle_load *l, const struct opcode *opcode, bool bytes,
                         uint64_t *at, struct err *err)
 {

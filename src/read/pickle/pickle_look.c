@@ -158,8 +158,8 @@ bool pickle_looks_like(struct str head)
     clean = walk_all(&walk);
     if (clean && walk.stopped)
         return walk.height == 0 && walk.marks == 0;
-    /* It is longer than the head, truncated, or breaks off after its payload, as
-     * attacks do: then the opcodes before that must be more than chance. */
+    /* It is longer than the head, truncated, or invalid after its payload, like an
+     * attack: require enough opcodes to rule out chance. */
     return walk.opcodes >= ENOUGH_OPCODES &&
            (walk.names > 0 || (clean && walk.puts > 0));
 }

@@ -1,9 +1,9 @@
 #include "read/pickle/pickle_machine_in.h"
 
-/* Python writes a PUT after every object that might be fetched again, and most never
- * are: of the 25 objects of a module, one. So the GETs are collected before the pickle
- * runs. An object that no GET fetches is not remembered; and, more important, has only
- * one reference (see pickle_share.c). */
+/* Python writes a PUT after every object that might be fetched again, but few are: one
+ * of the 25 objects of a module. So the GETs are collected before the pickle runs. An
+ * object that no GET fetches is not stored and, more important, has only one reference
+ * (see pickle_share.c). */
 
 /* The distance to the next opcode; 0: it depends on the argument. */
 static void fill_steps(uint8_t steps[256])
@@ -33,8 +33,8 @@ static void note_fetched(struct machine *m, uint64_t index)
         m->fetched[index / 8] |= (uint8_t)(1u << index % 8);
 }
 
-/* Note the numbers of all GETs up to the STOP. The machine steps from opcode to opcode
- * in the same way, so it meets no others. */
+/* Record the numbers of all GETs up to the STOP. The machine walks the opcodes in the
+ * same way, so it runs no other GETs. */
 static void note_all(struct machine *m)
 {
     const uint8_t *at = m->begin, *end = m->end;
@@ -67,8 +67,9 @@ static void note_all(struct machine *m)
     }
 }
 
-/* All known writers use dense numbers, and a PUT takes two bytes at least. Numbers above
- * that are always remembered, as all are if there is no memory for the bits. */
+/* All known writers use dense numbers, and a PUT takes at least two bytes. Entries with
+ * larger numbers are always stored, and all entries if there is no memory for the
+ * bits. */
 void machine_look_ahead(struct machine *m)
 {
     size_t n = (size_t)(m->end - m->begin) / 2;

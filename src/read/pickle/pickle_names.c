@@ -2,8 +2,8 @@
 #include "read/pickle/pickle_machine_in.h"
 #include "read/pickle/pickle_value_in.h"
 
-/* Pickles of protocol 2 and below have Python 2's names, whoever wrote them; Python maps
- * them when it loads. An empty name stands for every name of the module. */
+/* Pickles of protocol 2 and below have Python 2's names, even if Python 3 wrote them;
+ * Python maps them when it loads. An empty name stands for every name of the module. */
 struct renamed {
     const char *module, *name;
     const char *new_module, *new_name;
@@ -257,7 +257,7 @@ void machine_log_number(struct machine *m, enum pickle_act act, uint32_t global,
         keep_event(m, act, global, args);
 }
 
-/* getattr is judged by its arguments, so each different call is kept. */
+/* The verdict on getattr depends on its arguments: keep each different call. */
 static void log_reached(struct machine *m, enum pickle_act act, uint32_t global,
                         node_id callee, node_id args)
 {
@@ -301,7 +301,7 @@ void machine_log(struct machine *m, enum pickle_act act, node_id callee, node_id
     }
     if (!build_pickle_count(m->build, global, act))
         return;
-    /* If the result of a call is called, show both. */
+    /* If the callee is the result of a call, log both. */
     if (node_at(m, callee)->kind != NODE_GLOBAL && args != NO_NODE)
         args = machine_tuple(m, both, 2);
     keep_event(m, act, global, args);

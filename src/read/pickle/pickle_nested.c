@@ -2,14 +2,14 @@
 #include "read/pickle/pickle_load_in.h"
 #include "read/pickle/pickle_value_in.h"
 
-/* pickle.loads(b'...') is a call with bytes: what loading these would do belongs in the
- * log as well. */
+/* pickle.loads(b'...') is a call with bytes: the log also needs what loading these
+ * bytes would do. */
 
 #define NESTED_DEPTH 4
 #define NESTED_MOST  64
-#define NESTED_MIN   8 /* bytes; nothing shorter can name anything */
+#define NESTED_MIN   8 /* bytes; the shortest pickle that names a global */
 
-#define FILE_PICKLES 8 /* in a torch file, which should have five */
+#define FILE_PICKLES 8 /* limit for a torch file, which normally has five */
 #define FILE_BYTES   (256u << 20)
 
 /* Bytes that look like a pickle or a torch file, to be run. */
@@ -74,11 +74,11 @@ bool pickle_file_bytes(const struct pickle *pickle, node_id call, struct str *re
     return ret_bytes->at != NULL;
 }
 
-/* Search the bytes of a pickle. If it is folded, its torch files are read there. */
+/* Search the bytes of a pickle. Folding it reads its torch files. */
 static void search_nodes(struct pickle_nested_search *search,
                          const struct pickle *pickle, struct nested here, bool folded)
 {
-    /* These globals come before every call of them. */
+    /* A GLOBAL precedes every call of it. */
     node_id encode = NO_NODE, load = NO_NODE;
 
     for (node_id id = 0; id < pickle->n_nodes; id++) {
@@ -149,8 +149,8 @@ static bool run_zip(struct pickle_nested_search *search, const struct nested *ne
     return done;
 }
 
-/* An old torch file is a sequence of pickles, then the storages, which are not reached:
- * the keys are the last pickle. */
+/* An old torch file is a sequence of pickles, then the storages. The last pickle has
+ * the keys; stop there. */
 static bool run_row(struct pickle_nested_search *search, const struct nested *nested,
                     struct str name)
 {

@@ -2,7 +2,7 @@
 
 #include "read/pickle/pickle_machine_in.h"
 
-#define INDEX_FROM 64 /* a dict of more keys than this gets an index when asked */
+#define INDEX_FROM 64 /* a dict with more keys is indexed when it is searched */
 
 const struct node *pickle_node(const struct pickle *pickle, node_id id)
 {
@@ -139,8 +139,8 @@ static unsigned callee_flags(const struct pickle *pickle, node_id id)
     return kind_of(pickle, callee) == NODE_GLOBAL ? pickle->nodes[callee].flags : 0;
 }
 
-/* The two places of a dict's items: what it was made from (a dict, or a list of pairs),
- * and what was set on it afterwards. Either may be NO_NODE. */
+/* The two sources of a dict's items: its arguments (a dict, or a list of pairs), and
+ * the items set on it afterwards. Either may be NO_NODE. */
 struct dict_view {
     node_id from, set;
 };
@@ -295,7 +295,7 @@ node_id pickle_dict_get(const struct pickle *pickle, node_id id, const char *key
     return NO_NODE;
 }
 
-/* A list's items: what it was made from, and what was appended. */
+/* A list's items: those of its arguments, then those appended. */
 static bool view_list(const struct pickle *pickle, node_id id, struct dict_view *view)
 {
     enum node_kind kind = kind_of(pickle, id);

@@ -214,7 +214,7 @@ int machine_run_inst(struct machine *m, struct str module, struct str name)
 }
 
 /* The file changes a class or module itself, so that its name means something else. No
- * honest file does this. */
+ * legitimate file does this. */
 static void report_override(struct machine *m, node_id target, node_id with)
 {
     struct str name = pickle_text(m->pickle, pickle_class(m->pickle, target));
@@ -275,7 +275,7 @@ int machine_run_build(struct machine *m)
     return 0;
 }
 
-/* An OrderedDict, a deque, ...: filling it calls no code of the file. */
+/* An OrderedDict, a deque, ...: adding items to it does not run code of the file. */
 static bool is_container(const struct machine *m, const struct node *node)
 {
     const struct node *callee;
@@ -300,8 +300,7 @@ static int add_to_top(struct machine *m, enum node_kind kind, const node_id *ite
         return machine_add_items(m, target, items, n);
     if (is_plain(node) || node->kind == NODE_LIST || node->kind == NODE_DICT ||
         node->kind == NODE_SET)
-        return machine_fault(m,
-                             "it adds items to a value that takes none of that kind");
+        return machine_fault(m, "it adds items to a value that does not take them");
     if (pickle_class(m->pickle, target) != NO_NODE)
         report_override(m, target, items[0]);
     else if (!is_container(m, node))
@@ -322,7 +321,7 @@ static int check_keys(struct machine *m, const node_id *items, uint32_t n)
     return 0;
 }
 
-/* APPEND, SETITEM: popped values stay valid while they are copied. */
+/* APPEND, SETITEM: the popped values stay valid until they are copied. */
 int machine_run_append(struct machine *m)
 {
     if (machine_needs(m, 2) < 0)
@@ -353,7 +352,7 @@ int machine_run_items(struct machine *m, enum node_kind kind)
     if (kind == NODE_DICT && check_keys(m, items, n) < 0)
         return -1;
     if (kind == NODE_DICT && n % 2 != 0) {
-        /* Keep the pairs that are complete. */
+        /* Keep the complete pairs. */
         if (n > 1 && add_to_top(m, kind, items, n - 1) < 0)
             return -1;
         return machine_fault(m, "a key has no value");

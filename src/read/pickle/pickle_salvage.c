@@ -1,9 +1,9 @@
 #include "read/pickle/pickle_machine_in.h"
 
-/* A pickle that breaks off leaves unfinished containers on the stack: for a state_dict,
- * the dict, a mark, and the names and tensors that SETITEMS was about to add. They are
- * closed, innermost first, as the missing opcodes would have done. Only the place of
- * the break is a guess. */
+/* A truncated pickle leaves unfinished containers on the stack: for a state_dict, the
+ * dict, a mark, and the names and tensors that SETITEMS was about to add. Closes them,
+ * innermost first, as the missing opcodes would have done. Only the innermost container
+ * is a guess. */
 
 static enum node_kind kind_at(const struct machine *m, uint32_t from_top)
 {
@@ -37,7 +37,7 @@ static bool takes_pairs(const struct machine *m, node_id id, const node_id *item
     return node->kind == NODE_NEW && n > 1 && node_at(m, items[0])->kind == NODE_STR;
 }
 
-/* An object whose state was about to be set, or a dict whose item was. */
+/* An object whose state was about to be set, or a dict whose item was about to be. */
 static void settle_top(struct machine *m, bool pairs)
 {
     for (;;) {

@@ -1,12 +1,13 @@
 #include "read/pickle/pickle_machine_in.h"
 
-/* One node for many equal things. A pickled module has a dozen empty dicts for hooks: a
- * million modules, twelve million empty OrderedDicts. As long as they are empty, they
- * are one shared node; a copy is made when something is added.
+/* One node for many equal containers. A pickled module has a dozen empty dicts for
+ * hooks: twelve million empty OrderedDicts in a million modules. Empty ones share a
+ * node, which is copied when something is added.
  *
- * This is exact because a shared thing has only one reference: its place on the stack,
- * or the container that it was put into. A second one could come from the memo or DUP,
- * or from a call that returns one of its arguments: then a copy is made at once. */
+ * This is exact because a shared container has only one reference: its place on the
+ * stack, or the container that it was put into. A second one could come from the memo
+ * or DUP, or from a call that returns one of its arguments: then a copy is made at
+ * once. */
 
 int machine_init_shared(struct machine *m)
 {
@@ -104,8 +105,8 @@ node_id machine_own_item(struct machine *m, node_id tuple, uint32_t i)
 }
 
 /* Items of the pool never change: more are added after them, or all of them move. So
- * equal dicts may share their items, as those of modules without tensors do: ReLU,
- * Dropout, Identity. */
+ * equal dicts may share their items, as in modules without tensors: ReLU, Dropout,
+ * Identity. */
 bool machine_share_items(struct machine *m, node_id id, const node_id *items,
                          uint32_t n)
 {

@@ -1,5 +1,4 @@
-/* Empty things are one node as long as they are empty, and nobody may be able to tell.
- */
+/* Empty containers share one node. The results must be as if they did not. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +9,7 @@
 #define ORDERED "ccollections\nOrderedDict\n)R"
 #define TAG     "ctorch.jit._pickle\nrestore_type_tag\n"
 
-TEST(two_empty_things_are_two)
+TEST(two_empty_containers_change_independently)
 {
     CHECK_PICKLE("}}K\x01K\x02s\x86.", "({}, {1: 2})");
     CHECK_PICKLE("}q\x00}q\x01K\x01K\x02s\x86.", "({}, {1: 2})");
@@ -21,7 +20,7 @@ TEST(two_empty_things_are_two)
     CHECK_PICKLE(ORDERED ORDERED "K\x01K\x02s" ORDERED "\x87.", "({}, {1: 2}, {})");
 }
 
-TEST(one_empty_thing_stays_one_when_it_is_met_again)
+TEST(an_empty_container_fetched_again_is_the_same_object)
 {
     CHECK_PICKLE("}q\x00h\x00K\x01K\x02s\x86.", "({1: 2}, {1: 2})");
     CHECK_PICKLE("}K\x01K\x02sq\x00h\x00K\x03K\x04s\x86.",
@@ -38,7 +37,7 @@ TEST(one_empty_thing_stays_one_when_it_is_met_again)
 }
 
 /* A call that returns one of its arguments is a second reference to it. */
-TEST(what_a_call_gives_back_is_the_same_as_in_its_arguments)
+TEST(a_call_may_return_the_same_object_as_in_its_arguments)
 {
     CHECK_PICKLE(TAG "]X\x01\x00\x00\x00t\x86q\x00RK\x01"
                      "ah\x00\x86.",
@@ -51,14 +50,14 @@ TEST(what_a_call_gives_back_is_the_same_as_in_its_arguments)
                  "([1], [])");
 }
 
-TEST(numbers_of_the_memo_count_what_nobody_fetches)
+TEST(memo_numbers_count_entries_that_are_never_fetched)
 {
     CHECK_PICKLE("\x80\x04]\x94}\x94K\x01K\x02sh\x01\x87.", "([], {1: 2}, {1: 2})");
     CHECK_PICKLE("\x80\x04]\x94q\x00}\x94K\x01K\x02sh\x01\x87.",
                  "([], {1: 2}, {1: 2})");
 }
 
-TEST(dicts_with_the_same_items_go_their_own_ways)
+TEST(dicts_with_the_same_items_change_independently)
 {
     CHECK_PICKLE("}q\x00(K\x01K\x02K\x03K\x04u}(K\x01K\x02K\x03K\x04uh\x00K\x05K\x06s"
                  "\x87.",
@@ -66,14 +65,14 @@ TEST(dicts_with_the_same_items_go_their_own_ways)
     CHECK_PICKLE("}(K\x01K\x02K\x03K\x04u}(K\x01K\x02K\x03K\x04uK\x05K\x06s"
                  "}(K\x01K\x02K\x03K\x04uK\x07K\x08s\x87.",
                  "({1: 2, 3: 4}, {1: 2, 3: 4, 5: 6}, {1: 2, 3: 4, 7: 8})");
-    /* One moves away, and what it leaves behind still belongs to the other. */
+    /* One moves; its old items still belong to the other. */
     CHECK_PICKLE("}q\x00(K\x01K\x02K\x03K\x04u}(K\x01K\x02K\x03K\x04u]K\x09"
                  "ah\x00(K\x05K\x06K\x07K\x08u0](K\x0aK\x0bK\x0cK\x0d"
                  "e\x87h\x00\x86.",
                  "(({1: 2, 3: 4}, [9], [10, 11, 12, 13]), {1: 2, 3: 4, 5: 6, 7: 8})");
 }
 
-TEST(a_flood_of_empty_things_takes_no_memory)
+TEST(many_empty_containers_take_little_memory)
 {
     struct buf bytes = BUF_INIT;
     struct ran ran;
@@ -90,7 +89,7 @@ TEST(a_flood_of_empty_things_takes_no_memory)
     buf_release(&bytes);
 }
 
-TEST(a_pickle_that_breaks_off_fills_what_was_empty)
+TEST(a_truncated_pickle_fills_a_shared_empty_container)
 {
     CHECK_BROKEN("}(K\x01K\x02", "{1: 2}", "STOP");
     CHECK_BROKEN("}q\x00(K\x01}q\x01K\x02", "{1: {}}", "STOP");
@@ -126,7 +125,7 @@ static void add_texts(struct buf *to)
     buf_text(to, "e.behind");
 }
 
-TEST(what_was_run_may_go_and_its_texts_stay)
+TEST(texts_stay_valid_when_the_input_that_was_run_is_freed)
 {
     struct buf bytes = BUF_INIT;
     struct ran ran = {.status = 0};

@@ -2,8 +2,8 @@
 
 #include "base/base.h"
 
-#define TUPLE_SHARED 8  /* tuples of more ints are not looked for */
-#define TEXT_COPIED  64 /* texts shorter than this are copied out of what is dropped */
+#define TUPLE_SHARED 8  /* longer tuples of ints are not shared */
+#define TEXT_COPIED  64 /* shorter texts are copied before the input is freed */
 #define DROP_STEP    (256 * KIB)
 
 int machine_fault(struct machine *m, const char *why)
@@ -100,7 +100,7 @@ int machine_init(struct machine *m, struct pickle *pickle, struct build *build,
     m->raw = NO_NODE;
     reserve_arrays(m);
     map_init(&pickle->raw_of, &build->scratch);
-    if (!load) /* raw arrays are in the way, and all numbers are remembered */
+    if (!load) /* raw arrays hide the GETs: all numbers are stored */
         machine_look_ahead(m);
     if (machine_more_stack(m) < 0)
         return -1;
@@ -125,7 +125,7 @@ int machine_pop_mark(struct machine *m, const node_id **ret_items, uint32_t *ret
     uint32_t mark;
 
     if (m->n_marks == 0)
-        return machine_fault(m, "it needs a mark, and there is none");
+        return machine_fault(m, "it needs a mark, but there is none");
     mark = m->marks[--m->n_marks];
     *ret_items = m->stack + mark;
     *ret_n = m->n_stack - mark;
@@ -217,7 +217,7 @@ static int copy_text(struct machine *m, struct str text, uint32_t *ret_at)
     return 0;
 }
 
-/* A long text stays; free what is before it. */
+/* A long text stays; free the bytes before it. */
 static void keep_text(struct machine *m, uint32_t at, size_t len)
 {
     machine_drop(m, at);
@@ -326,8 +326,7 @@ static bool are_ints(const struct machine *m, const node_id *items, uint32_t n)
     return true;
 }
 
-/* Equal tuples of ints are one node: most tensors have the sizes and strides of others.
- */
+/* Equal tuples of ints share a node: most sizes and strides occur in many tensors. */
 static node_id tuple_of_ints(struct machine *m, const node_id *items, uint32_t n)
 {
     const struct pickle *p = m->pickle;
@@ -388,7 +387,7 @@ static int grow_container(struct machine *m, struct node *node, struct node_more
     return 0;
 }
 
-/* The first items of a container. Most get no more, so there is no room to spare. */
+/* The first items of a container. Most get no more, so it has no spare room. */
 static int fill_container(struct machine *m, node_id id, const node_id *items,
                           uint32_t n)
 {

@@ -19,7 +19,7 @@ TEST(constants_and_whole_numbers_of_all_sizes_are_read)
     CHECK_PICKLE("J\x00\x00\x00\x80.", "-2147483648");
 }
 
-TEST(long_numbers_are_read_whatever_their_length)
+TEST(long_numbers_of_any_length_are_read)
 {
     CHECK_PICKLE("L5L\n.", "5");
     CHECK_PICKLE("L5\n.", "5");
@@ -30,7 +30,7 @@ TEST(long_numbers_are_read_whatever_their_length)
     CHECK_PICKLE("\x8a\x01\xff.", "-1");
     CHECK_PICKLE("\x8a\x02\xff\x00.", "255");
     CHECK_PICKLE("\x8a\x08\x00\x00\x00\x00\x00\x00\x00\x80.", "-9223372036854775808");
-    /* A sign byte too many changes nothing. */
+    /* A redundant sign byte changes nothing. */
     CHECK_PICKLE("\x8a\x0a\x05\x00\x00\x00\x00\x00\x00\x00\x00\x00.", "5");
     CHECK_PICKLE("\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.",
                  "119547037146038801333356");
@@ -39,7 +39,7 @@ TEST(long_numbers_are_read_whatever_their_length)
     CHECK_PICKLE("\x8b\x03\x00\x00\x00\x01\x02\x03.", "197121");
 }
 
-TEST(real_numbers_are_read_as_text_and_as_big_endian_bytes)
+TEST(floats_are_read_from_text_and_from_big_endian_bytes)
 {
     CHECK_PICKLE("F2.5\n.", "2.5");
     CHECK_PICKLE("F-1e300\n.", "-1e+300");
@@ -47,7 +47,7 @@ TEST(real_numbers_are_read_as_text_and_as_big_endian_bytes)
     CHECK_BROKEN("(lFnot\na.", "[]", "FLOAT at byte 2");
 }
 
-TEST(strings_of_python_2_are_text_where_they_read_as_such)
+TEST(strings_of_python_2_are_text_if_they_are_valid_utf_8)
 {
     CHECK_PICKLE("S'it\\'s \\x41\\n\\101\\\\'\n.", "'it's A\nA\\'");
     CHECK_PICKLE("S\"a\"\n.", "'a'");
@@ -123,7 +123,7 @@ TEST(the_stack_can_be_popped_and_doubled)
                  "(1, 1)");
 }
 
-TEST(the_memo_is_kept_in_every_spelling)
+TEST(all_memo_opcodes_work)
 {
     CHECK_PICKLE("]p0\ng0\n\x86.", "([], [])");
     CHECK_PICKLE("]q\x05h\x05\x86.", "([], [])");
@@ -132,7 +132,7 @@ TEST(the_memo_is_kept_in_every_spelling)
     CHECK_PICKLE("\x80\x04K\x01\x94K\x02\x94h\x00h\x01\x87.", "(2, 1, 2)");
 }
 
-TEST(memo_numbers_far_and_near_are_counted_once)
+TEST(memo_numbers_in_both_tables_are_counted_once)
 {
     struct buf bytes = BUF_INIT;
     struct ran ran;
@@ -149,7 +149,7 @@ TEST(memo_numbers_far_and_near_are_counted_once)
     ran_release(&ran);
 }
 
-TEST(names_are_global_whether_written_or_on_the_stack)
+TEST(names_come_from_the_opcode_or_the_stack)
 {
     CHECK_PICKLE("ctorch\nfloat16\n.", "<torch.float16>");
     CHECK_PICKLE("\x80\x04\x8c\x05torch\x8c\x07"
@@ -182,7 +182,7 @@ TEST(calls_and_new_objects_are_nodes)
     CHECK_PICKLE("cm\nf\n)RK\x01\x85R.", "<computed>(m.f(), 1)");
 }
 
-TEST(copyregs_spellings_of_a_new_object_are_one)
+TEST(all_copyreg_forms_of_a_new_object_give_the_same_node)
 {
     CHECK_PICKLE("ccopy_reg\n_reconstructor\n(cm\nC\nc__builtin__\nobject\nNtR.",
                  "m.C()");
@@ -194,7 +194,7 @@ TEST(copyregs_spellings_of_a_new_object_are_one)
                  "m.C{'k': 1}");
 }
 
-TEST(persistent_ids_and_extensions_are_kept_as_they_are)
+TEST(persistent_ids_and_extension_codes_are_kept)
 {
     CHECK_PICKLE("Pthe id\n.", "persistent_load('the id')");
     CHECK_PICKLE("K\x07Q.", "persistent_load(7)");
@@ -225,7 +225,7 @@ TEST(items_can_be_added_to_any_object)
                  "m.Both{'k': 2}");
 }
 
-TEST(a_frame_that_lies_is_said_but_changes_nothing)
+TEST(a_wrong_frame_length_is_a_finding_but_changes_nothing)
 {
     static const char lies[] = "\x80\x04\x95\xff\xff\xff\xff\xff\xff\xff\x7fN.";
     struct ran ran;
@@ -237,7 +237,7 @@ TEST(a_frame_that_lies_is_said_but_changes_nothing)
     ran_release(&ran);
 }
 
-TEST(what_follows_the_stop_is_left_to_the_caller)
+TEST(bytes_after_the_stop_are_left_to_the_caller)
 {
     struct ran ran;
 
@@ -247,7 +247,7 @@ TEST(what_follows_the_stop_is_left_to_the_caller)
     ran_release(&ran);
 }
 
-TEST(the_log_says_of_the_stream_what_it_was)
+TEST(the_log_has_the_protocol_and_length_of_the_stream)
 {
     struct ran ran;
     const struct pickle_stream *stream;
@@ -261,9 +261,9 @@ TEST(the_log_says_of_the_stream_what_it_was)
     ran_release(&ran);
 }
 
-/* ---- containers that grow ---- */
+/* ---- growing containers ---- */
 
-TEST(lists_that_grow_in_turns_keep_their_items_side_by_side)
+TEST(lists_that_grow_in_turns_keep_their_items_in_order)
 {
     struct buf bytes = BUF_INIT;
     struct ran ran;
@@ -297,7 +297,7 @@ TEST(lists_that_grow_in_turns_keep_their_items_side_by_side)
     ran_release(&ran);
 }
 
-TEST(a_large_dict_is_searched_and_its_last_value_wins)
+TEST(the_last_value_of_a_key_wins_in_a_large_dict)
 {
     struct buf bytes = BUF_INIT;
     struct ran ran;
@@ -339,7 +339,7 @@ TEST(python_2s_ordered_dict_of_pairs_is_a_dict)
     ran_release(&ran);
 }
 
-TEST(looking_at_the_wrong_kind_of_node_gives_nothing)
+TEST(accessors_return_nothing_for_the_wrong_kind_of_node)
 {
     struct ran ran;
     int64_t value;
@@ -360,11 +360,11 @@ TEST(looking_at_the_wrong_kind_of_node_gives_nothing)
     ran_release(&ran);
 }
 
-/* ---- does it look like one? ---- */
+/* ---- detection ---- */
 
 #define LOOKS(literal) pickle_looks_like(str_span(literal, sizeof(literal) - 1))
 
-TEST(pickles_are_told_from_text)
+TEST(pickles_are_distinguished_from_text)
 {
     CHECK(LOOKS("\x80\x02}."));
     CHECK(!LOOKS("\x80\x06}."));

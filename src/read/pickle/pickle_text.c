@@ -16,8 +16,8 @@ static int hex_digit(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Could Python read this as a whole number? Only the characters are checked: digits,
- * prefixes, underscores. */
+/* Could Python read this as an integer? Checks only the characters: digits, prefixes,
+ * underscores. */
 static bool is_number_text(struct str s)
 {
     bool any = false;
@@ -33,8 +33,8 @@ static bool is_number_text(struct str s)
     return any;
 }
 
-/* Decimal digits. What does not fit 64 bits stays text: converting a million digits
- * takes quadratic time, which is an old attack. */
+/* Decimal digits. A number over 64 bits stays text: converting a million digits takes
+ * quadratic time, a known attack. */
 node_id machine_number(struct machine *m, struct str line, bool bools)
 {
     struct str digits = str_trim(line);
@@ -88,7 +88,7 @@ node_id machine_long(struct machine *m, struct str bytes)
     return machine_int(m, (int64_t)value);
 }
 
-/* Python 2's str holds bytes, mostly text: a text if it is valid UTF-8. */
+/* Python 2's str holds bytes, mostly text: a STR if it is valid UTF-8. */
 node_id machine_python2(struct machine *m, struct str bytes)
 {
     node_id id = machine_text(m, utf8_valid(bytes) ? NODE_STR : NODE_BYTES, bytes);

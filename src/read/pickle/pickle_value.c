@@ -24,7 +24,7 @@ static int hold(struct folding *f, uint32_t value)
     return 0;
 }
 
-/* Make a value of all that was collected since `from`, and forget them. */
+/* Make a value of all items collected since `from`, and drop them. */
 static uint32_t make_of_held(struct folding *f, enum value_kind kind, struct str text,
                              uint32_t from, int status)
 {
@@ -104,7 +104,7 @@ node_id folding_get(const struct folding *f, node_id dict, const char *key)
     return pickle_dict_get(f->pickle, dict, key);
 }
 
-/* The name of the class or function that is called. */
+/* The name of the called class or function. */
 static struct str callee_text(struct folding *f, node_id id)
 {
     node_id known = pickle_class(f->pickle, pickle_callee(f->pickle, id));
@@ -118,7 +118,7 @@ static uint32_t fold_arguments(struct folding *f, node_id id)
     uint32_t from = f->pickle->notes->n_held;
     int status = 0;
 
-    /* A callee that is itself a result is shown before its arguments. */
+    /* A callee that is itself the result of a call is shown before the arguments. */
     if (pickle_class(f->pickle, node->call.callee) == NO_NODE)
         status = hold(f, folding_any(f, node->call.callee));
     if (status == 0 && pickle_is_list(f->pickle, node->call.args))
@@ -205,7 +205,7 @@ static uint32_t fold_persistent(struct folding *f, node_id id)
     return value_make(f->values, VALUE_CALL, STR("persistent_load"), &of, 1);
 }
 
-/* A node that has others below it. */
+/* The value of a node with children. */
 static uint32_t fold_nested(struct folding *f, node_id id, const struct node *node)
 {
     switch ((enum node_kind)node->kind) {
@@ -224,7 +224,7 @@ static uint32_t fold_nested(struct folding *f, node_id id, const struct node *no
     }
 }
 
-/* A value without others below it; NOT_FOLDED: it may have some. */
+/* The value of a node without children; NOT_FOLDED: it may have some. */
 static uint32_t fold_leaf(struct folding *f, node_id id, const struct node *node)
 {
     struct values *values = f->values;
@@ -301,7 +301,7 @@ uint32_t folding_any(struct folding *f, node_id id)
     f->path[f->depth++] = id;
     value = fold_nested(f, id, node);
     f->depth--;
-    /* A graph of n nodes can spell a tree of 2^n: what was folded once is not again. */
+    /* A graph of n nodes can expand to a tree of 2^n: fold each container only once. */
     if (f->keep && value != VALUE_ID_FAILED)
         map_put(&f->pickle->notes->values, id, value);
     return value;

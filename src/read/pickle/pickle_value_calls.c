@@ -7,7 +7,7 @@
 #include "base/base.h"
 #include "base/utf8.h"
 
-/* Latin-1 text back to the bytes it stands for. */
+/* Converts Latin-1 text back to bytes. */
 static bool latin1_bytes(const struct pickle *pickle, struct str text,
                          struct str *ret_bytes)
 {
@@ -29,7 +29,7 @@ static bool latin1_bytes(const struct pickle *pickle, struct str text,
     return true;
 }
 
-/* Bytes as they are in the file; Python 2's str holds bytes, too. */
+/* Bytes of the file, unchanged; Python 2's str also holds bytes. */
 static bool plain_bytes(const struct pickle *pickle, node_id id, struct str *ret_bytes)
 {
     const struct node *node = pickle_node(pickle, id);
@@ -54,7 +54,7 @@ bool pickle_bytes(const struct pickle *pickle, node_id id, struct str *ret_bytes
 {
     if (plain_bytes(pickle, id, ret_bytes))
         return true;
-    /* bytes() and bytearray() may be around any other spelling. */
+    /* bytes() and bytearray() may wrap any other form. */
     if (pickle_is_call(pickle, id, "builtins.bytes") ||
         pickle_is_call(pickle, id, "builtins.bytearray")) {
         id = pickle_arg(pickle, id, 0);
@@ -274,9 +274,8 @@ static uint32_t fold_layout(struct folding *f, node_id id)
     return value_make(f->values, VALUE_GLOBAL, name, NULL, 0);
 }
 
-/* THE TABLE of callees and the functions that know their simpler meaning, sorted by
- * name. A class that is not here stays an object with its attributes, a function stays
- * a call with its arguments. */
+/* THE TABLE of callees and the functions that fold their calls, sorted by name. Objects
+ * of other classes keep their attributes, calls of other functions their arguments. */
 struct folder_of {
     const char *callee;
     uint32_t (*fold)(struct folding *f, node_id id);

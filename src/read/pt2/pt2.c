@@ -62,7 +62,8 @@ static struct str note_of(struct pt2 *pt2, const char *record)
 
 /* ---- one program ---- */
 
-/* Read the program of this entry below `root`. A file has one graph: that of the first. */
+/* Read the program of this entry below `root`. The model's graph is that of the first
+ * program. */
 static int read_program(struct pt2 *pt2, uint32_t entry, struct str name, uint32_t root,
                         bool first, struct err *err)
 {
@@ -83,7 +84,7 @@ static int read_program(struct pt2 *pt2, uint32_t entry, struct str name, uint32
     pt2->signature = json_doc_get(&pt2->doc, module, "signature");
     if (json_doc_kind(&pt2->doc, pt2->graph) != JSON_OBJECT)
         return err_set_about(err, ERR_FORMAT, pt2->input->path,
-                             ": %.*s holds no graph of torch.export",
+                             ": %.*s has no graph of torch.export",
                              STR_ARG(pt2->zip->entries[entry].name));
     if (pt2_tree(pt2, err) < 0 || pt2_tensors(pt2, err) < 0)
         return -1;

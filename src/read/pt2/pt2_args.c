@@ -3,12 +3,12 @@
 #include "base/base.h"
 #include "base/buf.h"
 
-/* One argument of an operation while it is taken apart. */
+/* One argument of an operation while it is parsed. */
 struct pt2_taking {
     struct pt2_making *m;
     struct pt2_scope *scope;
     uint32_t arg;  /* string id */
-    bool list;     /* it is a list, and what is in it has a position */
+    bool list;     /* it is a list, whose items have positions */
     uint32_t next; /* the next position; lists in the list are flattened */
 };
 
@@ -88,7 +88,7 @@ static uint32_t complex_of(struct pt2_taking *t, uint32_t at)
     return value_make(values_of(t), VALUE_CALL, STR("complex"), parts, 2);
 }
 
-/* What the file says in a way that is not known here. */
+/* A constant of an unknown kind. */
 static uint32_t unknown_of(struct pt2_taking *t, struct str kind)
 {
     return value_make(values_of(t), VALUE_CUT, str_head(kind, 100), NULL, 0);
@@ -263,7 +263,7 @@ bool pt2_argument(struct pt2_making *m, struct pt2_scope *scope, struct str name
     }
     if (json_doc_kind(m->doc, value) == JSON_ARRAY) {
         *ret_plain = list_of(&t, kind, value);
-        /* A list of tensors alone is no attribute. */
+        /* A list of tensors only is not an attribute. */
         if (is_tensor_list(kind) && m->n_ios > before)
             return false;
     } else {

@@ -1,12 +1,12 @@
-/* Calls of modules. The stack of each node says which calls it is in: what is open is
- * compared with it. Nothing says what goes into a call: that follows from which values
- * cross its border. */
+/* Calls of modules. The stack of a node lists the calls that it is in; comparing it
+ * with the open calls opens and closes them. The file does not record the inputs and
+ * outputs of a call: they are the values that cross its border. */
 #include <stdio.h>
 
 #include "base/base.h"
 #include "read/pt2/pt2_program_in.h"
 
-#define CROSSINGS_MOST 65535 /* of one call, each way */
+#define CROSSINGS_MOST 65535 /* limit for a call's inputs, and for its outputs */
 
 void pt2_leave(struct pt2_making *m, uint32_t n)
 {
@@ -60,7 +60,7 @@ uint32_t pt2_enter(struct pt2_making *m, uint32_t node)
             break;
         same++;
     }
-    if (same < m->base) /* a region is inside of a call that the stack does not have */
+    if (same < m->base) /* a region is inside a call that is not in the stack */
         return m->open[m->n_open - 1].call;
     pt2_leave(m, same);
     for (; i < stack.n && !m->stop; i++)
@@ -69,7 +69,7 @@ uint32_t pt2_enter(struct pt2_making *m, uint32_t node)
     return m->open[m->n_open - 1].call;
 }
 
-/* ---- what crosses the border of a call ---- */
+/* ---- values that cross the border of a call ---- */
 
 struct pt2_crossing {
     uint32_t call, value;
@@ -104,8 +104,8 @@ static void add_crossing(struct crossings *c, uint32_t call, uint32_t value, boo
     c->at[c->n++] = (struct pt2_crossing){.call = call, .value = value, .out = out};
 }
 
-/* A value is used in a call: it goes into all calls around that which it was not made
- * in, and out of all around where it was made. */
+/* A value is used in a call: it is an input of all enclosing calls in which it was not
+ * made, and an output of all calls around its producer that are not around its use. */
 static void add_use(struct crossings *c, uint32_t call, uint32_t value)
 {
     const struct program *program = c->m->program;
@@ -172,7 +172,7 @@ static uint32_t take_crossings(struct pt2_making *m, const struct crossings *c,
     return n;
 }
 
-/* Where the crossings of each call begin in `order`, which lists them call by call. */
+/* The start of each call's crossings in `order`, which lists them by call. */
 static uint32_t *sort_crossings(struct pt2_making *m, const struct crossings *c,
                                 uint32_t **ret_order)
 {

@@ -1,5 +1,6 @@
-/* Operations with graphs inside: cond becomes branches, while_loop, map and scan loops;
- * what only wraps a graph is left out, so that its operations are where they are run. */
+/* Operations with graphs inside: cond becomes branches; while_loop, map and scan become
+ * loops. An operation that only wraps a graph is replaced by the operations of the
+ * graph. */
 #include "base/base.h"
 #include "base/buf.h"
 #include "read/pt2/pt2_program_in.h"
@@ -15,8 +16,8 @@ struct control {
     uint32_t graphs[GRAPHS_MOST]; /* nodes of the graphs */
     uint32_t n_graphs;
     struct pt2_values before; /* values of arguments before the first graph */
-    struct pt2_values after;  /* and after it: what the graphs work on */
-    uint32_t lists[4];        /* where the lists after the graph end, in `after` */
+    struct pt2_values after;  /* and after it: the operands of the graphs */
+    uint32_t lists[4];        /* ends of the lists after the graph, in `after` */
     uint32_t n_lists;
     struct pt2_names results;
 };
@@ -55,7 +56,7 @@ static void input_names(struct control *c, uint32_t graph, struct pt2_names *to)
     pt2_output_names(c->m, json_doc_get(c->m->doc, graph, "inputs"), to);
 }
 
-/* Run a graph on these values; what it returns is appended to `results`. */
+/* Run a graph on these values; appends its results to `results`. */
 static void run_graph(struct control *c, uint32_t graph, const struct pt2_values *on,
                       struct pt2_values *results)
 {
@@ -116,7 +117,7 @@ static void end_region(struct pt2_making *m, uint32_t id, const struct inside *w
     m->base = was->base;
 }
 
-/* A value that is one of others. */
+/* A value that may be any of several others. */
 static uint32_t add_merge(struct control *c, struct str name, const uint32_t *sources,
                           uint32_t n)
 {
@@ -160,7 +161,7 @@ static void do_cond(struct control *c)
     }
 }
 
-/* The values at the begin of a turn, of which the first `n` change. */
+/* The values at the start of an iteration, of which the first `n` change. */
 static void begin_turn(struct control *c, uint32_t graph, uint32_t n,
                        struct pt2_values *ret_turn)
 {
@@ -184,7 +185,7 @@ static void begin_turn(struct control *c, uint32_t graph, uint32_t n,
     }
 }
 
-/* What comes into a loop, and what its turns hand on. */
+/* The inputs of a loop, and the values that an iteration passes to the next. */
 static void close_turn(struct control *c, uint32_t n, const struct pt2_values *turn,
                        const struct pt2_values *made)
 {
@@ -225,8 +226,8 @@ static void do_while(struct control *c)
         bind_result(c, i, turn.at[i]);
 }
 
-/* map(body, (over, ...), (others, ...)): each turn takes a part of what it goes over.
- * scan(body, (changing, ...), (over, ...), (others, ...)) also hands values on. */
+/* map(body, (over, ...), (others, ...)): each iteration takes a slice of `over`.
+ * scan(body, (changing, ...), (over, ...), (others, ...)) also passes values on. */
 static void do_each(struct control *c, bool scan)
 {
     struct pt2_making *m = c->m;
@@ -256,7 +257,7 @@ static void do_each(struct control *c, bool scan)
                         : add_merge(c, c->results.at[i], &made.at[i], 1));
 }
 
-/* What runs its graph once, as it is. */
+/* Operations that run their graph once, unchanged. */
 static void do_inline(struct control *c)
 {
     struct pt2_values made = {0};
@@ -266,7 +267,7 @@ static void do_inline(struct control *c)
         bind_result(c, i, made.at[i]);
 }
 
-/* ---- others ---- */
+/* ---- unknown operations ---- */
 
 static uint32_t count_nodes(const struct control *c)
 {
@@ -282,7 +283,7 @@ static uint32_t count_nodes(const struct control *c)
     return n;
 }
 
-/* It is an operation; how it uses its graphs is not known. */
+/* Record it as an operation; how it uses its graphs is unknown. */
 static void do_unknown(struct control *c)
 {
     struct pt2_making *m = c->m;

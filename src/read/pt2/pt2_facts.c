@@ -1,5 +1,5 @@
-/* What people want to know first: which torch, what goes in and comes out, which sizes
- * may vary. */
+/* The main facts of a program: version of torch, inputs, outputs, sizes that may
+ * vary. */
 #include "base/base.h"
 #include "base/buf.h"
 #include "read/pt2/pt2_in.h"
@@ -18,7 +18,7 @@ static struct str text_at(const struct pt2 *pt2, uint32_t at, const char *key)
     return json_doc_text(&pt2->doc, json_doc_get(&pt2->doc, at, key));
 }
 
-/* "8.20"; the first version was one number. */
+/* "8.20"; the first version was a single number. */
 static void add_schema(struct pt2 *pt2)
 {
     uint32_t version = json_doc_get(&pt2->doc, JSON_DOC_ROOT, "schema_version");
@@ -55,7 +55,7 @@ static void add_opsets(struct pt2 *pt2)
 
 /* ---- inputs and outputs ---- */
 
-/* "float32 s77×3×8×8": the sizes as the file writes them. */
+/* "float32 s77×3×8×8": the sizes as in the file. */
 static void add_tensor(struct buf *to, const struct pt2 *pt2, uint32_t meta)
 {
     const struct json_doc *doc = &pt2->doc;

@@ -27,7 +27,7 @@ uint32_t pt2_union(const struct json_doc *doc, uint32_t at, struct str *ret_kind
 struct pt2_word {
     int64_t number;
     const char *name;  /* of the enumeration */
-    const char *torch; /* as people write it */
+    const char *torch; /* shown to people */
     enum dtype dtype;
 };
 
@@ -115,8 +115,8 @@ void pt2_device(struct buf *to, const struct json_doc *doc, uint32_t at)
         buf_printf(to, ":%" PRId64, index);
 }
 
-/* "Symbol('s77', positive=True, integer=True)" is a sympy expression as its repr() has
- * it: s77. Other parts of an expression stay as they are: "2*s77". */
+/* "Symbol('s77', positive=True, integer=True)", the repr() of a sympy expression,
+ * becomes s77. Other parts of an expression stay unchanged: "2*s77". */
 static void add_expression(struct buf *to, struct str text)
 {
     struct str head = STR("Symbol('");
@@ -154,7 +154,7 @@ void pt2_sym(struct buf *to, const struct json_doc *doc, uint32_t at)
         add_expression(to, json_doc_text(doc, json_doc_get(doc, value, "expr_str")));
 }
 
-/* A size that is a number; false: an expression. */
+/* A size as a number; false: it is an expression. */
 static bool fixed_size(const struct json_doc *doc, uint32_t at, int64_t *ret_size)
 {
     struct str kind;

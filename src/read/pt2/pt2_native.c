@@ -1,11 +1,11 @@
 /* Packages of AOTInductor: native code below data/aotinductor/NAME/, with its weights.
- * Loading such a package loads its libraries, so it runs what they hold. */
+ * Loading such a package loads its libraries, which runs their code. */
 #include "base/base.h"
 #include "base/buf.h"
 #include "read/pt2/pt2_in.h"
 
 #define NATIVE_FOLDER "data/aotinductor/"
-#define NAMED_MOST    100 /* findings: one for each file */
+#define NAMED_MOST    100 /* limit for findings, one for each file */
 
 static bool is_native(struct str name)
 {

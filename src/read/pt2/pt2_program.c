@@ -192,7 +192,7 @@ void pt2_output_names(struct pt2_making *m, uint32_t outputs, struct pt2_names *
 
 /* ---- lines ---- */
 
-/* Code of torch, or without a file: the user's own line says more. */
+/* Code of torch, or without a file? A line of the user's code is more useful. */
 static bool is_library(struct str file)
 {
     return str_starts(file, STR("<")) || str_starts(file, STR("torch/")) ||
@@ -248,7 +248,8 @@ void pt2_line(struct pt2_making *m, uint32_t node, uint32_t *ret_file,
 
 /* ---- operations ---- */
 
-/* "torch.ops.aten.conv2d.default" is aten::conv2d; other targets stay as they are. */
+/* "torch.ops.aten.conv2d.default" becomes aten::conv2d; other targets stay
+ * unchanged. */
 static void set_name(struct pt2_making *m, struct str target, struct program_op *op,
                      struct str *ret_short)
 {
@@ -373,8 +374,8 @@ static bool writes(struct str op)
     return str_ends(op, STR("_")) && !str_ends(op, STR("__"));
 }
 
-/* From now on, the names of a value and of what it is a view of mean what was written.
- */
+/* Binds the names of a value, and of the value that it is a view of, to the new
+ * version. */
 static void written(struct pt2_making *m, struct pt2_scope *scope, uint32_t value,
                     uint32_t made)
 {
@@ -388,7 +389,7 @@ static void written(struct pt2_making *m, struct pt2_scope *scope, uint32_t valu
     m->view_of[made] = m->view_of[value];
 }
 
-/* The first result is what the first argument holds from now on, or a view of it. */
+/* The first result is the new version of the first argument, or a view of it. */
 static void link_first(struct pt2_making *m, struct pt2_scope *scope, struct str op,
                        uint32_t first, uint32_t n_in)
 {
@@ -459,7 +460,8 @@ void pt2_nodes(struct pt2_making *m, struct pt2_scope *scope)
 
 /* ---- inputs and outputs of the program ---- */
 
-/* An input that is a tensor or another object of the file; PROGRAM_NONE: the user's. */
+/* An input that is a tensor or another object of the file; PROGRAM_NONE: an input of
+ * the user. */
 static uint32_t own_input(struct pt2_making *m, const struct pt2_scope *scope,
                           struct str name, uint32_t spec)
 {
@@ -539,7 +541,7 @@ static void add_inputs(struct pt2_making *m, struct pt2_scope *scope)
     }
 }
 
-/* The inputs of the user, then what the graph gives. */
+/* The inputs of the user, then the outputs. */
 static void set_ios(struct pt2_making *m, struct pt2_scope *scope,
                     struct program_io *given, uint32_t n_given)
 {

@@ -1,5 +1,5 @@
-/* Parameters, buffers and constants: where their bytes are, and what the program's
- * signature says about them. */
+/* Parameters, buffers and constants: the location of their bytes, and their roles in
+ * the program's signature. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -92,8 +92,8 @@ static bool is_empty(const struct pt2 *pt2, uint32_t node)
            build_tensor_at(pt2->build, node) == NO_OBJECT;
 }
 
-/* What the signature says about each tensor, and which of them the file does not have.
- */
+/* Sets the role of each tensor from the signature; adds findings for missing
+ * tensors. */
 static void settle_places(struct pt2 *pt2)
 {
     uint32_t specs = json_doc_get(&pt2->doc, pt2->signature, "input_specs");
@@ -116,7 +116,7 @@ static void settle_places(struct pt2 *pt2)
     }
 }
 
-/* No place of a tensor may be left without one, whatever happened. */
+/* Every place of a tensor must have one, even after an error. */
 static void drop_empty_places(struct pt2 *pt2)
 {
     for (uint32_t i = 0; i < pt2->tensors.n && i < pt2->tensor_nodes_room; i++)
@@ -167,7 +167,8 @@ static bool has_elements(const struct pt2_meta *meta)
     return true;
 }
 
-/* The bytes that its storage needs; 0 if they overflow: build_tensor() will say so. */
+/* The bytes that its storage needs; 0 if they overflow, which build_tensor()
+ * reports. */
 static uint64_t bytes_needed(const struct pt2_meta *meta)
 {
     uint64_t last = (uint64_t)meta->offset, reach, bytes;
@@ -183,7 +184,7 @@ static uint64_t bytes_needed(const struct pt2_meta *meta)
     return bytes;
 }
 
-/* Its bytes are missing: they were not saved, or the entry is not there. */
+/* Its bytes are missing: they were not saved, or the archive has no such entry. */
 static uint32_t no_storage(struct pt2 *pt2, uint32_t node, struct str record,
                            const struct pt2_meta *meta)
 {
@@ -196,8 +197,8 @@ static uint32_t no_storage(struct pt2 *pt2, uint32_t node, struct str record,
     return file_source_missing(pt2->build, &missing);
 }
 
-/* A tensor on the bytes of an entry. An empty entry is how a model without values is
- * saved. */
+/* A tensor on the bytes of an entry. A model without values is saved with empty
+ * entries. */
 static int add_raw(struct pt2 *pt2, uint32_t node, int64_t entry, struct str record,
                    const struct pt2_meta *meta, struct err *err)
 {
@@ -323,7 +324,7 @@ static uint32_t no_place(void *user, struct str name)
     return NO_PLACE;
 }
 
-/* Read a dict of tensors, or only judge its pickle. */
+/* Read a dict of tensors, or only check its pickle. */
 static int read_saved(struct pt2 *pt2, int64_t entry, bool judge, struct err *err)
 {
     struct torch_entries entries = {.place = judge ? no_place : saved_place,
@@ -353,7 +354,7 @@ static int read_saved(struct pt2 *pt2, int64_t entry, bool judge, struct err *er
     return 0;
 }
 
-/* The first of these entries that is there, or -1. */
+/* The first of these entries that exists, or -1. */
 static int64_t first_entry(const struct pt2 *pt2, const char *const *names, size_t n)
 {
     int64_t entry = -1;

@@ -7,8 +7,8 @@
 #include "read/file/test_zip_in.h"
 #include "read/read.h"
 
-/* A program: y = relu(linear(x, fc.weight)), in a module fc of a class; x has a size that
- * is not fixed. */
+/* A program: y = relu(linear(x, fc.weight)), in a module fc of a class; x has a dynamic
+ * size. */
 #define META(sizes, strides)                                                           \
     "{\"dtype\": 7, \"sizes\": [" sizes "], \"requires_grad\": true, \"device\": "     \
     "{\"type\": \"cpu\", \"index\": null}, \"strides\": [" strides                     \
@@ -140,7 +140,7 @@ TEST(a_program_has_modules_tensors_operations_and_calls)
     x = &program->values[program->ios[program->ops[0].io].value];
     CHECK(x->kind == PROGRAM_INPUT && x->rank == 2);
     CHECK(model->dims[x->shape] == -1 && model->dims[x->shape + 1] == 2);
-    /* relu_ writes to y: the output is what it made. */
+    /* relu_ writes to y: the output is its result. */
     CHECK_INT(program->ios[program->calls[0].io + 1].value,
               program->ios[program->ops[1].io + 1].value);
     model_free(model);
@@ -252,7 +252,7 @@ static uint32_t count_regions(const char *nodes, enum program_region_kind kind,
     return n;
 }
 
-TEST(graphs_inside_operations_are_branches_loops_or_not_understood)
+TEST(graphs_inside_operations_become_branches_loops_or_unknown_operations)
 {
     uint32_t ops;
 
@@ -294,7 +294,7 @@ TEST(graphs_inside_operations_are_branches_loops_or_not_understood)
     CHECK_INT(ops, 1);
 }
 
-TEST(what_no_torch_would_write_is_read_all_the_same)
+TEST(json_that_torch_never_writes_is_read_without_an_error)
 {
     static const char *const nodes[] = {
         "",

@@ -3,7 +3,7 @@
 #include "base/base.h"
 #include "base/buf.h"
 
-#define DOTS_MOST 1000 /* parts of a name */
+#define DOTS_MOST 1000 /* limit for the parts of a name */
 
 static int spent(const struct pt2 *pt2, struct err *err)
 {
@@ -182,7 +182,7 @@ struct pt2_stack pt2_stack_of(const struct pt2 *pt2, uint32_t node)
     return pt2->stack_of[index];
 }
 
-/* ---- all of it ---- */
+/* ---- all modules ---- */
 
 static int walk_graph(struct pt2 *pt2, uint32_t graph, struct err *err);
 

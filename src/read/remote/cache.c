@@ -18,9 +18,9 @@
 #define ABOUT_SIZE (FETCH_VERSION + 32)
 #define SUM_SIZE   16 /* digits of the digest at the end of a block */
 
-/* ---- places ---- */
+/* ---- folders ---- */
 
-/* Where the folders of all files are; NULL: nowhere. */
+/* The folder that holds those of all files; NULL: none. */
 static char *root_folder(void)
 {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -58,7 +58,7 @@ static void digest(struct str text, char hex[65])
     sha256_hex(&sha, hex);
 }
 
-/* ---- one small file, whole or not at all ---- */
+/* ---- small files, written atomically ---- */
 
 static bool read_file(const char *folder, const char *name, void *to, size_t n)
 {
@@ -116,7 +116,7 @@ static void write_file(const char *folder, const char *name, const void *at, siz
     buf_release(&temporary);
 }
 
-/* ---- what there is ---- */
+/* ---- deleting old folders ---- */
 
 /* Bytes of the files in a folder; with `remove`, they and it are removed. */
 static uint64_t sweep(const char *path, bool remove)
@@ -140,7 +140,7 @@ static uint64_t sweep(const char *path, bool remove)
     return bytes;
 }
 
-/* The folder that was not used for longest, other than `kept`; its number, or -1. */
+/* The number of the least recently used folder except `kept`, or -1. */
 static int64_t oldest(const struct folder *root, const char *kept, const bool *gone)
 {
     int64_t found = -1;
@@ -246,7 +246,7 @@ void remote_cache_set(struct remote_cache *cache, const char *version, uint64_t 
     snprintf(cache->version, sizeof cache->version, "%s", version);
     cache->total = total;
     if (!version[0] || mkdir(cache->folder, 0700) < 0) {
-        remote_cache_close(cache); /* no version, nothing kept */
+        remote_cache_close(cache); /* without a version, nothing is cached */
         return;
     }
     snprintf(about, sizeof about, "%llu\n%s", (unsigned long long)total, version);
@@ -255,7 +255,7 @@ void remote_cache_set(struct remote_cache *cache, const char *version, uint64_t 
 
 /* ---- blocks ---- */
 
-/* The digest says of which block of which version these bytes are. */
+/* The digest covers the bytes, the block's number and the version. */
 static void sum_of(const struct remote_cache *cache, uint64_t block, const void *at,
                    size_t n, char hex[65])
 {

@@ -26,7 +26,7 @@ static void end(struct remote_cache *cache)
     CHECK(system(command) == 0);
 }
 
-TEST(blocks_are_there_again_with_the_same_version_only)
+TEST(blocks_are_reused_only_with_the_same_version)
 {
     struct remote_cache cache, again;
     char bytes[5];
@@ -44,9 +44,10 @@ TEST(blocks_are_there_again_with_the_same_version_only)
     CHECK(!remote_cache_get(&again, 0, bytes, 5));
     remote_cache_set(&again, "\"v2\"", 70000);
     CHECK(!remote_cache_get(&again, 1, bytes, 5));
-    remote_cache_put(&cache, 1, "stale", 5); /* of a process that read the old one */
+    remote_cache_put(&cache, 1, "stale",
+                     5); /* from a process that read the old version */
     CHECK(!remote_cache_get(&again, 1, bytes, 5));
-    remote_cache_set(&again, "", 70000); /* without a version nothing is kept */
+    remote_cache_set(&again, "", 70000); /* without a version nothing is cached */
     CHECK(!again.folder);
     remote_cache_close(&again);
     end(&cache);
@@ -73,7 +74,7 @@ TEST(a_damaged_block_is_not_used)
     end(&cache);
 }
 
-TEST(without_a_place_nothing_is_kept)
+TEST(without_a_cache_folder_nothing_is_cached)
 {
     struct remote_cache cache;
     char bytes[5];

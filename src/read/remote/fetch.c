@@ -16,11 +16,11 @@
 #include "base/work.h"
 
 #define CONNECT_SECONDS 10
-#define STALL_SECONDS   20 /* with less than STALL_BYTES a second, the server stalls */
+#define STALL_SECONDS   20 /* below STALL_BYTES a second the server counts as stalled */
 #define STALL_BYTES     1000 /* TORCHOSCOPE_HTTP_SECONDS changes both times */
 #define REDIRECTS       5
 #define ERROR_SIZE      256 /* CURL_ERROR_SIZE */
-#define TRIES           2   /* if the connection breaks */
+#define TRIES           2   /* attempts, if the connection breaks */
 
 enum curl_option {
     CURL_WRITEDATA = 10001,
@@ -75,7 +75,7 @@ struct fetcher {
     char error[ERROR_SIZE];
 };
 
-/* One answer, while it comes. */
+/* One response while it arrives. */
 struct fetch_answer {
     struct fetch *fetch;
     int status;
@@ -146,7 +146,7 @@ void fetcher_free(struct fetcher *fetcher)
     free(fetcher);
 }
 
-/* ---- the answer ---- */
+/* ---- the response ---- */
 
 bool fetch_parse_range(struct str text, uint64_t *ret_from, uint64_t *ret_to,
                        uint64_t *ret_total)
@@ -167,7 +167,8 @@ static void keep_text(char to[FETCH_VERSION], struct str value)
         snprintf(to, FETCH_VERSION, "%.*s", STR_ARG(value));
 }
 
-/* "HTTP/1.1 206 Partial Content": a new answer; after a redirection not the first. */
+/* "HTTP/1.1 206 Partial Content" begins a response; there are several with
+ * redirects. */
 static void begin_answer(struct fetch_answer *answer, struct str line)
 {
     struct str status;
@@ -209,7 +210,7 @@ static size_t take_header(const char *at, size_t size, size_t n, void *user)
     return line.len;
 }
 
-/* Takes what was asked for; any other body ends the request. */
+/* Takes the requested bytes; any other body ends the request. */
 static size_t take_body(const char *at, size_t size, size_t n, void *user)
 {
     struct fetch_answer *answer = user;
@@ -227,7 +228,7 @@ static size_t take_body(const char *at, size_t size, size_t n, void *user)
     return len;
 }
 
-/* libcurl asks about once a second, also while nothing comes. */
+/* libcurl calls it about once a second, even while no data arrives. */
 static int look_for_stop(void *user, long long total, long long now, long long up_total,
                          long long up_now)
 {
@@ -268,8 +269,8 @@ static void *add_header(void *list, const char *format, const char *value)
     return longer ? longer : list;
 }
 
-/* A file of certificates to trust instead of the system's, as curl and OpenSSL have it;
- * or NULL. */
+/* The file of certificates to trust instead of the system's, from the variables of curl
+ * and OpenSSL; or NULL. */
 static const char *own_certificates(void)
 {
     static const char *const names[] = {"CURL_CA_BUNDLE", "SSL_CERT_FILE"};
@@ -283,8 +284,8 @@ static const char *own_certificates(void)
     return NULL;
 }
 
-/* Which version we have; and who we are, for models that need it. libcurl does not send
- * it to another host after a redirection. */
+/* The cached version, and the token for models that need one. libcurl does not send it
+ * to another host after a redirect. */
 static void *headers_of(const struct fetch *fetch)
 {
     static const char hub[] = "https://huggingface.co/";
@@ -339,7 +340,7 @@ static int perform(struct fetcher *fetcher, struct fetch_answer *answer)
     return code;
 }
 
-/* ---- what came of it ---- */
+/* ---- the result ---- */
 
 /* Did the connection end too early? */
 static bool is_broken(int code)
@@ -358,15 +359,15 @@ static int fail_status(const struct fetch_answer *answer, struct err *err)
                              status);
     if (status == 401 || status == 403)
         return err_set_about(err, ERR_IO, path,
-                             ": the server does not allow it (%d); ~/.netrc and "
-                             "HF_TOKEN can name you",
+                             ": the server does not allow it (%d); put your login into "
+                             "~/.netrc or your token into HF_TOKEN",
                              status);
     if (status == 416)
         return err_set_about(err, ERR_FORMAT, path,
                              ": the file is empty, or has become shorter (%d)", status);
     if (status == 429 || status >= 500)
-        return err_set_about(err, ERR_IO, path, ": the server failed (%d); try later",
-                             status);
+        return err_set_about(err, ERR_IO, path,
+                             ": the server failed (%d). Try again later", status);
     if (status == 200)
         return err_set_about(err, ERR_UNSUPPORTED, path,
                              ": the server sends whole files only, no ranges; download "
@@ -397,7 +398,7 @@ static int fail_transfer(const struct fetcher *fetcher,
                              ": the server stalls: %s. Try again later", why);
     if (code == CURL_NOT_TRUSTED || code == CURL_BAD_CA_FILE)
         return err_set_about(err, ERR_IO, path,
-                             ": %s. SSL_CERT_FILE can name a file of certificates to "
+                             ": %s. Set SSL_CERT_FILE to a file of certificates to "
                              "trust",
                              why);
     return err_set_about(err, ERR_IO, path, ": %s%s", why,
@@ -413,7 +414,7 @@ static int check_range(const struct fetch_answer *answer, struct err *err)
         last = fetch->total - 1;
     if (!answer->has_range)
         return err_set_about(err, ERR_FORMAT, fetch->shown,
-                             ": the server does not say which bytes it sent");
+                             ": the server's answer has no valid Content-Range");
     if (answer->from != fetch->at || answer->to != last ||
         fetch->got != last - fetch->at + 1)
         return err_set_about(err, ERR_FORMAT, fetch->shown,

@@ -12,7 +12,7 @@ static bool parses(const char *text, uint64_t from, uint64_t to, uint64_t total)
            c == total;
 }
 
-TEST(ranges_of_answers_are_read)
+TEST(content_ranges_are_parsed)
 {
     static const char *const wrong[] = {
         "",
@@ -45,7 +45,7 @@ static const char *shown(const char *url)
     return text;
 }
 
-TEST(secrets_of_an_address_are_not_shown)
+TEST(secrets_in_an_address_are_not_shown)
 {
     CHECK(remote_is_url("https://x/y.pth") && remote_is_url("HTTP://x"));
     CHECK(!remote_is_url("https:/x") && !remote_is_url("ftp://x") &&

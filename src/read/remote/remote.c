@@ -12,9 +12,9 @@
 #include "read/remote/fetch_in.h"
 
 #define SLOTS       64 /* blocks in memory: 4 MB */
-#define MOST_AHEAD  8  /* blocks that sequential reads ask for in advance */
+#define MOST_AHEAD  8  /* most blocks that sequential reads fetch in advance */
 #define LARGE_READ  (4 * REMOTE_BLOCK)
-#define MOST_BLOCKS 64 /* in one request, while blocks are kept */
+#define MOST_BLOCKS 64 /* limit of one request, while blocks are cached */
 
 struct remote_slot {
     uint64_t block; /* its number + 1; 0: free */
@@ -31,7 +31,7 @@ struct remote {
     struct remote_cache cache;
     struct remote_slot slots[SLOTS];
     uint64_t next;  /* the block after the last request */
-    unsigned ahead; /* how many more the next one asks for */
+    unsigned ahead; /* blocks that the next request fetches in advance */
 };
 
 /* ---- addresses ---- */
@@ -150,8 +150,8 @@ static int ask(struct remote *r, uint64_t at, void *to, size_t n, struct err *er
     return fetch_range(r->fetcher, &fetch, err);
 }
 
-/* Asks for n blocks from `first` on, and for some in advance if this goes on where the
- * last request ended. */
+/* Fetches n blocks from `first` on, and some in advance if this request continues the
+ * last one. */
 static int ask_blocks(struct remote *r, uint64_t first, uint64_t n, struct err *err)
 {
     uint64_t blocks = (r->blob.size + REMOTE_BLOCK - 1) / REMOTE_BLOCK;
@@ -178,7 +178,7 @@ static int ask_blocks(struct remote *r, uint64_t first, uint64_t n, struct err *
     return status;
 }
 
-/* How many blocks from `first` up to `last` are not there. */
+/* The number of blocks from `first` up to `last` that are not cached. */
 static uint64_t count_missing(struct remote *r, uint64_t first, uint64_t last)
 {
     uint64_t n = 1;
@@ -257,7 +257,7 @@ void remote_settle(struct blob *blob)
 
 /* ---- opening ---- */
 
-/* The first block: says the size and version of the file. */
+/* Fetches the first block, which gives the size and version of the file. */
 static int begin(struct remote *r, struct err *err)
 {
     char *first = malloc(REMOTE_BLOCK);

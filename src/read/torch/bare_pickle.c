@@ -11,7 +11,7 @@
  * training_args, models of other libraries. A file may hold several. */
 
 #define PICKLES_MOST 64
-#define SURE_PICKLE  30 /* old torch files begin with one, too */
+#define SURE_PICKLE  30 /* old torch files also begin with one */
 
 static int bare_pickle_knows(const struct input *input)
 {
@@ -108,8 +108,8 @@ static bool another_follows(const struct bare *bare)
     return rest.len > 0 && pickle_looks_like(str_head(rest, INPUT_HEAD));
 }
 
-/* Run and fold the next pickle: the first at the place of the file if it can be there
- * with the others, any other in a group of its own. */
+/* Run and fold the next pickle. The first one becomes the file's own place if that can
+ * hold the others as children; each of the others gets a group. */
 static int read_next(struct bare *bare, struct pickle *pickle, struct err *err)
 {
     struct build *build = bare->build;

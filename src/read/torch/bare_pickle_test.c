@@ -34,7 +34,7 @@ static uint64_t acts(const struct model *model, const char *global, enum pickle_
     return 0;
 }
 
-TEST(a_bare_pickle_is_a_tree_of_its_values)
+TEST(a_bare_pickle_becomes_a_tree_of_its_values)
 {
     const struct model *model = READ("\x80\x02}(X\x05\x00\x00\x00"
                                      "epochK\x0cX\x04\x00\x00\x00optsX\x04\x00\x00\x00"
@@ -51,7 +51,7 @@ TEST(a_bare_pickle_is_a_tree_of_its_values)
     model_free(model);
 }
 
-TEST(pickles_behind_the_first_are_groups_of_their_own)
+TEST(each_pickle_after_the_first_becomes_a_group)
 {
     const struct model *model = READ("\x80\x02}X\x01\x00\x00\x00"
                                      "aK\x01s.\x80\x02}X\x01\x00\x00\x00"
@@ -66,7 +66,7 @@ TEST(pickles_behind_the_first_are_groups_of_their_own)
     model_free(model);
 }
 
-TEST(bytes_behind_the_pickle_are_said)
+TEST(unused_bytes_after_the_pickle_are_reported)
 {
     const struct model *model = READ("\x80\x02}X\x01\x00\x00\x00"
                                      "aK\x01s.\x00\x01\x02");
@@ -76,7 +76,7 @@ TEST(bytes_behind_the_pickle_are_said)
     model_free(model);
 }
 
-TEST(a_pickle_inside_bytes_is_run_into_the_same_log)
+TEST(a_pickle_inside_bytes_is_logged_too)
 {
     const struct model *model = READ("\x80\x03"
                                      "c_pickle\nloads\nC\x18"
@@ -91,9 +91,9 @@ TEST(a_pickle_inside_bytes_is_run_into_the_same_log)
     model_free(model);
 }
 
-TEST(a_pickle_inside_latin_1_text_is_found_as_well)
+TEST(a_pickle_inside_latin_1_text_is_found)
 {
-    /* Protocol 2 writes b'\x80\x02cos\nsystem\n)R.' so. */
+    /* Protocol 2 writes b'\x80\x02cos\nsystem\n)R.' like this. */
     const struct model *model = READ("\x80\x02"
                                      "c_codecs\nencode\nX\x11\x00\x00\x00\xc2\x80\x02"
                                      "cos\nsystem\n)R.X\x06\x00\x00\x00latin1\x86R.");
@@ -128,7 +128,7 @@ static size_t wrap(char *to, const char *inner, size_t len)
     return len + 14;
 }
 
-TEST(pickles_inside_pickles_end_at_a_depth)
+TEST(pickles_nested_too_deep_are_not_followed)
 {
     char one[512] = "\x80\x02"
                     "cm\nf\n0N.",
@@ -143,12 +143,12 @@ TEST(pickles_inside_pickles_end_at_a_depth)
     model = read_bytes(one, len);
     CHECK(model != NULL);
     CHECK_INT(model->pickle.n_streams, 6);
-    CHECK(!model->pickle.streams[5].complete); /* the one that was not looked at */
+    CHECK(!model->pickle.streams[5].complete); /* the one that was not read */
     CHECK(found(model, FINDING_LIMIT, "more than 4 levels"));
     model_free(model);
 }
 
-TEST(a_pickle_that_breaks_off_shows_what_came_before)
+TEST(a_truncated_pickle_shows_the_values_before_the_cut)
 {
     const struct model *model = READ("\x80\x02}(X\x01\x00\x00\x00"
                                      "aK\x01X\x01\x00\x00\x00"
@@ -177,7 +177,7 @@ TEST(a_bare_pickle_cut_at_any_byte_neither_crashes_nor_leaks)
         model_free(read_bytes(whole, n));
 }
 
-/* ---- files met in the wild; skipped where they are not at hand ---- */
+/* ---- real hostile files; skipped if they are not installed ---- */
 
 static const char *models_folder(void)
 {
@@ -196,15 +196,15 @@ static void check_hostile(const char *folder, struct str name)
     model = read_model(path, NULL, &err);
     if (!model)
         test_fail(__FILE__, __LINE__, "%s: %s", path, err.text);
-    /* Each of them names what it would call; the honest ones are named so. */
+    /* Each file logs what it would call, unless its name says that it is harmless. */
     if (model->pickle.n_globals == 0 && str_find(name, STR("benign")) < 0 &&
         str_find(name, STR("safe")) < 0)
         test_fail(__FILE__, __LINE__, "%s: no name in the log", path);
     for (uint32_t i = 0; i < model->pickle.n_streams; i++)
         if (!model->pickle.streams[i].complete &&
             !found(model, FINDING_PICKLE_MALFORMED, "byte"))
-            test_fail(__FILE__, __LINE__, "%s: breaks off and does not say where",
-                      path);
+            test_fail(__FILE__, __LINE__,
+                      "%s: truncated without a finding that says where", path);
     model_free(model);
 }
 
@@ -217,7 +217,7 @@ static void check_folder(const char *part)
 
     snprintf(path, sizeof path, "%s/%s", models_folder(), part);
     if (!path_is_folder(path))
-        SKIP("the files met in the wild are not here");
+        SKIP("the hostile files are not installed");
     arena_init(&arena, 0);
     CHECK(folder_open(&folder, path, &arena, &err) == 0);
     for (uint32_t i = 0; i < folder.n; i++)
@@ -227,12 +227,12 @@ static void check_folder(const char *part)
     arena_release(&arena);
 }
 
-TEST(every_hostile_pickle_of_picklescan_names_what_it_calls)
+TEST(every_hostile_pickle_of_picklescan_logs_what_it_calls)
 {
     check_folder("picklescan");
 }
 
-TEST(every_hostile_pickle_of_modelaudit_names_what_it_calls)
+TEST(every_hostile_pickle_of_modelaudit_logs_what_it_calls)
 {
     check_folder("modelaudit");
 }

@@ -87,7 +87,7 @@ static void check_array(const struct buf *file)
     model_free(model);
 }
 
-TEST(arrays_of_joblib_are_tensors_and_the_opcodes_go_on_after_them)
+TEST(joblib_arrays_are_tensors_and_the_pickle_continues_after_their_data)
 {
     struct buf file = BUF_INIT;
 
@@ -102,7 +102,7 @@ TEST(arrays_of_joblib_are_tensors_and_the_opcodes_go_on_after_them)
     buf_release(&file);
 }
 
-TEST(an_array_of_objects_in_a_joblib_file_is_a_pickle_of_its_own)
+TEST(an_array_of_objects_in_a_joblib_file_is_a_nested_pickle)
 {
     struct buf file = BUF_INIT;
     const struct model *model;
@@ -121,7 +121,7 @@ TEST(an_array_of_objects_in_a_joblib_file_is_a_pickle_of_its_own)
     buf_release(&file);
 }
 
-TEST(code_in_raw_elements_is_found_because_pickle_runs_it)
+TEST(code_in_raw_elements_is_found_because_pickle_load_runs_it)
 {
     struct buf file = BUF_INIT;
     const struct model *model;
@@ -138,7 +138,7 @@ TEST(code_in_raw_elements_is_found_because_pickle_runs_it)
     buf_release(&file);
 }
 
-TEST(what_a_joblib_array_lacks_is_a_finding)
+TEST(missing_bytes_of_a_joblib_array_are_a_finding)
 {
     struct buf file = BUF_INIT;
     const struct model *model;
@@ -155,7 +155,7 @@ TEST(what_a_joblib_array_lacks_is_a_finding)
     model = read_file(&file);
     CHECK(found(model, FINDING_PICKLE_MALFORMED, "padding"));
     model_free(model);
-    begin(&file, "Q9", true); /* an unknown dtype: nobody knows where it ends */
+    begin(&file, "Q9", true); /* an unknown dtype: the size of its data is unknown */
     buf_add(&file, "\x03\xff\xff\xff" RAW, 12);
     end(&file);
     model = read_file(&file);

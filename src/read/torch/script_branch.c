@@ -1,6 +1,5 @@
-/* Branches and loops. While a branch is followed, the first change of every cell in it
- * is noted with its old content, so that the branch can be undone and compared with the
- * other one. */
+/* Branches and loops. The first change of a cell in a branch saves its old content, so
+ * that the branch can be undone and compared with the other one. */
 #include <string.h>
 
 #include "base/base.h"
@@ -53,8 +52,8 @@ static struct program_value merge_value(bool loop)
                                   .plain = PROGRAM_NONE};
 }
 
-/* Sets the sources of `value` to the values in a and b; equal ones that follow each
- * other are one. Returns how many are a's. */
+/* Sets the sources of `value` to the values in a and b, without adjacent duplicates.
+ * Returns how many come from a. */
 static uint32_t set_sources(struct script_machine *m, uint32_t value,
                             const struct datum *a, const struct datum *b)
 {
@@ -114,7 +113,7 @@ struct datum script_merge(struct script_machine *m, const struct datum *a,
     if ((a->kind == DATUM_TUPLE || a->kind == DATUM_LIST) && a->kind == b->kind &&
         a->n == b->n)
         return merge_items(m, a, b);
-    /* None is no value that flows on: what it is otherwise keeps its parts. */
+    /* None or an unknown value: use the other one, whose parts are known. */
     if (a->kind == DATUM_PLAIN && a->id == VALUE_ID_NONE &&
         script_known(m, b) == PROGRAM_NONE)
         return *b;
@@ -124,7 +123,7 @@ struct datum script_merge(struct script_machine *m, const struct datum *a,
     return merge_all(m, a, b);
 }
 
-/* The same for the versions of a value: NOTHING is the value itself. */
+/* The same for versions of a value. NOTHING means the value itself. */
 static struct datum merge_versions(struct script_machine *m, uint32_t value,
                                    const struct datum *a, const struct datum *b)
 {
@@ -160,7 +159,7 @@ struct script_mark script_branch_begin(struct script_machine *m)
     return mark;
 }
 
-/* Slots of functions that have returned are gone. */
+/* Skip slots of functions that have returned. */
 static bool is_gone(const struct script_machine *m, const struct cell_change *change)
 {
     return change->kind == CELL_SLOT && change->index >= m->n_slots;
@@ -200,7 +199,7 @@ static void apply(struct script_machine *m, const struct script_changes *changes
                    &changes->at[i].datum);
 }
 
-/* Merges what the first branch changed with what is there after the second; cells that
+/* Merges the changes of the first branch with the state after the second. Cells that
  * both changed get the stamp `both`. */
 static void merge_first(struct script_machine *m, const struct script_changes *first,
                         uint32_t both)
@@ -217,7 +216,7 @@ static void merge_first(struct script_machine *m, const struct script_changes *f
     }
 }
 
-/* Merges what only the second branch changed with what was there before. */
+/* Merges the cells that only the second branch changed with their old content. */
 static void merge_second(struct script_machine *m, uint32_t from, uint32_t both)
 {
     for (uint32_t i = from; i < m->n_changes && !m->stop; i++) {
@@ -247,7 +246,7 @@ void script_branch_join(struct script_machine *m, const struct script_changes *f
     if (taken <= 0)
         apply(m, &second);
     if (taken != 0)
-        apply(m, first); /* last: what both changed has been merged here */
+        apply(m, first); /* last: cells that both changed are already merged */
 }
 
 /* ---- loops ---- */

@@ -1,11 +1,11 @@
-/* Calls: what is called decides whether it is an operation, a module, a function that is
- * followed, or a builtin that only says something about types. */
+/* Calls. The callee is an operation, a module, a function to follow, or a builtin that
+ * only affects types. */
 #include <string.h>
 
 #include "base/base.h"
 #include "read/torch/script_machine_in.h"
 
-/* Python's functions that are operations of torch. */
+/* Python builtins that torch implements as operations. */
 static const struct {
     const char *name, *space, *op;
 } builtins[] = {
@@ -55,7 +55,7 @@ static void push_args(struct script_machine *m, struct script_frame *frame,
 
 /* ---- modules and functions ---- */
 
-/* Notes what a call took and gave. */
+/* Records the arguments and results of a call. */
 static void end_call(struct script_machine *m, uint32_t call,
                      const struct script_function *function, uint32_t from,
                      const struct datum *result)
@@ -80,7 +80,7 @@ static void end_call(struct script_machine *m, uint32_t call,
     m->n_ios = first;
 }
 
-/* A method of another module: a call of its own. */
+/* A method of another module: recorded as a call. */
 struct datum script_enter(struct script_machine *m, uint32_t instance,
                           struct script_method *method, struct str name, uint32_t from)
 {
@@ -112,7 +112,7 @@ struct datum script_enter(struct script_machine *m, uint32_t instance,
     return result;
 }
 
-/* A method that is not in the code is an operation that is not known. */
+/* A method without code is recorded as an unknown operation. */
 static struct datum call_unknown(struct script_machine *m, struct str name,
                                  uint32_t from, uint32_t wanted)
 {
@@ -203,7 +203,7 @@ static struct datum annotate(struct script_machine *m, struct script_frame *fram
     return datum;
 }
 
-/* fork(f), where f is a function inside of this one: it is followed here. */
+/* fork(f), where f is a nested function: follow it here. */
 static struct datum fork_inner(struct script_machine *m, struct script_frame *frame,
                                const struct script_node *node)
 {
@@ -219,7 +219,7 @@ static struct datum fork_inner(struct script_machine *m, struct script_frame *fr
     return result;
 }
 
-/* Functions about types and attributes. False: another name. */
+/* Builtins for types and attributes. False: not one of them. */
 static bool call_special(struct script_machine *m, struct script_frame *frame,
                          const struct script_node *node, struct datum *ret_result)
 {
@@ -260,7 +260,7 @@ static bool call_special(struct script_machine *m, struct script_frame *frame,
     return true;
 }
 
-/* ---- what is called ---- */
+/* ---- callees ---- */
 
 /* `torch.append(x, y)` changes the list in the variable x. */
 static void list_changed(struct script_machine *m, struct script_frame *frame,

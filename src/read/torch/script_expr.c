@@ -124,7 +124,7 @@ static struct script_node *number(struct script_parser *in)
     return fail(in);
 }
 
-/* The character of an escape, behind the backslash; takes it. */
+/* Takes the character of an escape, after the backslash. */
 static char escape(struct script_parser *in)
 {
     static const char from[] = "abfnrtv", to[] = "\a\b\f\n\r\t\v";
@@ -141,7 +141,7 @@ static char escape(struct script_parser *in)
     return found ? to[found - from] : c;
 }
 
-/* A text, behind its opening quote. */
+/* A string, after its opening quote. */
 static struct script_node *quoted(struct script_parser *in, char quote)
 {
     struct buf text = BUF_INIT;
@@ -241,7 +241,7 @@ static struct script_node *argument(struct script_parser *in)
 
 bool script_items(struct script_parser *in, struct script_node *to, char close)
 {
-    bool comma = false; /* behind the last one */
+    bool comma = false; /* after the last one */
 
     while (!in->failed) {
         if (close ? script_take(in, close)
@@ -338,7 +338,7 @@ static struct script_node *atom(struct script_parser *in)
     return c == '"' || c == '\'' ? quoted(in, c) : bracketed(in, c);
 }
 
-/* ---- what follows an atom ---- */
+/* ---- calls, attributes and indices after an atom ---- */
 
 static struct script_node *call(struct script_parser *in, struct script_node *callee)
 {

@@ -11,8 +11,8 @@
  *   script_op.c       one operation: arguments, results, their types
  *   script_names.c    THE TABLE of argument names
  *
- * Code from a file may be hostile. Steps, depth and memory have limits; when one is
- * reached, machine->stop is set, everything returns, and the program is marked as cut. */
+ * Code from a file may be hostile. Steps, depth and memory are limited: at a limit,
+ * machine->stop is set, everything returns, and the program is marked as cut. */
 #ifndef READ_TORCH_SCRIPT_MACHINE_IN_H
 #define READ_TORCH_SCRIPT_MACHINE_IN_H
 
@@ -80,7 +80,7 @@ struct script_frame {
 
 /* A method or function, once parsed. */
 struct script_method {
-    struct script_function *function; /* NULL: missing, or not understood */
+    struct script_function *function; /* NULL: missing, or unsupported */
     uint32_t *names;                  /* see struct script_frame */
 };
 
@@ -114,7 +114,7 @@ struct script_machine {
     struct program_io *ios; /* of the operation being made */
     uint32_t n_ios, ios_room;
 
-    uint32_t call, region, place; /* now */
+    uint32_t call, region, place; /* the current function */
     uint32_t file, line;
     uint32_t depth;
     uint64_t steps;
@@ -174,7 +174,7 @@ struct script_cell *script_cell(struct script_machine *m, enum script_cell_kind 
                                 uint32_t index);
 void script_set(struct script_machine *m, enum script_cell_kind kind, uint32_t index,
                 const struct datum *datum);
-/* The value after a condition: one of both. */
+/* The value after a condition: one of the two. */
 struct datum script_merge(struct script_machine *m, const struct datum *a,
                           const struct datum *b);
 /* Begins one branch; returns the number to end it with. */
@@ -193,7 +193,7 @@ struct script_changes script_branch_undo(struct script_machine *m,
                                          struct script_mark mark);
 void script_branch_join(struct script_machine *m, const struct script_changes *first,
                         struct script_mark second, int taken);
-/* The value of a variable at the start of each iteration; and when the end of an
+/* The value of a variable at the start of each iteration; and once the end of the
  * iteration is known. */
 struct datum script_loop_begin(struct script_machine *m, const struct datum *before);
 void script_loop_end(struct script_machine *m, const struct datum *loop,
@@ -208,7 +208,7 @@ struct datum script_eval(struct script_machine *m, struct script_frame *frame,
                          const struct script_node *node, uint32_t wanted);
 void script_follow(struct script_machine *m, struct script_frame *frame,
                    const struct script_node *block);
-/* Notes code that is not understood, and gives what it makes. */
+/* Records unsupported code as a region and returns its result. */
 struct datum script_unclear(struct script_machine *m, struct str text);
 
 /* ---- script_call.c ---- */

@@ -1,8 +1,8 @@
-/* THE TABLE of argument names: TorchScript writes arguments by position, and the schemas
- * are in torch, not in the file. These are the operations that most models use, with the
- * names that they have for tensors; overloads that differ in what a position means are
- * left out (slice, to, max), and the position stands for the name. A test compares the
- * table with torch. */
+/* THE TABLE of argument names: TorchScript writes arguments by position, and the
+ * schemas are in torch, not in the file. Lists the operations that most models use,
+ * with the argument names of their tensor overload. Operations whose overloads give a
+ * position different meanings (slice, to, max) are left out; their arguments are named
+ * by position. A test compares the table with torch. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -194,8 +194,8 @@ static const struct {
     {"zeros_like", "self"},
 };
 
-/* With a packed sequence, the arguments of these are shifted: the weights, a list, are
- * then not the third. */
+/* A packed sequence shifts the arguments of these: the list of weights is not the
+ * third. */
 static const char *const recurrent[] = {"gru", "lstm", "rnn_relu", "rnn_tanh"};
 
 static const char *const views[] = {

@@ -73,10 +73,10 @@ static uint32_t take_args(struct script_machine *m, struct str space, struct str
                    : VALUE_ID_NONE;
 }
 
-/* ---- what is known about a result ---- */
+/* ---- results that are known from the file ---- */
 
-/* Is it None? -1: unknown. A tensor of the file and the result of an operation are not;
- * but some operations on dicts give None. */
+/* Is it None? -1: unknown. Tensors of the file and results of operations are not None,
+ * except for some operations on dicts. */
 static int is_none(const struct script_machine *m, const struct datum *datum)
 {
     const struct program_value *value;
@@ -130,7 +130,7 @@ static int compare(struct str op, const double x[2])
     return str_is(op, "ge") ? x[0] >= x[1] : -1;
 }
 
-/* The boolean that an operation gives, if its arguments are known; else -1. */
+/* The boolean result of an operation with known arguments; else -1. */
 static int fold(struct script_machine *m, struct str op, uint32_t from)
 {
     uint32_t n = m->n_args - from;
@@ -194,7 +194,7 @@ static bool writes(struct str op)
     return str_ends(op, STR("_")) && !str_ends(op, STR("__"));
 }
 
-/* The first result is what the first argument holds from now on, or a view of it. */
+/* The first result is the new version of the first argument, or a view of it. */
 static void link_first(struct script_machine *m, struct str op, uint32_t from,
                        const struct datum *result)
 {

@@ -5,14 +5,14 @@
 #include "base/base.h"
 #include "read/torch/script_parser_in.h"
 
-#define UNCLEAR_MOST 200 /* bytes of a line that are kept */
+#define UNCLEAR_MOST 200 /* longest text kept of a line, in bytes */
 
 static struct script_node *block(struct script_parser *in, size_t above);
 
 /* ---- lines ---- */
 
-/* How far the next line that is not empty is indented; false: there is none. Skips the
- * empty ones. */
+/* The indentation of the next line that is not empty; false: no more lines. Skips empty
+ * lines. */
 static bool next_indent(struct script_parser *in, size_t *ret_indent)
 {
     for (;;) {
@@ -49,7 +49,7 @@ static void skip_below(struct script_parser *in, size_t indent)
         end_line(in);
 }
 
-/* Does a word come next, and not a longer one? Takes it. */
+/* Takes this word if it comes next, but not as the start of a longer one. */
 static bool take_word(struct script_parser *in, const char *word)
 {
     struct str before = in->rest;
@@ -249,7 +249,7 @@ static bool has_block(const struct script_node *node)
     return node->kind >= SCRIPT_IF && node->kind <= SCRIPT_DEF;
 }
 
-/* One statement with its block. What is not understood is skipped with its block. */
+/* One statement with its block. Skips an unsupported statement with its block. */
 static struct script_node *statement(struct script_parser *in, size_t indent)
 {
     struct str before = str_from(in->rest, indent), line = before;
@@ -325,7 +325,7 @@ static bool is_number_type(struct str type)
     return type.len > 0;
 }
 
-/* `x: Tensor=None`; of the type only whether it is a number is kept. */
+/* `x: Tensor=None`. Keeps of the type only whether it is a number. */
 static void parameter(struct script_parser *in, struct script_function *function)
 {
     struct script_param param = {0};

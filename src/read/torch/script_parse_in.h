@@ -76,7 +76,7 @@ struct script_function {
     struct str *names; /* by slot */
     uint32_t n_slots;
     struct script_node *body;
-    bool unclear; /* its first line was not understood: other members are empty */
+    bool unclear; /* its first line is unsupported: other members are empty */
 };
 
 /* Does this operation on a list or dict change it? "append", "_set_item". */

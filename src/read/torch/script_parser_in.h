@@ -19,7 +19,7 @@ struct script_parser {
     uint32_t line;
     int brackets; /* depth; inside brackets, newlines are ignored */
     int depth, blocks;
-    bool failed; /* the statement is not understood */
+    bool failed; /* the statement is unsupported */
     bool spent;
 };
 
@@ -35,7 +35,7 @@ bool script_next_is(struct script_parser *in, char c);
 /* Takes a name; empty if there is none. */
 struct str script_word(struct script_parser *in);
 
-/* One expression; NULL: it is not understood, and in->failed is set. */
+/* One expression; NULL: it is unsupported, and in->failed is set. */
 struct script_node *script_expression(struct script_parser *in);
 /* Expressions up to `close` or, if that is 0, to the end of the line, as children of
  * `to`. Returns whether the last one has a trailing comma. */

@@ -9,8 +9,8 @@
 
 /* ---- functions ---- */
 
-/* The text and line of "  def NAME(" in the source of a class; of a function, all. The
- * first method if the name is "*". */
+/* The text and line of "  def NAME(" in the source of a class; "*" finds the first
+ * method. A function is returned whole. */
 static bool find_text(const struct script_class *class, struct str name,
                       struct str *ret_text, uint32_t *ret_line)
 {

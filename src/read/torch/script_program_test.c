@@ -42,7 +42,7 @@ static void end(struct script_scene *s)
     test_zip_release(&s->zip);
 }
 
-/* A class with a forward of these lines, and what follows. */
+/* A class whose forward has these lines, followed by `more`. */
 #define NET(lines)                                                                     \
     "class Net(Module):\n"                                                             \
     "  def forward(self: __torch__.Net,\n"                                             \
@@ -56,8 +56,8 @@ static void add_name(struct buf *to, const struct script_scene *s, uint32_t op)
     buf_str(to, str_starts(name, STR("aten::")) ? str_from(name, 6) : name);
 }
 
-/* All operations with those that made their inputs: "mul() add(mul mul)". An input of
- * the program is its name, an unknown one "?". */
+/* All operations with the producers of their inputs: "mul() add(mul mul)". An input of
+ * the program is shown by name, an unknown producer as "?". */
 static void check_flow(struct script_scene *s, const char *wanted)
 {
     const struct program *program = s->program;
@@ -126,7 +126,7 @@ TEST(operations_are_followed_through_methods_functions_and_tuples)
     end(&s);
 }
 
-TEST(after_a_condition_a_value_is_one_of_both)
+TEST(after_a_condition_a_value_may_come_from_either_branch)
 {
     struct script_scene s;
 
@@ -148,7 +148,7 @@ TEST(after_a_condition_a_value_is_one_of_both)
     end(&s);
 }
 
-TEST(a_loop_reads_what_its_last_turn_made)
+TEST(a_loop_reads_the_values_of_its_previous_iteration)
 {
     struct script_scene s;
 
@@ -167,7 +167,7 @@ TEST(a_loop_reads_what_its_last_turn_made)
     end(&s);
 }
 
-TEST(what_is_written_in_place_is_read_by_all_names)
+TEST(a_write_in_place_is_seen_through_all_views)
 {
     struct script_scene s;
 
@@ -207,7 +207,7 @@ TEST(objects_and_attributes_that_the_code_sets_are_followed)
     end(&s);
 }
 
-TEST(code_that_is_not_understood_is_a_region_with_its_text)
+TEST(unsupported_code_becomes_a_region_with_its_text)
 {
     struct script_scene s;
     const struct program_region *region;
@@ -227,7 +227,7 @@ TEST(code_that_is_not_understood_is_a_region_with_its_text)
 }
 
 /* `n` functions; each calls the one before it twice. */
-TEST(functions_that_call_each_other_end_at_a_limit)
+TEST(an_exponential_number_of_calls_stops_at_a_limit)
 {
     struct buf code = BUF_INIT;
     struct script_scene s;
@@ -250,7 +250,7 @@ TEST(functions_that_call_each_other_end_at_a_limit)
     end(&s);
 }
 
-/* Data that grow twice as large with each line. */
+/* Data that double in size with each line. */
 TEST(data_that_double_and_deep_brackets_stay_small)
 {
     struct buf code = BUF_INIT;
@@ -289,7 +289,7 @@ TEST(blocks_that_are_too_deep_are_skipped)
     buf_release(&code);
 }
 
-/* Cut at every byte: there is a model, whatever the code says. */
+/* Code cut at any byte still gives a model. */
 TEST(code_may_end_anywhere)
 {
     static const char whole[] = NET("    a, b, = torch.chunk(x, 2)\n"

@@ -1,5 +1,5 @@
-/* Statements and expressions. Trees of code and data have limited heights, and so has
- * the depth of functions: recursion ends. */
+/* Statements and expressions. The depths of code, data and calls are limited, so the
+ * recursion here is bounded. */
 #include <string.h>
 
 #include "base/base.h"
@@ -84,7 +84,7 @@ static struct datum eval_attr(struct script_machine *m, struct script_frame *fra
 
     if (owner.kind == DATUM_INSTANCE)
         return script_attr(m, owner.id, node->text);
-    return owner; /* a part of it: (x).value */
+    return owner; /* an attribute of it: (x).value */
 }
 
 /* `x[i]` is an operation; `(x)[i]` is an item of a tuple if x is a name or a tuple. */
@@ -184,7 +184,7 @@ struct datum script_eval(struct script_machine *m, struct script_frame *frame,
 
 /* ---- assignments ---- */
 
-/* A value gets the first name that the code gives it. */
+/* A value keeps the first name that the code gives it. */
 static void name_value(struct script_machine *m, struct script_frame *frame,
                        uint32_t slot, uint32_t value)
 {
@@ -215,8 +215,8 @@ static void assign(struct script_machine *m, struct script_frame *frame,
         script_attr_set(m, owner.id, target->text, datum);
 }
 
-/* Item i of a list that an operation made: a value of its own, because an operation in
- * place may change it alone. */
+/* Item i of a list that an operation made: a separate value, because an operation in
+ * place may change only this item. */
 static struct datum list_item(struct script_machine *m, const struct datum *list,
                               uint32_t i)
 {
@@ -255,7 +255,7 @@ static void follow_assign(struct script_machine *m, struct script_frame *frame,
 
 /* ---- conditions and loops ---- */
 
-/* Is it true, as far as the file says? -1: unknown. */
+/* Is it true? -1: the file does not determine it. */
 static int truth(struct script_machine *m, const struct datum *condition)
 {
     uint32_t known = script_known(m, condition);
@@ -290,7 +290,7 @@ static void follow_if(struct script_machine *m, struct script_frame *frame,
     script_branch_join(m, &first, mark, taken);
 }
 
-/* The variables that the body changes become what they are at the begin of a turn. */
+/* The variables that the body changes get their value at the start of an iteration. */
 static void enter_loop(struct script_machine *m, struct script_frame *frame,
                        const struct script_node *node, struct datum *before,
                        struct datum *loop)
@@ -338,7 +338,7 @@ static void follow_loop(struct script_machine *m, struct script_frame *frame,
         condition = script_eval(m, frame, node->first, 1);
     region = begin_region(m, PROGRAM_LOOP, &condition, -1);
     if (counted) {
-        /* The number of the turn is a value that the loop makes. */
+        /* The loop makes the iteration index, a value. */
         turn = script_loop_begin(m, &(struct datum){.kind = DATUM_PLAIN});
         assign(m, frame, node->first, &turn);
     }

@@ -1,11 +1,11 @@
-/* Modules, their attributes and constants: what the tree of the file says about them. */
+/* Modules, attributes and constants as the tree of the file has them. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/base.h"
 #include "read/torch/script_machine_in.h"
 
-#define LIST_MOST 4096 /* children of a list that are followed */
+#define LIST_MOST 4096 /* limit for the children of a list */
 
 static uint64_t pair(uint32_t a, uint32_t b)
 {
@@ -65,7 +65,7 @@ bool script_is_module(struct script_machine *m, uint32_t instance)
 
 /* ---- values of the file ---- */
 
-/* The value with this hash, made if it is new. */
+/* The value with this hash; makes it if it is new. */
 static struct datum stored(struct script_machine *m, uint64_t key,
                            const struct program_value *value)
 {
@@ -107,7 +107,7 @@ static struct datum tensor_value(struct script_machine *m, uint32_t tensor,
     return stored(m, hash_mix(1, tensor), &value);
 }
 
-/* An attribute of which only the name is known; name 0: the object itself. */
+/* An attribute known only by name; name 0: the object itself. */
 static struct datum attribute_value(struct script_machine *m, uint32_t node,
                                     uint32_t name)
 {
@@ -165,14 +165,16 @@ static struct datum node_datum(struct script_machine *m, uint32_t node, int dept
     if (build_kind(m->build, node) == PLACE_TENSOR)
         return attribute_value(m, node, 0);
     if (object < model->n_objects && m->first_of[object])
-        node = m->first_of[object]; /* the children of a shared module are there */
+        node =
+            m->first_of
+                [object]; /* the children of a shared module are at its first place */
     if (m->class_of[node])
         return (struct datum){.kind = DATUM_INSTANCE, .id = node};
     return group_datum(m, node, depth);
 }
 
-/* A plain value of the file; tensors in it are values of the program. Values are trees of
- * limited depth. */
+/* A plain value of the file; tensors in it are values of the program. The depth of
+ * values is limited. */
 static struct datum plain_datum(struct script_machine *m, uint32_t node, uint32_t name,
                                 uint32_t id)
 {
@@ -197,7 +199,7 @@ static struct datum plain_datum(struct script_machine *m, uint32_t node, uint32_
     return script_container(m, DATUM_LIST, items, value_at(values, id)->n);
 }
 
-/* The value of a key that need not end in NUL. */
+/* The value of a key, which need not end in NUL. */
 static bool dict_get(struct script_machine *m, uint32_t dict, struct str key,
                      uint32_t *ret_value)
 {
@@ -236,7 +238,7 @@ static struct datum file_attr(struct script_machine *m, uint32_t node, struct st
     return id == INTERN_NONE ? script_opaque(m) : attribute_value(m, node, id);
 }
 
-/* The cell of an attribute that the code sets; the names are those of the model. */
+/* The cell of an attribute that the code sets. Names are string ids of the model. */
 static bool find_cell(struct script_machine *m, uint32_t instance, struct str name,
                       uint32_t *ret_index)
 {

@@ -1,5 +1,5 @@
-/* Which local variables a loop may change: those it assigns, and the lists and dicts that
- * it changes in place. */
+/* The local variables that a loop may change: those it assigns, and the lists and dicts
+ * that it changes in place. */
 #include <string.h>
 
 #include "base/base.h"
@@ -21,7 +21,7 @@ struct writes {
     struct arena *arena;
     uint32_t *slots;
     uint32_t n, room;
-    uint32_t *seen; /* by slot: the number of the loop that has it, from 1 */
+    uint32_t *seen; /* by slot: the number of the loop that lists it, from 1 */
     uint32_t loop;
     bool spent;
 };

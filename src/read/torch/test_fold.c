@@ -6,7 +6,7 @@
 #include "base/test.h"
 #include "read/file/file_source_in.h"
 
-/* Each key is a storage of as many bytes as its id says. */
+/* Each key is a storage with the size in its persistent id. */
 static uint32_t any_storage(void *user, const struct pickle *pickle, node_id persistent)
 {
     struct build *build = user;

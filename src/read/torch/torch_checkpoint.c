@@ -43,7 +43,7 @@ static void set_class(struct torch_fold *fold, const struct fold_task *task)
         object->class_id = class_id;
 }
 
-/* A key as a name: a text as it is, anything else as Python prints it. */
+/* A key as a name: a string unchanged, anything else as Python prints it. */
 static struct str key_name(struct torch_fold *fold, node_id key, char text[16])
 {
     const struct node *node;
@@ -103,8 +103,8 @@ static node_id metadata_of(struct torch_fold *fold, node_id dict)
     return pickle_dict_get(fold->pickle, attributes, "_metadata");
 }
 
-/* A dict with a single tensor is more often a score or the state of an optimizer than a
- * state_dict, unless this is its name. */
+/* A dict with a single tensor is usually a score or optimizer state; it is a state_dict
+ * only if it has this name. */
 static bool is_lone_weight(struct torch_fold *fold, node_id key)
 {
     struct str name = fold_key(fold, key);
@@ -112,8 +112,8 @@ static bool is_lone_weight(struct torch_fold *fold, node_id key)
     return str_is(name, "weight") || str_is(name, "bias");
 }
 
-/* The keys of a state_dict are texts, and its values are tensors: all of them, or half
- * if it also has dotted names or metadata. Looks at the first entries only. */
+/* The keys of a state_dict are strings and its values tensors: all of them, or half if
+ * it also has dotted names or metadata. Checks the first entries only. */
 static bool is_state_dict(struct torch_fold *fold, const struct fold_task *task,
                           const struct fold_pairs *pairs, node_id dict)
 {
@@ -169,7 +169,7 @@ static unsigned role_by_name(struct str last)
            FOLD_GUESSED;
 }
 
-/* A cache: consecutive names are mostly in the same module. */
+/* Cached: consecutive names are mostly in the same module. */
 struct last_parent {
     struct str prefix;
     uint32_t place; /* NO_PLACE: none yet */
@@ -210,7 +210,7 @@ static bool metadata_fits(struct torch_fold *fold, struct fold_pairs states,
     return found >= states.n - states.n / 2;
 }
 
-/* Make the module that the metadata names, and note its version. */
+/* Make the module that the metadata names, with its version. */
 static void add_module(struct torch_fold *fold, const struct fold_task *task,
                        struct str name, node_id about)
 {

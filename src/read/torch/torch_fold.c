@@ -1,4 +1,4 @@
-/* torch_fold.c - walks over the things of a pickle, from its root down. */
+/* torch_fold.c - walks the things of a pickle from the root down. */
 #include "read/torch/torch_fold_in.h"
 
 #include <string.h>
@@ -47,7 +47,7 @@ struct str fold_index_name(char text[16], uint32_t i)
     return str_span(at, (size_t)(end - at));
 }
 
-/* May one more place for a plain value be made? */
+/* Is there room for another place of a plain value? */
 static bool has_plain_room(struct torch_fold *fold, uint32_t place)
 {
     if (fold->n_plain < FOLD_MAX_PLAIN) {
@@ -62,7 +62,7 @@ static bool has_plain_room(struct torch_fold *fold, uint32_t place)
     return false;
 }
 
-/* The number of a tensor inside a plain value, if it has a place in the tree. */
+/* The id of a tensor inside a plain value, if it has a place in the tree. */
 static uint32_t tensor_in_value(void *user, node_id node)
 {
     struct torch_fold *fold = user;
@@ -346,9 +346,9 @@ static void fold_root(struct torch_fold *fold, uint32_t place, node_id root)
         fold_bare(fold, &task, STR("tensor"), STR("torch.Tensor"));
 }
 
-/* A pickle that used up its memory still has something to show: allow an eighth more.
- * Less is in use than was allocated, as the last array that grew is mostly untouched.
- */
+/* A pickle that used up its memory can still be shown in part: allow an eighth more.
+ * Less is in use than was allocated, as the last array that grew is mostly
+ * untouched. */
 static void allow_more(struct build *build)
 {
     if (build->scratch.spent) {
@@ -392,7 +392,7 @@ static int fold_begin(struct torch_fold *fold, struct build *build,
     return 0;
 }
 
-/* Unfold all that was pushed. */
+/* Unfold everything on the stack. */
 static int fold_all(struct torch_fold *fold, uint32_t place, struct err *err)
 {
     struct build *build = fold->build;

@@ -14,7 +14,7 @@ static void check_tree(const char *pickle, const char *tree)
     folded_release(&folded);
 }
 
-TEST(a_state_dict_is_a_tree_of_its_dotted_names)
+TEST(the_dotted_names_of_a_state_dict_become_a_tree)
 {
     check_tree("(dVconv.weight\n" VECTOR("0") "sVconv.bias\n" VECTOR(
                    "1") "sVbn.running_mean\n" VECTOR("2") "s.",
@@ -28,7 +28,7 @@ TEST(a_state_dict_is_a_tree_of_its_dotted_names)
 
 #define ORDERED "ccollections\nOrderedDict\n(tR"
 
-TEST(the_metadata_of_a_state_dict_gives_order_and_modules_without_tensors)
+TEST(state_dict_metadata_gives_the_order_and_modules_without_tensors)
 {
     check_tree(
         ORDERED "Va.w\n" VECTOR("0") "sVb.w\n" VECTOR(
@@ -43,7 +43,7 @@ TEST(the_metadata_of_a_state_dict_gives_order_and_modules_without_tensors)
         "    w float32 4 parameter?\n");
 }
 
-TEST(metadata_of_other_names_is_left_aside)
+TEST(metadata_that_does_not_match_the_names_is_ignored)
 {
     check_tree(ORDERED
                "Vx.w\n" VECTOR("0") "sVy.w\n" VECTOR("1") "s(dV_metadata\n" ORDERED
@@ -55,7 +55,7 @@ TEST(metadata_of_other_names_is_left_aside)
                "    w float32 4 parameter?\n");
 }
 
-TEST(an_optimizer_holds_state)
+TEST(tensors_in_an_optimizer_have_the_role_state)
 {
     check_tree("(dVstate\n(dI0\n(dVstep\nI7\nsVexp_avg\n" VECTOR(
                    "0") "sss"
@@ -86,7 +86,7 @@ TEST(a_checkpoint_shows_plain_values_beside_its_state_dict)
                "    weight float32 4 parameter?\n");
 }
 
-TEST(a_lone_tensor_below_is_no_model_and_numbered_states_are_an_optimizer)
+TEST(a_dict_with_one_tensor_is_not_a_state_dict_and_numbered_states_are_an_optimizer)
 {
     check_tree("(dVbest\n(dVscore\n" VECTOR("0") "ss.", "group dict\n"
                                                         "  best group dict\n"
@@ -98,7 +98,7 @@ TEST(a_lone_tensor_below_is_no_model_and_numbered_states_are_an_optimizer)
                "      exp_avg float32 4 state\n");
 }
 
-TEST(a_container_met_twice_is_shown_once)
+TEST(a_container_referenced_twice_is_shown_once)
 {
     check_tree("(dVa\n(dVx\nI1\nsp9\nsVb\ng9\nsVl\n(lp8\ng8\nag9\nas.",
                "group dict\n"
@@ -136,7 +136,7 @@ TEST(a_module_has_parameters_buffers_children_and_attributes_in_this_order)
         "  scale float32 4 plain (attribute)\n");
 }
 
-TEST(a_shared_module_and_one_that_leads_back_are_marked)
+TEST(shared_modules_and_cycles_are_marked)
 {
     check_tree("cnet\nNet\n)\x81p1\n(dV_parameters\n(dsV_modules\n(dVa\n" MODULE(
                    "Act", "", "", "", "") "p2\nsVb\ng2\nssVme\n(lg1\nasb.",
@@ -147,7 +147,7 @@ TEST(a_shared_module_and_one_that_leads_back_are_marked)
                "    0 module net.Net (again)\n");
 }
 
-TEST(weights_that_a_module_lists_again_are_not_places)
+TEST(a_list_of_weights_already_in_the_tree_adds_no_places)
 {
     check_tree(
         MODULE(
@@ -165,7 +165,7 @@ TEST(a_wrapped_module_is_a_prefix)
                "  module module net.Act eval (prefix)\n");
 }
 
-TEST(a_class_may_come_with_its_source)
+TEST(the_source_stored_with_a_class_is_kept)
 {
     struct folded folded;
 
@@ -183,7 +183,7 @@ TEST(a_class_may_come_with_its_source)
     folded_release(&folded);
 }
 
-TEST(a_graph_module_carries_its_code)
+TEST(a_graph_module_keeps_its_code)
 {
     struct folded folded;
 
@@ -194,7 +194,7 @@ TEST(a_graph_module_carries_its_code)
     folded_release(&folded);
 }
 
-TEST(flat_state_is_told_apart_by_values_and_by_the_code)
+TEST(torchscript_attributes_get_roles_from_their_values_and_the_code)
 {
     struct folded folded;
 
@@ -225,8 +225,8 @@ TEST(omegaconf_shows_its_content_only)
         "    lr 3\n");
 }
 
-/* Linear(bias=False) has a place for the bias that it could have. */
-TEST(what_modules_have_left_empty_is_not_counted_as_plain_values)
+/* Linear(bias=False) has an empty place for its bias. */
+TEST(empty_slots_of_modules_do_not_count_as_plain_values)
 {
     struct folded folded;
     struct buf pickle = BUF_INIT;
@@ -243,7 +243,7 @@ TEST(what_modules_have_left_empty_is_not_counted_as_plain_values)
     buf_release(&pickle);
 }
 
-TEST(a_tree_too_deep_to_be_seen_ends_with_a_finding)
+TEST(a_tree_that_is_too_deep_ends_with_a_finding)
 {
     struct folded folded;
     struct buf pickle = BUF_INIT;
@@ -262,7 +262,7 @@ TEST(a_tree_too_deep_to_be_seen_ends_with_a_finding)
     buf_release(&pickle);
 }
 
-TEST(tensors_in_tensors_as_deep_as_a_file_likes_are_no_danger)
+TEST(deeply_nested_tensors_do_not_overflow_the_stack)
 {
     struct folded folded;
     struct buf pickle = BUF_INIT;
@@ -281,7 +281,7 @@ TEST(tensors_in_tensors_as_deep_as_a_file_likes_are_no_danger)
 }
 
 /* Lists of lists, each twice in the next: 2^200 values in a few bytes. */
-TEST(a_graph_that_spells_an_endless_tree_is_read_in_no_time)
+TEST(shared_lists_that_expand_exponentially_take_linear_time)
 {
     struct folded folded;
     struct buf pickle = BUF_INIT;

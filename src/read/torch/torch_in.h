@@ -27,9 +27,9 @@ enum dtype dtype_by_numpy(struct str code);
 uint32_t torch_numpy_texts(struct build *build, struct str code, char order,
                            struct str bytes);
 
-/* Read an inner file of torch.save() that holds a dict, each entry into a place of the
- * caller's choice (torch_fold_in.h), and check its pickles. ERR_FORMAT: an inner file
- * of another kind. The model's source takes the blob. */
+/* Read an inner file of torch.save() that holds a dict, each entry into the place that
+ * the caller chooses (torch_fold_in.h), and check its pickles. ERR_FORMAT: another kind
+ * of file. The model's source takes the blob. */
 struct torch_entries;
 int torch_read_entries(struct input *outer, struct blob *takes_blob, const char *name,
                        const struct torch_entries *entries, struct build *build,

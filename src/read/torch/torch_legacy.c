@@ -18,7 +18,7 @@
 #include "read/torch/torch_fold_in.h"
 
 #define PROTOCOL_VERSION 1001
-#define SAVES_MAX        1000 /* saves in one file that are read */
+#define SAVES_MAX        1000 /* limit for the saves in one file */
 
 /* One storage, as the persistent ids in the object describe it. */
 struct legacy_record {
@@ -49,7 +49,7 @@ struct legacy {
     bool lost;            /* the offsets of further storages are unknown */
 };
 
-/* ---- knowing ---- */
+/* ---- detection ---- */
 
 static const char magic_value[] = "\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.";
 static const char magic_text[] = "L119547037146038801333356L\n.";
@@ -114,7 +114,7 @@ static void compare(struct legacy *self, const struct legacy_record *record,
                   id->numel, dtype_name(id->dtype));
 }
 
-/* Note every storage that any persistent id names, whether or not it is used. */
+/* Record every storage that a persistent id names, used or not. */
 static int note_records(struct legacy *self, const struct pickle *pickle,
                         struct err *err)
 {
@@ -136,7 +136,7 @@ static int note_records(struct legacy *self, const struct pickle *pickle,
     return 0;
 }
 
-/* ---- where they are ---- */
+/* ---- the data of storages ---- */
 
 /* The size of a storage by the count before its data, or the declared one if the count
  * cannot be right. */
@@ -285,7 +285,7 @@ static uint32_t legacy_storage(void *user, const struct pickle *pickle,
     if (pickle_count(pickle, id.view) == 3)
         return view_storage(self, pickle, id.view, record);
     if (record->storage == NO_STORAGE) {
-        /* Do not read missing bytes from the next storage. */
+        /* A short storage must not take bytes from the next one. */
         bytes = record->bytes;
         if (record->located && record->found < bytes)
             bytes = record->found;
@@ -323,7 +323,7 @@ static int next_pickle(struct legacy *self, struct pickle *pickle, const char *w
     return pickle_feed_next(&self->feed, pickle, str_of(name), err);
 }
 
-/* Read the three pickles before the object. 1: all of them, 0: one breaks off, -1. */
+/* Read the three pickles before the object. 1: complete; 0: one is truncated; -1. */
 static int read_front(struct legacy *self, struct err *err)
 {
     struct pickle pickle;

@@ -104,7 +104,7 @@ TEST(a_legacy_file_gives_names_shapes_and_values)
     buf_release(&file);
 }
 
-TEST(the_magic_number_is_known_in_all_protocols)
+TEST(the_magic_number_is_detected_in_all_protocols)
 {
     static const struct {
         const char *bytes;
@@ -150,7 +150,7 @@ TEST(a_big_endian_file_is_read_and_marked)
     buf_release(&file);
 }
 
-TEST(a_view_of_a_storage_lies_inside_it)
+TEST(a_view_of_a_storage_must_lie_inside_it)
 {
     static const char *const keys[] = {"10"};
     const struct test_tensor view = {.name = "v",
@@ -216,7 +216,7 @@ TEST(keys_and_counts_that_disagree_are_findings)
     struct buf file = BUF_INIT;
     const struct model *model;
 
-    /* 10 is listed twice and has fewer elements than said; 11 is not listed. */
+    /* 10 is listed twice and has fewer elements than declared; 11 is not listed. */
     put_front(&file, true);
     begin_object(&file);
     op_tensor(&file, &weight);
@@ -235,7 +235,7 @@ TEST(keys_and_counts_that_disagree_are_findings)
     buf_release(&file);
 }
 
-TEST(a_key_that_no_tensor_names_ends_the_search)
+TEST(storages_after_a_key_without_a_tensor_cannot_be_located)
 {
     static const char *const keys[] = {"09", "11"};
     struct buf file = BUF_INIT;
@@ -255,7 +255,7 @@ TEST(a_key_that_no_tensor_names_ends_the_search)
     buf_release(&file);
 }
 
-TEST(further_saves_become_groups_and_bytes_behind_them_a_finding)
+TEST(more_saves_become_groups_and_bytes_after_them_a_finding)
 {
     struct buf one = sample(), file = BUF_INIT;
     const struct model *model;
@@ -273,7 +273,7 @@ TEST(further_saves_become_groups_and_bytes_behind_them_a_finding)
     buf_release(&file);
 }
 
-TEST(a_class_brings_its_source)
+TEST(a_class_in_a_legacy_file_keeps_its_source)
 {
     struct buf file = BUF_INIT;
     const struct model *model;
@@ -320,7 +320,7 @@ static size_t object_end(const struct buf *file)
     return (size_t)at;
 }
 
-TEST(a_legacy_file_cut_anywhere_shows_what_is_there)
+TEST(a_legacy_file_cut_anywhere_shows_what_is_left)
 {
     struct buf file = sample();
     size_t whole = object_end(&file);
@@ -342,7 +342,7 @@ TEST(a_legacy_file_cut_anywhere_shows_what_is_there)
     buf_release(&file);
 }
 
-TEST(how_much_a_cut_file_lacks_is_said)
+TEST(the_number_of_missing_bytes_is_reported)
 {
     struct buf file = sample();
     const struct model *model =
@@ -353,7 +353,7 @@ TEST(how_much_a_cut_file_lacks_is_said)
     buf_release(&file);
 }
 
-TEST(a_legacy_file_with_any_bit_changed_is_survived)
+TEST(a_legacy_file_with_any_bit_flipped_does_not_crash)
 {
     struct buf file = sample();
 
@@ -366,7 +366,7 @@ TEST(a_legacy_file_with_any_bit_changed_is_survived)
     buf_release(&file);
 }
 
-/* A file of which only the front is real: reading the rest would be counted. */
+/* A blob where only the front has data; it counts reads of the rest. */
 struct huge {
     struct blob blob;
     struct buf front;
@@ -392,7 +392,7 @@ static void close_huge(struct blob *blob)
     (void)blob;
 }
 
-TEST(of_a_huge_file_only_the_pickles_are_read)
+TEST(only_the_pickles_of_a_huge_file_are_read)
 {
     static const struct blob_ops ops = {.read = read_huge, .close = close_huge};
     static const char *const keys[] = {"10"};

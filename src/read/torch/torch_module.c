@@ -8,7 +8,7 @@
 #include "base/base.h"
 #include "read/torch/torch_fold_state_in.h"
 
-#define FEW 1000 /* limit for names or tensors in a list */
+#define FEW 1000 /* most names or tensors in a list */
 
 /* torch's own keys in the __dict__ of every module, except for hooks. The lengths are
  * constants, as each is compared with every attribute of every module. */
@@ -66,7 +66,7 @@ static void note(struct torch_fold *fold, struct fold_values *list, struct str k
     list->at[list->n++] = value == VALUE_ID_FAILED ? 0 : value;
 }
 
-/* The notes as a DICT; empties the list. */
+/* The collected attributes as a DICT; empties the list. */
 static uint32_t noted(struct torch_fold *fold, struct fold_values *list)
 {
     uint32_t value = VALUE_ID_NONE;
@@ -133,7 +133,7 @@ static void add_modules(struct torch_fold *fold, const struct fold_task *task,
     }
 }
 
-/* The name of what a hook would call. */
+/* The name of the function that a hook calls. */
 static struct str hook_name(struct torch_fold *fold, node_id hook)
 {
     const struct pickle *pickle = fold->pickle;
@@ -171,7 +171,8 @@ static void note_hooks(struct torch_fold *fold, struct str key, node_id dict)
          value_make(build_values(fold->build), VALUE_LIST, STR(""), names, n));
 }
 
-/* A list of tensors that are all in the tree already, as the weights of an RNN. */
+/* Is it a list of tensors that are all in the tree already, like the weights of an
+ * RNN? */
 static bool is_known_list(struct torch_fold *fold, node_id node)
 {
     uint32_t n = pickle_list_n(fold->pickle, node);
@@ -201,7 +202,7 @@ static void add_attribute(struct torch_fold *fold, const struct fold_task *task,
 {
     bool hidden = key.len > 0 && key.at[0] == '_';
 
-    /* Most names end in it. */
+    /* A fast path: most names with "_hooks" end in it. */
     if (hidden && (str_ends(key, STR("_hooks")) || str_find(key, STR("_hooks")) >= 0))
         note_hooks(fold, key, value);
     else if (fold_weight(fold, value) == WEIGHT_HOLDS && !is_known_list(fold, value))
@@ -224,7 +225,7 @@ static void add_attributes(struct torch_fold *fold, const struct fold_task *task
     }
 }
 
-/* Set the module's object from the notes about its attributes. */
+/* Set the module's object from its collected attributes. */
 static void set_object(struct torch_fold *fold, const struct fold_task *task,
                        uint32_t class_id, node_id training)
 {

@@ -6,7 +6,7 @@
 #include "read/pickle/pickle_value_in.h"
 #include "read/torch/torch_fold_state_in.h"
 
-#define CLASS_LIMIT 256 /* no storage class has a longer name */
+#define CLASS_LIMIT 256 /* longest name of a storage class */
 
 struct meaning {
     const char *global;

@@ -1,7 +1,7 @@
 /* torch_numpy.c - numpy arrays in pickles: _reconstruct(ndarray, (0,), b'b') with the
  * state (version, shape, dtype, is_fortran, data), or _frombuffer(data, dtype, shape,
- * order), or joblib's wrapper with the data after it. Arrays of numbers become tensors whose storage is the data in the pickle;
- * texts, dates and records become values. */
+ * order), or joblib's wrapper with the data after it. Arrays of numbers become tensors
+ * on the data in the pickle; strings, dates and records become values. */
 #include "base/base.h"
 #include "base/utf8.h"
 #include "read/file/file_source_in.h"
@@ -210,13 +210,13 @@ void spec_numpy(struct torch_fold *fold, struct tensor_spec *spec, node_id node)
     if (parts.fortran && spec->rank > 1)
         fortran_strides(spec);
     if (!bytes.at)
-        spec_bad(fold, spec, "its data are not bytes");
+        spec_bad(fold, spec, "its data is not bytes");
     for (int i = 0; i < spec->rank; i++)
         if (__builtin_mul_overflow(numel, (uint64_t)spec->shape[i], &numel))
-            spec_bad(fold, spec, "its sizes together are too large");
+            spec_bad(fold, spec, "the product of its sizes is too large");
     if (!dtype_size(dtype.dtype, numel, &need) || need != bytes.len)
-        spec_bad(fold, spec, "its data have %zu bytes, its shape needs %llu", bytes.len,
-                 (unsigned long long)need);
+        spec_bad(fold, spec, "its data has %zu bytes, but its shape needs %llu",
+                 bytes.len, (unsigned long long)need);
     if (!spec->why)
         spec->tensor.storage = data_storage(fold, parts.data, bytes, &dtype);
 }

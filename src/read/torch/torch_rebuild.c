@@ -307,7 +307,7 @@ void spec_rebuild(struct torch_fold *fold, struct tensor_spec *spec,
     uint32_t n = pickle_count(fold->pickle, args);
 
     if (name >= COUNT_OF(rebuilds) || !rebuild->read) {
-        spec_bad(fold, spec, "its function makes no tensors");
+        spec_bad(fold, spec, "its function does not make a tensor");
         return;
     }
     if (n < rebuild->min || n > rebuild->max)

@@ -10,9 +10,9 @@
 #include "read/torch/torch_fold_in.h"
 
 #define PICKLE_LIMIT (1 * GIB)
-#define NOTE_LIMIT   64 /* of the records byteorder, version and the like */
+#define NOTE_LIMIT   64 /* limit for byteorder, version and similar records */
 #define KEY_LIMIT    256
-#define ASIDE_LIMIT  (16 * MIB) /* of a pickle that is not loaded */
+#define ASIDE_LIMIT  (16 * MIB) /* limit for a pickle that torch does not load */
 #define MOST_ASIDE   64
 #define MOST_BEHIND  8
 #define FOLDER_LIMIT 16
@@ -95,7 +95,7 @@ static uint32_t whole_storage(struct torch_records *self, uint32_t index,
     if (entry->bad || entry->method != ZIP_STORED ||
         zip_data_at(self->zip, index, &at, &why) < 0)
         return file_source_missing(self->build, storage);
-    /* What is shorter than its tensors declare has its finding already. */
+    /* A record that is too short has its own finding already. */
     if (storage->bytes > entry->packed)
         return file_source_missing(self->build, storage);
     storage->at = self->base + at;

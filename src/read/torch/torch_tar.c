@@ -119,7 +119,7 @@ static int read_label(struct pickle_feed *feed, const char *name,
     return 0;
 }
 
-/* The pickle at the front of a member: how many items follow. */
+/* The pickle at the start of a member: the number of items. */
 static int read_count(struct pickle_feed *feed, const char *name, int64_t *ret_n,
                       struct err *err)
 {

@@ -53,8 +53,7 @@ static void end_label(struct buf *to, const char *class_name)
     buf_text(to, "t.");
 }
 
-/* Two tensors: 10 is (2, 3) on storage 20 from its second element on, 11 is (2) on the
- * view 21 of it. */
+/* Two tensors: 10 is (2, 3) on storage 20 from element 1, 11 is (2) on its view 21. */
 static void make_members(struct buf *object, struct buf *tensors, struct buf *storages)
 {
     static const int64_t ten[] = {2, 3, 3, 1, 1}, eleven[] = {2, 1, 0};
@@ -152,7 +151,7 @@ TEST(a_tar_of_torch_0_1_gives_names_shapes_and_values)
     buf_release(&file);
 }
 
-TEST(a_tar_without_torch_members_is_named_as_what_it_is)
+TEST(a_tar_without_torch_members_is_reported_as_a_tar_archive)
 {
     struct buf file = BUF_INIT, content = BUF_INIT;
     struct err err = {0};
@@ -166,12 +165,12 @@ TEST(a_tar_without_torch_members_is_named_as_what_it_is)
     buf_release(&file);
 }
 
-TEST(a_tar_cut_anywhere_is_survived_and_said_to_be_cut)
+TEST(a_tar_cut_anywhere_is_reported_as_truncated)
 {
     struct buf file = sample();
     size_t end = file.len;
 
-    /* Behind the last byte that is not padding nothing is missed. */
+    /* Only padding may be missing without a finding. */
     while (file.at[end - 1] == '\0')
         end--;
     for (size_t cut = 0; cut < end; cut++) {
@@ -185,7 +184,7 @@ TEST(a_tar_cut_anywhere_is_survived_and_said_to_be_cut)
     buf_release(&file);
 }
 
-TEST(a_tar_with_any_byte_changed_is_survived)
+TEST(a_tar_with_any_byte_changed_does_not_crash)
 {
     struct buf file = sample();
 
@@ -197,7 +196,7 @@ TEST(a_tar_with_any_byte_changed_is_survived)
     buf_release(&file);
 }
 
-TEST(sizes_in_a_tar_are_octal_or_bytes_and_never_believed_blindly)
+TEST(sizes_in_a_tar_are_octal_or_binary_and_are_checked)
 {
     struct buf file = BUF_INIT;
     struct tar_member member;
@@ -205,7 +204,7 @@ TEST(sizes_in_a_tar_are_octal_or_bytes_and_never_believed_blindly)
     uint64_t at = 0;
 
     put_header(&file, "big", 0, '0');
-    /* 2^40 as bytes, and the checksum made right again. */
+    /* 2^40 in binary, with a valid checksum. */
     memset(file.at + 124, 0, 12);
     file.at[124] = (char)0x80;
     file.at[124 + 11 - 5] = 1;

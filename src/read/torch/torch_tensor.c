@@ -248,7 +248,7 @@ static void check_spec(struct torch_fold *fold, struct tensor_spec *spec)
         spec->rank = 0;
 }
 
-/* Another place of a known tensor, which may have a better role. */
+/* Add another place of a known tensor; its role may be more specific. */
 static void again(struct torch_fold *fold, uint32_t place, uint32_t id, unsigned role)
 {
     struct tensor *tensor = &fold->build->model->tensors[id];

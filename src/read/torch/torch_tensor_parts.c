@@ -153,8 +153,8 @@ void spec_sparse(struct torch_fold *fold, struct tensor_spec *spec, node_id args
                    fold_value(fold, pickle_item(pickle, data, 3)));
 }
 
-/* A list of tensors in one buffer. Its shape is their number; their sizes are in a
- * tensor of their own. */
+/* A list of tensors in one buffer. Its shape is their number; their sizes are in
+ * another tensor. */
 void spec_nested(struct torch_fold *fold, struct tensor_spec *spec, node_id args)
 {
     const struct pickle *pickle = fold->pickle;
@@ -175,8 +175,8 @@ void spec_nested(struct torch_fold *fold, struct tensor_spec *spec, node_id args
     }
 }
 
-/* An unknown function makes a tensor of its own class: the shape is unknown, but the
- * tensors in its attributes are shown. */
+/* A tensor made by an unknown function: its shape is unknown, but the tensors in its
+ * attributes are shown. */
 void spec_unknown(struct torch_fold *fold, struct tensor_spec *spec, node_id function)
 {
     struct str name = pickle_text(fold->pickle, function);

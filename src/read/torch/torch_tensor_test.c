@@ -5,7 +5,7 @@
 #include "base/test.h"
 #include "read/torch/test_fold_in.h"
 
-/* The tree of a pickle must be this, without findings. */
+/* Checks the tree of a pickle, which must have no findings. */
 static void check_tree(const char *pickle, const char *tree)
 {
     struct folded folded;
@@ -16,7 +16,7 @@ static void check_tree(const char *pickle, const char *tree)
     folded_release(&folded);
 }
 
-TEST(a_tensor_is_what_its_rebuild_call_says)
+TEST(a_tensor_is_described_by_its_rebuild_call)
 {
     check_tree("(dVw\n" TENSOR("0", "6", "0", "(I2\nI3\nt", "(I3\nI1\nt") "s.",
                "group dict (state_dict)\n"
@@ -33,7 +33,7 @@ TEST(a_tensor_without_strides_is_in_c_order)
                "  w float32 2x3 parameter?\n");
 }
 
-TEST(a_scalar_has_no_sizes)
+TEST(a_scalar_has_an_empty_shape)
 {
     check_tree("(dVw\n" TENSOR("0", "1", "0", "(t", "(t") "s.",
                "group dict (state_dict)\n"
@@ -48,7 +48,7 @@ TEST(a_file_with_one_bare_tensor_has_a_child_named_tensor)
                         "  value 5\n");
 }
 
-/* What is wrong with a tensor, as its finding says it. */
+/* Checks the reason in the finding of an invalid tensor. */
 static void check_bad(const char *tensor, const char *why)
 {
     struct folded folded;
@@ -63,7 +63,7 @@ static void check_bad(const char *tensor, const char *why)
     folded_release(&folded);
 }
 
-TEST(a_tensor_that_lies_is_listed_with_the_reason)
+TEST(an_invalid_tensor_is_listed_with_the_reason)
 {
     check_bad(TENSOR("0", "6", "0", "(I2\nI-1\nt", "(I3\nI1\nt"), "size -1");
     check_bad(TENSOR("0", "6", "0", "(I2\nI3\nt", "(I3\nF1.5\nt"),
@@ -98,7 +98,7 @@ TEST(a_tensor_of_too_many_dimensions_is_refused)
     buf_release(&sizes);
 }
 
-TEST(a_parameter_says_whether_it_is_trained)
+TEST(a_parameter_records_requires_grad)
 {
     check_tree(
         "(dVa\nctorch._utils\n_rebuild_parameter\n(" VECTOR(
@@ -109,7 +109,7 @@ TEST(a_parameter_says_whether_it_is_trained)
         "  b float32 4 parameter Parameter\n");
 }
 
-TEST(a_tensor_wrapped_without_end_is_refused)
+TEST(a_tensor_wrapped_too_many_times_is_refused)
 {
     struct folded folded;
     struct buf pickle = BUF_INIT;
@@ -160,7 +160,7 @@ TEST(an_untyped_storage_gets_its_dtype_from_the_call)
                "  a uint16 4 parameter?\n");
 }
 
-TEST(a_quantised_tensor_tells_its_quantiser)
+TEST(a_quantised_tensor_shows_its_quantiser)
 {
     check_tree("(dVa\nctorch._utils\n_rebuild_qtensor\n(" STORAGE(
                    "QInt8Storage", "0",
@@ -250,10 +250,10 @@ TEST(numpy_arrays_are_tensors)
     check_bad(NUMPY("(I2\nI3\nt", NUMPY_DTYPE("f4", "<"), "I00\n",
                     "U\x06"
                     "abcdef"),
-              "its data have 6 bytes, its shape needs 24");
+              "its data has 6 bytes, but its shape needs 24");
 }
 
-TEST(numpy_arrays_of_texts_are_values_and_of_objects_groups)
+TEST(numpy_arrays_of_strings_are_values_and_arrays_of_objects_are_groups)
 {
     check_tree("(dVa\n" NUMPY("(I2\nt", NUMPY_DTYPE("S2", "|"), "I00\n",
                               "U\x04"

@@ -1,5 +1,5 @@
-/* torch_thing.c - what a node is: tensor, module, dict, list, object or plain value.
- * Answers are cached by node: a file may refer to one large object a million times. */
+/* torch_thing.c - the kind of a node: tensor, module, dict, list, object or plain
+ * value. Cached by node: a file may refer to one large object a million times. */
 #include "read/torch/torch_fold_state_in.h"
 #include "read/torch/torch_tensor_in.h"
 
@@ -89,7 +89,7 @@ struct fold_pairs fold_pairs(struct torch_fold *fold, node_id dict)
     if (dict >= fold->n_nodes)
         return pairs;
     node = fold_node(fold, dict);
-    /* An OrderedDict made empty and then filled is like a dict. */
+    /* An OrderedDict made empty and then filled counts as a dict. */
     extra = node_extra(pickle, node);
     if (node->kind != NODE_DICT && pickle_args(pickle, dict) == 0) {
         if (extra == NO_NODE) /* each module has ten of these, for hooks */
@@ -283,7 +283,7 @@ enum weight fold_weight(struct torch_fold *fold, node_id node)
         } else if (child >= fold->n_nodes) {
             look->next++;
         } else if (fold->weight[child] == WEIGHT_NOT_SEEN) {
-            look_into(fold, child); /* its weight is known when we come back */
+            look_into(fold, child); /* its weight is known once its children are done */
         } else {
             if (fold->weight[child] > look->weight)
                 look->weight = fold->weight[child];
@@ -301,7 +301,7 @@ static enum thing list_thing(struct torch_fold *fold, node_id list)
     return THING_LIST;
 }
 
-/* An object that is not torch's. */
+/* An object of a class outside torch. */
 static enum thing object_thing(struct torch_fold *fold, node_id node)
 {
     const struct pickle *pickle = fold->pickle;

@@ -185,7 +185,7 @@ static void read_bytecode(struct script *self)
                value_int(values, (int64_t)pickle_count(&pickle, pickle.result) - 1));
 }
 
-/* What forward() computes. A file inside another one has no program of its own. */
+/* The program of forward(); not for a file inside another one. */
 static void read_program(struct script *self)
 {
     struct build *build = self->build;

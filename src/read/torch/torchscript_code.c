@@ -8,7 +8,7 @@
 #define LITERAL_DEPTH 16
 #define LITERAL_ITEMS 256 /* of one tuple or list; the rest is left out */
 
-/* The text of a constant, being parsed. */
+/* A parser of one constant. */
 struct literal {
     struct values *values;
     struct str rest;
@@ -32,7 +32,7 @@ static bool take_char(struct literal *in, char c)
 
 static uint32_t literal_value(struct literal *in);
 
-/* "(1, 2, )" or "[1, 2]", behind the opening bracket. */
+/* "(1, 2, )" or "[1, 2]", after the opening bracket. */
 static uint32_t literal_items(struct literal *in, enum value_kind kind, char close)
 {
     uint32_t items[LITERAL_ITEMS], n = 0;
@@ -92,7 +92,7 @@ static uint32_t literal_word(struct literal *in)
     return value_make(in->values, VALUE_GLOBAL, word, NULL, 0);
 }
 
-/* Nesting is limited, so this may call itself through literal_items(). */
+/* Recurses through literal_items(); the depth is limited. */
 static uint32_t literal_value(struct literal *in)
 {
     uint32_t value;
@@ -231,7 +231,7 @@ static int add_class(struct script_code *code, struct script_class *class)
         return -1;
     added = name_map_add(&code->names, class->name, &i);
     if (added <= 0)
-        return added; /* the first of two classes with one name counts */
+        return added; /* the first of two classes with one name wins */
     code->classes[i] = *class;
     code->n_functions += str_is(class->base, "def");
     return 0;

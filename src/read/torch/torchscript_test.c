@@ -43,7 +43,7 @@ static const struct value *constant(const struct model *model, const char *key)
     return value_at(&model->values, value);
 }
 
-TEST(constants_of_the_code_are_arguments_of_the_module)
+TEST(constants_in_the_code_become_arguments_of_the_module)
 {
     struct test_zip zip = {0};
     const struct model *model =
@@ -79,7 +79,7 @@ TEST(constants_of_the_code_are_arguments_of_the_module)
     test_zip_release(&zip);
 }
 
-TEST(a_class_keeps_its_own_source_and_where_it_stands)
+TEST(a_class_keeps_its_source_and_location)
 {
     struct test_zip zip = {0};
     const struct model *model = read_archive(&zip, "op_version_set = 1\n"
@@ -102,7 +102,7 @@ TEST(a_class_keeps_its_own_source_and_where_it_stands)
     test_zip_release(&zip);
 }
 
-TEST(code_that_makes_no_sense_never_costs_the_tree)
+TEST(invalid_code_does_not_affect_the_tree)
 {
     static const char *const codes[] = {
         "",

@@ -69,7 +69,7 @@ static const struct check_item *item_of(const struct sample *s, enum check_topic
     return NULL;
 }
 
-TEST(a_sound_model_has_one_good_item_for_each_topic)
+TEST(a_valid_model_has_one_good_item_for_each_topic)
 {
     struct sample s;
 
@@ -185,7 +185,7 @@ TEST(a_second_pass_identifies_findings_by_file_and_entry)
     end(&s);
 }
 
-TEST(values_that_are_not_finite_are_findings_with_their_place)
+TEST(non_finite_values_are_findings_with_their_place)
 {
     static const int64_t shape[] = {4};
     struct stats good = {.count = 4},
@@ -221,7 +221,7 @@ static int expect(struct sample *s, const char *text, struct expectation *to,
     return expect_read(str_of(text), "e.json", &s->arena, to, err);
 }
 
-TEST(what_differs_from_the_expectation_is_named)
+TEST(differences_from_the_expectation_are_reported)
 {
     static const int64_t shape[] = {2, 3};
     struct expectation e;
@@ -276,7 +276,7 @@ TEST(equal_names_are_compared_in_order)
     end(&s);
 }
 
-TEST(an_invalid_expectation_is_refused_with_a_sentence)
+TEST(an_invalid_expectation_is_refused_with_a_clear_error)
 {
     static const char *const texts[] = {
         "",

@@ -456,8 +456,8 @@ static bool should_have_pickles(const struct model *model)
            str_is(format, "pickle");
 }
 
-/* Could a plain load read something that we did not: a truncated pickle, a nested one
- * that was not read, headers on which two readers disagree? */
+/* Could a plain load read something that was not read here: a truncated pickle, a
+ * nested one that was not read, headers on which two readers disagree? */
 static bool is_inconclusive(const struct model *model)
 {
     uint32_t i;

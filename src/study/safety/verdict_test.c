@@ -69,7 +69,7 @@ TEST(a_state_dict_is_safe)
     CHECK(judge(&b) == VERDICT_SAFE);
 }
 
-TEST(a_whole_module_of_torchs_own_classes_is_safe)
+TEST(a_whole_module_of_torch_classes_is_safe)
 {
     struct build b;
 
@@ -89,7 +89,7 @@ TEST(classes_outside_the_allow_list_need_code)
     CHECK(judge_one("somewhere.make_it", PICKLE_CALLS) == VERDICT_NEEDS_CODE);
 }
 
-TEST(a_file_that_runs_something_is_unsafe)
+TEST(a_file_that_runs_code_is_unsafe)
 {
     static const char *const names[] = {
         "posix.system",       "builtins.eval",        "subprocess.Popen",
@@ -115,7 +115,7 @@ TEST(python_and_torch_outside_the_list_are_unsafe_once_called)
           VERDICT_NEEDS_CODE);
 }
 
-TEST(a_name_given_to_something_that_calls_it_counts_as_called)
+TEST(a_function_passed_to_a_caller_counts_as_called)
 {
     struct build b;
 
@@ -125,7 +125,7 @@ TEST(a_name_given_to_something_that_calls_it_counts_as_called)
     CHECK(judge(&b) == VERDICT_UNSAFE);
 }
 
-TEST(replacing_attributes_of_code_is_unsafe_whatever_its_name)
+TEST(replacing_attributes_of_code_is_unsafe_for_any_name)
 {
     CHECK(judge_one("torch._utils._rebuild_tensor", PICKLE_OVERRIDES) ==
           VERDICT_UNSAFE);

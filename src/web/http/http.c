@@ -6,7 +6,9 @@
 #include "web/http/http_in.h"
 
 #define IDLE_SECONDS 10u
-#define MEMORY       ((size_t)12 * 1024) /* per connection: 8 KB of headers, and ours */
+#define MEMORY                                                                         \
+    ((size_t)12 *                                                                      \
+     1024) /* per connection: 8 KB of request headers, and those of the response */
 #define NO_STREAM                                                                      \
     "{\"torchoscope\":1,\"kind\":\"error\",\"error\":\"too many pages follow this "    \
     "server's events; poll api/news instead\"}"

@@ -63,7 +63,7 @@ class Explorer:
                 warnings.warn(f"torchoscope: {text}", stacklevel=3)
 
     def _lost(self):
-        self._say("torch compiles the model: it is not watched any more")
+        self._say("torch compiles the model: it is no longer watched")
         self.end()
 
     def end(self):
