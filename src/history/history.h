@@ -7,8 +7,7 @@
  *     writer_file.c    creates, continues and closes the file
  *     writer_thread.c  one transaction per step; what happens when it fails
  *     fade.c           merges old steps when the file reaches its limit
- *     memory.c         a history without a file
- *     journal.c        which journal a file system supports
+ *     place.c          a history without a file; which journal a file system supports
  *   sink.h           other consumers of each step (sinks/: event files, CSV)
  *   parcel.h         points of a step serialised, for rank 0
  *   run_points.h     the recording of one step becomes its points
