@@ -17,6 +17,7 @@
  *     copy.c           copies the file
  *     reader_points.c  the points of a series, merged to a maximum number
  *     reader_step.c    all points of one step
+ *   walk.h           visits all steps in order, for comparisons of whole runs
  *   summary.h        a history in a few numbers
  *   at_step.h        the numbers of all places at one step
  *   curves.h         the curves of one place, in the columns of a screen

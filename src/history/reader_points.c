@@ -90,6 +90,7 @@ static int look_up(struct series_question *question, const struct history_step *
     sqlite3_bind_int64(question->stmt, 1,
                        history_point_id(step->block, question->wanted->series));
     status = sqlite3_step(question->stmt);
+    history->rows++;
     if (status == SQLITE_DONE)
         return 0;
     if (status == SQLITE_ROW && history_get(question->stmt, table, &id, ret_row))

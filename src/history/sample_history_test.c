@@ -76,6 +76,18 @@ void sample_folder_remove(const struct sample_folder *folder)
     rmdir(folder->path);
 }
 
+struct history_writer *sample_rank_writer(const struct sample_folder *folder,
+                                          const struct history_options *options)
+{
+    struct history_writer *writer;
+    char path[120];
+
+    snprintf(path, sizeof path, "%s/rank%u.scope", folder->path, options->rank);
+    writer = history_writer_create(path, NULL, NULL, options, NULL);
+    CHECK(writer != NULL);
+    return writer;
+}
+
 void sample_declare(struct history_writer *writer, uint32_t n)
 {
     char name[32];
