@@ -117,19 +117,16 @@ struct history_point {
 
 /* Merges packed histograms, whose encoding the rest of this room does not know. */
 struct history_codec {
-    /* Appends the packed sum of two histograms to an empty buf; -1 if one is
-     * damaged. */
-    int (*merge)(struct str a, struct str b, struct buf *ret_packed);
-    /* The same for many histograms, faster than one by one. Skips damaged ones; -1 if
-     * all are damaged. May be NULL. */
-    int (*merge_all)(const struct str *parts, uint32_t n, struct buf *ret_packed);
+    /* Appends the packed sum of n histograms to an empty buf. Skips damaged ones; -1 if
+     * all are damaged. */
+    int (*merge)(const struct str *parts, uint32_t n, struct buf *ret_packed);
 };
 
 /* The default: packed spreads (measure/spread.h). */
 extern const struct history_codec history_spreads;
 
 /* Adds b to a, a point of the same series. Afterwards the histogram of `a` is in
- * `scratch` (cleared first) or is that of `b`; it is empty if one was damaged.
+ * `scratch` (cleared first) or is that of `b`; it is empty if both were damaged.
  * `scratch` must not hold the histogram of a or b. */
 void history_point_merge(struct history_point *a, const struct history_point *b,
                          const struct history_codec *codec, struct buf *scratch);
