@@ -1,7 +1,7 @@
-/* Ranks whose parameters drift apart. Each rank logs a checksum of its parameters in
- * each step. Under data parallelism the checksums are equal; with model parallelism
- * they never are. So it is an alarm if they differ after having been equal. The alarm
- * names the first parameter whose points differ. */
+/* Detects ranks whose parameters drift apart. Each rank logs a checksum of its
+ * parameters in each step. Under data parallelism the checksums are equal; with model
+ * parallelism they never are. So the alarm is raised if they differ after having been
+ * equal. It names the first parameter whose points differ. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -48,7 +48,7 @@ int history_ranks_find(struct history_ranks *ranks, struct err *err);
 int history_ranks_hold(struct history_ranks *ranks, struct err *err);
 void history_ranks_let_go(struct history_ranks *ranks);
 
-/* Adds a step: the same one from another file (`same`), or a later one. */
+/* Adds a step to another: a later one or, if `same`, the one of another rank. */
 void history_ranks_join(struct history_step *to, const struct history_step *from,
                         bool same);
 
