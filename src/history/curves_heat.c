@@ -1,5 +1,5 @@
-/* Histograms over steps: the log bins of each column, summed by powers of two. Signs are
- * left out: what matters is how large the values are. */
+/* Histograms over steps: the log bins of each column, summed by powers of two.
+ * Ignores signs. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +76,7 @@ static void fill_column(struct curves_heat *heat, uint32_t column,
             (float)((double)sum->zeros / (double)sum->all);
 }
 
-/* A damaged histogram is left out: its column stays empty. */
+/* Skips a damaged histogram: its column stays empty. */
 static bool unpack(const struct history_sample *sample, struct spread *spread)
 {
     struct str packed = sample->point.histogram;

@@ -24,7 +24,7 @@ int curves_find(struct history *history, const struct model *model, uint32_t pla
                 uint8_t phase, struct arena *arena, struct curves_series *ret_series,
                 struct err *err);
 
-/* Turns the histograms of samples into rows. `columns` holds the column of each
+/* Converts the histograms of samples to rows. `columns` holds the column of each
  * sample. */
 int curves_heat(struct curves_heat *heat, const struct history_sample *samples,
                 const uint32_t *columns, uint32_t n, uint32_t most_rows,

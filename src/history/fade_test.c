@@ -51,6 +51,15 @@ static uint32_t check_series(const char *path, uint32_t series, uint64_t n,
     return rows;
 }
 
+/* Is it an aligned cell of 4^n steps, so that files of ranks merge at the same steps? */
+static bool is_cell(const struct history_step *step)
+{
+    uint64_t n = step->last - step->first + 1;
+
+    return n == step->merged && (n & (n - 1)) == 0 && step->first % n == 0 &&
+           __builtin_ctzll(n) % 2 == 0;
+}
+
 TEST(the_limit_holds_and_resolution_fades_with_age)
 {
     const struct history_options options = {
@@ -83,6 +92,8 @@ TEST(the_limit_holds_and_resolution_fades_with_age)
         CHECK_INT(samples[rows - 1].step.merged, 1);
         CHECK_INT(samples[rows - 100].step.merged, 1);
         CHECK(samples[0].step.merged > 8 * samples[rows / 2].step.merged);
+        for (uint32_t i = 0; i < rows; i++)
+            CHECK(is_cell(&samples[i].step));
     }
     arena_release(&arena);
     sample_folder_remove(&folder);

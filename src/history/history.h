@@ -7,8 +7,7 @@
  *     writer_file.c    creates, continues and closes the file
  *     writer_thread.c  one transaction per step; what happens when it fails
  *     fade.c           merges old steps when the file reaches its limit
- *     memory.c         a history without a file
- *     journal.c        which journal a file system supports
+ *     place.c          a history without a file; which journal a file system supports
  *   sink.h           other consumers of each step (sinks/: event files, CSV)
  *   parcel.h         points of a step serialised, for rank 0
  *   run_points.h     the recording of one step becomes its points
@@ -18,6 +17,7 @@
  *     copy.c           copies the file
  *     reader_points.c  the points of a series, merged to a maximum number
  *     reader_step.c    all points of one step
+ *   walk.h           visits all steps in order, for comparisons of whole runs
  *   summary.h        a history in a few numbers
  *   at_step.h        the numbers of all places at one step
  *   curves.h         the curves of one place, in the columns of a screen
@@ -117,19 +117,16 @@ struct history_point {
 
 /* Merges packed histograms, whose encoding the rest of this room does not know. */
 struct history_codec {
-    /* Appends the packed sum of two histograms to an empty buf; -1 if one is
-     * damaged. */
-    int (*merge)(struct str a, struct str b, struct buf *ret_packed);
-    /* The same for many histograms, faster than one by one. Skips damaged ones; -1 if
-     * all are damaged. May be NULL. */
-    int (*merge_all)(const struct str *parts, uint32_t n, struct buf *ret_packed);
+    /* Appends the packed sum of n histograms to an empty buf. Skips damaged ones; -1 if
+     * all are damaged. */
+    int (*merge)(const struct str *parts, uint32_t n, struct buf *ret_packed);
 };
 
 /* The default: packed spreads (measure/spread.h). */
 extern const struct history_codec history_spreads;
 
 /* Adds b to a, a point of the same series. Afterwards the histogram of `a` is in
- * `scratch` (cleared first) or is that of `b`; it is empty if one was damaged.
+ * `scratch` (cleared first) or is that of `b`; it is empty if both were damaged.
  * `scratch` must not hold the histogram of a or b. */
 void history_point_merge(struct history_point *a, const struct history_point *b,
                          const struct history_codec *codec, struct buf *scratch);

@@ -31,8 +31,8 @@ int history_modules_init(struct history_modules *modules, const struct history *
 int history_modules_add(struct history_modules *modules,
                         const struct history_series *series,
                         const struct history_point *const *points, struct err *err);
-/* Leaves out modules that were not logged, and those with neither parameters of their own
- * nor dead units. */
+/* Skips modules that were not logged, and those with neither parameters of their own nor
+ * dead units. */
 int history_modules_finish(struct history_modules *modules, struct err *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* The rows of one file in columns: the worst of each. Parameters and units are read in
- * every row, all series only where something is not finite. */
+/* Sums up the rows of one file in columns: the worst of each. Reads parameters and units
+ * of every row, all series only where something is not finite. */
 #include <math.h>
 #include <string.h>
 

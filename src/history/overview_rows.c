@@ -1,4 +1,4 @@
-/* The rows of one file: read once, kept by their block. */
+/* Reads the rows of one file once and caches them by block. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -67,7 +67,7 @@ static void clear(struct overview_file *file, struct step_numbers *numbers)
     memset(numbers, 0, file->n_places * sizeof *numbers);
 }
 
-/* As at_step_read() does. Children follow their parents. */
+/* Adds numbers up like at_step_read(). Children follow their parents. */
 static void add_up(struct overview_file *file, struct step_numbers *numbers)
 {
     for (uint32_t i = 0; i < file->n_places; i++)
@@ -155,7 +155,7 @@ static int read_spans(struct numbers_reader *reader, const struct history_step *
     return 0;
 }
 
-/* Without parameters everything is read of each row. */
+/* Without parameters each row is read in full. */
 static bool is_full(const struct overview_file *file, const struct history_step *step,
                     bool full)
 {
@@ -286,7 +286,7 @@ struct overview_row *overview_row_read(struct overview_file *file,
 
 /* ---- what is new ---- */
 
-/* Units are found by reading a few rows whole. */
+/* Finds units by reading a few rows in full. */
 static int find_units(struct overview_file *file, struct err *err)
 {
     struct numbers_reader reader;

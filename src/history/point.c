@@ -42,13 +42,14 @@ double history_number_mean(const struct history_number *number)
 static void merge_histogram(struct history_point *a, const struct history_point *b,
                             const struct history_codec *codec, struct buf *scratch)
 {
+    const struct str both[] = {a->histogram, b->histogram};
+
     buf_clear(scratch);
     if (b->histogram.len == 0)
         return;
     if (a->histogram.len == 0) {
         a->histogram = b->histogram;
-    } else if (codec->merge(a->histogram, b->histogram, scratch) == 0 &&
-               !scratch->bad) {
+    } else if (codec->merge(both, 2, scratch) == 0 && !scratch->bad) {
         a->histogram = buf_span(scratch);
     } else {
         buf_clear(scratch); /* it may hold a partial result */

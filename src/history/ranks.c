@@ -8,23 +8,27 @@
 
 /* ---- series and names of all ---- */
 
-/* Begins a table of all current files. */
-static void begin_table(struct history_ranks *ranks, struct rank_table *table)
+/* Begins a table of all files that are open. */
+static void begin_table(const struct history_ranks *ranks, struct rank_table *table)
 {
-    history_ranks_find(ranks, NULL);
     arena_release(&table->arena);
     *table = (struct rank_table){.files = ranks->n};
     arena_init(&table->arena, 0);
 }
 
-/* Adds a key of file `rank`. Returns whether it is new, or -1. */
+/* Adds a key of file `rank`; copies it to the arena of the map if it is new. Returns
+ * whether it is, or -1. */
 static int add_key(struct rank_table *table, struct name_map *keys, struct str key,
                    uint32_t rank, uint32_t number)
 {
     size_t width = table->files * sizeof *table->of;
+    int added = 0;
     uint32_t at;
-    int added = name_map_add(keys, key, &at);
 
+    if (!name_map_find(keys, key, &at)) {
+        key = arena_str(keys->map.arena, key);
+        added = key.at ? name_map_add(keys, key, &at) : -1;
+    }
     if (added < 0 || (added && arena_room(&table->arena, &table->of, table->n,
                                           &table->room, width) < 0))
         return -1;
@@ -36,62 +40,161 @@ static int add_key(struct rank_table *table, struct name_map *keys, struct str k
     return added;
 }
 
-static struct str series_key(const struct history_series *series, struct arena *arena)
-{
-    char *key = arena_printf(arena, "%u %u %u %zu %.*s %.*s", series->kind,
-                             series->phase, series->call, series->name.len,
-                             STR_ARG(series->name), STR_ARG(series->path));
+/* The series of all files, while they are numbered. */
+struct all_series {
+    struct history_ranks *ranks;
+    struct arena *arena;
+    struct history_series *at;
+    uint32_t n, room;
+    struct name_map keys;
+    struct buf key;
+};
 
-    return str_of(key);
+static int add_series(struct all_series *all, const struct history_series *series,
+                      uint32_t rank, uint32_t number)
+{
+    int added;
+
+    buf_clear(&all->key);
+    buf_printf(&all->key, "%u %u %u %zu ", series->kind, series->phase, series->call,
+               series->name.len);
+    buf_str(&all->key, series->name);
+    buf_str(&all->key, series->path);
+    added = all->key.bad ? -1
+                         : add_key(&all->ranks->series, &all->keys, buf_span(&all->key),
+                                   rank, number);
+    if (added <= 0)
+        return added;
+    if (arena_room(all->arena, &all->at, all->n, &all->room, sizeof *all->at) < 0)
+        return -1;
+    all->at[all->n] = *series;
+    all->at[all->n].name = arena_str(all->arena, series->name);
+    all->at[all->n].path = arena_str(all->arena, series->path);
+    return all->at[all->n].name.at && all->at[all->n++].path.at ? 0 : -1;
+}
+
+/* The lists of one file are in `scratch`. */
+static int number_series(struct all_series *all, uint32_t rank, struct arena *scratch,
+                         struct err *err)
+{
+    struct history_series *some;
+    uint32_t n;
+
+    if (history_read_series(all->ranks->files[rank], scratch, &some, &n, err) < 0)
+        return -1;
+    for (uint32_t i = 0; i < n; i++)
+        if (add_series(all, &some[i], rank, i) < 0)
+            return arena_err(all->arena, "the list of series", err);
+    return 0;
+}
+
+static int number_names(struct history_ranks *ranks, struct name_map *keys,
+                        uint32_t rank, struct arena *scratch, struct err *err)
+{
+    struct str *some;
+    uint32_t n;
+
+    if (history_read_names(ranks->files[rank], scratch, &some, &n, err) < 0)
+        return -1;
+    for (uint32_t i = 0; i < n; i++)
+        if (add_key(&ranks->names, keys, some[i], rank, i) < 0)
+            return arena_err(keys->map.arena, "the list of scalars", err);
+    return 0;
+}
+
+static int list_series(struct history_ranks *ranks, struct arena *arena,
+                       struct history_series **ret_series, uint32_t *ret_n,
+                       struct err *err)
+{
+    struct all_series all = {.ranks = ranks, .arena = arena, .key = BUF_INIT};
+    struct arena scratch;
+    int status = 0;
+
+    name_map_init(&all.keys, arena);
+    begin_table(ranks, &ranks->series);
+    for (uint32_t rank = 0; status == 0 && rank < ranks->n; rank++) {
+        arena_init(&scratch, 0);
+        status = number_series(&all, rank, &scratch, err);
+        arena_release(&scratch);
+    }
+    buf_release(&all.key);
+    if (status == 0) {
+        *ret_series = all.at;
+        *ret_n = all.n;
+    }
+    return status;
+}
+
+static int list_names(struct history_ranks *ranks, struct arena *arena,
+                      struct str **ret_names, uint32_t *ret_n, struct err *err)
+{
+    struct name_map keys;
+    struct arena scratch;
+    int status = 0;
+
+    name_map_init(&keys, arena);
+    begin_table(ranks, &ranks->names);
+    for (uint32_t rank = 0; status == 0 && rank < ranks->n; rank++) {
+        arena_init(&scratch, 0);
+        status = number_names(ranks, &keys, rank, &scratch, err);
+        arena_release(&scratch);
+    }
+    if (status == 0) {
+        *ret_names = keys.names;
+        *ret_n = keys.n;
+    }
+    return status;
 }
 
 int history_ranks_series(struct history_ranks *ranks, struct arena *arena,
                          struct history_series **ret_series, uint32_t *ret_n,
                          struct err *err)
 {
-    struct history_series *all = NULL, *some;
-    struct name_map keys;
-    uint32_t n = 0, room = 0, n_some;
-
-    name_map_init(&keys, arena);
-    begin_table(ranks, &ranks->series);
-    for (uint32_t rank = 0; rank < ranks->n; rank++) {
-        if (history_read_series(ranks->files[rank], arena, &some, &n_some, err) < 0)
-            return -1;
-        for (uint32_t i = 0; i < n_some; i++) {
-            struct str key = series_key(&some[i], arena);
-            int added = key.at ? add_key(&ranks->series, &keys, key, rank, i) : -1;
-
-            if (added < 0 ||
-                (added && arena_room(arena, &all, n, &room, sizeof *all) < 0))
-                return arena_err(arena, "the list of series", err);
-            if (added)
-                all[n++] = some[i];
-        }
-    }
-    *ret_series = all;
-    *ret_n = n;
-    return 0;
+    history_ranks_find(ranks, NULL);
+    return list_series(ranks, arena, ret_series, ret_n, err);
 }
 
 int history_ranks_names(struct history_ranks *ranks, struct arena *arena,
                         struct str **ret_names, uint32_t *ret_n, struct err *err)
 {
-    struct name_map keys;
-    struct str *some;
-    uint32_t n_some;
+    history_ranks_find(ranks, NULL);
+    return list_names(ranks, arena, ret_names, ret_n, err);
+}
 
-    name_map_init(&keys, arena);
-    begin_table(ranks, &ranks->names);
-    for (uint32_t rank = 0; rank < ranks->n; rank++) {
-        if (history_read_names(ranks->files[rank], arena, &some, &n_some, err) < 0)
-            return -1;
-        for (uint32_t i = 0; i < n_some; i++)
-            if (add_key(&ranks->names, &keys, some[i], rank, i) < 0)
-                return arena_err(arena, "the list of scalars", err);
+int history_ranks_lists(struct history_ranks *ranks, struct arena *arena,
+                        struct rank_lists *ret_lists, struct err *err)
+{
+    struct rank_lists lists;
+
+    history_ranks_find(ranks, NULL);
+    if (list_series(ranks, arena, &lists.series, &lists.n_series, err) < 0 ||
+        list_names(ranks, arena, &lists.names, &lists.n_names, err) < 0)
+        return -1;
+    *ret_lists = lists;
+    return 0;
+}
+
+int rank_numbers_make(struct rank_numbers *numbers, const struct rank_table *table,
+                      uint32_t file, struct arena *arena, struct err *err)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < table->n; i++) {
+        uint32_t own = table->of[(size_t)i * table->files + file];
+
+        n = own != HISTORY_NONE && own >= n ? own + 1 : n;
     }
-    *ret_names = keys.names;
-    *ret_n = keys.n;
+    numbers->n = n;
+    numbers->at = arena_array(arena, (size_t)n + 1, sizeof *numbers->at);
+    if (!numbers->at)
+        return arena_err(arena, "the history", err);
+    memset(numbers->at, 0xff, (size_t)n * sizeof *numbers->at);
+    for (uint32_t i = 0; i < table->n; i++) {
+        uint32_t own = table->of[(size_t)i * table->files + file];
+
+        if (own != HISTORY_NONE)
+            numbers->at[own] = i;
+    }
     return 0;
 }
 

@@ -1,7 +1,7 @@
-/* Ranks whose parameters drift apart. Each rank logs a checksum of its parameters in
- * each step. Under data parallelism the checksums are equal; with model parallelism
- * they never are. So it is an alarm if they differ after having been equal. The alarm
- * names the first parameter whose points differ. */
+/* Detects ranks whose parameters drift apart. Each rank logs a checksum of its
+ * parameters in each step. Under data parallelism the checksums are equal; with model
+ * parallelism they never are. So the alarm is raised if they differ after having been
+ * equal. It names the first parameter whose points differ. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -71,28 +71,12 @@ first_drift(const struct rank_sums *a, const struct rank_sums *b, uint64_t *ret_
 
 /* ---- which parameter ---- */
 
-static bool points_differ(const struct history_sample *a,
-                          const struct history_sample *b)
+static bool points_differ(const struct history_point *a, const struct history_point *b)
 {
-    const struct stats *x = &a->point.stats, *y = &b->point.stats;
+    const struct stats *x = &a->stats, *y = &b->stats;
 
     return x->min != y->min || x->max != y->max || x->zeros != y->zeros ||
-           x->mean != y->mean || !str_eq(a->point.histogram, b->point.histogram);
-}
-
-static int read_point(struct history *history, uint32_t series, uint64_t step,
-                      struct arena *arena, struct history_sample **ret_sample,
-                      struct err *err)
-{
-    const struct history_wanted wanted = {
-        .series = series, .range = {.from = step, .to = step}, .histograms = true};
-    uint32_t n;
-
-    if (history_read_points(history, &wanted, arena, ret_sample, &n, err) < 0)
-        return -1;
-    if (n == 0)
-        *ret_sample = NULL;
-    return 0;
+           x->mean != y->mean || !str_eq(a->histogram, b->histogram);
 }
 
 static bool is_param(const struct history_series *series)
@@ -100,23 +84,52 @@ static bool is_param(const struct history_series *series)
     return series->kind == HISTORY_PARAM && series->phase == HISTORY_TRAIN;
 }
 
-/* The numbers of the parameters of `history` by name. */
-static int map_params(struct history *history, struct arena *arena,
+/* The points of one step of a file, by series; NULL: none. */
+struct params_of_step {
+    struct history_series *series;
+    struct history_point **points;
+    uint32_t n;
+};
+
+static int read_step(struct history *history, uint64_t number, struct arena *arena,
+                     struct params_of_step *to, struct err *err)
+{
+    const struct history_range range = {.from = number, .to = number};
+    struct history_point *points;
+    struct history_step *steps;
+    uint32_t n_steps, n = 0;
+
+    if (history_read_series(history, arena, &to->series, &to->n, err) < 0 ||
+        history_read_steps(history, &range, arena, &steps, &n_steps, err) < 0)
+        return -1;
+    to->points = arena_array(arena, (size_t)to->n + 1, sizeof *to->points);
+    if (!to->points)
+        return arena_err(arena, "the series", err);
+    memset(to->points, 0, ((size_t)to->n + 1) * sizeof *to->points);
+    for (uint32_t i = 0; i < n_steps && n == 0; i++) /* scalars may have a row */
+        if (steps[i].points > 0 &&
+            history_read_step_points(history, &steps[i], true, arena, &points, &n,
+                                     err) < 0)
+            return -1;
+    for (uint32_t i = 0; i < n; i++)
+        if (points[i].series < to->n)
+            to->points[points[i].series] = &points[i];
+    return 0;
+}
+
+/* The series of the parameters by name. */
+static int map_params(const struct params_of_step *of, struct arena *arena,
                       struct name_map *map, uint32_t **ret_numbers, struct err *err)
 {
-    struct history_series *series;
-    uint32_t n, at, *numbers;
+    uint32_t *numbers = arena_array(arena, (size_t)of->n + 1, sizeof *numbers), at;
 
     name_map_init(map, arena);
-    if (history_read_series(history, arena, &series, &n, err) < 0)
-        return -1;
-    numbers = arena_array(arena, (size_t)n + 1, sizeof *numbers);
     if (!numbers)
         return arena_err(arena, "the series", err);
-    for (uint32_t i = 0; i < n; i++) {
-        if (!is_param(&series[i]))
+    for (uint32_t i = 0; i < of->n; i++) {
+        if (!is_param(&of->series[i]))
             continue;
-        if (name_map_add(map, series[i].name, &at) < 0)
+        if (name_map_add(map, of->series[i].name, &at) < 0)
             return arena_err(arena, "the series", err);
         numbers[at] = i;
     }
@@ -125,29 +138,30 @@ static int map_params(struct history *history, struct arena *arena,
 }
 
 /* Fills place, name and statistics of the first parameter that differs. */
-static int name_param(struct history *a, struct history *b, uint64_t step,
+static int name_param(struct history *a, struct history *b, uint64_t number,
                       struct arena *arena, struct history_alarm *to, struct err *err)
 {
-    struct history_sample *x, *y;
-    struct history_series *series;
-    uint32_t n, at, *numbers = NULL;
+    struct params_of_step left, right;
     struct name_map map;
+    uint32_t at, *numbers = NULL;
 
-    if (map_params(b, arena, &map, &numbers, err) < 0 ||
-        history_read_series(a, arena, &series, &n, err) < 0)
+    if (read_step(a, number, arena, &left, err) < 0 ||
+        read_step(b, number, arena, &right, err) < 0 ||
+        map_params(&right, arena, &map, &numbers, err) < 0)
         return -1;
-    for (uint32_t i = 0; i < n; i++) {
-        if (!is_param(&series[i]) || !name_map_find(&map, series[i].name, &at))
+    for (uint32_t i = 0; i < left.n; i++) {
+        const struct history_point *x = left.points[i], *y;
+
+        if (!x || !is_param(&left.series[i]) ||
+            !name_map_find(&map, left.series[i].name, &at))
             continue;
-        if (read_point(a, i, step, arena, &x, err) < 0 ||
-            read_point(b, numbers[at], step, arena, &y, err) < 0)
-            return -1;
-        if (!x || !y || !points_differ(x, y))
+        y = right.points[numbers[at]];
+        if (!y || !points_differ(x, y))
             continue;
-        to->place = series[i].place;
-        to->name = series[i].name;
-        to->stats = y->point.stats;
-        return 0;
+        to->place = left.series[i].place;
+        to->name = left.series[i].name;
+        to->stats = y->stats;
+        break;
     }
     return 0;
 }

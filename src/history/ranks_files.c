@@ -76,18 +76,33 @@ bool history_ranks_is(const char *path)
     return found;
 }
 
+/* Where a rank is in the sorted list, or belongs. */
+static uint32_t position_of(const struct history_ranks *ranks, uint64_t rank)
+{
+    uint32_t low = 0, high = ranks->n;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (ranks->numbers[middle] < rank)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 static bool is_open(const struct history_ranks *ranks, uint64_t rank)
 {
-    for (uint32_t i = 0; i < ranks->n; i++)
-        if (ranks->numbers[i] == rank)
-            return true;
-    return false;
+    uint32_t at = position_of(ranks, rank);
+
+    return at < ranks->n && ranks->numbers[at] == rank;
 }
 
 /* Takes the history. */
 static bool insert(struct history_ranks *ranks, struct history *history, uint64_t rank)
 {
-    uint32_t at = ranks->n, room = ranks->room;
+    uint32_t room = ranks->room, at = position_of(ranks, rank), after = ranks->n - at;
 
     if (!buf_grow_array(&ranks->files, ranks->n, &room, sizeof *ranks->files) ||
         !buf_grow_array(&ranks->numbers, ranks->n, &ranks->room,
@@ -95,10 +110,9 @@ static bool insert(struct history_ranks *ranks, struct history *history, uint64_
         history_close(history);
         return false;
     }
-    for (; at > 0 && ranks->numbers[at - 1] > rank; at--) {
-        ranks->files[at] = ranks->files[at - 1];
-        ranks->numbers[at] = ranks->numbers[at - 1];
-    }
+    memmove(ranks->files + at + 1, ranks->files + at, after * sizeof *ranks->files);
+    memmove(ranks->numbers + at + 1, ranks->numbers + at,
+            after * sizeof *ranks->numbers);
     ranks->files[at] = history;
     ranks->numbers[at] = rank;
     ranks->n++;
@@ -180,6 +194,24 @@ void history_ranks_close(struct history_ranks *ranks)
     arena_release(&ranks->names.arena);
     free(ranks->folder);
     free(ranks);
+}
+
+int history_ranks_hold(struct history_ranks *ranks, struct err *err)
+{
+    history_ranks_find(ranks, NULL);
+    for (uint32_t i = 0; i < ranks->n; i++)
+        if (history_hold(ranks->files[i], err) < 0) {
+            while (i-- > 0)
+                history_let_go(ranks->files[i]);
+            return -1;
+        }
+    return 0;
+}
+
+void history_ranks_let_go(struct history_ranks *ranks)
+{
+    for (uint32_t i = 0; i < ranks->n; i++)
+        history_let_go(ranks->files[i]);
 }
 
 uint32_t history_ranks_count(const struct history_ranks *ranks)

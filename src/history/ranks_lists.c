@@ -43,6 +43,12 @@ static int collect(struct history_ranks *ranks, const struct history_range *rang
     return 0;
 }
 
+/* Is it the row of scalars that were logged after a step of the same rank? */
+static bool is_again(const struct history_step *newest, const struct rank_step *from)
+{
+    return from->step.merged == 1 && from->step.first == newest->last;
+}
+
 int history_ranks_steps(struct history_ranks *ranks, const struct history_range *range,
                         struct arena *arena, struct history_step **ret_steps,
                         uint32_t *ret_n, struct err *err)
@@ -61,7 +67,8 @@ int history_ranks_steps(struct history_ranks *ranks, const struct history_range 
         const struct rank_step *from = &all.at[i];
 
         if (n > 0 && from->step.first <= steps[n - 1].last) {
-            history_ranks_join(&steps[n - 1], &from->step, first != from->rank);
+            history_ranks_join(&steps[n - 1], &from->step,
+                               first != from->rank || is_again(&steps[n - 1], from));
         } else {
             steps[n++] = from->step;
             first = from->rank;

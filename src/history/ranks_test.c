@@ -1,5 +1,4 @@
 /* The files of several ranks as one history. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/test.h"
@@ -16,12 +15,8 @@ static void write_rank(const struct sample_folder *folder, uint32_t rank,
 {
     const struct history_options options = {
         .codec = &sample_codec, .steps = 64 + 50 * rank, .rank = rank, .ranks = 2};
-    struct history_writer *writer;
-    char path[120];
+    struct history_writer *writer = sample_rank_writer(folder, &options);
 
-    snprintf(path, sizeof path, "%s/rank%u.scope", folder->path, rank);
-    writer = history_writer_create(path, NULL, NULL, &options, NULL);
-    CHECK(writer != NULL);
     sample_declare(writer, 2 + rank);
     for (uint64_t i = 0; i < steps; i++) {
         sample_write(writer, i, 2 + rank);
@@ -173,17 +168,12 @@ static void write_sums(const struct sample_folder *folder, uint32_t rank,
         .place = 7, .kind = HISTORY_PARAM, .name = STR("w")};
     struct history_alarm alarm = {
         .severity = SEVERITY_WARNING, .kind = STR("dead"), .text = STR("dead")};
-    struct history_writer *writer;
+    const struct history_options options = {
+        .codec = &sample_codec, .rank = rank, .ranks = 12};
+    struct history_writer *writer = sample_rank_writer(folder, &options);
     uint32_t counts[SAMPLE_BINS], sum, w;
     struct history_point point;
-    char path[120];
 
-    snprintf(path, sizeof path, "%s/rank%u.scope", folder->path, rank);
-    writer = history_writer_create(
-        path, NULL, NULL,
-        &(struct history_options){.codec = &sample_codec, .rank = rank, .ranks = 12},
-        NULL);
-    CHECK(writer != NULL);
     sum = history_writer_name(writer, STR(HISTORY_CHECKSUM));
     w = history_writer_series(writer, &series);
     for (uint64_t i = 0; i < 6; i++) {

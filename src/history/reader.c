@@ -7,6 +7,7 @@
 #include "base/base.h"
 #include "base/folder.h"
 #include "base/live_file.h"
+#include "history/ranks_in.h"
 #include "history/reader_in.h"
 
 #define BUSY_MS    3000
@@ -191,11 +192,11 @@ int history_end(struct history *history, int status)
     return status;
 }
 
-/* A folder has several files: each query is a separate transaction. */
+/* A folder has several files: one transaction each. */
 int history_hold(struct history *history, struct err *err)
 {
     if (history->ranks)
-        return 0;
+        return history_ranks_hold(history->ranks, err);
     if (history_begin(history, err) < 0)
         return -1;
     if (history->held++ == 0)
@@ -205,6 +206,8 @@ int history_hold(struct history *history, struct err *err)
 
 void history_let_go(struct history *history)
 {
+    if (history->ranks)
+        history_ranks_let_go(history->ranks);
     if (history->held == 0 || --history->held > 0)
         return;
     history->n_kept = 0;
@@ -222,6 +225,7 @@ int history_scan(struct history_scan *scan, sqlite3_stmt *stmt, take_history_row
 
     while (go && (status = sqlite3_step(stmt)) == SQLITE_ROW) {
         memset(&row, 0, sizeof row);
+        history->rows++;
         if (!history_get(stmt, scan->table, &id, &row)) {
             history->damaged++;
             id = sqlite3_column_int64(stmt, 0);
@@ -324,6 +328,16 @@ uint32_t history_place(const struct history *history, uint32_t place)
 uint64_t history_damaged(const struct history *history)
 {
     return history->ranks ? history_ranks_damaged(history->ranks) : history->damaged;
+}
+
+uint64_t history_rows_read(const struct history *history)
+{
+    uint64_t rows = history->rows;
+
+    if (history->ranks)
+        for (uint32_t i = 0; i < history_ranks_count(history->ranks); i++)
+            rows += history_rows_read(history_ranks_at(history->ranks, i));
+    return rows;
 }
 
 struct history_ranks *history_ranks_of(const struct history *history)

@@ -30,7 +30,8 @@ struct history_ranks *history_ranks_of(const struct history *history);
 
 /* Makes all queries until history_let_go() one transaction: they see the same steps,
  * and the file is opened once. Keep it short, because the writer's -wal grows
- * meanwhile. Calls nest. */
+ * meanwhile. Calls nest. A folder has one transaction per file; files that appear
+ * meanwhile are not held. */
 int history_hold(struct history *history, struct err *err);
 void history_let_go(struct history *history);
 
@@ -45,6 +46,8 @@ int history_copy(struct history *history, const char *path, struct err *err);
 
 /* The number of invalid rows that were skipped. */
 uint64_t history_damaged(const struct history *history);
+/* The number of rows read so far: the work of queries, for tests. */
+uint64_t history_rows_read(const struct history *history);
 
 /* All series (names of scalars, segments), by index. Segments are those of the first
  * rank. */
@@ -100,7 +103,7 @@ int history_read_scalars(struct history *history, const struct history_wanted *w
                          struct err *err);
 
 /* All points (scalars) of one step from history_read_steps(), by index of their series
- * (name). Those of several ranks are merged, and have no histograms. */
+ * (name). Of a single file: walk.h reads the steps of a folder. */
 int history_read_step_points(struct history *history, const struct history_step *step,
                              bool histograms, struct arena *arena,
                              struct history_point **ret_points, uint32_t *ret_n,

@@ -25,6 +25,7 @@ struct history {
     struct arena kept_arena;
     bool bare; /* the file has no model, so places mean nothing */
     uint64_t damaged;
+    uint64_t rows; /* read so far */
     uint64_t size; /* of the file, in this transaction */
 };
 

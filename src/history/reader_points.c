@@ -15,9 +15,8 @@ struct series_question {
     sqlite3_stmt *stmt;
     struct history_step *steps;
     uint32_t n_steps, n_groups;
-    const uint32_t *begins; /* of groups that the caller chose (n_groups + 1) */
-    struct buf scratch[2];  /* merged histograms, in turn */
-    struct buf parts;       /* histograms to merge in one call */
+    const uint32_t *begins;   /* of groups that the caller chose (n_groups + 1) */
+    struct buf parts, merged; /* histograms to merge in one call; of their sum */
     size_t lens[PARTS_MOST];
     uint32_t n_parts;
 };
@@ -64,9 +63,8 @@ static int question_init(struct series_question *question, enum history_table ta
 static void question_release(struct series_question *question)
 {
     sqlite3_finalize(question->stmt);
-    buf_release(&question->scratch[0]);
-    buf_release(&question->scratch[1]);
     buf_release(&question->parts);
+    buf_release(&question->merged);
 }
 
 /* The first step of a group; all groups have about as many, unless they were chosen. */
@@ -90,6 +88,7 @@ static int look_up(struct series_question *question, const struct history_step *
     sqlite3_bind_int64(question->stmt, 1,
                        history_point_id(step->block, question->wanted->series));
     status = sqlite3_step(question->stmt);
+    history->rows++;
     if (status == SQLITE_DONE)
         return 0;
     if (status == SQLITE_ROW && history_get(question->stmt, table, &id, ret_row))
@@ -105,7 +104,7 @@ static int look_up(struct series_question *question, const struct history_step *
 /* Merges the collected histograms into one, in `parts`. */
 static void merge_parts(struct series_question *question)
 {
-    struct buf *merged = &question->scratch[0];
+    struct buf *merged = &question->merged;
     struct str parts[PARTS_MOST];
     size_t at = 0;
 
@@ -117,7 +116,7 @@ static void merge_parts(struct series_question *question)
     }
     buf_clear(merged);
     if (question->parts.bad ||
-        question->history->codec->merge_all(parts, question->n_parts, merged) < 0)
+        question->history->codec->merge(parts, question->n_parts, merged) < 0)
         buf_clear(merged);
     buf_clear(&question->parts);
     buf_str(&question->parts, buf_span(merged));
@@ -142,27 +141,18 @@ static void clear_parts(struct series_question *question)
     question->n_parts = 0;
 }
 
-/* Adds a point to a sample, whose histogram is in scratch[turn]. */
+/* Adds a point to a sample, which gets its histogram later. */
 static void add_point(struct series_question *question, struct history_sample *sample,
-                      const struct history_point *point, int *turn)
+                      struct history_point *point)
 {
-    struct buf *to = &question->scratch[*turn ^ 1];
-
-    if (sample->point.merged == 0) {
-        buf_clear(to);
-        buf_str(to, point->histogram);
+    if (question->wanted->histograms)
+        add_part(question, point->histogram);
+    point->histogram = STR("");
+    if (sample->point.merged == 0)
         sample->point = *point;
-        sample->point.histogram = buf_span(to);
-    } else {
-        history_point_merge(&sample->point, point, question->history->codec, to);
-        /* The bytes of a single histogram belong to the statement. */
-        if (sample->point.histogram.at == point->histogram.at)
-            buf_str(to, point->histogram);
-        else if (to->len == 0)
-            return; /* unchanged, or none */
-        sample->point.histogram = buf_span(to);
-    }
-    *turn ^= 1;
+    else
+        history_point_merge(&sample->point, point, question->history->codec,
+                            &question->merged);
 }
 
 /* The number of steps to read in a group. */
@@ -182,7 +172,6 @@ static int read_group(struct series_question *question, uint32_t group,
     uint32_t n = group_begin(question, group + 1) - first;
     uint32_t reads = group_reads(question, group);
     struct history_point point = {0};
-    int turn = 0;
 
     *sample = (struct history_sample){0};
     clear_parts(question);
@@ -195,17 +184,11 @@ static int read_group(struct series_question *question, uint32_t group,
             return -1;
         if (!found)
             continue;
-        if (!question->wanted->histograms)
-            point.histogram = STR("");
-        if (question->history->codec->merge_all) {
-            add_part(question, point.histogram);
-            point.histogram = STR("");
-        }
         if (sample->step.merged == 0)
             sample->step = *step;
         else
             history_step_merge(&sample->step, step);
-        add_point(question, sample, &point, &turn);
+        add_point(question, sample, &point);
     }
     merge_parts(question);
     if (question->n_parts > 0)

@@ -1,5 +1,6 @@
 /* All points and scalars of one row of steps, by one scan because they are clustered;
  * and of a moment: the row that a step number falls into. */
+#include <assert.h>
 #include <string.h>
 
 #include "history/reader_in.h"
@@ -57,34 +58,14 @@ static int read_rows(struct history *history, enum history_table table,
     return history_end(history, scan_rows(history, table, step, arena, rows, err));
 }
 
-/* One step of all ranks. */
-static int read_ranks(struct history *history, const struct history_step *step,
-                      struct arena *arena, struct history_moment *moment,
-                      struct err *err)
-{
-    if (history_ranks_moment(history->ranks, step->first, step->phase, arena, moment,
-                             err) < 0)
-        return -1;
-    if (step->points == 0 || moment->step.last < step->first)
-        moment->n_points = 0; /* those of an earlier step */
-    return 0;
-}
-
 int history_read_step_points(struct history *history, const struct history_step *step,
                              bool histograms, struct arena *arena,
                              struct history_point **ret_points, uint32_t *ret_n,
                              struct err *err)
 {
     struct step_rows rows = {.item = sizeof **ret_points, .histograms = histograms};
-    struct history_moment moment = {0};
 
-    if (history->ranks) {
-        if (read_ranks(history, step, arena, &moment, err) < 0)
-            return -1;
-        *ret_points = moment.points;
-        *ret_n = moment.n_points;
-        return 0;
-    }
+    assert(!history->ranks);
     if (read_rows(history, HISTORY_TABLE_POINT, step, arena, &rows, err) < 0)
         return -1;
     *ret_points = rows.at;
@@ -97,15 +78,8 @@ int history_read_step_scalars(struct history *history, const struct history_step
                               uint32_t *ret_n, struct err *err)
 {
     struct step_rows rows = {.item = sizeof **ret_scalars};
-    struct history_moment moment = {0};
 
-    if (history->ranks) {
-        if (read_ranks(history, step, arena, &moment, err) < 0)
-            return -1;
-        *ret_scalars = moment.scalars;
-        *ret_n = moment.n_scalars;
-        return 0;
-    }
+    assert(!history->ranks);
     if (read_rows(history, HISTORY_TABLE_SCALAR, step, arena, &rows, err) < 0)
         return -1;
     *ret_scalars = rows.at;

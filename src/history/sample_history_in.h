@@ -24,6 +24,10 @@ void sample_folder_remove(const struct sample_folder *folder);
 /* The number of files in it. */
 int sample_folder_count(const struct sample_folder *folder);
 
+/* Creates the file of a rank in a folder; `options` has the rank. */
+struct history_writer *sample_rank_writer(const struct sample_folder *folder,
+                                          const struct history_options *options);
+
 /* Declares `n` series "layer.0", "layer.1", ... which get the numbers 0, 1, ... and the
  * scalar "loss". */
 void sample_declare(struct history_writer *writer, uint32_t n);

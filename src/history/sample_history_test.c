@@ -17,20 +17,21 @@ void sample_counts(struct str packed, uint32_t counts[SAMPLE_BINS])
         counts[i] = bytes_u32(&in);
 }
 
-static int merge(struct str a, struct str b, struct buf *ret_packed)
+static int merge(const struct str *parts, uint32_t n, struct buf *ret_packed)
 {
-    uint32_t left[SAMPLE_BINS], right[SAMPLE_BINS];
+    uint32_t counts[SAMPLE_BINS], sum[SAMPLE_BINS] = {0}, good = 0;
 
-    if (a.len != sizeof left || b.len != sizeof right)
-        return -1;
-    sample_counts(a, left);
-    sample_counts(b, right);
-    for (int i = 0; i < SAMPLE_BINS; i++) {
-        uint32_t sum = left[i] + right[i];
-
-        buf_add(ret_packed, &sum, sizeof sum);
+    for (uint32_t i = 0; i < n; i++) {
+        if (parts[i].len != sizeof counts)
+            continue;
+        sample_counts(parts[i], counts);
+        for (int k = 0; k < SAMPLE_BINS; k++)
+            sum[k] += counts[k];
+        good++;
     }
-    return 0;
+    if (good > 0)
+        buf_add(ret_packed, sum, sizeof sum);
+    return good > 0 ? 0 : -1;
 }
 
 const struct history_codec sample_codec = {.merge = merge};
@@ -74,6 +75,18 @@ void sample_folder_remove(const struct sample_folder *folder)
 {
     each_file(folder, 1);
     rmdir(folder->path);
+}
+
+struct history_writer *sample_rank_writer(const struct sample_folder *folder,
+                                          const struct history_options *options)
+{
+    struct history_writer *writer;
+    char path[120];
+
+    snprintf(path, sizeof path, "%s/rank%u.scope", folder->path, options->rank);
+    writer = history_writer_create(path, NULL, NULL, options, NULL);
+    CHECK(writer != NULL);
+    return writer;
 }
 
 void sample_declare(struct history_writer *writer, uint32_t n)

@@ -41,7 +41,7 @@ static inline int64_t history_point_id(uint64_t block, uint32_t series)
 
 /* Turns an empty database into a .scope file without a model or a run. */
 int history_file_create(sqlite3 *db, struct err *err);
-/* Is it the name of a history in memory (memory.c)? SQLite opens it as a URI. */
+/* Is it the name of a history in memory (place.c)? SQLite opens it as a URI. */
 bool history_is_memory(const char *path);
 /* Creates all tables and the row in `section`. Inside a transaction. */
 int history_tables_create(sqlite3 *db, struct err *err);

@@ -141,12 +141,10 @@ int history_fade(struct history_writer *writer, uint64_t need);
 /* The bytes that the limit leaves for the -wal while `need` bytes are written. */
 uint64_t history_wal_room(const struct history_writer *writer, uint64_t need);
 
-/* ---- memory.c ---- */
+/* ---- place.c ---- */
 
 /* A new name for a history in memory, on the heap; NULL: out of memory. */
 char *history_memory_name(void);
-
-/* ---- journal.c ---- */
 
 /* Does WAL work there, that is, are all users of the file on this machine? False if
  * unsure. */

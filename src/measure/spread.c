@@ -122,19 +122,15 @@ static void merge_log(struct spread *to, const struct spread *from, uint32_t n)
     }
 }
 
-/* Convert the bins of a spread to a ring, and add it to the ring of another window. */
-static void add_ring(uint64_t sum[SPREAD_LINEAR], const struct spread *spread,
-                     const struct spread_window *to)
+/* Add the bins of a spread to those of a window with the same or a larger exponent. */
+static void add_linear(uint64_t sum[SPREAD_LINEAR], const struct spread *spread,
+                       const struct spread_window *to)
 {
-    struct spread_window own = {spread->exponent, spread->first,
-                                spread->first + spread->n_linear - 1};
-    uint64_t ring[SPREAD_LINEAR] = {0};
+    int32_t shift = to->exponent - spread->exponent;
 
+    shift = shift < 63 ? shift : 63;
     for (uint32_t b = 0; b < spread->n_linear; b++)
-        ring[(spread->first + b) & (SPREAD_LINEAR - 1)] = spread->linear[b];
-    spread_widen(ring, &own, to);
-    for (uint32_t b = 0; b < SPREAD_LINEAR; b++)
-        sum[b] += ring[b];
+        sum[((spread->first + b) >> shift) - to->first] += spread->linear[b];
 }
 
 static void merge_linear(struct spread *to, const struct spread *from)
@@ -142,18 +138,16 @@ static void merge_linear(struct spread *to, const struct spread *from)
     double min = spread_order(from->min) < spread_order(to->min) ? from->min : to->min;
     double max = spread_order(from->max) > spread_order(to->max) ? from->max : to->max;
     struct spread_window window = spread_window_of(min, max);
-    uint64_t ring[SPREAD_LINEAR] = {0};
+    uint64_t sum[SPREAD_LINEAR] = {0};
 
-    add_ring(ring, to, &window);
-    add_ring(ring, from, &window);
+    add_linear(sum, to, &window);
+    add_linear(sum, from, &window);
     to->min = min;
     to->max = max;
     to->exponent = window.exponent;
     to->first = window.first;
     to->n_linear = (uint32_t)(window.last - window.first) + 1;
-    for (uint32_t b = 0; b < SPREAD_LINEAR; b++)
-        to->linear[b] =
-            b < to->n_linear ? ring[(to->first + b) & (SPREAD_LINEAR - 1)] : 0;
+    memcpy(to->linear, sum, sizeof sum);
 }
 
 /* An empty spread takes over min, max and all bins. */

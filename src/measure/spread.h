@@ -163,9 +163,10 @@ double spread_axis_value(const struct spread_axis *axis, double place);
  * linear bins on a linear axis, of the log bins on a logarithmic one, or if the axis cuts
  * so much off that few linear bins are left. *ret_below and *ret_above (may be NULL) are
  * what is outside. Returns true if every bin is certainly inside one step: the counts
- * are exact. Other bins are divided in proportion; one that is so narrow that rounding
- * decides about its step goes to one of them. On a linear axis
- * steps of whole bins are exact, on a logarithmic one steps of whole powers of two. */
+ * are exact. Other bins are divided in proportion; one that is narrower than rounding
+ * goes to the step below or above a boundary. On a linear axis steps of whole bins are
+ * exact, on a logarithmic one steps of whole powers of two. A value between two steps is
+ * in the upper one; on a logarithmic axis, in the one farther from 0. */
 bool spread_rows(const struct spread *spread, const struct spread_axis *axis,
                  double *rows, uint32_t n, double *ret_below, double *ret_above);
 

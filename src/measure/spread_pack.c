@@ -1,4 +1,5 @@
 /* The packed form of a spread; docs/run-file.md describes it. */
+#include <endian.h>
 #include <math.h>
 
 #include "measure/spread_in.h"
@@ -14,19 +15,38 @@ struct forecast {
     int32_t first, last; /* all keys that may have a count */
 };
 
+/* The number of linear bins from this one on that share a log bin: those whose top three
+ * bits are equal. 1 near 0, where they do not nest. */
+static uint32_t shared_bins(int64_t index, uint32_t most)
+{
+    uint64_t magnitude = (uint64_t)(index < 0 ? ~index : index), low, n;
+
+    if (magnitude < SPREAD_NESTS)
+        return 1;
+    low = ((uint64_t)1 << (61 - __builtin_clzll(magnitude))) - 1;
+    n = (index < 0 ? magnitude & low : ~magnitude & low) + 1;
+    return n < most ? (uint32_t)n : most;
+}
+
 static void forecast_make(struct forecast *f, const struct spread *spread)
 {
+    uint32_t b = 0;
+
     f->n = 0;
-    for (uint32_t b = 0; b < spread->n_linear; b++) {
+    while (b < spread->n_linear) {
         int64_t index = spread->first + b;
+        uint32_t end = b + shared_bins(index, spread->n_linear - b);
+        uint64_t count = 0;
         int32_t key;
 
-        if ((index < 0 ? ~index : index) < SPREAD_NESTS || spread->linear[b] == 0)
+        for (; b < end; b++)
+            count += spread->linear[b];
+        if ((index < 0 ? ~index : index) < SPREAD_NESTS || count == 0)
             continue;
         key = spread_key_of_index(index, spread->exponent);
         if (f->n == 0 || f->bins[f->n - 1].key != key)
             f->bins[f->n++] = (struct spread_bin){.key = key};
-        f->bins[f->n - 1].count += spread->linear[b];
+        f->bins[f->n - 1].count += count;
     }
     f->first = spread_key(spread->min);
     f->last = spread_key(spread->max);
@@ -37,12 +57,34 @@ static void forecast_make(struct forecast *f, const struct spread *spread)
 }
 
 /* Numbers in groups of 3 bits, each in half a byte whose highest bit means that another
- * one follows. */
+ * one follows. Up to HALVES of them are converted at once, without a branch for each. */
+#define HALVES    15u
+#define FOLLOWED  0x8888888888888888u
+#define GROUPS(n) ((uint64_t)1 << 3 * (n)) /* numbers of n groups are below */
+
+/* The groups of a number below GROUPS(16), each in half a byte. */
+static uint64_t spread_groups(uint64_t x)
+{
+    x = (x & 0xffffff) | (x << 8 & 0x00ffffff00000000);
+    x = (x & 0x00000fff00000fff) | (x << 4 & 0x0fff00000fff0000);
+    x = (x & 0x003f003f003f003f) | (x << 2 & 0x3f003f003f003f00);
+    return (x & 0x0707070707070707) | (x << 1 & 0x7070707070707070);
+}
+
+/* And back; ignores the highest bits of the halves. */
+static uint64_t join_groups(uint64_t x)
+{
+    x = (x & 0x0707070707070707) | (x >> 1 & 0x3838383838383838);
+    x = (x & 0x003f003f003f003f) | (x >> 2 & 0x0fc00fc00fc00fc0);
+    x = (x & 0x00000fff00000fff) | (x >> 4 & 0x00fff00000fff000);
+    return (x & 0xffffff) | (x >> 8 & 0xffffff000000);
+}
+
 struct packer {
     struct buf *to;
     uint64_t zeros;  /* differences of 0 that are not yet written */
     uint32_t halves; /* in bytes[], which are not yet in `to` */
-    uint8_t bytes[256];
+    uint8_t bytes[256 + 2 * sizeof(uint64_t)];
 };
 
 static void flush_halves(struct packer *p)
@@ -51,20 +93,38 @@ static void flush_halves(struct packer *p)
     p->halves = 0;
 }
 
-static void put_half(struct packer *p, unsigned bits)
+/* Append n halves, at most HALVES; those above are 0. */
+static void put_halves(struct packer *p, uint64_t halves, uint32_t n)
 {
-    uint8_t *byte = &p->bytes[p->halves / 2];
+    uint8_t *at = p->bytes + p->halves / 2;
 
-    *byte = (uint8_t)(p->halves & 1 ? *byte | bits << 4 : bits);
-    if (++p->halves == 2 * sizeof p->bytes)
-        flush_halves(p);
+    if (p->halves & 1)
+        halves = halves << 4 | (*at & 15);
+    halves = htole64(halves);
+    memcpy(at, &halves, sizeof halves);
+    p->halves += n;
+    if (p->halves >= 2 * 256) {
+        buf_add(p->to, p->bytes, 256);
+        memmove(p->bytes, p->bytes + 256, 2 * sizeof halves);
+        p->halves -= 2 * 256;
+    }
 }
 
 static void put_number(struct packer *p, uint64_t number)
 {
-    for (; number >> 3; number >>= 3)
-        put_half(p, 8 | (number & 7));
-    put_half(p, (unsigned)number);
+    uint32_t groups;
+
+    if (number < GROUPS(1)) {
+        put_halves(p, number, 1);
+        return;
+    }
+    for (; number >= GROUPS(HALVES); number >>= 3 * HALVES)
+        put_halves(p, spread_groups(number & (GROUPS(HALVES) - 1)) | FOLLOWED >> 4,
+                   HALVES);
+    groups = (uint32_t)(66 - __builtin_clzll(number | 1)) / 3;
+    put_halves(
+        p, spread_groups(number) | (FOLLOWED & (((uint64_t)1 << 4 * (groups - 1)) - 1)),
+        groups);
 }
 
 static void put_zeros(struct packer *p)
@@ -167,7 +227,8 @@ static struct unpacker unpacker_of(struct bytes in)
     return (struct unpacker){.at = (const uint8_t *)rest.at, .end = 2 * rest.len};
 }
 
-static uint64_t take_number(struct unpacker *u)
+/* A number with any number of groups, or one near the end. */
+static uint64_t take_long_number(struct unpacker *u)
 {
     uint64_t number = 0;
 
@@ -184,6 +245,27 @@ static uint64_t take_number(struct unpacker *u)
     }
     u->bad = true;
     return 0;
+}
+
+static inline uint64_t take_number(struct unpacker *u)
+{
+    uint64_t halves, last;
+    unsigned shift;
+
+    if (u->end - u->next < 2 * sizeof halves)
+        return take_long_number(u);
+    memcpy(&halves, u->at + u->next / 2, sizeof halves);
+    halves = le64toh(halves) >> 4 * (u->next % 2);
+    if (!(halves & 8)) {
+        u->next++;
+        return halves & 7;
+    }
+    last = ~halves & FOLLOWED >> 4; /* the highest half may be missing */
+    if (last == 0)
+        return take_long_number(u);
+    shift = (unsigned)__builtin_ctzll(last) + 1;
+    u->next += shift / 4;
+    return join_groups(halves & (((uint64_t)1 << shift) - 1));
 }
 
 /* The next difference; 0 also begins a run, whose rest is in `zeros`. */

@@ -6,7 +6,6 @@
 
 #define FEW_BINS 16   /* too few for a picture */
 #define SNAP     1e-9 /* rows: a place so near to a boundary is on it, but for rounding */
-#define NARROW   1e-3 /* rows: bins narrower than this may be no wider than rounding */
 
 void spread_linear_range(const struct spread *spread, uint32_t b, double *ret_low,
                          double *ret_high)
@@ -249,10 +248,11 @@ struct spread_axis spread_axis_of(const struct spread *spread, bool logarithmic,
     return axis;
 }
 
-/* Rows to fill, and whether a bin had to be divided. */
+/* Rows to fill, and whether every bin was certainly inside one. */
 struct filling {
     const struct spread_axis *axis;
     double *rows, n, below, above;
+    bool closed; /* the bin being added includes its upper edge */
     bool exact;
 };
 
@@ -270,17 +270,70 @@ static double snapped(double place)
     return fabs(place - whole) < SNAP ? whole : place;
 }
 
-/* May a bin narrower than SNAP be on the other side of this boundary than its position
- * says? The ends of the axis are exact, other boundaries are rounded. */
-static bool is_uncertain(const struct filling *f, double boundary, double low,
-                         double high)
+/* ---- which side of a boundary, in exact arithmetic ---- */
+
+enum boundary_side { BELOW = -1, ON, ABOVE, UNSURE };
+
+static enum boundary_side side_of(double a, double b)
 {
-    if (boundary == 0)
-        return low < f->axis->low && high > f->axis->low;
-    if (boundary == f->n)
-        return low < f->axis->high && high > f->axis->high;
-    return low < high || low != spread_axis_value(f->axis, boundary / f->n);
+    return a < b ? BELOW : a > b ? ABOVE : ON;
 }
+
+/* Is a - b exact? */
+static bool is_exact(double a, double b)
+{
+    double difference = a - b, rest = difference - a;
+
+    return isfinite(difference) && a - (difference - rest) == 0 && b + rest == 0;
+}
+
+/* Compares (value - low) * n with (high - low) * i. */
+static enum boundary_side side_of_fraction(double value, double low, double high,
+                                           double n, double i)
+{
+    double left = (value - low) * n, right = (high - low) * i;
+
+    if (!is_exact(value, low) || !is_exact(high, low) || !isfinite(left) ||
+        !isfinite(right))
+        return UNSURE;
+    if (left != right)
+        return side_of(left, right);
+    return side_of(fma(value - low, n, -left), fma(high - low, i, -right));
+}
+
+static bool is_power_of_two(double magnitude)
+{
+    int exponent;
+
+    return frexp(magnitude, &exponent) == 0.5;
+}
+
+/* Is scale_of() exact? */
+static bool has_exact_scale(const struct spread_axis *axis, double value)
+{
+    return axis->least <= 0 ||
+           (is_power_of_two(axis->least) &&
+            (fabs(value) < axis->least || is_power_of_two(fabs(value))));
+}
+
+/* On which side of boundary i of the rows is a value? */
+static enum boundary_side side_of_boundary(const struct filling *f, double value,
+                                           double i)
+{
+    const struct spread_axis *axis = f->axis;
+
+    if (i <= 0)
+        return side_of(value, axis->low);
+    if (i >= f->n)
+        return side_of(value, axis->high);
+    if (!has_exact_scale(axis, value) || !has_exact_scale(axis, axis->low) ||
+        !has_exact_scale(axis, axis->high))
+        return UNSURE;
+    return side_of_fraction(scale_of(axis, value), scale_of(axis, axis->low),
+                            scale_of(axis, axis->high), f->n, i);
+}
+
+/* ---- bins into rows ---- */
 
 static void add_piece(struct filling *f, double at, double count)
 {
@@ -290,6 +343,24 @@ static void add_piece(struct filling *f, double at, double count)
         f->above += count;
     else
         f->rows[(uint32_t)(at < f->n ? at : f->n - 1)] += count;
+}
+
+/* A bin so narrow that both of its edges are at boundary i. */
+static void add_narrow(struct filling *f, double low, double high, double i,
+                       double count)
+{
+    enum boundary_side from = side_of_boundary(f, low, i),
+                       to = side_of_boundary(f, high, i);
+    bool ends = to == ON && (!f->closed || i == f->n);
+
+    if (from == ABOVE && i == f->n)
+        add_piece(f, i + 1, count);
+    else if (to == BELOW || (ends && low < high))
+        add_piece(f, i - 0.5, count);
+    else {
+        add_piece(f, i, count);
+        f->exact &= from == ABOVE || (from == ON && (i < f->n || low == high));
+    }
 }
 
 /* Divide a bin from row place a to b at the boundaries of rows. */
@@ -308,13 +379,29 @@ static void divide(struct filling *f, double a, double b, double count)
     }
 }
 
+/* Does the bin certainly not reach over a boundary that one of its edges is at? */
+static bool stays(const struct filling *f, double low, double a, double high, double b)
+{
+    enum boundary_side from = ON, to = ON;
+
+    if (a == floor(a) && a >= 0 && a <= f->n)
+        from = side_of_boundary(f, low, a);
+    if (b == floor(b) && b >= 0 && b <= f->n)
+        to = side_of_boundary(f, high, b);
+    if (to == ON && b == floor(b) && b >= 0 && b < f->n && f->closed)
+        return false; /* elements at the edge are in the next row */
+    return (from == ON || from == ABOVE) && (to == ON || to == BELOW);
+}
+
 static void add_bin(struct filling *f, double low, double high, double count)
 {
-    double from = row_of(f, low), to = row_of(f, high);
-    double a = snapped(from), b = snapped(to);
+    double a = snapped(row_of(f, low)), b = snapped(row_of(f, high));
 
-    if (to - from < NARROW && a >= 0 && b <= f->n && (a == floor(a) || b == floor(b)))
-        f->exact &= !is_uncertain(f, a == floor(a) ? a : b, low, high);
+    if (a == b && a == floor(a) && a >= 0 && a <= f->n) {
+        add_narrow(f, low, high, a, count);
+        return;
+    }
+    f->exact &= stays(f, low, a, high, b);
     if (!(a < b))
         add_piece(f, a, count);
     else if (b <= 0 || a >= f->n || (a >= 0 && b <= floor(a) + 1))
@@ -342,12 +429,16 @@ bool spread_rows(const struct spread *spread, const struct spread_axis *axis,
             spread_log_range(spread->log[i].key, &low, &high);
             if (axis->least <= 0)
                 clip(spread, &low, &high);
+            f.closed = spread->log[i].key < 0
+                           ? axis->least <= 0 /* as the rows */
+                           : i + 1 == spread->n_log && high == spread->max;
             add_bin(&f, low, high, (double)spread->log[i].count);
         }
     else
         for (uint32_t b = 0; b < spread->n_linear; b++) {
             spread_linear_range(spread, b, &low, &high);
             clip(spread, &low, &high);
+            f.closed = b + 1 == spread->n_linear; /* up to the largest element */
             if (spread->linear[b] > 0)
                 add_bin(&f, low, high, (double)spread->linear[b]);
         }

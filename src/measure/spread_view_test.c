@@ -210,14 +210,48 @@ TEST(rows_are_not_exact_if_rounding_decided_about_a_bin)
     CHECK(rows[0] == 4 && below == 0);
     CHECK(spread_rows(&spread, &down, rows, 4, &below, &above));
     CHECK(rows[3] == 4 && above == 0);
-    up.low = 0; /* inside of a bin or at an edge of one: two elements are below */
+    up.low = 0; /* at an edge of bins that are narrower than rounding */
+    CHECK(spread_rows(&spread, &up, rows, 4, &below, &above));
+    CHECK(rows[0] == 2 && below == 2);
+    up.low = 1.5e-12; /* inside of a bin, or at an edge of one */
     spread_rows(&spread, &up, rows, 4, &below, &above);
-    CHECK(rows[0] + below == 4);
+    CHECK(rows[0] + below == 4 && rows[0] > 0 && below > 2);
+    down.high = 0;
+    CHECK(spread_rows(&spread, &down, rows, 4, &below, &above));
+    CHECK(rows[3] == 2 && above == 2);
     count(same, COUNT_OF(same), &spread);
     CHECK(spread_rows(&spread, &ten, rows, 2, &below, &above));
     CHECK(rows[1] == 2);
     ten.high = nextafter(10, 11); /* 5 is a little below the boundary */
-    CHECK(!spread_rows(&spread, &ten, rows, 2, &below, &above));
+    CHECK(spread_rows(&spread, &ten, rows, 2, &below, &above));
+    CHECK(rows[0] == 2);
+    spread_release(&spread);
+}
+
+/* Bins whose edges are 1e-12 of a row beside a boundary reach over it. */
+TEST(rows_are_not_exact_if_a_bin_reaches_a_little_over_a_boundary)
+{
+    struct spread_axis axis = {.low = 0, .high = 64}, wide = {.low = 0, .high = 64},
+                       power = {.low = 1, .high = 16, .least = 1};
+    double x[65], rows[16], below, above;
+    struct spread spread = {0};
+
+    for (int i = 0; i <= 64; i++)
+        x[i] = i;
+    count(x, 65, &spread);
+    CHECK(spread_rows(&spread, &axis, rows, 16, &below, &above));
+    wide.high = 64 * (1 + 1e-13);
+    CHECK(!spread_rows(&spread, &wide, rows, 16, &below, &above));
+    wide = (struct spread_axis){.low = 64 * -1e-13, .high = 64};
+    CHECK(!spread_rows(&spread, &wide, rows, 16, &below, &above));
+    /* The largest element is on a boundary: it is in the row above. */
+    axis.high = 128;
+    CHECK(spread_rows(&spread, &axis, rows, 2, &below, &above));
+    CHECK(rows[0] == 64 && rows[1] == 1);
+    spread_rows(&spread, &power, rows, 4, &below, &above);
+    CHECK(below == 1 && above == 49); /* 0, and the bins from 16 on */
+    power.high = 16 * (1 + 1e-13);
+    CHECK(!spread_rows(&spread, &power, rows, 4, &below, &above));
     spread_release(&spread);
 }
 

@@ -153,13 +153,15 @@ static struct str get_span(sqlite3_stmt *stmt, int at, bool text)
 bool column_get(sqlite3_stmt *stmt, int at, const struct file_column *column, void *row)
 {
     char *to = (char *)row + column->offset;
-    int64_t number = sqlite3_column_int64(stmt, at);
+    int64_t number = 0;
     uint64_t u64;
     uint32_t u32;
     bool good;
     double real;
     struct str span;
 
+    if (column->type < COLUMN_REAL)
+        number = sqlite3_column_int64(stmt, at);
     switch ((enum column_type)column->type) {
     case COLUMN_U8:
         good = fits(number, UINT8_MAX, &u64);

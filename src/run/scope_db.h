@@ -29,7 +29,7 @@ enum column_type {
     COLUMN_FLOPS, /* int64_t; OP_NO_FLOPS is NULL */
     COLUMN_I8,
     COLUMN_BOOL,
-    COLUMN_REAL,  /* NaN is NULL */
+    COLUMN_REAL,  /* NaN is NULL; the types before are integers */
     COLUMN_DTYPE, /* uint8_t; the name of an element type */
     COLUMN_TEXT,  /* struct str, borrowed */
     COLUMN_BLOB,  /* likewise */

@@ -13,13 +13,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 volatile uint64_t fuzz_history_seen; /* keeps the compiler from dropping the reads */
 
-/* Merge any two packed histograms: the bytes of both. */
-static int merge(struct str a, struct str b, struct buf *ret_packed)
+/* Any packed histograms merge: the bytes of all. */
+static int merge(const struct str *parts, uint32_t n, struct buf *ret_packed)
 {
-    if (a.len + b.len > 1000)
+    size_t len = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        len += parts[i].len;
+    if (len > 1000)
         return -1;
-    buf_str(ret_packed, a);
-    buf_str(ret_packed, b);
+    for (uint32_t i = 0; i < n; i++)
+        buf_str(ret_packed, parts[i]);
     return 0;
 }
 

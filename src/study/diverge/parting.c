@@ -2,28 +2,17 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
+#include "history/walk.h"
 #include "study/diverge/divergence_in.h"
 #include "study/diverge/parting_in.h"
 
 #define STEP_LIMIT GIB /* of the points of one step */
 
-/* A row that holds a single step. */
-struct single_step {
-    uint64_t number;
-    const struct history_step *step;
-};
-
 struct parting_side {
-    struct history *history;
-    struct history_series *series;
-    struct str *names;
-    uint32_t n_series, n_names;
-    struct single_step *steps; /* of one phase, by number */
-    uint32_t n_steps;
+    struct history_walk walk;
     struct history_point **points; /* of one step, by series of the left; or NULL */
 };
 
@@ -94,7 +83,7 @@ static uint32_t left_keys_find(const struct left_keys *keys, struct str key)
 
 static int match_series(struct partings *self)
 {
-    const struct parting_side *left = &self->side[0], *right = &self->side[1];
+    const struct history_walk *left = &self->side[0].walk, *right = &self->side[1].walk;
     struct left_keys keys;
     struct buf key = BUF_INIT;
     int status = left_keys_init(&keys, self, left->n_series);
@@ -117,7 +106,7 @@ static int match_series(struct partings *self)
 
 static int match_names(struct partings *self)
 {
-    const struct parting_side *left = &self->side[0], *right = &self->side[1];
+    const struct history_walk *left = &self->side[0].walk, *right = &self->side[1].walk;
     struct left_keys keys;
     int status = left_keys_init(&keys, self, left->n_names);
 
@@ -136,60 +125,7 @@ static int match_names(struct partings *self)
     return status;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const struct single_step *left = a, *right = b;
-
-    if (left->number != right->number)
-        return left->number < right->number ? -1 : 1;
-    return left->step->id < right->step->id ? -1 : left->step->id > right->step->id;
-}
-
-static int read_steps(struct partings *self, int side, uint8_t phase)
-{
-    struct parting_side *to = &self->side[side];
-    struct history_range range = {.phase = phase};
-    struct history_step *steps;
-    uint32_t n;
-
-    if (history_read_steps(to->history, &range, self->arena, &steps, &n, self->err) < 0)
-        return -1;
-    to->n_steps = 0;
-    to->steps = arena_array(self->arena, (size_t)n + 1, sizeof *to->steps);
-    if (!to->steps)
-        return arena_spent(self);
-    for (uint32_t i = 0; i < n; i++) {
-        if (steps[i].merged == 1) {
-            to->steps[to->n_steps++] = (struct single_step){steps[i].first, &steps[i]};
-        } else {
-            self->to->merged[side] += steps[i].merged;
-            self->to->steps[side] += steps[i].merged;
-        }
-    }
-    if (to->n_steps > 1)
-        qsort(to->steps, to->n_steps, sizeof *to->steps, by_number);
-    for (uint32_t i = 0; i < to->n_steps; i++) /* scalars may have a separate row */
-        self->to->steps[side] +=
-            i == 0 || to->steps[i].number != to->steps[i - 1].number;
-    return 0;
-}
-
 /* ---- one step ---- */
-
-/* The rows of one step number: scalars may have a separate one. */
-struct rows_of_step {
-    uint32_t from, end;
-};
-
-static struct rows_of_step rows_at(const struct parting_side *side, uint32_t from)
-{
-    struct rows_of_step rows = {from, from};
-
-    while (rows.end < side->n_steps &&
-           side->steps[rows.end].number == side->steps[from].number)
-        rows.end++;
-    return rows;
-}
 
 static bool same_bits(double a, double b)
 {
@@ -221,60 +157,52 @@ static bool points_differ(const struct parting *to, const struct history_point *
 }
 
 /* The points of one step, by series of the left. */
-static int read_side(struct partings *self, int side, struct rows_of_step rows,
-                     struct arena *arena)
+static int read_side(struct partings *self, int side, struct arena *arena)
 {
     struct parting_side *of = &self->side[side];
+    uint32_t n_left = self->side[0].walk.n_series, n;
+    struct history_point *points;
 
-    of->points =
-        arena_array(arena, (size_t)self->side[0].n_series + 1, sizeof *of->points);
+    of->points = arena_array(arena, (size_t)n_left + 1, sizeof *of->points);
     if (!of->points)
         return arena_err(arena, "a step", self->err);
-    memset(of->points, 0, (self->side[0].n_series + 1) * sizeof *of->points);
-    for (uint32_t i = rows.from; i < rows.end; i++) {
-        struct history_point *points;
-        uint32_t n;
+    memset(of->points, 0, ((size_t)n_left + 1) * sizeof *of->points);
+    if (history_walk_points(&of->walk, self->histograms, arena, &points, &n,
+                            self->err) < 0)
+        return -1;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t at = points[i].series;
 
-        if (history_read_step_points(of->history, of->steps[i].step, self->histograms,
-                                     arena, &points, &n, self->err) < 0)
-            return -1;
-        for (uint32_t k = 0; k < n; k++) {
-            uint32_t at = points[k].series;
-
-            if (at >= of->n_series)
-                continue;
-            at = side == 0 ? at : self->series_match[at];
-            if (at != HISTORY_NONE)
-                of->points[at] = &points[k];
-        }
+        at = side == 0 ? at : self->series_match[at];
+        if (at != HISTORY_NONE)
+            of->points[at] = &points[i];
     }
     return 0;
 }
 
-static void note_tensor(struct partings *self, uint32_t series, uint64_t number)
+static void note_tensor(struct partings *self, uint32_t series)
 {
     struct parting *to = self->to;
 
     to->tensor_differs = true;
-    to->tensor_step = number;
-    to->tensor = self->side[0].series[series];
+    to->tensor_step = self->side[0].walk.number;
+    to->tensor = self->side[0].walk.series[series];
     for (int side = 0; side < 2; side++)
         to->stats[side] = self->side[side].points[series]->stats;
     to->distance = diverging_statistics(&to->stats[0], &to->stats[1]).distance;
 }
 
-static int compare_points(struct partings *self, const struct rows_of_step rows[2],
-                          uint64_t number)
+static int compare_points(struct partings *self)
 {
     uint32_t first = HISTORY_NONE, differ = 0, compared = 0;
     struct arena arena;
     int status;
 
     arena_init(&arena, STEP_LIMIT);
-    status = read_side(self, 0, rows[0], &arena);
+    status = read_side(self, 0, &arena);
     if (status == 0)
-        status = read_side(self, 1, rows[1], &arena);
-    for (uint32_t i = 0; status == 0 && i < self->side[0].n_series; i++) {
+        status = read_side(self, 1, &arena);
+    for (uint32_t i = 0; status == 0 && i < self->side[0].walk.n_series; i++) {
         const struct history_point *a = self->side[0].points[i];
         const struct history_point *b = self->side[1].points[i];
 
@@ -288,7 +216,7 @@ static int compare_points(struct partings *self, const struct rows_of_step rows[
     self->to->with_tensors += compared > 0;
     if (first != HISTORY_NONE) {
         self->to->together = differ;
-        note_tensor(self, first, number);
+        note_tensor(self, first);
     }
     arena_release(&arena);
     return status;
@@ -302,37 +230,32 @@ static bool values_differ(const struct parting *to, double a, double b)
              fabs(a - b) <= to->tolerance * fmax(fabs(a), fabs(b)));
 }
 
-static int read_values(struct partings *self, int side, struct rows_of_step rows,
-                       struct arena *arena, double *values, bool *known)
+/* The scalars of one step by name of the left, in `values` and `known`. */
+static int read_values(struct partings *self, int side, struct arena *arena,
+                       double *values, bool *known)
 {
-    struct parting_side *of = &self->side[side];
+    struct history_scalar *scalars;
+    uint32_t n;
 
-    for (uint32_t i = rows.from; i < rows.end; i++) {
-        struct history_scalar *scalars;
-        uint32_t n;
+    if (history_walk_scalars(&self->side[side].walk, arena, &scalars, &n, self->err) <
+        0)
+        return -1;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t at = scalars[i].name;
 
-        if (history_read_step_scalars(of->history, of->steps[i].step, arena, &scalars,
-                                      &n, self->err) < 0)
-            return -1;
-        for (uint32_t k = 0; k < n; k++) {
-            uint32_t at = scalars[k].name;
-
-            if (at >= of->n_names)
-                continue;
-            at = side == 0 ? at : self->name_match[at];
-            if (at == HISTORY_NONE)
-                continue;
-            values[at] = scalars[k].last;
-            known[at] = true;
-        }
+        at = side == 0 ? at : self->name_match[at];
+        if (at == HISTORY_NONE)
+            continue;
+        values[at] = scalars[i].last;
+        known[at] = true;
     }
     return 0;
 }
 
-static int compare_scalars(struct partings *self, const struct rows_of_step rows[2],
-                           uint64_t number, uint8_t phase)
+static int compare_scalars(struct partings *self, uint8_t phase)
 {
-    uint32_t n = self->side[0].n_names;
+    const struct history_walk *left = &self->side[0].walk;
+    uint32_t n = left->n_names;
     double *values[2];
     bool *known[2];
     struct arena arena;
@@ -346,17 +269,16 @@ static int compare_scalars(struct partings *self, const struct rows_of_step rows
             status = arena_err(&arena, "a step", self->err);
         } else {
             memset(known[side], 0, (size_t)n * sizeof **known);
-            status =
-                read_values(self, side, rows[side], &arena, values[side], known[side]);
+            status = read_values(self, side, &arena, values[side], known[side]);
         }
     }
     for (uint32_t i = 0; status == 0 && i < n && !self->to->scalar_differs; i++)
         if (known[0][i] && known[1][i] &&
             values_differ(self->to, values[0][i], values[1][i])) {
             self->to->scalar_differs = true;
-            self->to->scalar_step = number;
+            self->to->scalar_step = left->number;
             self->to->scalar_phase = phase;
-            self->to->scalar = self->side[0].names[i];
+            self->to->scalar = left->names[i];
             self->to->values[0] = values[0][i];
             self->to->values[1] = values[1][i];
         }
@@ -366,10 +288,9 @@ static int compare_scalars(struct partings *self, const struct rows_of_step rows
 
 /* ---- all steps ---- */
 
-static int compare_step(struct partings *self, const struct rows_of_step rows[2],
-                        uint8_t phase)
+static int compare_step(struct partings *self, uint8_t phase)
 {
-    uint64_t number = self->side[0].steps[rows[0].from].number;
+    uint64_t number = self->side[0].walk.number;
     struct parting *to = self->to;
 
     if (to->common == 0 || number < to->first)
@@ -379,51 +300,60 @@ static int compare_step(struct partings *self, const struct rows_of_step rows[2]
     to->common++;
     /* An earlier phase may have found a later step. */
     if (!to->tensor_differs || number < to->tensor_step)
-        if (compare_points(self, rows, number) < 0)
+        if (compare_points(self) < 0)
             return -1;
     if (!to->scalar_differs)
-        return compare_scalars(self, rows, number, phase);
+        return compare_scalars(self, phase);
+    return 0;
+}
+
+static int begin_phase(struct partings *self, uint8_t phase)
+{
+    for (int side = 0; side < 2; side++) {
+        struct history_walk *walk = &self->side[side].walk;
+
+        if (history_walk_begin(walk, phase, self->err) < 0)
+            return -1;
+        self->to->steps[side] += walk->steps;
+        self->to->merged[side] += walk->merged;
+    }
     return 0;
 }
 
 static int compare_phase(struct partings *self, uint8_t phase)
 {
-    uint32_t at[2] = {0, 0};
+    struct history_walk *left = &self->side[0].walk, *right = &self->side[1].walk;
 
-    if (read_steps(self, 0, phase) < 0 || read_steps(self, 1, phase) < 0)
+    if (begin_phase(self, phase) < 0)
         return -1;
-    while (at[0] < self->side[0].n_steps && at[1] < self->side[1].n_steps) {
-        struct rows_of_step rows[2] = {rows_at(&self->side[0], at[0]),
-                                       rows_at(&self->side[1], at[1])};
-        uint64_t left = self->side[0].steps[at[0]].number;
-        uint64_t right = self->side[1].steps[at[1]].number;
+    while (!left->done && !right->done) {
+        uint64_t a = left->number, b = right->number;
 
         if (!work_step(self->work, 1))
             return err_set(self->err, ERR_CANCELLED, "cancelled");
-        if (left == right && compare_step(self, rows, phase) < 0)
+        if (a == b && compare_step(self, phase) < 0)
             return -1;
-        if (left <= right)
-            at[0] = rows[0].end;
-        if (right <= left)
-            at[1] = rows[1].end;
+        if (a <= b)
+            history_walk_next(left);
+        if (b <= a)
+            history_walk_next(right);
     }
     return 0;
 }
 
-static int read_lists(struct partings *self)
+static int compare_all(struct partings *self)
 {
-    for (int side = 0; side < 2; side++) {
-        struct parting_side *of = &self->side[side];
+    const struct history_walk *left = &self->side[0].walk;
 
-        if (history_read_series(of->history, self->arena, &of->series, &of->n_series,
-                                self->err) < 0 ||
-            history_read_names(of->history, self->arena, &of->names, &of->n_names,
-                               self->err) < 0)
+    self->order = parting_order(left->series, left->n_series, self->arena);
+    if (!self->order)
+        return arena_spent(self);
+    if (match_series(self) < 0 || match_names(self) < 0)
+        return -1;
+    for (uint8_t phase = 0; phase < HISTORY_PHASES; phase++)
+        if (compare_phase(self, phase) < 0)
             return -1;
-    }
-    self->order =
-        parting_order(self->side[0].series, self->side[0].n_series, self->arena);
-    return self->order ? 0 : arena_spent(self);
+    return 0;
 }
 
 int parting_make(struct parting *parting, struct history *left, struct history *right,
@@ -431,18 +361,21 @@ int parting_make(struct parting *parting, struct history *left, struct history *
                  struct err *err)
 {
     struct partings self = {.to = parting,
-                            .side = {{.history = left}, {.history = right}},
                             .histograms = tolerance <= 0 && !history_ranks_of(left) &&
                                           !history_ranks_of(right),
                             .arena = arena,
                             .work = work,
                             .err = err};
+    int status;
 
     *parting = (struct parting){.tolerance = tolerance};
-    if (read_lists(&self) < 0 || match_series(&self) < 0 || match_names(&self) < 0)
-        return -1;
-    for (uint8_t phase = 0; phase < HISTORY_PHASES; phase++)
-        if (compare_phase(&self, phase) < 0)
-            return -1;
-    return 0;
+    status = history_walk_open(&self.side[0].walk, left, arena, err);
+    if (status == 0) {
+        status = history_walk_open(&self.side[1].walk, right, arena, err);
+        if (status == 0)
+            status = compare_all(&self);
+        history_walk_close(&self.side[1].walk);
+    }
+    history_walk_close(&self.side[0].walk);
+    return status;
 }

@@ -20,7 +20,10 @@ struct sample_run_of {
     bool scalars_apart; /* in a separate row, as log() writes them after the step */
     bool with_extra;    /* one more series and scalar */
     uint32_t rows;      /* most rows of steps; 0: no limit */
+    uint32_t rank;      /* whose values change, of several */
 };
+
+#define RANKS 3
 
 /* As watch() numbers them: calls as they begin, parameters afterwards. */
 static const struct history_series declared[] = {
@@ -90,12 +93,11 @@ static void add_step(struct history_writer *writer, const struct sample_run_of *
     history_writer_flush(writer);
 }
 
-static struct history *write_run(const char *path, const struct sample_run_of *run)
+static void write_file(const char *path, const struct sample_run_of *run, uint32_t rank)
 {
-    struct history_options options = {.steps = run->rows};
+    struct history_options options = {.steps = run->rows, .rank = rank, .ranks = RANKS};
     struct history_writer *writer =
         history_writer_create(path, NULL, NULL, &options, NULL);
-    struct history *history;
 
     CHECK(writer);
     for (uint32_t i = 0; i < SERIES; i++)
@@ -111,43 +113,89 @@ static struct history *write_run(const char *path, const struct sample_run_of *r
     for (uint64_t i = 0; i < run->steps; i++)
         add_step(writer, run, i * (run->every ? run->every : 1));
     CHECK_INT(history_writer_close(writer, NULL), 0);
-    history = history_open(path, NULL, NULL);
-    CHECK(history);
-    return history;
+}
+
+static const char *shared_memory(void)
+{
+    return access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
 }
 
 struct two_runs {
     char path[2][96];
+    bool ranks; /* folders of RANKS files */
     struct history *history[2];
     struct arena arena;
     struct parting parting;
 };
 
-static void compare(struct two_runs *both, const struct sample_run_of *left,
-                    const struct sample_run_of *right, double tolerance)
+static void rank_path(const struct two_runs *both, int side, uint32_t rank,
+                      char path[160])
 {
-    for (int side = 0; side < 2; side++) {
-        int fd;
+    snprintf(path, 160, "%s/rank%u.scope", both->path[side], rank);
+}
 
-        snprintf(both->path[side], sizeof both->path[side],
-                 "%s/torchoscope_parting_XXXXXX",
-                 access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+/* Writes a run: one file, or a folder in which the values of one rank change. */
+static void write_run(struct two_runs *both, int side, const struct sample_run_of *run)
+{
+    struct sample_run_of plain = *run;
+    char path[160];
+    int fd;
+
+    snprintf(both->path[side], sizeof both->path[side], "%s/torchoscope_parting_XXXXXX",
+             shared_memory());
+    if (both->ranks) {
+        CHECK(mkdtemp(both->path[side]));
+        plain.from = UINT64_MAX;
+        for (uint32_t rank = 0; rank < RANKS; rank++) {
+            rank_path(both, side, rank, path);
+            write_file(path, rank == run->rank ? run : &plain, rank);
+        }
+    } else {
         fd = mkstemp(both->path[side]);
         CHECK(fd >= 0);
         close(fd);
-        both->history[side] = write_run(both->path[side], side ? right : left);
+        write_file(both->path[side], run, 0);
     }
+    both->history[side] = history_open(both->path[side], NULL, NULL);
+    CHECK(both->history[side]);
+}
+
+static void compare_runs(struct two_runs *both, const struct sample_run_of *left,
+                         const struct sample_run_of *right, double tolerance)
+{
+    write_run(both, 0, left);
+    write_run(both, 1, right);
     arena_init(&both->arena, GIB);
     CHECK_INT(parting_make(&both->parting, both->history[0], both->history[1],
                            tolerance, &both->arena, NULL, NULL),
               0);
 }
 
+static void compare(struct two_runs *both, const struct sample_run_of *left,
+                    const struct sample_run_of *right, double tolerance)
+{
+    both->ranks = false;
+    compare_runs(both, left, right, tolerance);
+}
+
+static void compare_ranks(struct two_runs *both, const struct sample_run_of *left,
+                          const struct sample_run_of *right)
+{
+    both->ranks = true;
+    compare_runs(both, left, right, 0);
+}
+
 static void drop(struct two_runs *both)
 {
+    char path[160];
+
     for (int side = 0; side < 2; side++) {
         history_close(both->history[side]);
-        unlink(both->path[side]);
+        for (uint32_t rank = 0; both->ranks && rank < RANKS; rank++) {
+            rank_path(both, side, rank, path);
+            unlink(path);
+        }
+        remove(both->path[side]);
     }
     arena_release(&both->arena);
 }
@@ -271,4 +319,77 @@ TEST(runs_without_a_common_step_do_not_agree)
     CHECK(!parting_agrees(&both.parting));
     CHECK_INT(both.parting.common, 0);
     drop(&both);
+}
+
+TEST(a_rank_that_differs_is_found)
+{
+    struct sample_run_of plain = {
+        .steps = 8, .from = UINT64_MAX, .scalars_apart = true};
+    struct sample_run_of other = {.steps = 8,
+                                  .from = 5,
+                                  .series = A_OUT,
+                                  .change = 0.5,
+                                  .scalars_apart = true,
+                                  .rank = 2};
+    struct two_runs both;
+
+    compare_ranks(&both, &plain, &plain);
+    CHECK(parting_agrees(&both.parting));
+    CHECK_INT(both.parting.common, 8);
+    CHECK_INT(both.parting.with_tensors, 8);
+    CHECK_INT(both.parting.steps[0], 8);
+    CHECK_INT(both.parting.series, SERIES);
+    drop(&both);
+    compare_ranks(&both, &plain, &other);
+    CHECK_INT(both.parting.tensor_step, 5);
+    check_name(&both.parting, A_OUT);
+    CHECK_INT(both.parting.stats[0].count, 2 * RANKS);
+    CHECK(!both.parting.scalar_differs);
+    drop(&both);
+    other.change = 0;
+    other.loss_change = 1;
+    compare_ranks(&both, &plain, &other);
+    CHECK(!both.parting.tensor_differs && both.parting.scalar_differs);
+    CHECK_INT(both.parting.scalar_step, 5);
+    CHECK_NEAR(both.parting.values[1] - both.parting.values[0], 1.0 / RANKS, 1e-12);
+    drop(&both);
+}
+
+TEST(a_step_that_a_rank_merged_is_not_compared)
+{
+    struct sample_run_of all = {.steps = 100, .from = UINT64_MAX};
+    struct sample_run_of merged = {.steps = 100, .from = UINT64_MAX, .rows = 64};
+    struct two_runs both;
+
+    compare_ranks(&both, &all, &merged);
+    CHECK(parting_agrees(&both.parting));
+    CHECK(both.parting.merged[1] > 0 && both.parting.merged[0] == 0);
+    CHECK_INT(both.parting.steps[1], 100);
+    CHECK_INT(both.parting.common + both.parting.merged[1], 100);
+    drop(&both);
+}
+
+/* Rows that a comparison of runs of `steps` steps reads. */
+static uint64_t rows_read(uint64_t steps, bool ranks)
+{
+    struct sample_run_of run = {.steps = steps, .from = UINT64_MAX};
+    struct two_runs both = {.ranks = ranks};
+    uint64_t rows;
+
+    compare_runs(&both, &run, &run, 0);
+    CHECK_INT(both.parting.common, steps);
+    rows = history_rows_read(both.history[0]) + history_rows_read(both.history[1]);
+    drop(&both);
+    return rows;
+}
+
+TEST(the_rows_that_a_comparison_reads_are_linear_in_the_steps)
+{
+    for (int ranks = 0; ranks < 2; ranks++) {
+        uint64_t rows = rows_read(100, ranks), more = rows_read(200, ranks);
+
+        CHECK(more <= 2 * rows);
+        /* Each point and scalar once per side, the steps for each phase, the lists. */
+        CHECK(rows <= 2 * (ranks ? RANKS : 1) * (100 * (SERIES + 3) + 100));
+    }
 }
