@@ -38,13 +38,7 @@ uint32_t executorch_new_value(struct executorch *self, uint32_t index,
                               enum program_value_kind kind)
 {
     const struct executorch_value *of = &self->values[index];
-    struct program_value value = {.kind = (uint8_t)kind,
-                                  .dtype = DTYPE_UNKNOWN,
-                                  .shape = PROGRAM_NONE,
-                                  .producer = PROGRAM_NONE,
-                                  .tensor = PROGRAM_NONE,
-                                  .place = PROGRAM_NONE,
-                                  .plain = PROGRAM_NONE};
+    struct program_value value = build_program_blank(kind);
 
     if (build_program_full(self->build))
         return PROGRAM_NONE;
