@@ -105,17 +105,19 @@ int64_t flat_int(struct flat *flat, struct flat_table table, unsigned id, unsign
     return (int64_t)(value << unused) >> unused;
 }
 
+float flat_real(uint32_t bits)
+{
+    float value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
 float flat_float(struct flat *flat, struct flat_table table, unsigned id, float missing)
 {
     uint64_t at = flat_field(flat, table, id);
-    uint32_t bits;
-    float value;
 
-    if (at == 0)
-        return missing;
-    bits = (uint32_t)flat_number(flat, at, 4);
-    memcpy(&value, &bits, sizeof value);
-    return value;
+    return at ? flat_real((uint32_t)flat_number(flat, at, 4)) : missing;
 }
 
 struct flat_table flat_table(struct flat *flat, struct flat_table table, unsigned id)
@@ -148,18 +150,25 @@ struct flat_vector flat_vector(struct flat *flat, struct flat_table table, unsig
     return at ? vector_at(flat, at, size) : (struct flat_vector){0};
 }
 
+struct str flat_bytes(struct flat *flat, uint64_t at, uint64_t n, size_t most,
+                      struct arena *arena)
+{
+    struct str bytes;
+
+    n = n < most ? n : most;
+    if (!is_inside(flat, at, n) || flat->left < n ||
+        blob_load(flat->blob, at, (size_t)n, arena, &bytes, NULL) < 0)
+        return STR("");
+    flat->left -= n;
+    return bytes;
+}
+
 struct str flat_text_at(struct flat *flat, uint64_t at, size_t most,
                         struct arena *arena)
 {
     struct flat_vector vector = vector_at(flat, at, 1);
-    size_t n = vector.n < most ? vector.n : most;
-    struct str text;
 
-    if (vector.at == 0 || flat->left < n ||
-        blob_load(flat->blob, vector.at, n, arena, &text, NULL) < 0)
-        return STR("");
-    flat->left -= n;
-    return text;
+    return vector.at ? flat_bytes(flat, vector.at, vector.n, most, arena) : STR("");
 }
 
 struct str flat_text(struct flat *flat, struct flat_table table, unsigned id,

@@ -1,9 +1,14 @@
 /* flat_in.h - the door of read/flat: flatbuffers, and the formats that are one.
  *
  *   flat.c           tables, vectors and texts at any offset of a file, checked
- *   tflite.c         TFLite: tensors, quantisation
- *   tflite_ops.c     its operators as a program
- *   tflite_names.c   their names and options
+ *   tflite.c          TFLite: what it is, its subgraphs as modules
+ *   tflite_tensors.c  its tensors, quantisation, constants
+ *   tflite_sparse.c   dense values of sparse constants
+ *   tflite_facts.c    signatures, metadata, files behind it
+ *   tflite_program.c  its operators as a program
+ *   tflite_flow.c     operators that run subgraphs
+ *   tflite_names.c    the names of operators
+ *   tflite_options.c  their options
  *   executorch.c     ExecuTorch (.pte): what it is, its constants and backends
  *   executorch_program.c  its instructions as a program
  *   executorch_flow.c     their branches and loops
@@ -58,6 +63,11 @@ struct flat_table flat_table(struct flat *flat, struct flat_table table, unsigne
 /* A vector of elements of `size` bytes, all of which are inside the file. */
 struct flat_vector flat_vector(struct flat *flat, struct flat_table table, unsigned id,
                                unsigned size);
+/* The float with these bits. */
+float flat_real(uint32_t bits);
+/* The first `most` of `n` bytes, copied into the arena. */
+struct str flat_bytes(struct flat *flat, uint64_t at, uint64_t n, size_t most,
+                      struct arena *arena);
 /* A text, copied into the arena; at most `most` bytes of it. */
 struct str flat_text(struct flat *flat, struct flat_table table, unsigned id,
                      size_t most, struct arena *arena);
