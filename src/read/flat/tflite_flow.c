@@ -49,7 +49,7 @@ void tflite_call(struct tflite_walk *w, const struct tflite_frame *frame,
 }
 
 /* An operator that runs subgraphs. */
-struct flow {
+struct subgraph_run {
     struct tflite_walk *w;
     const struct tflite_frame *frame;
     const struct tflite_op *op;
@@ -60,7 +60,7 @@ struct flow {
 };
 
 /* Calls graph i in a region; PROGRAM_NONE: the one around the operator. */
-static void call_graph(struct flow *f, uint32_t i, uint32_t region,
+static void call_graph(struct subgraph_run *f, uint32_t i, uint32_t region,
                        const struct tflite_values *on, struct tflite_values *results)
 {
     struct tflite_frame frame = *f->frame;
@@ -72,7 +72,7 @@ static void call_graph(struct flow *f, uint32_t i, uint32_t region,
 
 /* ---- regions ---- */
 
-static uint32_t open_region(struct flow *f, enum program_region_kind kind,
+static uint32_t open_region(struct subgraph_run *f, enum program_region_kind kind,
                             uint32_t condition)
 {
     struct program_region region = {.kind = (uint8_t)kind,
@@ -89,14 +89,14 @@ static uint32_t open_region(struct flow *f, enum program_region_kind kind,
     return id;
 }
 
-static void close_region(struct flow *f, uint32_t region)
+static void close_region(struct subgraph_run *f, uint32_t region)
 {
     if (region != PROGRAM_NONE)
         f->w->program->regions[region].end = f->w->program->n_ops;
 }
 
 /* A value that is one of `sources`, of which those that are unknown are left out. */
-static uint32_t merge(struct flow *f, uint32_t tensor, const uint32_t *sources,
+static uint32_t merge(struct subgraph_run *f, uint32_t tensor, const uint32_t *sources,
                       uint32_t n)
 {
     struct tflite_walk *w = f->w;
@@ -111,7 +111,7 @@ static uint32_t merge(struct flow *f, uint32_t tensor, const uint32_t *sources,
     return value;
 }
 
-static uint32_t output_at(struct flow *f, uint32_t i)
+static uint32_t output_at(struct subgraph_run *f, uint32_t i)
 {
     return i < f->op->outputs.n
                ? tflite_tensor_at(f->w, f->frame->graph, f->op->outputs, i)
@@ -131,7 +131,7 @@ static struct tflite_values after(const struct tflite_values *values, uint32_t n
 
 /* The first input says which graph is run on the others: of IF the first one if it is
  * true, of CASE the one with that number. */
-static void do_branches(struct flow *f, bool is_case)
+static void do_branches(struct subgraph_run *f, bool is_case)
 {
     struct tflite_values results[BRANCHES_MOST] = {{0}};
     struct tflite_values on = after(&f->inputs, 1);
@@ -156,7 +156,7 @@ static void do_branches(struct flow *f, bool is_case)
 }
 
 /* The values at the beginning of an iteration, one for each in `before`. */
-static void begin_turn(struct flow *f, const struct tflite_values *before,
+static void begin_turn(struct subgraph_run *f, const struct tflite_values *before,
                        struct tflite_values *ret_turn)
 {
     struct tflite_walk *w = f->w;
@@ -177,7 +177,7 @@ static void begin_turn(struct flow *f, const struct tflite_values *before,
 }
 
 /* Values come into the loop, and from the iteration before. */
-static void close_turn(struct flow *f, const struct tflite_values *before,
+static void close_turn(struct subgraph_run *f, const struct tflite_values *before,
                        const struct tflite_values *turn,
                        const struct tflite_values *made)
 {
@@ -197,7 +197,7 @@ static void close_turn(struct flow *f, const struct tflite_values *before,
 }
 
 /* The first graph computes the condition, the second the next values. */
-static void do_while(struct flow *f)
+static void do_while(struct subgraph_run *f)
 {
     struct tflite_values turn = {0}, condition = {0}, made = {0};
     uint32_t region = open_region(f, PROGRAM_LOOP, PROGRAM_NONE);
@@ -215,7 +215,7 @@ static void do_while(struct flow *f)
 }
 
 /* What runs its graph once. */
-static void do_call(struct flow *f)
+static void do_call(struct subgraph_run *f)
 {
     struct tflite_values results = {0};
 
@@ -226,7 +226,7 @@ static void do_call(struct flow *f)
 
 /* An operation that applies its graph to elements, over and over: the graph gets values
  * that are not known one by one. */
-static void do_body(struct flow *f)
+static void do_body(struct subgraph_run *f)
 {
     struct tflite_values on = {0}, results = {0};
     struct flat_vector inputs =
@@ -251,7 +251,7 @@ static void do_body(struct flow *f)
 
 /* ---- which ones ---- */
 
-enum way { WAY_IF, WAY_CASE, WAY_WHILE, WAY_CALL, WAY_BODY };
+enum run_way { WAY_IF, WAY_CASE, WAY_WHILE, WAY_CALL, WAY_BODY };
 
 static const struct running {
     int16_t code; /* of the operator */
@@ -281,7 +281,7 @@ static const struct running *running_of(int64_t code)
 }
 
 /* Adds a subgraph that may be followed. */
-static bool add_graph(struct flow *f, int64_t index)
+static bool add_graph(struct subgraph_run *f, int64_t index)
 {
     struct tflite *tflite = f->w->tflite;
 
@@ -296,7 +296,7 @@ static bool add_graph(struct flow *f, int64_t index)
     return true;
 }
 
-static bool find_graphs(struct flow *f, const struct running *how,
+static bool find_graphs(struct subgraph_run *f, const struct running *how,
                         struct flat_table options)
 {
     struct flat *flat = &f->w->tflite->flat;
@@ -318,7 +318,7 @@ static bool find_graphs(struct flow *f, const struct running *how,
 }
 
 /* What a call is called: a composite has a name, "odml.rms_norm". */
-static uint32_t method_of(struct flow *f, struct flat_table options)
+static uint32_t method_of(struct subgraph_run *f, struct flat_table options)
 {
     enum { COMPOSITE = 206 };
     struct str name = STR("");
@@ -336,7 +336,7 @@ bool tflite_flow(struct tflite_walk *w, const struct tflite_frame *frame,
                  const struct tflite_op *op)
 {
     const struct running *how = running_of(op->code);
-    struct flow f = {.w = w, .frame = frame, .op = op};
+    struct subgraph_run f = {.w = w, .frame = frame, .op = op};
     struct flat_table options;
 
     if (!how)

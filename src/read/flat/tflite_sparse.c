@@ -11,7 +11,7 @@
 #define PAGE_BYTES  4096 /* bytes of the stored values that are read at once */
 #define PAGES       8
 
-struct level {
+struct sparse_level {
     uint32_t dim;   /* of the tensor */
     uint32_t block; /* size of the block in this dimension; 0: not a block */
     uint32_t size;  /* of a dense level; 0: it is sparse */
@@ -20,20 +20,20 @@ struct level {
     uint32_t n_segments, n_indices;
 };
 
-struct sparse {
+struct sparse_values {
     struct computed computed; /* first */
     uint32_t stored;          /* the storage of the values */
     uint32_t n_stored, item;  /* how many, bytes of each */
     uint32_t rank, n_levels;
     uint64_t shape[LEVELS_MOST];
-    struct level levels[LEVELS_MOST];
+    struct sparse_level levels[LEVELS_MOST];
 };
 
 /* ---- computing ---- */
 
 /* The number of an index in its sorted list; false: it is not there. */
-static bool find_index(const struct level *level, uint64_t parent, uint64_t index,
-                       uint64_t *ret_at)
+static bool find_index(const struct sparse_level *level, uint64_t parent,
+                       uint64_t index, uint64_t *ret_at)
 {
     uint32_t low = level->segments[parent], high = level->segments[parent + 1];
 
@@ -50,7 +50,8 @@ static bool find_index(const struct level *level, uint64_t parent, uint64_t inde
 }
 
 /* Where the stored value of an element is; false: it is 0. */
-static bool find_value(const struct sparse *self, uint64_t element, uint64_t *ret_at)
+static bool find_value(const struct sparse_values *self, uint64_t element,
+                       uint64_t *ret_at)
 {
     uint64_t index[LEVELS_MOST], part[LEVELS_MOST], at = 0;
 
@@ -59,14 +60,14 @@ static bool find_value(const struct sparse *self, uint64_t element, uint64_t *re
         element /= self->shape[d];
     }
     for (uint32_t l = self->n_levels; l-- > 0;) {
-        const struct level *level = &self->levels[l];
+        const struct sparse_level *level = &self->levels[l];
 
         part[l] = level->block ? index[level->dim] % level->block : index[level->dim];
         if (level->block)
             index[level->dim] /= level->block;
     }
     for (uint32_t l = 0; l < self->n_levels; l++) {
-        const struct level *level = &self->levels[l];
+        const struct sparse_level *level = &self->levels[l];
 
         if (level->size)
             at = at * level->size + part[l];
@@ -83,7 +84,7 @@ struct pages {
     uint8_t bytes[PAGES][PAGE_BYTES];
 };
 
-static int copy_value(const struct sparse *self, struct source *source,
+static int copy_value(const struct sparse_values *self, struct source *source,
                       struct pages *pages, uint64_t at, uint8_t *to, struct err *err)
 {
     uint64_t total = (uint64_t)self->n_stored * self->item;
@@ -105,7 +106,7 @@ static int copy_value(const struct sparse *self, struct source *source,
 static int compute(const struct computed *computed, struct source *source, uint64_t at,
                    void *to, size_t n, struct err *err)
 {
-    const struct sparse *self = (const struct sparse *)computed;
+    const struct sparse_values *self = (const struct sparse_values *)computed;
     struct pages pages;
     uint8_t *next = to;
 
@@ -148,7 +149,7 @@ static const uint32_t *numbers(struct tflite *tflite, struct flat_table table,
 }
 
 /* Are the lists in order, and each of them sorted? */
-static bool is_sorted(const struct level *level, uint64_t size)
+static bool is_sorted(const struct sparse_level *level, uint64_t size)
 {
     for (uint32_t i = 0; i + 1 < level->n_segments; i++) {
         uint32_t begin = level->segments[i], end = level->segments[i + 1];
@@ -165,7 +166,7 @@ static bool is_sorted(const struct level *level, uint64_t size)
 
 /* Reads the levels; the sizes of blocks first. False: they make no sense. */
 static bool read_levels(struct tflite *tflite, struct flat_table sparsity,
-                        struct sparse *self)
+                        struct sparse_values *self)
 {
     struct flat *flat = &tflite->flat;
     struct flat_vector order = flat_vector(flat, sparsity, 0, 4);
@@ -178,7 +179,7 @@ static bool read_levels(struct tflite *tflite, struct flat_table sparsity,
         return false;
     for (uint32_t l = 0; l < levels.n; l++) {
         struct flat_table table = flat_table_at(flat, levels.at + 4 * (uint64_t)l);
-        struct level *level = &self->levels[l];
+        struct sparse_level *level = &self->levels[l];
         uint64_t dim = flat_number(flat, order.at + 4 * (uint64_t)l, 4);
         bool dense = flat_int(flat, table, 0, 1, 0) == 0;
 
@@ -201,14 +202,14 @@ static bool read_levels(struct tflite *tflite, struct flat_table sparsity,
 }
 
 /* Do the levels divide the tensor, and are there as many stored values as they say? */
-static bool check_levels(struct sparse *self, uint64_t size)
+static bool check_levels(struct sparse_values *self, uint64_t size)
 {
     uint64_t rest[LEVELS_MOST], n = 1;
     uint32_t seen = 0;
 
     memcpy(rest, self->shape, sizeof rest);
     for (uint32_t l = 0; l < self->n_levels; l++) {
-        const struct level *level = &self->levels[l];
+        const struct sparse_level *level = &self->levels[l];
 
         if (level->block && rest[level->dim] % level->block > 0)
             return false;
@@ -220,7 +221,7 @@ static bool check_levels(struct sparse *self, uint64_t size)
             seen |= 1u << level->dim;
     }
     for (uint32_t l = 0; l < self->n_levels; l++) {
-        const struct level *level = &self->levels[l];
+        const struct sparse_level *level = &self->levels[l];
 
         if (level->size) {
             if ((!level->block && level->size != rest[level->dim]) ||
@@ -236,12 +237,13 @@ static bool check_levels(struct sparse *self, uint64_t size)
     return n <= UINT32_MAX && n <= size / self->item;
 }
 
-static struct sparse *read_sparse(struct tflite *tflite, struct flat_table sparsity,
-                                  const int64_t *shape, int rank, enum dtype dtype,
-                                  uint64_t size, const char **ret_why)
+static struct sparse_values *
+read_sparse(struct tflite *tflite, struct flat_table sparsity, const int64_t *shape,
+            int rank, enum dtype dtype, uint64_t size, const char **ret_why)
 {
     const struct dtype_info *info = dtype_info(dtype);
-    struct sparse *self = arena_alloc(&tflite->build->model->arena, sizeof *self);
+    struct sparse_values *self =
+        arena_alloc(&tflite->build->model->arena, sizeof *self);
 
     if (!self)
         return NULL;
@@ -271,7 +273,7 @@ uint32_t tflite_sparse(struct tflite *tflite, struct flat_table sparsity,
 {
     struct build *build = tflite->build;
     struct storage stored = *storage;
-    struct sparse *self =
+    struct sparse_values *self =
         read_sparse(tflite, sparsity, shape, rank, (enum dtype)storage->dtype,
                     storage->bytes, ret_why);
 
