@@ -184,6 +184,38 @@ class Metadata(Files):
         self.assertEqual(scope.document("info", path)["findings"], [])
 
 
+class Bundles(Files):
+    def tree(self, data, name):
+        done = scope.run("tree", "--all", self.file(data, name))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.decode()
+
+    def test_a_task_of_mediapipe_has_all_its_models(self):
+        said = self.tree(flat.task(), "hands.task")
+        for word in ("hand_landmarker.task", "hand_detector.tflite", "rows",
+                     "TF_LITE_PREFILL_DECODE", "then"):  # fmt: skip
+            self.assertIn(word, said)
+
+    def test_a_language_model_has_its_sections(self):
+        data = flat.language_model()
+        said = self.tree(data, "gemma.litertlm")
+        for word in ("tf_lite_prefill_decode", "then", "blocks", "sp_tokenizer"):
+            self.assertIn(word, said)
+        said = scope.run("info", self.file(data)).stdout.decode()
+        self.assertIn("LiteRT-LM (version 1.4.0, 3 sections)", said)
+        self.assertIn('authors: "ODML"', said)
+        self.assertIn("layers: 26", said)
+
+    def test_a_language_model_that_is_cut_says_so(self):
+        found = self.info(flat.language_model(cut=80))["findings"]
+        self.assertIn("the section ends at byte", found[0]["text"])
+
+    def test_sections_that_overlap_are_read_once(self):
+        found = self.info(flat.language_model(same=True))["findings"]
+        self.assertEqual(len(found), 2)
+        self.assertIn("the section overlaps the one before", found[0]["text"])
+
+
 class Damage(Files):
     def test_every_sample_is_read_however_it_is_cut(self):
         for name, make in flat.TFLITE.items():

@@ -361,6 +361,34 @@ def described():
     return data.getvalue()
 
 
+def language_model(cut=0, same=False):
+    """A LiteRT-LM file: two models, one with a name, and a tokenizer."""
+    parts = [(3, branches(), "tf_lite_prefill_decode"), (3, sparse(), None),
+             (4, b"tokens" * 10, None)]  # fmt: skip
+    begin, sections, data = 1 << 14, [], b""
+    for kind, part, name in parts:
+        pairs = [{0: "model_type", 1: i8(9), 2: {0: name}}] if name else None
+        at = begin + (0 if same else len(data))
+        data += part + bytes(-len(part) % 64)
+        sections.append({0: pairs, 1: u64(at), 2: u64(at + len(part)), 3: i8(kind)})
+    system = [{0: "authors", 1: i8(9), 2: {0: "ODML"}}, {0: "layers", 1: i8(6), 2: {0: i32(26)}}]
+    header = flatbuffer({0: {0: system}, 1: {0: sections}}, b"")
+    front = b"LITERTLM" + struct.pack("<3I4xQ", 1, 4, 0, 32 + len(header)) + header
+    return (front.ljust(begin, b"\0") + data)[: -cut or None]
+
+
+def task():
+    """A bundle of MediaPipe, with another bundle inside, and a language model's."""
+    inner, outer = BytesIO(), BytesIO()
+    with zipfile.ZipFile(inner, "w") as archive:
+        archive.writestr("hand_detector.tflite", sparse())
+    with zipfile.ZipFile(outer, "w") as archive:
+        archive.writestr("hand_landmarker.task", inner.getvalue())
+        archive.writestr("TF_LITE_PREFILL_DECODE", branches())
+        archive.writestr("METADATA", b"\x0a\x03abc")
+    return outer.getvalue()
+
+
 TFLITE = {one.__name__: one for one in (
     branches, case, loop, calls, reduce, signatures, odd_tensors, sparse, outside,
-    described)}  # fmt: skip
+    described, language_model)}  # fmt: skip

@@ -1,6 +1,6 @@
 /* flat_in.h - the door of read/flat: flatbuffers, and the formats that are one.
  *
- *   flat.c           tables, vectors and texts at any offset of a file, checked
+ *   flat.c            tables, vectors and texts at any offset of a file, checked
  *   tflite.c          TFLite: what it is, its subgraphs as modules
  *   tflite_tensors.c  its tensors, quantisation, constants
  *   tflite_sparse.c   dense values of sparse constants
@@ -9,7 +9,8 @@
  *   tflite_flow.c     operators that run subgraphs
  *   tflite_names.c    the names of operators
  *   tflite_options.c  their options
- *   executorch.c     ExecuTorch (.pte): what it is, its constants and backends
+ *   litertlm.c        LiteRT-LM: TFLite models and tokenizers as sections
+ *   executorch.c      ExecuTorch (.pte): what it is, its constants and backends
  *   executorch_program.c  its instructions as a program
  *   executorch_flow.c     their branches and loops
  *   executorch_values.c   what they read and write
