@@ -218,7 +218,8 @@ def beside():
 
 def flatbuffers():
     """Models of every kind, and real files if they are at hand."""
-    yield from (make() for make in flat_files.TFLITE.values())
+    for makers in flat_files.TFLITE, flat_files.EXECUTORCH:
+        yield from (make() for make in makers.values())
     yield flat_files.turning(3, 2)
     yield flat_files.turning(3, 2, to_itself=True)
     for name in ("*/*.tflite", "*/*.pte"):

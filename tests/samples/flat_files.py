@@ -1,4 +1,5 @@
-"""Flatbuffers written field by field, without a schema: TFLite models of every kind."""
+"""Flatbuffers written field by field, without a schema: TFLite models of every kind,
+ExecuTorch programs."""
 
 import struct
 import zipfile
@@ -104,9 +105,9 @@ class Writer:
         return len(item[1].bytes) if isinstance(item[1], Number) else 4
 
 
-def flatbuffer(root, identifier):
+def flatbuffer(root, identifier, front=b""):
     writer = Writer()
-    writer.data += bytes(4) + identifier
+    writer.data += bytes(4) + identifier + front
     writer.point(0, writer.table(root))
     return bytes(writer.data)
 
@@ -392,3 +393,101 @@ def task():
 TFLITE = {one.__name__: one for one in (
     branches, case, loop, calls, reduce, signatures, odd_tensors, sparse, outside,
     described, language_model)}  # fmt: skip
+
+
+# ---- ExecuTorch ----
+
+KERNEL, JUMP = 1, 4
+NUMBER, TRUTH, TENSOR = 2, 3, 5
+
+
+def value(kind, table):
+    return {0: i8(kind), 1: table}
+
+
+def number(n):
+    return value(NUMBER, {0: Number("q", n)})
+
+
+def tensor(sizes=(2,), order=None, buffer=0, planned=False, name=None, elsewhere=False):
+    """A float tensor: a constant with a buffer, which is state if it is planned too."""
+    more = {0: u64(0), 1: name, 2: i8(int(elsewhere))} if name else None
+    order = Vector("B", order or range(len(sizes)))
+    memory = {0: i32(1)} if planned else None
+    return value(TENSOR, {0: i8(6), 2: ints(*sizes), 3: order, 5: i32(buffer), 6: memory,
+                          9: more})  # fmt: skip
+
+
+def kernel(op, *args):
+    return value(KERNEL, {0: i32(op), 1: ints(*args)})
+
+
+def jump(condition, to):
+    return value(JUMP, {0: i32(condition), 1: i32(to)})
+
+
+def plan(name, values, inputs, outputs, code=(), ops=()):
+    chain = {2: list(code)} if code else None
+    return {0: name, 2: values, 3: ints(*inputs), 4: ints(*outputs),
+            5: [chain] if chain else [],
+            6: [{0: op, 1: "out"} for op in ops]}  # fmt: skip
+
+
+def executorch(plans, constants=b"", offsets=(), state=b"", inline=None):
+    """A program with a segment of constants and one of initial state."""
+    segments = [{0: u64(0), 1: u64(len(constants))},
+                {0: u64(len(constants)), 1: u64(len(state))}]  # fmt: skip
+    root = {1: list(plans), 2: [{0: data} for data in inline] if inline else None,
+            4: segments, 5: {0: i32(0), 1: Vector("Q", offsets)},
+            6: [{0: i32(1), 1: Vector("Q", [0, 0])}]}  # fmt: skip
+    size = len(flatbuffer(root, b"ET12", bytes(24)))
+    base = size + -size % 16
+    front = b"eh00" + struct.pack("<IQQ", 24, size, base)
+    data = flatbuffer(root, b"ET12", front)
+    return data.ljust(base, b"\0") + constants + state
+
+
+def methods():
+    """Two methods with one weight, and one that returns a number."""
+    def one(name, op):
+        return plan(name, [tensor(), tensor(buffer=1), tensor()], [0], [2],
+                    [kernel(0, 0, 1, 2, 2)], [op])  # fmt: skip
+
+    return executorch([plan("a_number", [number(7)], [], [0]), one("decode", "aten::mul"),
+                       one("encode", "aten::add")], floats(5, 6), [0, 0])  # fmt: skip
+
+
+def only_method():
+    """One method with code, behind one that returns a number."""
+    return executorch([
+        plan("a_number", [number(7)], [], [0]),
+        plan("forward", [tensor(), tensor()], [0], [1], [kernel(0, 0, 1, 1)],
+             ["aten::relu"])])  # fmt: skip
+
+
+def stored():
+    """Constants in another order of dimensions, of state, and in another file."""
+    values = [tensor(), tensor((1, 2, 1, 3), (0, 2, 3, 1), 1, name="last"),
+              tensor((2,), buffer=1, planned=True, name="state"),
+              tensor((2,), name="elsewhere", elsewhere=True), tensor()]  # fmt: skip
+    return executorch([plan("forward", values, [0], [4], [kernel(0, 0, 2, 4, 4)],
+                            ["aten::add"])],
+                      floats(1, 4, 2, 5, 3, 6), [0, 0], floats(8, 9))  # fmt: skip
+
+
+def old_constants():
+    """Constants inside of the program, as in the first versions."""
+    values = [tensor(), tensor(buffer=1, name="w"), tensor()]
+    return executorch([plan("forward", values, [0], [2], [kernel(0, 0, 1, 2, 2)],
+                            ["aten::add"])], inline=[b"", floats(3, 4)])  # fmt: skip
+
+
+def counting():
+    """A loop that counts: select(x, i) -> y; i + 1 -> i; i == 9 -> c; if not c, again."""
+    values = [tensor(), number(0), tensor(), number(1), number(9), value(TRUTH, {})]
+    return executorch([plan("forward", values, [0], [2], [
+        kernel(0, 0, 1, 2, 2), kernel(1, 1, 3, 1), kernel(2, 1, 4, 5), jump(5, 0)],
+        ["aten::select_copy", "executorch_prim::add", "executorch_prim::eq"])])
+
+
+EXECUTORCH = {one.__name__: one for one in (methods, only_method, stored, old_constants, counting)}

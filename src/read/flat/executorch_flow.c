@@ -11,6 +11,7 @@ static uint32_t open_region(struct executorch_making *m, enum program_region_kin
     struct program_region region = {.kind = (uint8_t)kind,
                                     .taken = -1,
                                     .parent = m->region,
+                                    .call = m->call_id,
                                     .condition = condition,
                                     .text = text,
                                     .ops = m->build->program->n_ops,
@@ -186,7 +187,9 @@ static uint32_t find_carried(struct executorch_making *m, uint32_t begin, uint32
         for (uint32_t k = 0; k < out->n && !m->spent; k++) {
             uint32_t index = out->args[k], before = m->self->values[index].value;
 
-            if (before == PROGRAM_NONE || m->seen[index] == m->search)
+            if ((before == PROGRAM_NONE &&
+                 m->self->values[index].kind == EXECUTORCH_TENSOR) ||
+                m->seen[index] == m->search)
                 continue;
             m->seen[index] = m->search;
             if (arena_room(m->arena, ret_carried, n, &room, sizeof **ret_carried) < 0)
@@ -217,17 +220,19 @@ static void walk_loop(struct executorch_making *m, uint32_t begin, uint32_t last
     if (region < m->build->program->n_regions)
         m->build->program->regions[region].condition = condition_of(m, last);
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t sources[2] = {carried[i].before,
-                               m->self->values[carried[i].index].value};
-        struct program_value *value;
+        uint32_t merged = carried[i].merged, sources[2], n_sources = 0;
+        uint32_t now = m->self->values[carried[i].index].value;
 
-        if (carried[i].merged == PROGRAM_NONE || sources[1] == PROGRAM_NONE)
+        if (merged == PROGRAM_NONE || now == PROGRAM_NONE)
             continue;
-        value = &m->build->program->values[carried[i].merged];
-        value->loop = true;
-        value->n_before = 1;
-        build_program_sources(m->build, carried[i].merged, sources,
-                              sources[1] == carried[i].merged ? 1 : 2);
+        /* A number that nothing wrote before the loop comes from a constant. */
+        if (carried[i].before != PROGRAM_NONE)
+            sources[n_sources++] = carried[i].before;
+        m->build->program->values[merged].loop = true;
+        m->build->program->values[merged].n_before = n_sources;
+        if (now != merged)
+            sources[n_sources++] = now;
+        build_program_sources(m->build, merged, sources, n_sources);
     }
 }
 

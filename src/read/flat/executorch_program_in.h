@@ -22,13 +22,22 @@ struct executorch_call {
     uint32_t n;
 };
 
+/* Inputs and results, and the constants of an operation. */
+struct executorch_ios {
+    struct program_io *at;
+    uint32_t n, room;
+    uint32_t *items, n_items, items_room; /* of the DICT of constants */
+};
+
 struct executorch_making {
     struct executorch *self;
     struct build *build;
     struct arena *arena;
-    struct flat_table plan;
+    const struct executorch_plan *plan;
+    uint32_t call_id; /* of the plan; index in program->calls */
     struct flat_vector operators, delegates, code;
     struct executorch_call *call, *out, *list; /* private, one at a time */
+    struct executorch_ios ins, outs;           /* of the plan */
     struct map memory;  /* planned memory -> the value that was last written there */
     uint32_t *loop_end; /* by instruction: the last jump back to it; PROGRAM_NONE */
     struct executorch_change *changes;

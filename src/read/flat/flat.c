@@ -105,6 +105,16 @@ int64_t flat_int(struct flat *flat, struct flat_table table, unsigned id, unsign
     return (int64_t)(value << unused) >> unused;
 }
 
+uint64_t flat_dense_bytes(enum dtype dtype, const int64_t *shape, int rank)
+{
+    uint64_t n = 1, bytes;
+
+    for (int i = 0; i < rank; i++)
+        if (shape[i] < 0 || __builtin_mul_overflow(n, (uint64_t)shape[i], &n))
+            return 0;
+    return dtype_size(dtype, n, &bytes) ? bytes : 0;
+}
+
 float flat_real(uint32_t bits)
 {
     float value;

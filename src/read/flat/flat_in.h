@@ -10,7 +10,8 @@
  *   tflite_names.c    the names of operators
  *   tflite_options.c  their options
  *   litertlm.c        LiteRT-LM: TFLite models and tokenizers as sections
- *   executorch.c      ExecuTorch (.pte): what it is, its constants and backends
+ *   executorch.c      ExecuTorch (.pte): what it is, its methods and backends
+ *   executorch_tensors.c  its constants
  *   executorch_program.c  its instructions as a program
  *   executorch_flow.c     their branches and loops
  *   executorch_values.c   what they read and write
@@ -64,6 +65,8 @@ struct flat_table flat_table(struct flat *flat, struct flat_table table, unsigne
 /* A vector of elements of `size` bytes, all of which are inside the file. */
 struct flat_vector flat_vector(struct flat *flat, struct flat_table table, unsigned id,
                                unsigned size);
+/* The size of a dense tensor in bytes; 0: unknown. */
+uint64_t flat_dense_bytes(enum dtype dtype, const int64_t *shape, int rank);
 /* The float with these bits. */
 float flat_real(uint32_t bits);
 /* The first `most` of `n` bytes, copied into the arena. */

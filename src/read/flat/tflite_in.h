@@ -62,8 +62,6 @@ struct tflite {
 enum dtype tflite_dtype(int64_t type);
 /* Reads the tensors of a subgraph; its constants become tensors below its node. */
 int tflite_tensors(struct tflite *tflite, struct tflite_graph *graph, struct err *err);
-/* The size of a dense tensor; 0: unknown. */
-uint64_t tflite_bytes(enum dtype dtype, const int64_t *shape, int rank);
 /* Where the bytes of a buffer are; false: it is empty or does not exist. */
 bool tflite_buffer(struct tflite *tflite, uint32_t index, uint64_t *ret_at,
                    uint64_t *ret_size);

@@ -279,7 +279,7 @@ uint32_t tflite_sparse(struct tflite *tflite, struct flat_table sparsity,
 
     if (!self)
         return NO_STORAGE;
-    storage->bytes = tflite_bytes((enum dtype)storage->dtype, shape, rank);
+    storage->bytes = flat_dense_bytes((enum dtype)storage->dtype, shape, rank);
     if (*ret_why || storage->bytes == 0)
         return file_source_missing(build, storage);
     self->stored = file_source_plain(build, tflite->input->blob, &stored);

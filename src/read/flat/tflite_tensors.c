@@ -112,16 +112,6 @@ static uint32_t quantisation(struct tflite *tflite, const struct tflite_graph *g
 
 /* ---- buffers ---- */
 
-uint64_t tflite_bytes(enum dtype dtype, const int64_t *shape, int rank)
-{
-    uint64_t n = 1, bytes;
-
-    for (int i = 0; i < rank; i++)
-        if (shape[i] < 0 || __builtin_mul_overflow(n, (uint64_t)shape[i], &n))
-            return 0;
-    return dtype_size(dtype, n, &bytes) ? bytes : 0;
-}
-
 bool tflite_buffer(struct tflite *tflite, uint32_t index, uint64_t *ret_at,
                    uint64_t *ret_size)
 {
@@ -242,7 +232,7 @@ static uint32_t make_storage(struct tflite *tflite, const struct constant *const
         return NO_STORAGE;
     if (constant->other_file) {
         storage.bytes =
-            tflite_bytes((enum dtype)one->dtype, constant->shape, one->rank);
+            flat_dense_bytes((enum dtype)one->dtype, constant->shape, one->rank);
         return file_source_missing(build, &storage);
     }
     if (sparsity.at == 0)
