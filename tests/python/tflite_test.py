@@ -168,7 +168,9 @@ class Tensors(Files):
 
     def test_custom_and_unknown_operators_keep_their_names(self):
         made = self.ops(flat.odd_tensors())
-        self.assertEqual(names(made), ["CUSTOM:MyOp", "OPERATOR_500"])
+        self.assertEqual(names(made), ["CUSTOM:MyOp", "CUSTOM:Other", "OPERATOR_500"])
+        self.assertEqual(made["ops"][0]["attributes"], {"n": 7, "s": [0.5, 1.5]})
+        self.assertEqual(made["ops"][1]["attributes"]["custom_options"]["head_hex"], "070102")
         state = made["ops"][0]["inputs"][1]
         self.assertEqual((state["stored"], state["name"]), ("", "state"))
 

@@ -309,7 +309,10 @@ def odd_tensors():
         model.tensor("lost", buffer=99),
         model.tensor("unknown", (2,), 99, b"\1\2"),
     ]  # fmt: skip
-    ops = [model.op(CUSTOM, [0, 11], [10], custom="MyOp", f5=b"\1\2"),
+    # The flexbuffer of {"n": 7, "s": [0.5, 1.5]}.
+    options = bytes.fromhex("6e00730002000000 0000003f0000c03f 0e0e021312020102 0711042a042401")
+    ops = [model.op(CUSTOM, [0, 11], [10], custom="MyOp", f5=options),
+           model.op(CUSTOM, [0], [10], custom="Other", f5=b"\7\1\2"),
            model.op(500, [10], [10])]
     model.graph(tensors, [0], [10], ops)
     return model.bytes()

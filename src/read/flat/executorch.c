@@ -194,9 +194,10 @@ static int executorch_read(struct input *input, struct build *build, struct err 
                       self->n_other_file,
                       self->n_other_file == 1 ? "tensor" : "tensors");
     if (self->flat.bad)
-        build_finding(build, FINDING_DAMAGED, SEVERITY_ALARM, FINDING_NOWHERE,
-                      "an offset leads outside of the file: the rest is left out. "
-                      "Download it again");
+        build_finding(
+            build, FINDING_DAMAGED, SEVERITY_ALARM, FINDING_NOWHERE,
+            "an offset points outside the file: the rest was skipped. Download "
+            "it again");
     return 0;
 }
 

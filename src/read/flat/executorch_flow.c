@@ -1,5 +1,5 @@
-/* Jumps forward are branches, jumps back are loops; other jumps are parts that are not
- * understood. */
+/* Turns jumps into regions: a forward jump is a branch, a backward jump a loop. Any other
+ * jump becomes a region that is not understood. */
 #include "base/base.h"
 #include "read/flat/executorch_program_in.h"
 
@@ -20,7 +20,7 @@ static uint32_t open_region(struct executorch_making *m, enum program_region_kin
     return build_program_region(m->build, &region);
 }
 
-/* The instructions of a region: from `begin` up to `end`. */
+/* Adds the instructions [begin, end) of a region. */
 static void walk_region(struct executorch_making *m, uint32_t region, uint32_t begin,
                         uint32_t end)
 {
@@ -35,7 +35,7 @@ static void walk_region(struct executorch_making *m, uint32_t region, uint32_t b
         m->build->program->regions[region].end = m->build->program->n_ops;
 }
 
-/* One of two values; only one if the other is unknown. */
+/* A merge of two values; the known one if the other is unknown. */
 static uint32_t merge(struct executorch_making *m, uint32_t index, uint32_t a,
                       uint32_t b)
 {
@@ -49,8 +49,8 @@ static uint32_t merge(struct executorch_making *m, uint32_t index, uint32_t a,
     return value;
 }
 
-/* What each value that changed since `first` held before and holds now, each once. The
- * values get back what they held. */
+/* Lists the values that changed since `first`, each once, with their old and new content,
+ * and restores the old content. */
 struct executorch_was {
     uint32_t index, before, now;
 };
@@ -95,7 +95,7 @@ static uint32_t condition_of(struct executorch_making *m, uint32_t i)
                : PROGRAM_NONE;
 }
 
-/* Where a jump leads; *ret_always: its condition is the constant False. */
+/* Reads a jump; *ret_always: its condition is the constant False, so it is always taken. */
 bool executorch_jump(struct executorch_making *m, uint32_t i, uint32_t *ret_target,
                      bool *ret_always)
 {
@@ -115,8 +115,7 @@ bool executorch_jump(struct executorch_making *m, uint32_t i, uint32_t *ret_targ
     return true;
 }
 
-/* What both branches leave behind; `a` and `b` are what they changed, and no value holds
- * these changes. */
+/* Merges the changes `a` and `b` of two branches, which undo() has taken back. */
 static void join(struct executorch_making *m, const struct executorch_was *a,
                  uint32_t n_a, const struct executorch_was *b, uint32_t n_b)
 {
@@ -139,8 +138,9 @@ static void join(struct executorch_making *m, const struct executorch_was *a,
                                     merge(m, b[i].index, b[i].before, b[i].now));
 }
 
-/* A jump forward at i to `otherwise`: a branch up to there. If it ends with a jump over
- * what follows, that is the other branch. Returns where both are over. */
+/* A forward jump at i to `otherwise`: the instructions between are the branch that is
+ * taken if the condition holds. If they end with a jump over what follows, that is the
+ * other branch. Returns the first instruction after both. */
 static uint32_t walk_if(struct executorch_making *m, uint32_t i, uint32_t otherwise,
                         uint32_t end)
 {
@@ -165,7 +165,7 @@ static uint32_t walk_if(struct executorch_making *m, uint32_t i, uint32_t otherw
     return over;
 }
 
-/* A value that a loop writes: `merged` stands for it at the begin of each turn. */
+/* A value that a loop writes; `merged` is its content when an iteration begins. */
 struct executorch_carried {
     uint32_t index, before, merged;
 };
@@ -202,7 +202,7 @@ static uint32_t find_carried(struct executorch_making *m, uint32_t begin, uint32
     return n;
 }
 
-/* A jump back from `last` to `begin`: everything between is done at least once. */
+/* A backward jump from `last` to `begin`: the loop runs at least once. */
 static void walk_loop(struct executorch_making *m, uint32_t begin, uint32_t last)
 {
     struct executorch_carried *carried;
@@ -225,7 +225,7 @@ static void walk_loop(struct executorch_making *m, uint32_t begin, uint32_t last
 
         if (merged == PROGRAM_NONE || now == PROGRAM_NONE)
             continue;
-        /* A number that nothing wrote before the loop comes from a constant. */
+        /* A number without a writer before the loop starts as a constant. */
         if (carried[i].before != PROGRAM_NONE)
             sources[n_sources++] = carried[i].before;
         m->build->program->values[merged].loop = true;
@@ -245,7 +245,7 @@ static void unclear(struct executorch_making *m, uint32_t i, uint32_t target)
                     executorch_string(m, str_of(text)));
 }
 
-/* Where to go on after a jump at i. */
+/* Follows the jump at i; returns the instruction to continue with. */
 static uint32_t walk_jump(struct executorch_making *m, uint32_t i, uint32_t target,
                           bool always, uint32_t end)
 {

@@ -85,10 +85,10 @@ struct executorch_value *executorch_value(struct executorch *self, int64_t index
 /* A new value of the program for value `index` of the plan, with its shape and dtype. */
 uint32_t executorch_new_value(struct executorch *self, uint32_t index,
                               enum program_value_kind kind);
-/* What value `index` holds now: a constant, or what was written. A tensor that nothing
- * wrote is a view of what was last written to its memory. */
+/* The current content of value `index`: a constant, or the result of its last writer. A
+ * tensor without a writer is a view of the last value written to its memory. */
 uint32_t executorch_now(struct executorch *self, struct map *memory, uint32_t index);
-/* Notes that `index` now holds a value of the program. */
+/* Sets the content of value `index`. */
 int executorch_set(struct executorch *self, struct map *memory, uint32_t index,
                    uint32_t value);
 /* A number, string or list of numbers in the file, as a plain value; VALUE_ID_NONE:

@@ -1,6 +1,6 @@
-/* The instructions of a plan as the program. A kernel takes its arguments by position: the
- * tensors that it writes are among them, and at the end what it returns. A delegate is
- * one operation. */
+/* Turns the instructions of plans into the program. A kernel takes its arguments by
+ * position: inputs, the tensors that it writes, then what it returns. A call of a
+ * delegate is one operation. */
 #include <stdio.h>
 
 #include "base/base.h"
@@ -21,7 +21,7 @@ struct flat_table executorch_instruction(struct executorch_making *m, uint32_t i
     return flat_table(flat, table, 1);
 }
 
-/* Appends the values of a list of tensors; those that are left out are skipped. */
+/* Appends the items of a list of tensors, without those that are None. */
 static void add_items(struct executorch_making *m, struct executorch_call *call,
                       uint32_t index)
 {
@@ -57,8 +57,8 @@ static bool is_list(const struct executorch *self, uint32_t index)
            self->values[index].kind == EXECUTORCH_OPTIONALS;
 }
 
-/* What a kernel returns is its last argument, or the items of it. Before it are the
- * tensors that it writes, again. Fills `out` and leaves the inputs in `call`. */
+/* The last argument of a kernel is what it returns, or a list of that. The arguments
+ * before it are the same tensors again, as out arguments. */
 void executorch_split(struct executorch_making *m, struct executorch_call *call,
                       struct executorch_call *out)
 {
@@ -83,7 +83,7 @@ void executorch_split(struct executorch_making *m, struct executorch_call *call,
     }
 }
 
-/* What a delegate writes is what nothing has written before. */
+/* A delegate is assumed to write the tensors that nothing has written before. */
 static void split_delegate(struct executorch_making *m, struct executorch_call *call,
                            struct executorch_call *out)
 {
@@ -190,7 +190,7 @@ static void add_input(struct executorch_making *m, struct executorch_ios *ios,
                    .item = k});
 }
 
-/* "aten::add", and "out"; "delegate::XnnpackBackend". */
+/* Names an operation: "aten::add" with the overload "out", "delegate::XnnpackBackend". */
 static void name_op(struct executorch_making *m, const struct executorch_call *call,
                     struct program_op *op)
 {
@@ -288,9 +288,9 @@ void executorch_move(struct executorch_making *m, struct flat_table table)
                                 executorch_now(m->self, &m->memory, (uint32_t)from));
 }
 
-/* ---- all of it ---- */
+/* ---- plans ---- */
 
-/* What the instructions write, and where they jump back to. */
+/* Finds the values that instructions write, and the targets of backward jumps. */
 static int prepare(struct executorch_making *m)
 {
     struct executorch_call *call = arena_alloc(m->arena, sizeof *call);
@@ -322,8 +322,8 @@ static int prepare(struct executorch_making *m)
     return 0;
 }
 
-/* The name of input or output i: "input", if it is the only one, or "input 1". With
- * several methods the name of the method comes first. */
+/* The name of input or output i: "input" if it is the only one, else "input 1"; with a
+ * prefix if there are several methods: "encode:input". */
 static uint32_t end_name(struct executorch_making *m, bool in, uint32_t i, uint32_t n)
 {
     const char *what = in ? "input" : "output";
@@ -339,7 +339,7 @@ static uint32_t end_name(struct executorch_making *m, bool in, uint32_t i, uint3
     return name ? executorch_string(m, str_of(name)) : 0;
 }
 
-/* The tensors that go into or come out of a method. */
+/* Adds the inputs or outputs of a method. */
 static void add_ends(struct executorch_making *m, unsigned field, bool in,
                      struct executorch_ios *ios)
 {
@@ -367,7 +367,7 @@ static void add_ends(struct executorch_making *m, unsigned field, bool in,
     }
 }
 
-/* The instructions of one method, whose call was added. */
+/* Adds the instructions of one method, whose call exists. */
 static int walk_plan(struct executorch_making *m)
 {
     uint32_t n_in;
@@ -433,7 +433,7 @@ static void begin_plan(struct executorch_making *m, const struct executorch_plan
                       "only the first chain of instructions is shown");
 }
 
-/* All entries: the only one is the program, several are calls of their modules. */
+/* Adds all entries. A single one is the program, several are calls of their modules. */
 static int walk_plans(struct executorch_making *m)
 {
     struct executorch *self = m->self;

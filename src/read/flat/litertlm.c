@@ -27,15 +27,7 @@ static int litertlm_knows(const struct input *input)
 
 /* ---- metadata ---- */
 
-static double real_of(uint64_t bits)
-{
-    double value;
-
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-/* What a pair of a key and a value holds. */
+/* The value of a pair of key and value. */
 static uint32_t pair_value(struct litertlm *self, struct flat_table pair)
 {
     enum { U8 = 1, I8, U16, I16, U32, I32, F32, BOOL, TEXT, U64, I64, F64 };
@@ -57,7 +49,7 @@ static uint32_t pair_value(struct litertlm *self, struct flat_table pair)
     case F32:
         return value_real(values, flat_real((uint32_t)bits));
     case F64:
-        return value_real(values, real_of(bits));
+        return value_real(values, flat_double(bits));
     case BOOL:
         return value_bool(values, bits != 0);
     case I8:
@@ -98,7 +90,8 @@ static const char *section_kind(int64_t kind)
     return kind >= 0 && (size_t)kind < COUNT_OF(names) ? names[kind] : names[0];
 }
 
-/* The name of a section: its "model_type", or what it is; again, with a number. */
+/* Makes the node of a section, named by its "model_type" or its kind; a name that occurs
+ * twice gets a number. */
 static uint32_t section_node(struct litertlm *self, struct flat_table section,
                              int64_t kind, uint32_t i)
 {
@@ -251,9 +244,10 @@ static int litertlm_read(struct input *input, struct build *build, struct err *e
     if (add_sections(self, root, err) < 0)
         return -1;
     if (self->flat.bad)
-        build_finding(build, FINDING_DAMAGED, SEVERITY_ALARM, FINDING_NOWHERE,
-                      "an offset leads outside of the file: the rest is left out. "
-                      "Download it again");
+        build_finding(
+            build, FINDING_DAMAGED, SEVERITY_ALARM, FINDING_NOWHERE,
+            "an offset points outside the file: the rest was skipped. Download "
+            "it again");
     return 0;
 }
 

@@ -10,7 +10,7 @@ static int tflite_knows(const struct input *input)
 {
     return input->blob && input->head.len >= 8 &&
                    memcmp(input->head.at + 4, "TFL3", 4) == 0
-               ? SURE_MAGIC + 1 /* a zip with labels may follow */
+               ? SURE_MAGIC + 1 /* the file may end with a zip of labels */
                : 0;
 }
 
@@ -126,12 +126,13 @@ static void add_findings(struct tflite *tflite)
     if (tflite->flat.limit)
         build_finding(
             build, FINDING_LIMIT, SEVERITY_ALARM, FINDING_NOWHERE,
-            "its parts refer to each other too often, which may be an attack: "
-            "the rest is left out");
+            "tables share their parts too often, possibly an attack: the rest was "
+            "skipped");
     else if (tflite->flat.bad)
-        build_finding(build, FINDING_DAMAGED, SEVERITY_ALARM, FINDING_NOWHERE,
-                      "an offset leads outside of the file: the rest is left out. "
-                      "Download it again");
+        build_finding(
+            build, FINDING_DAMAGED, SEVERITY_ALARM, FINDING_NOWHERE,
+            "an offset points outside the file: the rest was skipped. Download "
+            "it again");
 }
 
 static int tflite_read(struct input *input, struct build *build, struct err *err)

@@ -1,6 +1,5 @@
-/* Operators that run subgraphs: IF and CASE are branches, WHILE is a loop, others are
- * calls. A subgraph that an operation applies to pairs of elements (REDUCE) is a loop
- * after it. */
+/* Operators that run subgraphs: IF and CASE become branches, WHILE a loop, others calls.
+ * A subgraph that an operation applies to elements (REDUCE) becomes a loop after it. */
 #include "base/base.h"
 #include "read/flat/tflite_program_in.h"
 
@@ -95,7 +94,7 @@ static void close_region(struct subgraph_run *f, uint32_t region)
         f->w->program->regions[region].end = f->w->program->n_ops;
 }
 
-/* A value that is one of `sources`, of which those that are unknown are left out. */
+/* A merge of the sources that are known. */
 static uint32_t merge(struct subgraph_run *f, uint32_t tensor, const uint32_t *sources,
                       uint32_t n)
 {
@@ -129,8 +128,8 @@ static struct tflite_values after(const struct tflite_values *values, uint32_t n
     return (struct tflite_values){.at = values->at + n, .n = values->n - n};
 }
 
-/* The first input says which graph is run on the others: of IF the first one if it is
- * true, of CASE the one with that number. */
+/* The first input selects the graph that runs on the others: for IF by its truth, for
+ * CASE by its index. */
 static void do_branches(struct subgraph_run *f, bool is_case)
 {
     struct tflite_values results[BRANCHES_MOST] = {{0}};
@@ -176,7 +175,7 @@ static void begin_turn(struct subgraph_run *f, const struct tflite_values *befor
     }
 }
 
-/* Values come into the loop, and from the iteration before. */
+/* Sets the sources of carried values: from outside, then from the previous iteration. */
 static void close_turn(struct subgraph_run *f, const struct tflite_values *before,
                        const struct tflite_values *turn,
                        const struct tflite_values *made)
@@ -214,7 +213,7 @@ static void do_while(struct subgraph_run *f)
         tflite_bind(f->w, f->frame, output_at(f, i), turn.at[i]);
 }
 
-/* What runs its graph once. */
+/* Runs its graph once. */
 static void do_call(struct subgraph_run *f)
 {
     struct tflite_values results = {0};
@@ -224,8 +223,8 @@ static void do_call(struct subgraph_run *f)
         tflite_bind(f->w, f->frame, output_at(f, i), results.at[i]);
 }
 
-/* An operation that applies its graph to elements, over and over: the graph gets values
- * that are not known one by one. */
+/* An operation that applies its graph to elements, any number of times. The inputs of the
+ * graph are elements and partial results: values without a source. */
 static void do_body(struct subgraph_run *f)
 {
     struct tflite_values on = {0}, results = {0};
@@ -249,7 +248,7 @@ static void do_body(struct subgraph_run *f)
     close_region(f, region);
 }
 
-/* ---- which ones ---- */
+/* ---- operators that run subgraphs ---- */
 
 enum run_way { WAY_IF, WAY_CASE, WAY_WHILE, WAY_CALL, WAY_BODY };
 
@@ -280,7 +279,7 @@ static const struct running *running_of(int64_t code)
     return NULL;
 }
 
-/* Adds a subgraph that may be followed. */
+/* Adds a subgraph; false: it cannot be followed. */
 static bool add_graph(struct subgraph_run *f, int64_t index)
 {
     struct tflite *tflite = f->w->tflite;
@@ -317,7 +316,7 @@ static bool find_graphs(struct subgraph_run *f, const struct running *how,
     return true;
 }
 
-/* What a call is called: a composite has a name, "odml.rms_norm". */
+/* The method of a call: the name of a composite, such as "odml.rms_norm". */
 static uint32_t method_of(struct subgraph_run *f, struct flat_table options)
 {
     enum { COMPOSITE = 206 };

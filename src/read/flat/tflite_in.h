@@ -88,7 +88,7 @@ void tflite_facts(struct tflite *tflite, struct flat_table model);
 
 /* ---- tflite_names.c, tflite_options.c ---- */
 
-/* The number of an operator code, without a look at whether it exists. */
+/* The number of an operator code; 0 if the index is not valid. */
 int64_t tflite_op_code(struct tflite *tflite, uint64_t index);
 /* "CONV_2D"; NULL: unknown. */
 const char *tflite_op_name(int64_t code);
@@ -97,7 +97,7 @@ uint32_t tflite_options(struct tflite *tflite, struct flat_table op);
 
 /* ---- tflite_program.c ---- */
 
-/* The operators of all entries, whose tensors are in the tree, as the program. */
+/* Makes the program from the operators of all entries. The tensors are in the tree. */
 int tflite_program(struct tflite *tflite, struct err *err);
 
 #endif

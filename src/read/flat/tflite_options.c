@@ -5,6 +5,7 @@
 
 #define LISTED_MOST 64
 #define FIELDS_MOST 24
+#define BYTES_SHOWN 16
 
 /* The fields of a table of options, in the order of their ids: a name and a kind, or -
  * if it is not shown.
@@ -271,6 +272,31 @@ static uint32_t add_fields(struct tflite *tflite, struct flat_table table,
     return n;
 }
 
+/* The options of a custom operator: a map, else under a name of their own. */
+static uint32_t custom_options(struct tflite *tflite, struct flat_table op)
+{
+    struct values *values = build_values(tflite->build);
+    struct flat_vector bytes = flat_vector(&tflite->flat, op, 5, 1);
+    struct arena before;
+    uint32_t pair[2];
+
+    if (bytes.n == 0)
+        return VALUE_ID_NONE;
+    pair[1] = flat_flex(&tflite->flat, bytes.at, bytes.n, tflite->build);
+    if (value_at(values, pair[1])->kind == VALUE_DICT)
+        return pair[1];
+    if (pair[1] == VALUE_ID_NONE) {
+        before = build_scratch_begin(tflite->build);
+        pair[1] = value_bytes(values,
+                              flat_bytes(&tflite->flat, bytes.at, bytes.n, BYTES_SHOWN,
+                                         &tflite->build->scratch),
+                              bytes.n);
+        build_scratch_end(tflite->build, before);
+    }
+    pair[0] = value_str(values, STR("custom_options"));
+    return value_make(values, VALUE_DICT, STR(""), pair, 2);
+}
+
 uint32_t tflite_options(struct tflite *tflite, struct flat_table op)
 {
     struct flat *flat = &tflite->flat;
@@ -283,7 +309,7 @@ uint32_t tflite_options(struct tflite *tflite, struct flat_table op)
         if (*fields)
             n = add_fields(tflite, flat_table(flat, op, field + 1), fields, items);
     }
-    return n > 0
-               ? value_make(build_values(tflite->build), VALUE_DICT, STR(""), items, n)
-               : VALUE_ID_NONE;
+    if (n == 0)
+        return custom_options(tflite, op);
+    return value_make(build_values(tflite->build), VALUE_DICT, STR(""), items, n);
 }

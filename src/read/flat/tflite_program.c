@@ -1,4 +1,4 @@
-/* The operators as the program. With one entry it is the program; several are calls of
+/* Turns operators into the program. A single entry is the program; several are calls of
  * their modules. */
 #include <stdio.h>
 
@@ -6,7 +6,7 @@
 #include "read/file/program_facts_in.h"
 #include "read/flat/tflite_program_in.h"
 
-#define STEPS_EACH  64 /* a subgraph may be run from many places: so often it counts */
+#define STEPS_EACH  64 /* limit on operators: this often each may be run */
 #define STEPS_LEAST 20000
 
 /* ---- values ---- */
@@ -59,8 +59,8 @@ uint32_t tflite_tensor_at(struct tflite_walk *w, const struct tflite_graph *grap
     return index < graph->n_tensors ? (uint32_t)index : TFLITE_NONE;
 }
 
-/* The value of a tensor that is read: what was written to it, or a constant, which is
- * the same value wherever the subgraph is run. */
+/* The value of a tensor that is read: the result of its last writer, or a constant, which
+ * is the same value in every instance. */
 static uint32_t read_value(struct tflite_walk *w, const struct tflite_frame *frame,
                            uint32_t tensor)
 {
@@ -186,7 +186,7 @@ void tflite_op_add(struct tflite_walk *w, const struct tflite_frame *frame,
         w->stop = true;
 }
 
-/* False: stop. */
+/* Counts an operator; false: stop. */
 static bool take_step(struct tflite_walk *w)
 {
     w->limit |= w->steps++ >= w->steps_most;
@@ -260,7 +260,7 @@ static void make_inputs(struct tflite_walk *w, struct tflite_graph *graph,
     }
 }
 
-/* The only entry: its operators are those of the program. */
+/* A single entry: its operators are the program's. */
 static void walk_one(struct tflite_walk *w, struct tflite_graph *graph)
 {
     struct tflite_frame frame = {.graph = graph, .region = PROGRAM_NONE};
@@ -319,7 +319,7 @@ static void walk_entries(struct tflite_walk *w)
         w->stop = true;
 }
 
-/* ---- all of it ---- */
+/* ---- the program ---- */
 
 static uint64_t count_ops(struct tflite *tflite)
 {
@@ -336,9 +336,10 @@ static void say_trouble(struct tflite_walk *w)
         build_finding(w->build, FINDING_DAMAGED, SEVERITY_WARNING, FINDING_NOWHERE,
                       "subgraphs run themselves, which TFLite does not allow");
     if (w->limit)
-        build_finding(w->build, FINDING_LIMIT, SEVERITY_ALARM, FINDING_NOWHERE,
-                      "subgraphs run each other too often, which may be an attack: the "
-                      "rest of the program is left out");
+        build_finding(
+            w->build, FINDING_LIMIT, SEVERITY_ALARM, FINDING_NOWHERE,
+            "subgraphs run each other too often, possibly an attack: the rest "
+            "of the program was skipped");
 }
 
 int tflite_program(struct tflite *tflite, struct err *err)

@@ -1,13 +1,13 @@
 /* tflite_program_in.h - the operators of subgraphs, for tflite_program.c and tflite_flow.c.
  *
- * A subgraph sees nothing of what is around it: values are passed in and out. So each
- * time that one is followed is a call, of the module that has its constants. */
+ * A subgraph has no access to the values around it: they are passed in and out. Each run
+ * of a subgraph is therefore a call of the module that has its constants. */
 #ifndef READ_FLAT_TFLITE_PROGRAM_IN_H
 #define READ_FLAT_TFLITE_PROGRAM_IN_H
 
 #include "read/flat/tflite_in.h"
 
-/* A list of values; PROGRAM_NONE: left out. */
+/* A list of values; PROGRAM_NONE: an omitted argument. */
 struct tflite_values {
     uint32_t *at;
     uint32_t n, room;
@@ -27,7 +27,7 @@ struct tflite_op {
 /* A subgraph being followed. */
 struct tflite_frame {
     struct tflite_graph *graph;
-    uint32_t instance; /* values of its tensors are found by it */
+    uint32_t instance; /* key for the values of its tensors */
     uint32_t call, region;
     uint32_t depth;
 };
@@ -39,11 +39,11 @@ struct tflite_walk {
     struct arena *arena;
     struct map values; /* instance and tensor -> value */
     uint32_t n_instances;
-    struct tflite_ios ios;       /* private to operations and calls being added */
-    struct tflite_values inputs; /* private to operations without subgraphs */
+    struct tflite_ios ios;       /* buffer for the operation or call being added */
+    struct tflite_values inputs; /* buffer for operations without subgraphs */
     uint32_t *names;             /* by operator code: string id; 0: not made yet */
     uint64_t steps, steps_most;
-    uint32_t n_recursive; /* operators that lead back into a subgraph around them */
+    uint32_t n_recursive; /* operators that run a subgraph around them */
     bool stop, limit;
 };
 
@@ -54,7 +54,7 @@ uint32_t tflite_value(struct tflite_walk *w, const struct tflite_graph *graph,
                       uint32_t tensor, enum program_value_kind kind);
 void tflite_bind(struct tflite_walk *w, const struct tflite_frame *frame,
                  uint32_t tensor, uint32_t value);
-/* Item i of a list of tensors; TFLITE_NONE: left out, or there is no such tensor. */
+/* Item i of a list of tensors; TFLITE_NONE: omitted, or not a valid index. */
 uint32_t tflite_tensor_at(struct tflite_walk *w, const struct tflite_graph *graph,
                           struct flat_vector list, uint32_t i);
 /* The values of a list of tensors. */
@@ -63,7 +63,7 @@ void tflite_values(struct tflite_walk *w, const struct tflite_frame *frame,
 /* Adds an operation that reads these values. */
 void tflite_op_add(struct tflite_walk *w, const struct tflite_frame *frame,
                    const struct tflite_op *op, const struct tflite_values *inputs);
-/* The operators of a subgraph whose inputs are bound. */
+/* Adds the operators of a subgraph whose inputs are bound. */
 void tflite_ops(struct tflite_walk *w, const struct tflite_frame *frame);
 /* Sets the inputs and outputs of a call of the subgraph. */
 void tflite_call_ios(struct tflite_walk *w, uint32_t call,
@@ -72,11 +72,11 @@ void tflite_call_ios(struct tflite_walk *w, uint32_t call,
 
 /* ---- tflite_flow.c ---- */
 
-/* Follows the subgraph of a frame, which gets an instance of its own, with these inputs;
- * fills in what it returns. */
+/* Follows the subgraph of a frame as a new instance with these inputs, and fills in its
+ * results. */
 void tflite_run(struct tflite_walk *w, struct tflite_frame *frame,
                 const struct tflite_values *on, struct tflite_values *results);
-/* The same for a subgraph as a call in `frame`. `method` is a string id. */
+/* The same, as a call inside `frame`. `method` is a string id. */
 void tflite_call(struct tflite_walk *w, const struct tflite_frame *frame,
                  struct tflite_graph *graph, uint32_t method,
                  const struct tflite_values *on, struct tflite_values *results);

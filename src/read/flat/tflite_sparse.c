@@ -1,7 +1,7 @@
-/* Sparse tensors. The dimensions, and those of the blocks inside them, are levels of a
- * tree in the order of their traversal. A dense level has a child for each index; a
- * sparse one has lists of the indices that are there. The leaves are the stored values;
- * everything else is 0. The dense values are computed when they are asked for. */
+/* Sparse tensors. The dimensions of the tensor and of the blocks inside it are levels of a
+ * tree, in traversal order. A dense level has a child for each index; a sparse one lists
+ * the indices that exist. The leaves are the stored values, all other elements are 0.
+ * Dense values are computed on demand. */
 #include "base/base.h"
 #include "model/source.h"
 #include "read/file/file_source_in.h"
@@ -31,7 +31,7 @@ struct sparse_values {
 
 /* ---- computing ---- */
 
-/* The number of an index in its sorted list; false: it is not there. */
+/* Finds an index in its sorted list; false: absent. */
 static bool find_index(const struct sparse_level *level, uint64_t parent,
                        uint64_t index, uint64_t *ret_at)
 {
@@ -49,7 +49,7 @@ static bool find_index(const struct sparse_level *level, uint64_t parent,
     return low < level->segments[parent + 1] && level->indices[low] == index;
 }
 
-/* Where the stored value of an element is; false: it is 0. */
+/* The position of an element among the stored values; false: it is 0. */
 static bool find_value(const struct sparse_values *self, uint64_t element,
                        uint64_t *ret_at)
 {
@@ -78,7 +78,7 @@ static bool find_value(const struct sparse_values *self, uint64_t element,
     return true;
 }
 
-/* The stored values that were read last. */
+/* A cache of the stored values. */
 struct pages {
     uint64_t first[PAGES]; /* page number + 1; 0: none */
     uint8_t bytes[PAGES][PAGE_BYTES];
@@ -164,7 +164,7 @@ static bool is_sorted(const struct sparse_level *level, uint64_t size)
     return true;
 }
 
-/* Reads the levels; the sizes of blocks first. False: they make no sense. */
+/* Reads the levels; false: they are inconsistent. */
 static bool read_levels(struct tflite *tflite, struct flat_table sparsity,
                         struct sparse_values *self)
 {
