@@ -1,4 +1,4 @@
-"""TFLite models, written field by field: subgraphs, signatures, and tensors of every kind."""
+"""TFLite models, written field by field: subgraphs, signatures, kinds of tensors."""
 
 import tempfile
 import unittest
@@ -73,7 +73,8 @@ class Subgraphs(Files):
         made = self.ops(flat.calls())
         self.assertEqual(names(made), ["VAR_HANDLE", "MUL", "MUL", "ADD"])
         self.assertEqual(calls(made), [("", 0, 4), ("init", 0, 1), ("layer", 1, 2),
-                                       ("layer", 2, 3), ("double.impl", 3, 4)])  # fmt: skip
+                                       ("layer", 2, 3),
+                                       ("double.impl", 3, 4)])  # fmt: skip
         self.assertEqual(edges(made), [(1, 2), (2, 3)])
         self.assertEqual(made["calls"][-1]["method"], "odml.double")
         self.assertEqual(made["ops"][0]["attributes"]["shared_name"], "state")
@@ -91,8 +92,9 @@ class Subgraphs(Files):
         self.assertEqual(names(made), ["MUL", "ADD"])
         self.assertEqual(calls(made), [("", 0, 2), ("encode", 0, 1), ("decode", 1, 2)])
         main = made["calls"][0]
-        self.assertEqual([one["arg"] for one in main["inputs"]], ["encode:x", "decode:x"])
-        self.assertEqual([one["arg"] for one in main["outputs"]], ["encode:y", "decode:y"])
+        for side, end in ("inputs", "x"), ("outputs", "y"):
+            self.assertEqual([one["arg"] for one in main[side]],
+                             ["encode:" + end, "decode:" + end])  # fmt: skip
         self.assertEqual(made["counts"]["unique"], 2)  # the weight is one tensor
         said = scope.run("info", self.file(data)).stdout.decode()
         self.assertIn("signature encode: (x) -> (y)", said)
@@ -132,7 +134,8 @@ class Tensors(Files):
     def test_sparse_tensors_are_dense(self):
         rows, blocks = self.values(flat.sparse(), "rows", "blocks")
         self.assertEqual(rows, [[0, 1, 0, 2], [3, 0, 0, 0]])
-        self.assertEqual(blocks, [[0, 0, 1, 2], [0, 0, 3, 4], [5, 6, 0, 0], [7, 8, 0, 0]])
+        self.assertEqual(blocks[:2], [[0, 0, 1, 2], [0, 0, 3, 4]])
+        self.assertEqual(blocks[2:], [[5, 6, 0, 0], [7, 8, 0, 0]])
 
     def test_damaged_sparse_tensors_have_no_values(self):
         for damage in ({"segments": [0, 9, 3]}, {"segments": [0, 3]},
@@ -170,7 +173,8 @@ class Tensors(Files):
         made = self.ops(flat.odd_tensors())
         self.assertEqual(names(made), ["CUSTOM:MyOp", "CUSTOM:Other", "OPERATOR_500"])
         self.assertEqual(made["ops"][0]["attributes"], {"n": 7, "s": [0.5, 1.5]})
-        self.assertEqual(made["ops"][1]["attributes"]["custom_options"]["head_hex"], "070102")
+        raw = made["ops"][1]["attributes"]["custom_options"]
+        self.assertEqual(raw["head_hex"], "070102")
         state = made["ops"][0]["inputs"][1]
         self.assertEqual((state["stored"], state["name"]), ("", "state"))
 
@@ -179,8 +183,9 @@ class Metadata(Files):
     def test_metadata_and_files_behind_the_model(self):
         path = self.file(flat.described())
         said = scope.run("info", path).stdout.decode()
-        for line in ('name: "cats"', 'description: "tells cats from dogs"', 'version: "v7"',
-                     'author: "somebody"', 'min_runtime_version: "1.14.0"',
+        for line in ('name: "cats"', 'description: "tells cats from dogs"',
+                     'version: "v7"', 'author: "somebody"',
+                     'min_runtime_version: "1.14.0"',
                      'associated_files: ["labels.txt"]'):  # fmt: skip
             self.assertIn(line, said)
         self.assertEqual(scope.document("info", path)["findings"], [])

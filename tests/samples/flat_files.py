@@ -132,7 +132,7 @@ class Model:
         self.signatures, self.metadata = [], []
 
     def tensor(self, name, shape=(2,), kind=FLOAT, data=None, buffer=None, **more):
-        """One tensor; with data it is a constant. `more` are fields by number: f6={...}"""
+        """A tensor; a constant if it has data. `more` are fields by number: f6={...}"""
         if data is not None:
             buffer = len(self.buffers)
             self.buffers.append({0: data})
@@ -161,7 +161,8 @@ class Model:
         def ends(names):
             return [{0: name, 1: i32(tensor)} for name, tensor in names.items()]
 
-        self.signatures.append({0: ends(inputs), 1: ends(outputs), 2: key, 4: i32(graph)})
+        self.signatures.append({0: ends(inputs), 1: ends(outputs), 2: key,
+                                4: i32(graph)})  # fmt: skip
 
     def note(self, name, data):
         self.metadata.append({0: name, 1: i32(len(self.buffers))})
@@ -225,7 +226,8 @@ def loop(code=WHILE):
                  model.tensor("ten", (), INT32, number), model.tensor("go", (), BOOL)],
                 [0, 1], [3], [model.op(LESS, [0, 2], [3])], "cond")
     model.graph([model.tensor("bi", (), INT32), model.tensor("bx"),
-                 model.tensor("one", (), INT32, number), model.tensor("w", (2,), FLOAT, floats(1, 2)),
+                 model.tensor("one", (), INT32, number),
+                 model.tensor("w", (2,), FLOAT, floats(1, 2)),
                  model.tensor("bi2", (), INT32), model.tensor("bx2")],
                 [0, 1], [4, 5],
                 [model.op(ADD, [0, 2], [4]), model.op(MUL, [1, 3], [5])], "body")
@@ -233,14 +235,15 @@ def loop(code=WHILE):
 
 
 def calls():
-    """A call, a composite and a subgraph that runs once; one of them is called twice."""
+    """A subgraph that is called twice, a composite, and a subgraph that runs once."""
     model = Model()
     tensors = [model.tensor(name) for name in "xabc"]
     model.graph(tensors, [0], [3], [
         model.op(CALL_ONCE, [], [], {0: i32(2)}),
         model.op(CALL, [0], [1], {0: i32(1)}),
         model.op(CALL, [1], [2], {0: i32(1)}),
-        model.op(STABLEHLO_COMPOSITE, [2], [3], {0: "odml.double", 1: i32(3), 4: i32(1)})])
+        model.op(STABLEHLO_COMPOSITE, [2], [3],
+                 {0: "odml.double", 1: i32(3), 4: i32(1)})])
     unary(model, MUL, "layer", (2, 3))
     model.graph([model.tensor("v", (), RESOURCE)], [], [],
                 [model.op(142, [], [0], {1: "state"}, type=111)], "init")
@@ -274,7 +277,7 @@ def signatures():
 
 
 def turning(n, times=1, to_itself=False):
-    """Subgraphs that call the next one several times; the last one perhaps the first."""
+    """Subgraphs that call the next one several times, the last one perhaps the first."""
     model = Model()
     for i in range(n):
         after = (i + 1) % n if to_itself else i + 1
@@ -310,7 +313,8 @@ def odd_tensors():
         model.tensor("unknown", (2,), 99, b"\1\2"),
     ]  # fmt: skip
     # The flexbuffer of {"n": 7, "s": [0.5, 1.5]}.
-    options = bytes.fromhex("6e00730002000000 0000003f0000c03f 0e0e021312020102 0711042a042401")
+    options = bytes.fromhex("6e00730002000000 0000003f0000c03f"
+                            "0e0e021312020102 0711042a042401")
     ops = [model.op(CUSTOM, [0, 11], [10], custom="MyOp", f5=options),
            model.op(CUSTOM, [0], [10], custom="Other", f5=b"\7\1\2"),
            model.op(500, [10], [10])]
@@ -319,7 +323,7 @@ def odd_tensors():
 
 
 def sparse(damage=None):
-    """[[0, 1, 0, 2], [3, 0, 0, 0]] by rows, and a tensor of 4 x 4 in blocks of 2 x 2."""
+    """[[0, 1, 0, 2], [3, 0, 0, 0]] by rows, and 4 x 4 elements in blocks of 2 x 2."""
     model = Model()
     lists = {"segments": [0, 2, 3], "indices": [1, 3, 0]}
     if damage:
@@ -337,7 +341,8 @@ def sparse(damage=None):
                model.tensor("rows", (2, 4), FLOAT, floats(1, 2, 3), f6=rows),
                model.tensor("blocks", (4, 4), INT8, bytes(range(1, 9)), f6=blocks),
                model.tensor("y", (2, 4))]  # fmt: skip
-    model.graph(tensors, [0], [3], [model.op(ADD, [0, 1], [3]), model.op(ADD, [3, 2], [3])])
+    model.graph(tensors, [0], [3],
+                [model.op(ADD, [0, 1], [3]), model.op(ADD, [3, 2], [3])])
     return model.bytes()
 
 
@@ -375,7 +380,8 @@ def language_model(cut=0, same=False):
         at = begin + (0 if same else len(data))
         data += part + bytes(-len(part) % 64)
         sections.append({0: pairs, 1: u64(at), 2: u64(at + len(part)), 3: i8(kind)})
-    system = [{0: "authors", 1: i8(9), 2: {0: "ODML"}}, {0: "layers", 1: i8(6), 2: {0: i32(26)}}]
+    system = [{0: "authors", 1: i8(9), 2: {0: "ODML"}},
+              {0: "layers", 1: i8(6), 2: {0: i32(26)}}]  # fmt: skip
     header = flatbuffer({0: {0: system}, 1: {0: sections}}, b"")
     front = b"LITERTLM" + struct.pack("<3I4xQ", 1, 4, 0, 32 + len(header)) + header
     return (front.ljust(begin, b"\0") + data)[: -cut or None]
@@ -417,8 +423,8 @@ def tensor(sizes=(2,), order=None, buffer=0, planned=False, name=None, elsewhere
     more = {0: u64(0), 1: name, 2: i8(int(elsewhere))} if name else None
     order = Vector("B", order or range(len(sizes)))
     memory = {0: i32(1)} if planned else None
-    return value(TENSOR, {0: i8(6), 2: ints(*sizes), 3: order, 5: i32(buffer), 6: memory,
-                          9: more})  # fmt: skip
+    return value(TENSOR, {0: i8(6), 2: ints(*sizes), 3: order, 5: i32(buffer),
+                          6: memory, 9: more})  # fmt: skip
 
 
 def kernel(op, *args):
@@ -456,8 +462,9 @@ def methods():
         return plan(name, [tensor(), tensor(buffer=1), tensor()], [0], [2],
                     [kernel(0, 0, 1, 2, 2)], [op])  # fmt: skip
 
-    return executorch([plan("a_number", [number(7)], [], [0]), one("decode", "aten::mul"),
-                       one("encode", "aten::add")], floats(5, 6), [0, 0])  # fmt: skip
+    return executorch([plan("a_number", [number(7)], [], [0]),
+                       one("decode", "aten::mul"), one("encode", "aten::add")],
+                      floats(5, 6), [0, 0])  # fmt: skip
 
 
 def only_method():
@@ -486,11 +493,12 @@ def old_constants():
 
 
 def counting():
-    """A loop that counts: select(x, i) -> y; i + 1 -> i; i == 9 -> c; if not c, again."""
+    """A loop that counts: y = select(x, i); i = i + 1; c = i == 9; if not c, again."""
     values = [tensor(), number(0), tensor(), number(1), number(9), value(TRUTH, {})]
     return executorch([plan("forward", values, [0], [2], [
         kernel(0, 0, 1, 2, 2), kernel(1, 1, 3, 1), kernel(2, 1, 4, 5), jump(5, 0)],
         ["aten::select_copy", "executorch_prim::add", "executorch_prim::eq"])])
 
 
-EXECUTORCH = {one.__name__: one for one in (methods, only_method, stored, old_constants, counting)}
+EXECUTORCH = {one.__name__: one for one in (
+    methods, only_method, stored, old_constants, counting)}  # fmt: skip

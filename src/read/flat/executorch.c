@@ -1,7 +1,7 @@
-/* executorch.c - ExecuTorch (.pte): a flatbuffer with the identifier ET12, then segments.
- * Constants become tensors, the instructions of every method a program. With one method
- * that has instructions, its constants are at the root of the tree; others are modules.
- * Methods without instructions return constants, and are metadata. */
+/* executorch.c - ExecuTorch (.pte): a flatbuffer with the identifier ET12, then
+ * segments. Constants become tensors, the instructions of every method a program. With
+ * one method that has instructions, its constants are at the root of the tree; others
+ * are modules. Methods without instructions return constants, and are metadata. */
 #include "base/base.h"
 #include "read/flat/executorch_in.h"
 
@@ -18,8 +18,8 @@ static int executorch_knows(const struct input *input)
 
 /* ---- metadata ---- */
 
-/* The strings in field 0 of the tables in a vector, as a LIST: with `more`, that of field
- * 1 follows after a dot. */
+/* The strings in field 0 of the tables in a vector, as a LIST: with `more`, that of
+ * field 1 follows after a dot. */
 static uint32_t names_of(struct executorch *self, struct flat_vector tables, bool more)
 {
     struct flat *flat = &self->flat;

@@ -1,5 +1,5 @@
-/* Turns jumps into regions: a forward jump is a branch, a backward jump a loop. Any other
- * jump becomes a region that is not understood. */
+/* Turns jumps into regions: a forward jump is a branch, a backward jump a loop. Any
+ * other jump becomes a region that is not understood. */
 #include "base/base.h"
 #include "read/flat/executorch_program_in.h"
 
@@ -49,8 +49,8 @@ static uint32_t merge(struct executorch_making *m, uint32_t index, uint32_t a,
     return value;
 }
 
-/* Lists the values that changed since `first`, each once, with their old and new content,
- * and restores the old content. */
+/* Lists the values that changed since `first`, each once, with their old and new
+ * content, and restores the old content. */
 struct executorch_was {
     uint32_t index, before, now;
 };
@@ -95,7 +95,8 @@ static uint32_t condition_of(struct executorch_making *m, uint32_t i)
                : PROGRAM_NONE;
 }
 
-/* Reads a jump; *ret_always: its condition is the constant False, so it is always taken. */
+/* Reads a jump; *ret_always: its condition is the constant False, so it is always
+ * taken. */
 bool executorch_jump(struct executorch_making *m, uint32_t i, uint32_t *ret_target,
                      bool *ret_always)
 {

@@ -82,7 +82,7 @@ int executorch_program(struct executorch *self, struct err *err);
 
 /* Value `index` of the plan; NULL: there is none. */
 struct executorch_value *executorch_value(struct executorch *self, int64_t index);
-/* A new value of the program for value `index` of the plan, with its shape and dtype. */
+/* A new program value for value `index` of the plan, with its shape and dtype. */
 uint32_t executorch_new_value(struct executorch *self, uint32_t index,
                               enum program_value_kind kind);
 /* The current content of value `index`: a constant, or the result of its last writer. A

@@ -190,7 +190,7 @@ static void add_input(struct executorch_making *m, struct executorch_ios *ios,
                    .item = k});
 }
 
-/* Names an operation: "aten::add" with the overload "out", "delegate::XnnpackBackend". */
+/* Names an operation: "aten::add" and "out", or "delegate::XnnpackBackend". */
 static void name_op(struct executorch_making *m, const struct executorch_call *call,
                     struct program_op *op)
 {

@@ -69,8 +69,8 @@ void executorch_move(struct executorch_making *m, struct flat_table table);
 
 /* ---- executorch_flow.c ---- */
 
-/* Reads a jump; *ret_always: its condition is the constant False, so it is always taken.
- * Returns false for any other instruction. */
+/* Reads a jump; *ret_always: its condition is the constant False, so it is always
+ * taken. Returns false for any other instruction. */
 bool executorch_jump(struct executorch_making *m, uint32_t i, uint32_t *ret_target,
                      bool *ret_always);
 /* Adds the instructions from `begin` up to `end`. */

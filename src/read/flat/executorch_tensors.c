@@ -1,5 +1,5 @@
-/* Constants of ExecuTorch: in a segment behind the program, or in old files inside of it;
- * the initial values of state in segments of their own. */
+/* Constants of ExecuTorch: in a segment behind the program, or in old files inside of
+ * it; the initial values of state in segments of their own. */
 #include "base/base.h"
 #include "base/bytes.h"
 #include "read/file/file_source_in.h"
@@ -125,8 +125,8 @@ static bool bytes_at(struct executorch *self, struct flat_table table,
 
 /* ---- tensors ---- */
 
-/* The strides of a tensor whose dimensions have this order in memory; false: they are in
- * the usual order, or the order makes no sense. */
+/* The strides of a tensor whose dimensions have this order in memory; false: they are
+ * in the usual order, or the order makes no sense. */
 static bool read_strides(struct flat *flat, struct flat_vector order,
                          const int64_t *sizes, uint32_t rank, int64_t *strides)
 {
@@ -234,7 +234,8 @@ static int add_constant(struct executorch *self, struct executorch_value *value,
                : 0;
 }
 
-/* The node of a method. One without instructions gets its module with the first tensor. */
+/* The node of a method. One without instructions gets its module with the first tensor.
+ * */
 static uint32_t node_of(struct executorch *self, struct executorch_plan *plan)
 {
     if (plan->node == NO_PLACE)

@@ -1,5 +1,5 @@
-/* Maps values of a plan to values of the program: tensors to their last writer, numbers to
- * constants. */
+/* Maps values of a plan to values of the program: tensors to their last writer, numbers
+ * to constants. */
 #include "base/base.h"
 #include "read/flat/executorch_in.h"
 

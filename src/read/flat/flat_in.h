@@ -1,4 +1,4 @@
-/* flat_in.h - the public header of read/flat: flatbuffers and the formats based on them.
+/* flat_in.h - the public header of read/flat: flatbuffers and formats based on them.
  *
  *   flat.c            checked reads of tables, vectors and strings at any offset
  *   flex.c            flexbuffers: values that describe themselves

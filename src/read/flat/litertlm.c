@@ -1,5 +1,6 @@
-/* litertlm.c - LiteRT-LM (.litertlm): language models for phones. Behind a header, which
- * is a flatbuffer, are sections: TFLite models, which are read, and tokenizers. */
+/* litertlm.c - LiteRT-LM (.litertlm): language models for phones. Behind a header,
+ * which is a flatbuffer, are sections: TFLite models, which are read, and tokenizers.
+ * */
 #include "base/base.h"
 #include "base/bytes.h"
 #include "read/file/file_source_in.h"
@@ -90,8 +91,8 @@ static const char *section_kind(int64_t kind)
     return kind >= 0 && (size_t)kind < COUNT_OF(names) ? names[kind] : names[0];
 }
 
-/* Makes the node of a section, named by its "model_type" or its kind; a name that occurs
- * twice gets a number. */
+/* Makes the node of a section, named by its "model_type" or its kind; a name that
+ * occurs twice gets a number. */
 static uint32_t section_node(struct litertlm *self, struct flat_table section,
                              int64_t kind, uint32_t i)
 {

@@ -1,5 +1,6 @@
-/* tflite.c - TFLite: a flatbuffer with the identifier TFL3. Constants become tensors below
- * the parts of their names, the operators of all subgraphs that are run a program. */
+/* tflite.c - TFLite: a flatbuffer with the identifier TFL3. Constants become tensors
+ * below the parts of their names, the operators of all subgraphs that are run a
+ * program. */
 #include "base/base.h"
 #include "read/flat/tflite_in.h"
 

@@ -1,5 +1,6 @@
-/* Operators that run subgraphs: IF and CASE become branches, WHILE a loop, others calls.
- * A subgraph that an operation applies to elements (REDUCE) becomes a loop after it. */
+/* Operators that run subgraphs: IF and CASE become branches, WHILE a loop, others
+ * calls. A subgraph that an operation applies to elements (REDUCE) becomes a loop after
+ * it. */
 #include "base/base.h"
 #include "read/flat/tflite_program_in.h"
 
@@ -175,7 +176,8 @@ static void begin_turn(struct subgraph_run *f, const struct tflite_values *befor
     }
 }
 
-/* Sets the sources of carried values: from outside, then from the previous iteration. */
+/* Sets the sources of carried values: from outside, then from the previous iteration.
+ * */
 static void close_turn(struct subgraph_run *f, const struct tflite_values *before,
                        const struct tflite_values *turn,
                        const struct tflite_values *made)
@@ -223,8 +225,8 @@ static void do_call(struct subgraph_run *f)
         tflite_bind(f->w, f->frame, output_at(f, i), results.at[i]);
 }
 
-/* An operation that applies its graph to elements, any number of times. The inputs of the
- * graph are elements and partial results: values without a source. */
+/* An operation that applies its graph to elements, any number of times. The inputs of
+ * the graph are elements and partial results: values without a source. */
 static void do_body(struct subgraph_run *f)
 {
     struct tflite_values on = {0}, results = {0};

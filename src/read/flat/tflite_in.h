@@ -1,8 +1,8 @@
 /* tflite_in.h - TFLite, for tflite*.c only.
  *
- * A model has subgraphs; an entry is one that a caller may run: the first, and those that
- * a signature names. With one entry its tensors are at the root of the tree. Every other
- * subgraph is a module. */
+ * A model has subgraphs. An entry is one that a caller may run: the first, and those
+ * that a signature names. The tensors of a single entry are at the root of the tree.
+ * Every other subgraph is a module. */
 #ifndef READ_FLAT_TFLITE_IN_H
 #define READ_FLAT_TFLITE_IN_H
 

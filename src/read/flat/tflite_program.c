@@ -59,8 +59,8 @@ uint32_t tflite_tensor_at(struct tflite_walk *w, const struct tflite_graph *grap
     return index < graph->n_tensors ? (uint32_t)index : TFLITE_NONE;
 }
 
-/* The value of a tensor that is read: the result of its last writer, or a constant, which
- * is the same value in every instance. */
+/* The value of a tensor that is read: the result of its last writer, or a constant,
+ * which is the same value in every instance. */
 static uint32_t read_value(struct tflite_walk *w, const struct tflite_frame *frame,
                            uint32_t tensor)
 {

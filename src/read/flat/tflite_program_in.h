@@ -1,7 +1,8 @@
-/* tflite_program_in.h - the operators of subgraphs, for tflite_program.c and tflite_flow.c.
+/* tflite_program_in.h - the operators of subgraphs, for tflite_program.c and
+ * tflite_flow.c.
  *
- * A subgraph has no access to the values around it: they are passed in and out. Each run
- * of a subgraph is therefore a call of the module that has its constants. */
+ * A subgraph has no access to the values around it: they are passed in and out. Each
+ * run of a subgraph is therefore a call of the module that has its constants. */
 #ifndef READ_FLAT_TFLITE_PROGRAM_IN_H
 #define READ_FLAT_TFLITE_PROGRAM_IN_H
 

@@ -1,7 +1,7 @@
-/* Sparse tensors. The dimensions of the tensor and of the blocks inside it are levels of a
- * tree, in traversal order. A dense level has a child for each index; a sparse one lists
- * the indices that exist. The leaves are the stored values, all other elements are 0.
- * Dense values are computed on demand. */
+/* Sparse tensors. The dimensions of the tensor and of the blocks inside it are levels
+ * of a tree, in traversal order. A dense level has a child for each index; a sparse one
+ * lists the indices that exist. The leaves are the stored values, all other elements
+ * are 0. Dense values are computed on demand. */
 #include "base/base.h"
 #include "model/source.h"
 #include "read/file/file_source_in.h"
