@@ -277,7 +277,7 @@ def signatures():
 
 
 def turning(n, times=1, to_itself=False):
-    """Subgraphs that call the next one several times, the last one perhaps the first."""
+    """Subgraphs that call the next one several times, or the last one the first."""
     model = Model()
     for i in range(n):
         after = (i + 1) % n if to_itself else i + 1
