@@ -170,6 +170,8 @@ void build_program_drop(struct build *build);
  * values for it. */
 bool build_program_full(struct build *build);
 uint32_t build_program_value(struct build *build, const struct program_value *value);
+/* A value of this kind to fill in and add: everything else about it is unknown. */
+struct program_value build_program_blank(enum program_value_kind kind);
 /* Adds an operation with the ios before it: op->io is set, n_in and n_out count them. */
 uint32_t build_program_op(struct build *build, const struct program_op *op,
                           const struct program_io *ios);

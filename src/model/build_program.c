@@ -61,6 +61,17 @@ uint32_t build_program_value(struct build *build, const struct program_value *va
     return program->n_values++;
 }
 
+struct program_value build_program_blank(enum program_value_kind kind)
+{
+    return (struct program_value){.kind = (uint8_t)kind,
+                                  .dtype = DTYPE_UNKNOWN,
+                                  .shape = PROGRAM_NONE,
+                                  .producer = PROGRAM_NONE,
+                                  .tensor = PROGRAM_NONE,
+                                  .place = PROGRAM_NONE,
+                                  .plain = PROGRAM_NONE};
+}
+
 /* Appends ios; the index of the first, or PROGRAM_NONE. */
 static uint32_t add_ios(struct build *build, const struct program_io *ios, uint32_t n)
 {

@@ -30,8 +30,13 @@ static bool is_model_name(struct str name)
     static const char *const endings[] = {
         ".pt",     ".pth",    ".ckpt", ".bin",         ".pkl", ".pickle",
         ".joblib", ".npy",    ".npz",  ".safetensors", ".h5",  ".hdf5",
-        ".keras",  ".tflite", ".onnx", ".gguf",        ".pte",
+        ".keras",  ".tflite", ".onnx", ".gguf",        ".pte", ".task",
     };
+    ptrdiff_t folder = str_find_last_char(name, '/');
+
+    /* The language models of MediaPipe: "TF_LITE_PREFILL_DECODE". */
+    if (str_starts(str_from(name, (size_t)(folder + 1)), STR("TF_LITE_")))
+        return true;
 
     for (size_t i = 0; i < COUNT_OF(endings); i++)
         if (str_ends(name, str_of(endings[i])))

@@ -15,7 +15,7 @@
  *   torch/           PyTorch's formats; tour in torch/torch_in.h
  *   pt2/             programs of torch.export; tour in pt2/pt2_in.h
  *   dcp/             distributed checkpoints; tour in dcp/dcp_in.h
- *   flat/            flatbuffers: TFLite, ExecuTorch; tour in flat/flat_in.h
+ *   flat/            flatbuffers: TFLite, LiteRT-LM, ExecuTorch; tour in flat/flat_in.h
  *   hdf5/            HDF5 files; tour in hdf5/hdf5_in.h
  *   keras/           models of Keras; tour in keras/keras_in.h
  *

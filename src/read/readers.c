@@ -18,6 +18,7 @@ extern const struct reader safetensors_reader;
 extern const struct reader shards_reader;
 extern const struct reader npy_reader, npz_reader, packed_reader, bundle_reader;
 extern const struct reader h5_reader, keras_reader, tflite_reader, executorch_reader;
+extern const struct reader litertlm_reader;
 extern const struct reader not_a_model_reader;
 
 /* THE TABLE of formats. The reader that is surest of a file reads it; of two that are
@@ -28,7 +29,8 @@ static const struct reader *const readers[] = {
     &torch_tar_reader,   &bare_pickle_reader, &shards_reader,      &npy_reader,
     &npz_reader,         &gguf_reader,        &pt2_reader,         &dcp_reader,
     &packed_reader,      &bundle_reader,      &keras_reader,       &h5_reader,
-    &tflite_reader,      &executorch_reader,  &onnx_reader,        &not_a_model_reader,
+    &tflite_reader,      &executorch_reader,  &litertlm_reader,    &onnx_reader,
+    &not_a_model_reader,
 };
 
 const char *read_format_name(size_t i)

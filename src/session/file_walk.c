@@ -38,17 +38,17 @@ bool file_is_index(struct str name)
 bool file_is_model_name(struct str name)
 {
     static const char *const tails[] = {
-        ".pt",       ".pth",         ".bin",        ".ckpt",    ".pkl",
-        ".pickle",   ".joblib",      ".dill",       ".th",      ".t7",
-        ".tar",      ".safetensors", ".zip",        ".7z",      ".gz",
-        ".tgz",      ".bz2",         ".xz",         ".zst",     ".rar",
-        ".npy",      ".npz",         ".onnx",       ".gguf",    ".ggml",
-        ".h5",       ".hdf5",        ".keras",      ".pt2",     ".pte",
-        ".ptl",      ".ptc",         ".mar",        ".nemo",    ".model",
-        ".distcp",   ".pb",          ".tflite",     ".params",  ".caffemodel",
-        ".mlmodel",  ".msgpack",     ".index.json", ".torch",   ".pyt",
-        ".weights",  ".p",           ".checkpoint", ".pdmodel", ".pdiparams",
-        ".pdparams",
+        ".pt",      ".pth",         ".bin",      ".ckpt",     ".pkl",
+        ".pickle",  ".joblib",      ".dill",     ".th",       ".t7",
+        ".tar",     ".safetensors", ".zip",      ".7z",       ".gz",
+        ".tgz",     ".bz2",         ".xz",       ".zst",      ".rar",
+        ".npy",     ".npz",         ".onnx",     ".gguf",     ".ggml",
+        ".h5",      ".hdf5",        ".keras",    ".pt2",      ".pte",
+        ".ptl",     ".ptc",         ".mar",      ".nemo",     ".model",
+        ".distcp",  ".pb",          ".tflite",   ".litertlm", ".task",
+        ".params",  ".caffemodel",  ".mlmodel",  ".msgpack",  ".index.json",
+        ".torch",   ".pyt",         ".weights",  ".p",        ".checkpoint",
+        ".pdmodel", ".pdiparams",   ".pdparams",
     };
     char lower[32];
     struct str end = str_from(name, name.len > 31 ? name.len - 31 : 0);

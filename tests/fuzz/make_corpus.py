@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "samples"))
 sys.path.insert(0, str(ROOT / "tests" / "python"))
 
+import flat_files  # noqa: E402
 import gguf_files  # noqa: E402
 import hostile  # noqa: E402
 import scope  # noqa: E402
@@ -216,8 +217,11 @@ def beside():
 
 
 def flatbuffers():
-    """Real files, if they are installed: no library on PyPI writes them without
-    torch."""
+    """Models of every kind, and real files if they are at hand."""
+    for makers in flat_files.TFLITE, flat_files.EXECUTORCH:
+        yield from (make() for make in makers.values())
+    yield flat_files.turning(3, 2)
+    yield flat_files.turning(3, 2, to_itself=True)
     for name in ("*/*.tflite", "*/*.pte"):
         for path in sorted(scope.MODELS.glob(name)):
             yield path.read_bytes()

@@ -350,7 +350,8 @@ static int read_directory(struct zip *zip, struct end *end, struct err *err)
     return 0;
 }
 
-struct zip *zip_open(struct blob *blob, struct build *build, struct err *err)
+static struct zip *open_zip(struct blob *blob, bool behind, struct build *build,
+                            struct err *err)
 {
     uint64_t want = blob->size < TAIL_MAX ? blob->size : TAIL_MAX;
     uint64_t second = 0;
@@ -373,8 +374,19 @@ struct zip *zip_open(struct blob *blob, struct build *build, struct err *err)
     zip->build = build;
     zip->directory_at = end.offset + end.shift;
     zip->shift = end.shift;
+    zip->behind = behind;
     judge_end(zip, &end, second);
     if (read_directory(zip, &end, err) < 0 || zip_check(zip, err) < 0)
         return NULL;
     return zip;
+}
+
+struct zip *zip_open(struct blob *blob, struct build *build, struct err *err)
+{
+    return open_zip(blob, false, build, err);
+}
+
+struct zip *zip_open_behind(struct blob *blob, struct build *build, struct err *err)
+{
+    return open_zip(blob, true, build, err);
 }

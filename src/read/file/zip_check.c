@@ -469,7 +469,7 @@ static void check_front(struct zip *zip)
 {
     uint64_t first = UINT64_MAX;
 
-    for (uint32_t i = 0; i < zip->n; i++)
+    for (uint32_t i = 0; i < zip->n && !zip->behind; i++)
         if (zip->entries[i].header_at < first)
             first = zip->entries[i].header_at;
     if (zip->n > 0 && first > zip->shift && first != UINT64_MAX)

@@ -42,6 +42,7 @@ struct zip {
     uint64_t shift;        /* bytes before the archive, not counted in its offsets */
     bool salvaged;         /* without a directory: see zip_salvage() */
     bool inner;            /* the blob is a part of a file, not a file of the model */
+    bool behind;           /* another format is before it: no finding */
     bool backslashes;      /* some name has one */
     bool leads_out;        /* unpacking could write outside the target folder */
     /* Consecutive entries "archive/data/0", "archive/data/1", ... with increasing
@@ -59,6 +60,8 @@ bool zip_looks_like(struct str head);
 /* Read the directory. NULL with the code ERR_NONE: not a zip, or its end is missing (a
  * truncated file); then try zip_salvage(). */
 struct zip *zip_open(struct blob *blob, struct build *build, struct err *err);
+/* The same for a zip that a format keeps behind its own data. */
+struct zip *zip_open_behind(struct blob *blob, struct build *build, struct err *err);
 /* Find the entries by their local headers, from the front. NULL with the code ERR_NONE:
  * no entry. */
 struct zip *zip_salvage(struct blob *blob, struct build *build, struct err *err);

@@ -1,12 +1,12 @@
-/* executorch.c - ExecuTorch (.pte): a flatbuffer with the identifier ET12, then segments.
- * Constants become tensors, the instructions of the first plan a program. */
+/* executorch.c - ExecuTorch (.pte): a flatbuffer with the identifier ET12, then
+ * segments. Constants become tensors, the instructions of every method a program. With
+ * one method that has instructions, its constants are at the root of the tree; others
+ * are modules. Methods without instructions return constants, and are metadata. */
 #include "base/base.h"
-#include "base/bytes.h"
-#include "read/file/file_source_in.h"
 #include "read/flat/executorch_in.h"
 
-#define NAME_MOST  4096
 #define NAMES_MOST 1000 /* operators in the facts */
+#define PLANS_MOST 1000
 
 static int executorch_knows(const struct input *input)
 {
@@ -16,163 +16,9 @@ static int executorch_knows(const struct input *input)
                : 0;
 }
 
-enum dtype executorch_dtype(int64_t type)
-{
-    static const enum dtype dtypes[30] = {
-        [0] = DTYPE_UINT8,     [1] = DTYPE_INT8,         [2] = DTYPE_INT16,
-        [3] = DTYPE_INT32,     [4] = DTYPE_INT64,        [5] = DTYPE_FLOAT16,
-        [6] = DTYPE_FLOAT32,   [7] = DTYPE_FLOAT64,      [11] = DTYPE_BOOL,
-        [12] = DTYPE_QINT8,    [13] = DTYPE_QUINT8,      [14] = DTYPE_QINT32,
-        [15] = DTYPE_BFLOAT16, [23] = DTYPE_FLOAT8_E5M2, [24] = DTYPE_FLOAT8_E4M3FN,
-        [27] = DTYPE_UINT16,   [28] = DTYPE_UINT32,      [29] = DTYPE_UINT64};
+/* ---- metadata ---- */
 
-    return type >= 0 && (size_t)type < COUNT_OF(dtypes) ? dtypes[type] : DTYPE_UNKNOWN;
-}
-
-/* Behind the identifier: "eh00", length, size of the program, where segments begin. */
-static uint64_t segments_at(const struct input *input)
-{
-    struct bytes in = bytes_of(input->head.at, input->head.len);
-
-    bytes_skip(&in, 8);
-    if (!str_is(bytes_take(&in, 4), "eh00"))
-        return 0;
-    bytes_skip(&in, 12);
-    return bytes_u64(&in);
-}
-
-/* Find the segment with the constants. */
-static void find_constants(struct executorch *self, struct flat_table program)
-{
-    struct flat *flat = &self->flat;
-    struct flat_vector segments = flat_vector(flat, program, 4, 4);
-    struct flat_table constants = flat_table(flat, program, 5), segment;
-    uint64_t index = (uint64_t)flat_int(flat, constants, 0, 4, 0), at, size;
-
-    self->segments = segments;
-    self->inlined = flat_vector(flat, program, 3, 4);
-    self->offsets = flat_vector(flat, constants, 1, 8);
-    if (index >= segments.n) {
-        self->offsets.n = 0;
-        return;
-    }
-    segment = flat_table_at(flat, segments.at + 4 * index);
-    at = (uint64_t)flat_int(flat, segment, 0, 8, 0);
-    size = (uint64_t)flat_int(flat, segment, 1, 8, 0);
-    if (__builtin_add_overflow(at, segments_at(self->input), &self->constants) ||
-        __builtin_add_overflow(self->constants, size, &self->end))
-        self->offsets.n = 0;
-}
-
-/* The bytes of constant `index`; false: it is not a constant. */
-static bool constant_at(struct executorch *self, uint64_t index, uint64_t *ret_at,
-                        uint64_t *ret_size)
-{
-    uint64_t at, end = self->end;
-
-    if (index == 0 || index >= self->offsets.n)
-        return false;
-    at = flat_number(&self->flat, self->offsets.at + 8 * index, 8);
-    if (__builtin_add_overflow(at, self->constants, &at) || at > end)
-        return false;
-    *ret_at = at;
-    *ret_size = end - at;
-    return true;
-}
-
-static int add_tensor(struct executorch *self, struct flat_table table, uint32_t parent,
-                      uint32_t number, struct err *err)
-{
-    struct flat *flat = &self->flat;
-    struct build *build = self->build;
-    struct flat_vector sizes = flat_vector(flat, table, 2, 4);
-    struct flat_table more = flat_table(flat, table, 9);
-    struct storage storage = {0};
-    struct tensor tensor = {.class_id = NO_CLASS};
-    int64_t shape[EXECUTORCH_RANK];
-    uint64_t bytes, n = 1, have;
-    struct str name, last;
-    uint32_t node;
-    bool again;
-
-    if (sizes.n > EXECUTORCH_RANK ||
-        !constant_at(self, (uint64_t)flat_int(flat, table, 5, 4, 0), &storage.at,
-                     &have))
-        return 0;
-    for (uint32_t i = 0; i < sizes.n; i++) {
-        shape[i] = (int32_t)flat_number(flat, sizes.at + 4 * (uint64_t)i, 4);
-        if (shape[i] < 0 || __builtin_mul_overflow(n, (uint64_t)shape[i], &n))
-            n = UINT64_MAX / 16;
-    }
-    tensor.dtype = storage.dtype =
-        (uint8_t)executorch_dtype(flat_int(flat, table, 0, 1, 0));
-    if (!dtype_size((enum dtype)tensor.dtype, n, &bytes))
-        bytes = 0;
-    storage.bytes = bytes;
-    if (dtype_info((enum dtype)tensor.dtype)->kind == DTYPE_KIND_FLOAT) {
-        tensor.role = ROLE_PARAMETER;
-        tensor.flags = TENSOR_ROLE_GUESSED;
-    } else {
-        tensor.role = ROLE_PLAIN;
-    }
-    name = flat_text(flat, more, 1, NAME_MOST, &build->scratch);
-    if (name.len == 0)
-        name = str_of(arena_printf(&build->scratch, "constant_%u", number));
-    if (name.len == 0)
-        return arena_err(&build->scratch, self->input->path, err);
-    parent = build_dotted(build, parent, name, &last);
-    node = parent == NO_PLACE ? NO_PLACE
-                              : build_leaf(build, parent, PLACE_VALUE, last, &again);
-    if (node == NO_PLACE || build_storage_name(build, &storage, name) < 0)
-        return arena_err(&build->model->arena, self->input->path, err);
-    if (bytes > have)
-        build_finding(build, FINDING_BAD_TENSOR, SEVERITY_ALARM, node,
-                      "%.*s is longer than the segment of constants", STR_ARG(name));
-    tensor.storage = file_source_plain(build, self->input->blob, &storage);
-    if (tensor.storage != NO_STORAGE)
-        self->values[number].tensor =
-            build_tensor(build, node, &tensor, shape, NULL, (int)sizes.n);
-    self->values[number].node = node;
-    if (self->values[number].tensor == NO_OBJECT)
-        return arena_err(&build->model->arena, self->input->path, err);
-    return 0;
-}
-
-static int add_values(struct executorch *self, struct flat_table plan, uint32_t node,
-                      struct err *err)
-{
-    struct flat *flat = &self->flat;
-    struct flat_vector values = flat_vector(flat, plan, 2, 4);
-
-    self->n_values = 0;
-    self->values =
-        arena_array(&self->build->scratch, (size_t)values.n + 1, sizeof *self->values);
-    if (!self->values)
-        return arena_err(&self->build->scratch, self->input->path, err);
-    for (uint32_t i = 0; i < values.n && !flat->bad; i++) {
-        struct arena before = build_scratch_begin(self->build);
-        struct flat_table value = flat_table_at(flat, values.at + 4 * (uint64_t)i);
-        struct executorch_value *to = &self->values[i];
-        int status = 0;
-
-        *to = (struct executorch_value){.kind = (uint8_t)flat_int(flat, value, 0, 1, 0),
-                                        .table = flat_table(flat, value, 1),
-                                        .node = NO_PLACE,
-                                        .tensor = NO_OBJECT,
-                                        .value = PROGRAM_NONE};
-        self->n_values = i + 1;
-        if (to->kind == EXECUTORCH_TENSOR)
-            status = add_tensor(self, to->table, node, i, err);
-        build_scratch_end(self->build, before);
-        if (status < 0)
-            return -1;
-        if (!work_step(self->build->work, 0))
-            return err_set_about(err, ERR_CANCELLED, self->input->path, ": stopped");
-    }
-    return 0;
-}
-
-/* The texts in field 0 of the tables in a vector, as a LIST: with `more`, the text of
+/* The strings in field 0 of the tables in a vector, as a LIST: with `more`, that of
  * field 1 follows after a dot. */
 static uint32_t names_of(struct executorch *self, struct flat_vector tables, bool more)
 {
@@ -184,11 +30,12 @@ static uint32_t names_of(struct executorch *self, struct flat_vector tables, boo
 
     for (uint32_t i = 0; items && i < n; i++) {
         struct flat_table table = flat_table_at(flat, tables.at + 4 * (uint64_t)i);
-        struct str name = flat_text(flat, table, 0, NAME_MOST, arena), overload = {0};
+        struct str name = flat_text(flat, table, 0, EXECUTORCH_NAME_MOST, arena);
+        struct str overload = STR("");
         const char *text;
 
         if (more)
-            overload = flat_text(flat, table, 1, NAME_MOST, arena);
+            overload = flat_text(flat, table, 1, EXECUTORCH_NAME_MOST, arena);
         text = arena_printf(arena, "%.*s%s%.*s", STR_ARG(name),
                             overload.len > 0 ? "." : "", STR_ARG(overload));
         items[i] = value_str(values, str_of(text));
@@ -196,67 +43,161 @@ static uint32_t names_of(struct executorch *self, struct flat_vector tables, boo
     return items ? value_make(values, VALUE_LIST, STR(""), items, n) : VALUE_ID_FAILED;
 }
 
-static int add_plan(struct executorch *self, struct flat_table plan, uint32_t index,
-                    struct err *err)
+/* The metadata of a method: its key begins with the method if there are several. */
+static void add_metadata(struct executorch *self, const struct executorch_plan *plan,
+                         const char *key, uint32_t value)
+{
+    struct build *build = self->build;
+    const char *text = key;
+
+    if (self->n_entries > 1)
+        text = arena_printf(&build->scratch, "%.*s.%s", STR_ARG(plan->name), key);
+    if (text && value != VALUE_ID_FAILED)
+        build_metadata(build, str_of(text), value);
+}
+
+/* What a method without instructions returns. */
+static void add_constant_method(struct executorch *self,
+                                const struct executorch_plan *plan)
+{
+    struct flat *flat = &self->flat;
+    struct flat_vector outputs = flat_vector(flat, plan->table, 4, 4);
+    uint32_t items[16], n = 0, value;
+
+    self->values = plan->values;
+    self->n_values = plan->n_values;
+    for (; n < outputs.n && n < COUNT_OF(items); n++) {
+        int64_t index = (int32_t)flat_number(flat, outputs.at + 4 * (uint64_t)n, 4);
+
+        items[n] = executorch_value(self, index)
+                       ? executorch_plain(self, (uint32_t)index)
+                       : VALUE_ID_NONE;
+    }
+    value = n == 1
+                ? items[0]
+                : value_make(build_values(self->build), VALUE_TUPLE, STR(""), items, n);
+    if (value != VALUE_ID_FAILED)
+        build_metadata(self->build, plan->name, value);
+}
+
+static void add_facts(struct executorch *self)
 {
     struct flat *flat = &self->flat;
     struct build *build = self->build;
-    struct str name = flat_text(flat, plan, 0, NAME_MOST, &build->scratch);
-    struct flat_vector operators = flat_vector(flat, plan, 6, 4);
-    struct flat_vector delegates = flat_vector(flat, plan, 7, 4);
-    uint32_t node = self->input->node, list;
 
-    if (index > 0)
-        node = build_child(build, node, PLACE_MODULE, name.len ? name : STR("plan"));
-    if (node == NO_PLACE)
-        return arena_err(&build->model->arena, self->input->path, err);
-    if (self->input->node == 0) {
-        build_metadata(build, STR("method"), value_str(build_values(build), name));
-        list = names_of(self, operators, true);
-        if (list != VALUE_ID_FAILED && operators.n > 0)
-            build_metadata(build, STR("operators"), list);
-        list = names_of(self, delegates, false);
-        if (list != VALUE_ID_FAILED && delegates.n > 0)
-            build_metadata(build, STR("backends"), list);
+    build_fact(build, "version",
+               value_int(build_values(build), flat_int(flat, self->program, 0, 4, 0)));
+    for (uint32_t i = 0; i < self->n_plans && !flat->bad; i++) {
+        const struct executorch_plan *plan = &self->plans[i];
+        struct flat_vector operators = flat_vector(flat, plan->table, 6, 4);
+        struct flat_vector delegates = flat_vector(flat, plan->table, 7, 4);
+
+        if (plan->code.n == 0 && self->n_entries > 0) {
+            add_constant_method(self, plan);
+            continue;
+        }
+        build_metadata(build, STR("method"),
+                       value_str(build_values(build), plan->name));
+        if (operators.n > 0)
+            add_metadata(self, plan, "operators", names_of(self, operators, true));
+        if (delegates.n > 0)
+            add_metadata(self, plan, "backends", names_of(self, delegates, false));
     }
-    if (delegates.n > 0)
-        build_finding(build, FINDING_UNSUPPORTED, SEVERITY_NOTE, node,
-                      "parts of the program are compiled for other backends: their "
-                      "weights cannot be shown");
-    if (add_values(self, plan, node, err) < 0)
-        return -1;
-    return index == 0 ? executorch_program(self, plan, err) : 0;
+}
+
+/* ---- methods ---- */
+
+static int find_plans(struct executorch *self, struct flat_vector plans,
+                      struct err *err)
+{
+    struct flat *flat = &self->flat;
+    struct arena *arena = &self->build->scratch;
+    uint32_t n = plans.n < PLANS_MOST ? plans.n : PLANS_MOST;
+
+    self->plans = arena_array(arena, n, sizeof *self->plans);
+    if (!self->plans)
+        return arena_err(arena, self->input->path, err);
+    for (uint32_t i = 0; i < n && !flat->bad; i++) {
+        struct executorch_plan *plan = &self->plans[i];
+        struct flat_vector chains;
+
+        plan->table = flat_table_at(flat, plans.at + 4 * (uint64_t)i);
+        plan->name = flat_text(flat, plan->table, 0, EXECUTORCH_NAME_MOST, arena);
+        if (plan->name.len == 0)
+            plan->name = STR("forward");
+        chains = flat_vector(flat, plan->table, 5, 4);
+        if (chains.n > 0)
+            plan->code = flat_vector(flat, flat_table_at(flat, chains.at), 2, 4);
+        self->n_entries += plan->code.n > 0;
+        self->n_plans = i + 1;
+    }
+    if (plans.n > PLANS_MOST)
+        build_finding(self->build, FINDING_LIMIT, SEVERITY_ALARM, FINDING_NOWHERE,
+                      "only the first %d of %u methods are shown", PLANS_MOST, plans.n);
+    return 0;
+}
+
+static int add_plans(struct executorch *self, struct err *err)
+{
+    struct build *build = self->build;
+
+    for (uint32_t i = 0; i < self->n_plans && !self->flat.bad; i++) {
+        struct executorch_plan *plan = &self->plans[i];
+        bool delegates = flat_vector(&self->flat, plan->table, 7, 4).n > 0;
+
+        plan->node = NO_PLACE;
+        if (self->n_entries <= 1 && (plan->code.n > 0 || self->n_plans == 1))
+            plan->node = self->input->node;
+        else if (plan->code.n > 0)
+            plan->node =
+                build_child(build, self->input->node, PLACE_MODULE, plan->name);
+        if (plan->node == NO_PLACE && plan->code.n > 0)
+            return arena_err(&build->model->arena, self->input->path, err);
+        if (delegates && plan->code.n > 0)
+            build_finding(build, FINDING_UNSUPPORTED, SEVERITY_NOTE, plan->node,
+                          "parts of the program are compiled for other backends: their "
+                          "weights cannot be shown");
+        if (executorch_read_values(self, plan, err) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 static int executorch_read(struct input *input, struct build *build, struct err *err)
 {
     struct executorch *self = arena_alloc(&build->scratch, sizeof *self);
-    struct flat_table program;
     struct flat_vector plans;
 
     if (!self)
         return arena_err(&build->scratch, input->path, err);
     self->input = input;
     self->build = build;
+    map_init(&self->storages, &build->scratch);
     flat_init(&self->flat, input->blob);
-    program = flat_root(&self->flat);
-    plans = flat_vector(&self->flat, program, 1, 4);
-    find_constants(self, program);
+    self->program = flat_root(&self->flat);
+    plans = flat_vector(&self->flat, self->program, 1, 4);
+    executorch_find_constants(self);
     if (self->flat.bad || plans.n == 0)
         return err_set_about(err, ERR_FORMAT, input->path,
                              " is a damaged ExecuTorch file. Download it again");
-    if (input->node == 0)
-        build_fact(
-            build, "version",
-            value_int(build_values(build), flat_int(&self->flat, program, 0, 4, 0)));
-    for (uint32_t i = 0; i < plans.n && !self->flat.bad; i++)
-        if (add_plan(self, flat_table_at(&self->flat, plans.at + 4 * (uint64_t)i), i,
-                     err) < 0)
+    if (find_plans(self, plans, err) < 0 || add_plans(self, err) < 0)
+        return -1;
+    if (input->node == 0) {
+        add_facts(self);
+        if (executorch_program(self, err) < 0)
             return -1;
+    }
+    if (self->n_other_file > 0)
+        build_finding(build, FINDING_MISSING_RECORD, SEVERITY_WARNING, FINDING_NOWHERE,
+                      "the values of %u %s are in another file (.ptd), which is not "
+                      "read",
+                      self->n_other_file,
+                      self->n_other_file == 1 ? "tensor" : "tensors");
     if (self->flat.bad)
-        build_finding(build, FINDING_DAMAGED, SEVERITY_ALARM, FINDING_NOWHERE,
-                      "an offset leads outside of the file: the rest is left out. "
-                      "Download it again");
+        build_finding(
+            build, FINDING_DAMAGED, SEVERITY_ALARM, FINDING_NOWHERE,
+            "an offset points outside the file: the rest was skipped. Download "
+            "it again");
     return 0;
 }
 

@@ -1,5 +1,5 @@
-/* Jumps forward are branches, jumps back are loops; other jumps are parts that are not
- * understood. */
+/* Turns jumps into regions: a forward jump is a branch, a backward jump a loop. Any
+ * other jump becomes a region that is not understood. */
 #include "base/base.h"
 #include "read/flat/executorch_program_in.h"
 
@@ -11,6 +11,7 @@ static uint32_t open_region(struct executorch_making *m, enum program_region_kin
     struct program_region region = {.kind = (uint8_t)kind,
                                     .taken = -1,
                                     .parent = m->region,
+                                    .call = m->call_id,
                                     .condition = condition,
                                     .text = text,
                                     .ops = m->build->program->n_ops,
@@ -19,7 +20,7 @@ static uint32_t open_region(struct executorch_making *m, enum program_region_kin
     return build_program_region(m->build, &region);
 }
 
-/* The instructions of a region: from `begin` up to `end`. */
+/* Adds the instructions [begin, end) of a region. */
 static void walk_region(struct executorch_making *m, uint32_t region, uint32_t begin,
                         uint32_t end)
 {
@@ -34,7 +35,7 @@ static void walk_region(struct executorch_making *m, uint32_t region, uint32_t b
         m->build->program->regions[region].end = m->build->program->n_ops;
 }
 
-/* One of two values; only one if the other is unknown. */
+/* A merge of two values; the known one if the other is unknown. */
 static uint32_t merge(struct executorch_making *m, uint32_t index, uint32_t a,
                       uint32_t b)
 {
@@ -48,8 +49,8 @@ static uint32_t merge(struct executorch_making *m, uint32_t index, uint32_t a,
     return value;
 }
 
-/* What each value that changed since `first` held before and holds now, each once. The
- * values get back what they held. */
+/* Lists the values that changed since `first`, each once, with their old and new
+ * content, and restores the old content. */
 struct executorch_was {
     uint32_t index, before, now;
 };
@@ -94,7 +95,8 @@ static uint32_t condition_of(struct executorch_making *m, uint32_t i)
                : PROGRAM_NONE;
 }
 
-/* Where a jump leads; *ret_always: its condition is the constant False. */
+/* Reads a jump; *ret_always: its condition is the constant False, so it is always
+ * taken. */
 bool executorch_jump(struct executorch_making *m, uint32_t i, uint32_t *ret_target,
                      bool *ret_always)
 {
@@ -114,8 +116,7 @@ bool executorch_jump(struct executorch_making *m, uint32_t i, uint32_t *ret_targ
     return true;
 }
 
-/* What both branches leave behind; `a` and `b` are what they changed, and no value holds
- * these changes. */
+/* Merges the changes `a` and `b` of two branches, which undo() has taken back. */
 static void join(struct executorch_making *m, const struct executorch_was *a,
                  uint32_t n_a, const struct executorch_was *b, uint32_t n_b)
 {
@@ -138,8 +139,9 @@ static void join(struct executorch_making *m, const struct executorch_was *a,
                                     merge(m, b[i].index, b[i].before, b[i].now));
 }
 
-/* A jump forward at i to `otherwise`: a branch up to there. If it ends with a jump over
- * what follows, that is the other branch. Returns where both are over. */
+/* A forward jump at i to `otherwise`: the instructions between are the branch that is
+ * taken if the condition holds. If they end with a jump over what follows, that is the
+ * other branch. Returns the first instruction after both. */
 static uint32_t walk_if(struct executorch_making *m, uint32_t i, uint32_t otherwise,
                         uint32_t end)
 {
@@ -164,7 +166,7 @@ static uint32_t walk_if(struct executorch_making *m, uint32_t i, uint32_t otherw
     return over;
 }
 
-/* A value that a loop writes: `merged` stands for it at the begin of each turn. */
+/* A value that a loop writes; `merged` is its content when an iteration begins. */
 struct executorch_carried {
     uint32_t index, before, merged;
 };
@@ -186,7 +188,9 @@ static uint32_t find_carried(struct executorch_making *m, uint32_t begin, uint32
         for (uint32_t k = 0; k < out->n && !m->spent; k++) {
             uint32_t index = out->args[k], before = m->self->values[index].value;
 
-            if (before == PROGRAM_NONE || m->seen[index] == m->search)
+            if ((before == PROGRAM_NONE &&
+                 m->self->values[index].kind == EXECUTORCH_TENSOR) ||
+                m->seen[index] == m->search)
                 continue;
             m->seen[index] = m->search;
             if (arena_room(m->arena, ret_carried, n, &room, sizeof **ret_carried) < 0)
@@ -199,7 +203,7 @@ static uint32_t find_carried(struct executorch_making *m, uint32_t begin, uint32
     return n;
 }
 
-/* A jump back from `last` to `begin`: everything between is done at least once. */
+/* A backward jump from `last` to `begin`: the loop runs at least once. */
 static void walk_loop(struct executorch_making *m, uint32_t begin, uint32_t last)
 {
     struct executorch_carried *carried;
@@ -217,17 +221,19 @@ static void walk_loop(struct executorch_making *m, uint32_t begin, uint32_t last
     if (region < m->build->program->n_regions)
         m->build->program->regions[region].condition = condition_of(m, last);
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t sources[2] = {carried[i].before,
-                               m->self->values[carried[i].index].value};
-        struct program_value *value;
+        uint32_t merged = carried[i].merged, sources[2], n_sources = 0;
+        uint32_t now = m->self->values[carried[i].index].value;
 
-        if (carried[i].merged == PROGRAM_NONE || sources[1] == PROGRAM_NONE)
+        if (merged == PROGRAM_NONE || now == PROGRAM_NONE)
             continue;
-        value = &m->build->program->values[carried[i].merged];
-        value->loop = true;
-        value->n_before = 1;
-        build_program_sources(m->build, carried[i].merged, sources,
-                              sources[1] == carried[i].merged ? 1 : 2);
+        /* A number without a writer before the loop starts as a constant. */
+        if (carried[i].before != PROGRAM_NONE)
+            sources[n_sources++] = carried[i].before;
+        m->build->program->values[merged].loop = true;
+        m->build->program->values[merged].n_before = n_sources;
+        if (now != merged)
+            sources[n_sources++] = now;
+        build_program_sources(m->build, merged, sources, n_sources);
     }
 }
 
@@ -240,7 +246,7 @@ static void unclear(struct executorch_making *m, uint32_t i, uint32_t target)
                     executorch_string(m, str_of(text)));
 }
 
-/* Where to go on after a jump at i. */
+/* Follows the jump at i; returns the instruction to continue with. */
 static uint32_t walk_jump(struct executorch_making *m, uint32_t i, uint32_t target,
                           bool always, uint32_t end)
 {

@@ -1,6 +1,6 @@
-/* The instructions of a plan as the program. A kernel takes its arguments by position: the
- * tensors that it writes are among them, and at the end what it returns. A delegate is
- * one operation. */
+/* Turns the instructions of plans into the program. A kernel takes its arguments by
+ * position: inputs, the tensors that it writes, then what it returns. A call of a
+ * delegate is one operation. */
 #include <stdio.h>
 
 #include "base/base.h"
@@ -21,7 +21,7 @@ struct flat_table executorch_instruction(struct executorch_making *m, uint32_t i
     return flat_table(flat, table, 1);
 }
 
-/* Appends the values of a list of tensors; those that are left out are skipped. */
+/* Appends the items of a list of tensors, without those that are None. */
 static void add_items(struct executorch_making *m, struct executorch_call *call,
                       uint32_t index)
 {
@@ -57,8 +57,8 @@ static bool is_list(const struct executorch *self, uint32_t index)
            self->values[index].kind == EXECUTORCH_OPTIONALS;
 }
 
-/* What a kernel returns is its last argument, or the items of it. Before it are the
- * tensors that it writes, again. Fills `out` and leaves the inputs in `call`. */
+/* The last argument of a kernel is what it returns, or a list of that. The arguments
+ * before it are the same tensors again, as out arguments. */
 void executorch_split(struct executorch_making *m, struct executorch_call *call,
                       struct executorch_call *out)
 {
@@ -83,7 +83,7 @@ void executorch_split(struct executorch_making *m, struct executorch_call *call,
     }
 }
 
-/* What a delegate writes is what nothing has written before. */
+/* A delegate is assumed to write the tensors that nothing has written before. */
 static void split_delegate(struct executorch_making *m, struct executorch_call *call,
                            struct executorch_call *out)
 {
@@ -131,13 +131,6 @@ static uint32_t position(struct executorch_making *m, uint32_t i)
     snprintf(text, sizeof text, "%u", i);
     return executorch_string(m, str_of(text));
 }
-
-/* Inputs, results and constants of an operation. */
-struct executorch_ios {
-    struct program_io *at;
-    uint32_t n, room;
-    uint32_t *items, n_items, items_room; /* of the DICT of constants */
-};
 
 static void add_io(struct executorch_making *m, struct executorch_ios *ios,
                    struct program_io io)
@@ -197,7 +190,7 @@ static void add_input(struct executorch_making *m, struct executorch_ios *ios,
                    .item = k});
 }
 
-/* "aten::add", and "out"; "delegate::XnnpackBackend". */
+/* Names an operation: "aten::add" and "out", or "delegate::XnnpackBackend". */
 static void name_op(struct executorch_making *m, const struct executorch_call *call,
                     struct program_op *op)
 {
@@ -249,7 +242,7 @@ void executorch_op(struct executorch_making *m, struct executorch_call *call,
     struct program *program = m->build->program;
     struct executorch_ios ios = {0};
     struct program_op op = {
-        .place = m->self->input->node, .region = m->region, .call = 0};
+        .place = m->plan->node, .region = m->region, .call = m->call_id};
 
     executorch_args(m, call);
     if (call->kind == CALL_KERNEL)
@@ -295,9 +288,9 @@ void executorch_move(struct executorch_making *m, struct flat_table table)
                                 executorch_now(m->self, &m->memory, (uint32_t)from));
 }
 
-/* ---- all of it ---- */
+/* ---- plans ---- */
 
-/* What the instructions write, and where they jump back to. */
+/* Finds the values that instructions write, and the targets of backward jumps. */
 static int prepare(struct executorch_making *m)
 {
     struct executorch_call *call = arena_alloc(m->arena, sizeof *call);
@@ -329,25 +322,38 @@ static int prepare(struct executorch_making *m)
     return 0;
 }
 
-/* The tensors that go in or come out. */
+/* The name of input or output i: "input" if it is the only one, else "input 1"; with a
+ * prefix if there are several methods: "encode:input". */
+static uint32_t end_name(struct executorch_making *m, bool in, uint32_t i, uint32_t n)
+{
+    const char *what = in ? "input" : "output";
+    bool several = m->self->n_entries > 1;
+    char number[16] = "";
+    const char *name;
+
+    if (n > 1)
+        snprintf(number, sizeof number, " %u", i);
+    name =
+        arena_printf(m->arena, "%.*s%s%s%s", STR_ARG(several ? m->plan->name : STR("")),
+                     several ? ":" : "", what, number);
+    return name ? executorch_string(m, str_of(name)) : 0;
+}
+
+/* Adds the inputs or outputs of a method. */
 static void add_ends(struct executorch_making *m, unsigned field, bool in,
                      struct executorch_ios *ios)
 {
     struct flat *flat = &m->self->flat;
-    struct flat_vector ends = flat_vector(flat, m->plan, field, 4);
+    struct flat_vector ends = flat_vector(flat, m->plan->table, field, 4);
 
     for (uint32_t i = 0; i < ends.n && i < EXECUTORCH_ARGS && !m->spent; i++) {
         int64_t index = (int32_t)flat_number(flat, ends.at + 4 * (uint64_t)i, 4);
         struct executorch_value *value = executorch_value(m->self, index);
         struct program_io io = {.item = PROGRAM_NONE};
-        const char *name = arena_printf(m->arena, "%s %u", in ? "input" : "output", i);
 
         if (!value)
             continue;
-        if (ends.n == 1)
-            io.arg = executorch_string(m, in ? STR("input") : STR("output"));
-        else
-            io.arg = name ? executorch_string(m, str_of(name)) : 0;
+        io.arg = end_name(m, in, i, ends.n);
         if (in) {
             io.value = executorch_new_value(m->self, (uint32_t)index, PROGRAM_INPUT);
             if (io.value != PROGRAM_NONE)
@@ -361,55 +367,120 @@ static void add_ends(struct executorch_making *m, unsigned field, bool in,
     }
 }
 
-static int make(struct executorch_making *m)
+/* Adds the instructions of one method, whose call exists. */
+static int walk_plan(struct executorch_making *m)
 {
-    struct str name = flat_text(&m->self->flat, m->plan, 0, NAME_MOST, m->arena);
-    struct program_call call = {
-        .place = m->self->input->node, .parent = PROGRAM_NONE, .region = PROGRAM_NONE};
-    struct executorch_ios ios = {0};
     uint32_t n_in;
 
-    call.method = executorch_string(m, name.len > 0 ? name : STR("forward"));
-    if (build_program_call(m->build, &call) == PROGRAM_NONE || prepare(m) < 0)
+    if (prepare(m) < 0)
         return -1;
-    m->build->program->method = call.method;
-    add_ends(m, 3, true, &ios);
-    n_in = ios.n;
+    m->ins.n = m->outs.n = 0;
+    add_ends(m, 3, true, &m->ins);
+    n_in = m->ins.n;
     executorch_walk(m, 0, m->code.n);
-    add_ends(m, 4, false, &ios);
-    if (m->spent || build_program_full(m->build)) {
-        m->build->program->cut = true;
-        return 0;
-    }
-    build_program_call_ios(m->build, 0, ios.at, n_in, ios.n - n_in);
-    m->build->program->calls[0].end = m->build->program->n_ops;
-    program_facts(m->build);
-    return 0;
+    add_ends(m, 4, false, &m->outs);
+    for (uint32_t i = 0; i < m->outs.n; i++)
+        add_io(m, &m->ins, m->outs.at[i]);
+    if (m->spent || build_program_full(m->build))
+        return -1;
+    m->build->program->calls[m->call_id].end = m->build->program->n_ops;
+    return build_program_call_ios(m->build, m->call_id, m->ins.at, n_in, m->outs.n);
 }
 
-int executorch_program(struct executorch *self, struct flat_table plan, struct err *err)
+static uint32_t add_call(struct executorch_making *m, uint32_t place, uint32_t parent,
+                         struct str method)
 {
-    struct flat *flat = &self->flat;
-    struct flat_vector chains = flat_vector(flat, plan, 5, 4);
-    struct executorch_making m = {.self = self,
-                                  .build = self->build,
-                                  .arena = &self->build->scratch,
-                                  .plan = plan,
-                                  .region = PROGRAM_NONE};
+    struct program_call call = {.place = place,
+                                .parent = parent,
+                                .region = PROGRAM_NONE,
+                                .method = executorch_string(m, method),
+                                .ops = m->build->program->n_ops,
+                                .end = m->build->program->n_ops};
 
-    if (chains.n == 0 || self->input->node != 0)
+    return build_program_call(m->build, &call);
+}
+
+/* Adds the inputs or outputs of the methods to those of the program. */
+static void collect_ends(struct executorch_making *m, bool in,
+                         struct executorch_ios *to)
+{
+    const struct program *program = m->build->program;
+
+    for (uint32_t i = 1; i < program->n_calls && !m->spent; i++) {
+        const struct program_call *call = &program->calls[i];
+        uint32_t first = call->io + (in ? 0 : call->n_in);
+
+        for (uint32_t k = 0; k < (in ? call->n_in : call->n_out); k++)
+            add_io(m, to, program->ios[first + k]);
+    }
+}
+
+static void begin_plan(struct executorch_making *m, const struct executorch_plan *plan)
+{
+    struct flat *flat = &m->self->flat;
+
+    m->plan = plan;
+    m->code = plan->code;
+    m->operators = flat_vector(flat, plan->table, 6, 4);
+    m->delegates = flat_vector(flat, plan->table, 7, 4);
+    m->self->values = plan->values;
+    m->self->n_values = plan->n_values;
+    m->region = PROGRAM_NONE;
+    m->n_changes = 0;
+    map_init(&m->memory, m->arena);
+    if (flat_vector(flat, plan->table, 5, 4).n > 1)
+        build_finding(m->build, FINDING_UNSUPPORTED, SEVERITY_NOTE, plan->node,
+                      "only the first chain of instructions is shown");
+}
+
+/* Adds all entries. A single one is the program, several are calls of their modules. */
+static int walk_plans(struct executorch_making *m)
+{
+    struct executorch *self = m->self;
+    struct executorch_ios ios = {0};
+    bool several = self->n_entries > 1;
+    uint32_t n_in;
+
+    for (uint32_t i = 0; i < self->n_plans; i++) {
+        const struct executorch_plan *plan = &self->plans[i];
+
+        if (plan->code.n == 0)
+            continue;
+        m->call_id = add_call(m, plan->node, several ? 0 : PROGRAM_NONE, plan->name);
+        if (m->call_id == PROGRAM_NONE)
+            return -1;
+        begin_plan(m, plan);
+        if (walk_plan(m) < 0)
+            return -1;
+    }
+    if (!several)
         return 0;
-    m.code = flat_vector(flat, flat_table_at(flat, chains.at), 2, 4);
-    m.operators = flat_vector(flat, plan, 6, 4);
-    m.delegates = flat_vector(flat, plan, 7, 4);
-    map_init(&m.memory, m.arena);
-    if (m.code.n == 0 || !build_program(self->build))
+    collect_ends(m, true, &ios);
+    n_in = ios.n;
+    collect_ends(m, false, &ios);
+    m->build->program->calls[0].end = m->build->program->n_ops;
+    return m->spent ? -1
+                    : build_program_call_ios(m->build, 0, ios.at, n_in, ios.n - n_in);
+}
+
+int executorch_program(struct executorch *self, struct err *err)
+{
+    struct executorch_making m = {
+        .self = self, .build = self->build, .arena = &self->build->scratch};
+    struct program *program;
+
+    if (self->n_entries == 0 || self->flat.bad || !build_program(self->build))
         return 0;
-    if (make(&m) < 0)
+    program = self->build->program;
+    if (self->n_entries > 1)
+        add_call(&m, self->input->node, PROGRAM_NONE, STR("methods"));
+    program->cut |= walk_plans(&m) < 0;
+    if (program->n_calls == 0)
         build_program_drop(self->build);
-    if (chains.n > 1)
-        build_finding(self->build, FINDING_UNSUPPORTED, SEVERITY_NOTE, FINDING_NOWHERE,
-                      "only the first of %u chains of instructions is shown", chains.n);
+    else
+        program->method = program->calls[0].method;
+    if (!program->cut)
+        program_facts(self->build);
     if (!work_step(self->build->work, 0))
         return err_set_about(err, ERR_CANCELLED, self->input->path, ": stopped");
     return 0;

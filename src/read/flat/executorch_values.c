@@ -1,5 +1,5 @@
-/* Values of a plan as values of the program: tensors by what was written to them, numbers
- * as constants. */
+/* Maps values of a plan to values of the program: tensors to their last writer, numbers
+ * to constants. */
 #include "base/base.h"
 #include "read/flat/executorch_in.h"
 
@@ -13,7 +13,7 @@ struct executorch_value *executorch_value(struct executorch *self, int64_t index
 
 /* ---- tensors ---- */
 
-/* Sizes that are not fixed are stored as the largest. */
+/* Sets the shape unless it is dynamic: then the file has only upper bounds. */
 static void set_shape(struct executorch *self, struct flat_table table,
                       struct program_value *value)
 {
@@ -38,13 +38,7 @@ uint32_t executorch_new_value(struct executorch *self, uint32_t index,
                               enum program_value_kind kind)
 {
     const struct executorch_value *of = &self->values[index];
-    struct program_value value = {.kind = (uint8_t)kind,
-                                  .dtype = DTYPE_UNKNOWN,
-                                  .shape = PROGRAM_NONE,
-                                  .producer = PROGRAM_NONE,
-                                  .tensor = PROGRAM_NONE,
-                                  .place = PROGRAM_NONE,
-                                  .plain = PROGRAM_NONE};
+    struct program_value value = build_program_blank(kind);
 
     if (build_program_full(self->build))
         return PROGRAM_NONE;
@@ -62,7 +56,7 @@ uint32_t executorch_new_value(struct executorch *self, uint32_t index,
     return build_program_value(self->build, &value);
 }
 
-/* The planned memory of a tensor as a number; 0: not planned. */
+/* A key for the planned memory of a tensor; 0: none. */
 static uint64_t memory_of(struct executorch *self, uint32_t index)
 {
     struct flat *flat = &self->flat;
@@ -111,11 +105,7 @@ int executorch_set(struct executorch *self, struct map *memory, uint32_t index,
 
 static double real_at(struct flat *flat, uint64_t at)
 {
-    uint64_t bits = at ? flat_number(flat, at, 8) : 0;
-    double value;
-
-    memcpy(&value, &bits, sizeof value);
-    return value;
+    return at ? flat_double(flat_number(flat, at, 8)) : 0;
 }
 
 static uint32_t item_of(struct executorch *self, uint8_t kind, uint64_t at)

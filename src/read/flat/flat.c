@@ -15,7 +15,7 @@ static bool is_inside(const struct flat *flat, uint64_t at, uint64_t n)
     return at <= flat->blob->size && n <= flat->blob->size - at;
 }
 
-/* Move the window so that it has n bytes at `at`. */
+/* Moves the window so that it contains n bytes at `at`. */
 static bool see(struct flat *flat, uint64_t at, size_t n)
 {
     uint64_t from, left;
@@ -23,7 +23,7 @@ static bool see(struct flat *flat, uint64_t at, size_t n)
     if (at >= flat->window_at && at - flat->window_at <= flat->window_n &&
         n <= flat->window_n - (at - flat->window_at))
         return true;
-    /* Fields lie before and behind the begin of their table. */
+    /* A vtable may be before or after its table. */
     from = at > FLAT_WINDOW / 4 ? at - FLAT_WINDOW / 4 : 0;
     left = flat->blob->size - from;
     flat->window_n = 0;
@@ -51,8 +51,8 @@ uint64_t flat_number(struct flat *flat, uint64_t at, unsigned n)
     return value;
 }
 
-/* A table begins with the distance back to its list of fields: the size of the list, of
- * the table, then the place of each field in the table. */
+/* A table begins with the distance back to its vtable: the sizes of the vtable and the
+ * table, then the offset of each field in the table. */
 static struct flat_table table_of(struct flat *flat, uint64_t at)
 {
     struct flat_table table = {.at = at};
@@ -105,17 +105,37 @@ int64_t flat_int(struct flat *flat, struct flat_table table, unsigned id, unsign
     return (int64_t)(value << unused) >> unused;
 }
 
+uint64_t flat_dense_bytes(enum dtype dtype, const int64_t *shape, int rank)
+{
+    uint64_t n = 1, bytes;
+
+    for (int i = 0; i < rank; i++)
+        if (shape[i] < 0 || __builtin_mul_overflow(n, (uint64_t)shape[i], &n))
+            return 0;
+    return dtype_size(dtype, n, &bytes) ? bytes : 0;
+}
+
+float flat_real(uint32_t bits)
+{
+    float value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+double flat_double(uint64_t bits)
+{
+    double value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
 float flat_float(struct flat *flat, struct flat_table table, unsigned id, float missing)
 {
     uint64_t at = flat_field(flat, table, id);
-    uint32_t bits;
-    float value;
 
-    if (at == 0)
-        return missing;
-    bits = (uint32_t)flat_number(flat, at, 4);
-    memcpy(&value, &bits, sizeof value);
-    return value;
+    return at ? flat_real((uint32_t)flat_number(flat, at, 4)) : missing;
 }
 
 struct flat_table flat_table(struct flat *flat, struct flat_table table, unsigned id)
@@ -125,7 +145,7 @@ struct flat_table flat_table(struct flat *flat, struct flat_table table, unsigne
     return at ? flat_table_at(flat, at) : (struct flat_table){0};
 }
 
-/* Elements behind their count, at the offset that is at `at`. */
+/* The vector that the offset stored at `at` points to: a count, then the elements. */
 static struct flat_vector vector_at(struct flat *flat, uint64_t at, unsigned size)
 {
     struct flat_vector vector = {0};
@@ -148,18 +168,25 @@ struct flat_vector flat_vector(struct flat *flat, struct flat_table table, unsig
     return at ? vector_at(flat, at, size) : (struct flat_vector){0};
 }
 
+struct str flat_bytes(struct flat *flat, uint64_t at, uint64_t n, size_t most,
+                      struct arena *arena)
+{
+    struct str bytes;
+
+    n = n < most ? n : most;
+    if (!is_inside(flat, at, n) || flat->left < n ||
+        blob_load(flat->blob, at, (size_t)n, arena, &bytes, NULL) < 0)
+        return STR("");
+    flat->left -= n;
+    return bytes;
+}
+
 struct str flat_text_at(struct flat *flat, uint64_t at, size_t most,
                         struct arena *arena)
 {
     struct flat_vector vector = vector_at(flat, at, 1);
-    size_t n = vector.n < most ? vector.n : most;
-    struct str text;
 
-    if (vector.at == 0 || flat->left < n ||
-        blob_load(flat->blob, vector.at, n, arena, &text, NULL) < 0)
-        return STR("");
-    flat->left -= n;
-    return text;
+    return vector.at ? flat_bytes(flat, vector.at, vector.n, most, arena) : STR("");
 }
 
 struct str flat_text(struct flat *flat, struct flat_table table, unsigned id,

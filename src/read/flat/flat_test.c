@@ -25,7 +25,8 @@ static void lead_here(struct buf *to, size_t at)
     patch(to, at, (uint32_t)(to->len - at));
 }
 
-/* A table of n fields of four bytes, all of which are there. Returns where field 0 is. */
+/* A table of n fields of four bytes, all of which are there. Returns where field 0 is.
+ * */
 static size_t put_table(struct buf *to, size_t from, uint16_t n)
 {
     size_t vtable;
@@ -272,8 +273,8 @@ TEST(executorch_has_its_instructions_with_branches_and_delegates)
     buf_release(&file);
 }
 
-/* Where the target of the jump at instruction 1 is in the file: behind its condition. The
- * list of outputs comes before it, and looks the same. */
+/* Where the target of the jump at instruction 1 is in the file: behind its condition.
+ * The list of outputs comes before it, and looks the same. */
 static size_t jump_target(const struct buf *file)
 {
     size_t found = 0;

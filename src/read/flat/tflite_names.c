@@ -32,6 +32,19 @@ static const char *const ops[] = {
     "MULTINOMIAL", "GELU", "DYNAMIC_UPDATE_SLICE", "RELU_0_TO_1",
     "UNSORTED_SEGMENT_PROD", "UNSORTED_SEGMENT_MAX", "UNSORTED_SEGMENT_SUM", "ATAN2",
     "UNSORTED_SEGMENT_MIN", "SIGN", "BITCAST", "BITWISE_XOR", "RIGHT_SHIFT",
+    "STABLEHLO_LOGISTIC", "STABLEHLO_ADD", "STABLEHLO_DIVIDE", "STABLEHLO_MULTIPLY",
+    "STABLEHLO_MAXIMUM", "STABLEHLO_RESHAPE", "STABLEHLO_CLAMP",
+    "STABLEHLO_CONCATENATE", "STABLEHLO_BROADCAST_IN_DIM", "STABLEHLO_CONVOLUTION",
+    "STABLEHLO_SLICE", "STABLEHLO_CUSTOM_CALL", "STABLEHLO_REDUCE", "STABLEHLO_ABS",
+    "STABLEHLO_AND", "STABLEHLO_COSINE", "STABLEHLO_EXPONENTIAL", "STABLEHLO_FLOOR",
+    "STABLEHLO_LOG", "STABLEHLO_MINIMUM", "STABLEHLO_NEGATE", "STABLEHLO_OR",
+    "STABLEHLO_POWER", "STABLEHLO_REMAINDER", "STABLEHLO_RSQRT", "STABLEHLO_SELECT",
+    "STABLEHLO_SUBTRACT", "STABLEHLO_TANH", "STABLEHLO_SCATTER", "STABLEHLO_COMPARE",
+    "STABLEHLO_CONVERT", "STABLEHLO_DYNAMIC_SLICE", "STABLEHLO_DYNAMIC_UPDATE_SLICE",
+    "STABLEHLO_PAD", "STABLEHLO_IOTA", "STABLEHLO_DOT_GENERAL",
+    "STABLEHLO_REDUCE_WINDOW", "STABLEHLO_SORT", "STABLEHLO_WHILE", "STABLEHLO_GATHER",
+    "STABLEHLO_TRANSPOSE", "DILATE", "STABLEHLO_RNG_BIT_GENERATOR", "REDUCE_WINDOW",
+    "STABLEHLO_COMPOSITE", "STABLEHLO_SHIFT_LEFT", "STABLEHLO_CBRT", "STABLEHLO_CASE",
 };
 /* clang-format on */
 
@@ -40,71 +53,14 @@ const char *tflite_op_name(int64_t code)
     return code >= 0 && (size_t)code < COUNT_OF(ops) ? ops[code] : NULL;
 }
 
-/* A letter for each field of the options, in the order of their ids: p padding, a
- * activation, i a number of 32 bits, b a boolean, f a float, x skipped; then its name. */
-static const struct {
-    uint8_t type; /* of the union of options */
-    const char *kinds;
-    const char *names[8];
-} options[] = {
-    {1,
-     "piiaii",
-     {"padding", "stride_w", "stride_h", "activation", "dilation_w", "dilation_h"}},
-    {2,
-     "piiiaii",
-     {"padding", "stride_w", "stride_h", "depth_multiplier", "activation", "dilation_w",
-      "dilation_h"}},
-    {5,
-     "piiiia",
-     {"padding", "stride_w", "stride_h", "filter_w", "filter_h", "activation"}},
-    {8, "axb", {"activation", "", "keep_num_dims"}},
-    {9, "f", {"beta"}},
-    {10, "ia", {"axis", "activation"}},
-    {11, "a", {"activation"}},
-    {21, "a", {"activation"}},
-};
-
-static uint32_t option(struct tflite *tflite, struct flat_table table, unsigned id,
-                       char kind)
+int64_t tflite_op_code(struct tflite *tflite, uint64_t index)
 {
-    static const char *const activations[] = {"none",  "relu", "relu_n1_to_1",
-                                              "relu6", "tanh", "sign_bit"};
-    struct values *values = build_values(tflite->build);
-    int64_t number;
+    struct flat_table code = {0};
+    int64_t old, number;
 
-    switch (kind) {
-    case 'p':
-        number = flat_int(&tflite->flat, table, id, 1, 0);
-        return value_str(values, number == 0 ? STR("same") : STR("valid"));
-    case 'a':
-        number = flat_int(&tflite->flat, table, id, 1, 0);
-        if (number >= 0 && (size_t)number < COUNT_OF(activations))
-            return value_str(values, str_of(activations[number]));
-        return value_int(values, number);
-    case 'b':
-        return value_bool(values, flat_int(&tflite->flat, table, id, 1, 0) != 0);
-    case 'f':
-        return value_real(values, flat_float(&tflite->flat, table, id, 0));
-    default:
-        /* Only dilations have another default than 0. */
-        return value_int(values,
-                         flat_int(&tflite->flat, table, id, 4, id >= 4 ? 1 : 0));
-    }
-}
-
-uint32_t tflite_options(struct tflite *tflite, struct flat_table op)
-{
-    struct values *values = build_values(tflite->build);
-    int64_t type = flat_int(&tflite->flat, op, 3, 1, 0);
-    struct flat_table table = flat_table(&tflite->flat, op, 4);
-    uint32_t items[16], n = 0;
-
-    for (size_t i = 0; i < COUNT_OF(options); i++)
-        for (unsigned k = 0; options[i].type == type && options[i].kinds[k]; k++) {
-            if (options[i].kinds[k] == 'x')
-                continue;
-            items[n++] = value_str(values, str_of(options[i].names[k]));
-            items[n++] = option(tflite, table, k, options[i].kinds[k]);
-        }
-    return n > 0 ? value_make(values, VALUE_DICT, STR(""), items, n) : VALUE_ID_NONE;
+    if (index < tflite->codes.n)
+        code = flat_table_at(&tflite->flat, tflite->codes.at + 4 * index);
+    old = flat_int(&tflite->flat, code, 0, 1, 0);
+    number = flat_int(&tflite->flat, code, 3, 4, 0);
+    return number > old ? number : old; /* codes above 127 are in the new field only */
 }

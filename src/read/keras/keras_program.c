@@ -127,13 +127,7 @@ static enum dtype dtype_of(const struct values *values, uint32_t id)
 static uint32_t new_value(struct keras_making *m, enum program_value_kind kind,
                           struct str name)
 {
-    struct program_value value = {.kind = (uint8_t)kind,
-                                  .dtype = DTYPE_UNKNOWN,
-                                  .shape = PROGRAM_NONE,
-                                  .producer = PROGRAM_NONE,
-                                  .tensor = PROGRAM_NONE,
-                                  .place = PROGRAM_NONE,
-                                  .plain = PROGRAM_NONE};
+    struct program_value value = build_program_blank(kind);
     uint32_t id = name.len > 0 ? build_string(m->build, name) : 0;
 
     value.name = id == INTERN_NONE ? 0 : id;

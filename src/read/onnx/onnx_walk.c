@@ -204,15 +204,11 @@ static void add_outputs(struct onnx_walk *w, struct making_op *op, uint32_t cons
             uint32_t name = w->p->names[at].name, made;
             struct onnx_known known =
                 walk_known(w, op->frame->graph, name, &op->out[k]);
-            struct program_value value = {.kind = PROGRAM_RESULT,
-                                          .output = (uint16_t)k,
-                                          .name = name,
-                                          .producer = w->program->n_ops,
-                                          .tensor = PROGRAM_NONE,
-                                          .place = PROGRAM_NONE,
-                                          .plain = PROGRAM_NONE};
+            struct program_value value = build_program_blank(PROGRAM_RESULT);
 
-            k++;
+            value.output = (uint16_t)k++;
+            value.name = name;
+            value.producer = w->program->n_ops;
             if (name == 0 || w->stop)
                 continue;
             if (constant != ONNX_NONE && w->p->tensors[constant].place != NO_PLACE)

@@ -52,13 +52,9 @@ uint32_t walk_value(struct onnx_walk *w, const struct program_value *value,
 uint32_t walk_simple(struct onnx_walk *w, enum program_value_kind kind, uint32_t name,
                      const struct onnx_known *known, uint32_t call)
 {
-    struct program_value value = {.kind = (uint8_t)kind,
-                                  .name = name,
-                                  .producer = PROGRAM_NONE,
-                                  .tensor = PROGRAM_NONE,
-                                  .place = PROGRAM_NONE,
-                                  .plain = PROGRAM_NONE};
+    struct program_value value = build_program_blank(kind);
 
+    value.name = name;
     return walk_value(w, &value, known, call, false);
 }
 
@@ -115,15 +111,16 @@ uint32_t walk_tensor(struct onnx_walk *w, uint32_t tensor, uint32_t name, uint32
     const struct onnx_tensor *t = &w->p->tensors[tensor];
     struct onnx_known known = walk_tensor_known(w, tensor);
     bool is_tensor = t->tensor != NO_OBJECT;
-    struct program_value value = {.kind = is_tensor ? PROGRAM_TENSOR : PROGRAM_STORED,
-                                  .number = is_tensor && is_number(w, t),
-                                  .name = name,
-                                  .producer = PROGRAM_NONE,
-                                  .tensor = is_tensor ? t->tensor : PROGRAM_NONE,
-                                  .place =
-                                      t->place != NO_PLACE ? t->place : PROGRAM_NONE,
-                                  .plain = PROGRAM_NONE};
+    struct program_value value =
+        build_program_blank(is_tensor ? PROGRAM_TENSOR : PROGRAM_STORED);
 
+    value.name = name;
+    if (is_tensor) {
+        value.number = is_number(w, t);
+        value.tensor = t->tensor;
+    }
+    if (t->place != NO_PLACE)
+        value.place = t->place;
     return walk_value(w, &value, &known, call, true);
 }
 

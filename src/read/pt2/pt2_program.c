@@ -65,13 +65,7 @@ static void set_meta(struct pt2_making *m, const struct pt2_scope *scope,
 uint32_t pt2_value(struct pt2_making *m, const struct pt2_scope *scope,
                    enum program_value_kind kind, struct str name)
 {
-    struct program_value value = {.kind = (uint8_t)kind,
-                                  .dtype = DTYPE_UNKNOWN,
-                                  .shape = PROGRAM_NONE,
-                                  .producer = PROGRAM_NONE,
-                                  .tensor = PROGRAM_NONE,
-                                  .place = PROGRAM_NONE,
-                                  .plain = PROGRAM_NONE};
+    struct program_value value = build_program_blank(kind);
     uint32_t id;
 
     if (m->stop || build_program_full(m->build)) {

@@ -49,13 +49,7 @@ uint32_t script_value_new(struct script_machine *m, const struct program_value *
 
 struct datum script_opaque(struct script_machine *m)
 {
-    struct program_value value = {.kind = PROGRAM_OPAQUE,
-                                  .dtype = DTYPE_UNKNOWN,
-                                  .shape = PROGRAM_NONE,
-                                  .producer = PROGRAM_NONE,
-                                  .tensor = PROGRAM_NONE,
-                                  .place = PROGRAM_NONE,
-                                  .plain = PROGRAM_NONE};
+    struct program_value value = build_program_blank(PROGRAM_OPAQUE);
 
     return script_value(script_value_new(m, &value));
 }

@@ -154,16 +154,11 @@ static int fold(struct script_machine *m, struct str op, uint32_t from)
 
 static uint32_t add_result(struct script_machine *m, uint32_t output, int known)
 {
-    struct program_value value = {.kind = PROGRAM_RESULT,
-                                  .dtype = DTYPE_UNKNOWN,
-                                  .output = (uint16_t)output,
-                                  .shape = PROGRAM_NONE,
-                                  .producer = m->program->n_ops,
-                                  .tensor = PROGRAM_NONE,
-                                  .place = PROGRAM_NONE,
-                                  .plain = PROGRAM_NONE};
+    struct program_value value = build_program_blank(PROGRAM_RESULT);
     uint32_t id;
 
+    value.output = (uint16_t)output;
+    value.producer = m->program->n_ops;
     if (known >= 0)
         value.plain = value_bool(build_values(m->build), known != 0);
     id = script_value_new(m, &value);

@@ -81,16 +81,10 @@ struct script_method *script_method_find(struct script_machine *m,
 static uint32_t add_input(struct script_machine *m, struct str name, bool number)
 {
     uint32_t id = build_string(m->build, name);
-    struct program_value value = {.kind = PROGRAM_INPUT,
-                                  .number = number,
-                                  .dtype = DTYPE_UNKNOWN,
-                                  .name = id == INTERN_NONE ? 0 : id,
-                                  .shape = PROGRAM_NONE,
-                                  .producer = PROGRAM_NONE,
-                                  .tensor = PROGRAM_NONE,
-                                  .place = PROGRAM_NONE,
-                                  .plain = PROGRAM_NONE};
+    struct program_value value = build_program_blank(PROGRAM_INPUT);
 
+    value.number = number;
+    value.name = id == INTERN_NONE ? 0 : id;
     return script_value_new(m, &value);
 }
 
