@@ -420,6 +420,23 @@ class Memory(Case):
             self.assertEqual(len(tensors), n)
             self.check_peak(path, {0})
 
+    def test_many_tiny_initialisers(self):
+        """All of them, within the limit, and a name each."""
+        for n in (100_000, 1_000_000):
+            graph = bytearray(node(b"Identity", [b"x"], b"y") + field(11, field(1, b"x")))
+            for i in range(n):
+                value = number(2, 7) + field(7, varint(i)) if i % 2 else (
+                    number(2, 1) + field(9, bytes([i & 255, i >> 8 & 255, 0, 64])))
+                name = b"model.decoder.layers.%d.attention.scale" % i
+                graph += field(5, value + field(8, name))
+            path = self.write("tiny", graph)
+            self.check_peak(path, {0})
+            tensors = scope.document("stats", path)["tensors"]
+            self.assertEqual(len(tensors), n)
+            for i in (1, n - 1):
+                at = next(t for t in tensors if t["name"] == f"model.decoder.layers.{i}.attention.scale")
+                self.assertEqual((at["dtype"], at["min"]), ("int64", i))
+
     def test_a_large_tensor_is_not_read(self):
         count = 50 * MB
         graph = node(b"Identity", [b"w"], b"y") + tensor(b"w", count, b"", 4 * count)

@@ -29,8 +29,10 @@ struct onnx_making {
     struct map by_location; /* location -> index in files */
     struct onnx_file *files;
     uint32_t n_files, files_room;
-    struct map initialisers;          /* graph and name -> tensor */
-    struct map taken;                 /* name -> graph whose tensor has it */
+    uint32_t *by_name; /* string id -> initialiser of the main graph + 1; 0: none */
+    uint32_t n_by_name;
+    struct map initialisers;          /* of other graphs: graph and name -> tensor */
+    struct map taken;                 /* the same: name -> the first graph with it */
     struct map by_function;           /* domain, name, overload -> function */
     struct map by_rule;               /* type of operation -> rule of infer.c */
     uint32_t last_scopes, last_scope; /* of onnx_names.c: a cache */
@@ -63,9 +65,9 @@ uint32_t onnx_typed_texts(struct onnx_parsed *p, const struct onnx_tensor *t);
 
 /* ---- onnx_external.c ---- */
 
-/* The file with the data of a tensor, opened on first use; NULL: it cannot be read,
+/* The file at a location (string id), opened on first use; NULL: it cannot be read,
  * which is a finding. */
-struct blob *onnx_external(struct onnx_making *m, const struct onnx_tensor *t);
+struct blob *onnx_external(struct onnx_making *m, uint32_t location);
 
 /* ---- onnx_names.c, onnx_quant.c ---- */
 

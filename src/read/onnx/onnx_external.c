@@ -76,18 +76,18 @@ static struct blob *add_file(struct onnx_making *m, uint32_t location)
     return NULL;
 }
 
-struct blob *onnx_external(struct onnx_making *m, const struct onnx_tensor *t)
+struct blob *onnx_external(struct onnx_making *m, uint32_t location)
 {
     uint32_t i;
 
-    if (map_find(&m->by_location, t->location, &i))
+    if (map_find(&m->by_location, location, &i))
         return m->files[i].blob;
     i = m->n_files;
     if (arena_room(m->p->arena, &m->files, m->n_files, &m->files_room,
                    sizeof *m->files) < 0 ||
-        map_put(&m->by_location, t->location, i) < 0)
+        map_put(&m->by_location, location, i) < 0)
         return NULL;
     m->n_files++;
-    m->files[i] = (struct onnx_file){t->location, add_file(m, t->location)};
+    m->files[i] = (struct onnx_file){location, add_file(m, location)};
     return m->files[i].blob;
 }

@@ -69,9 +69,8 @@ static void add_types(struct onnx_making *m, const char *key,
         ONNX_EACH(i, m->p, types, *list)
         {
             const struct onnx_type *type = &m->p->types[i];
-            uint32_t tensor;
 
-            if (map_find(&m->initialisers, type->name, &tensor))
+            if (onnx_initialiser(m, 0, type->name) != ONNX_NONE)
                 continue;
             items[n] = type_value(m, type);
             if (items[n++] == VALUE_ID_FAILED)

@@ -232,17 +232,29 @@ static int guess_classes(struct onnx_making *m)
 
 /* ---- initialisers ---- */
 
+/* The initialiser of a name in this very graph, or ONNX_NONE. */
+static uint32_t find_in_graph(const struct onnx_making *m, uint32_t graph,
+                              uint32_t name)
+{
+    uint32_t tensor;
+
+    if (graph == 0)
+        return name < m->n_by_name ? m->by_name[name] - 1 : ONNX_NONE;
+    return map_find(&m->initialisers, (uint64_t)graph << 32 | name, &tensor)
+               ? tensor
+               : ONNX_NONE;
+}
+
 uint32_t onnx_initialiser(const struct onnx_making *m, uint32_t graph, uint32_t name)
 {
-    uint32_t tensor, owner;
+    for (;;) {
+        uint32_t tensor = find_in_graph(m, graph, name);
+        uint32_t owner = m->p->graphs[graph].owner;
 
-    while (!map_find(&m->initialisers, (uint64_t)graph << 32 | name, &tensor)) {
-        owner = m->p->graphs[graph].owner;
-        if (owner == ONNX_NONE)
-            return ONNX_NONE;
+        if (tensor != ONNX_NONE || owner == ONNX_NONE)
+            return tensor;
         graph = m->p->nodes[owner].graph;
     }
-    return tensor;
 }
 
 /* The name of a tensor in its graph: of a Constant, that of the result; 0: none. */
@@ -251,12 +263,12 @@ static uint32_t name_in_graph(const struct onnx_making *m, const struct onnx_ten
 {
     const struct onnx_node *node;
 
-    *ret_graph = t->graph;
-    if (t->graph != ONNX_NONE)
+    *ret_graph = t->owner;
+    if (t->initialiser)
         return t->name;
-    if (t->node == ONNX_NONE)
+    if (t->owner == ONNX_NONE)
         return 0;
-    node = &m->p->nodes[t->node];
+    node = &m->p->nodes[t->owner];
     *ret_graph = node->graph;
     return node->outputs.n > 0 && str_is(onnx_text(m->p, node->op_type), "Constant")
                ? m->p->names[node->outputs.first].name
@@ -265,10 +277,18 @@ static uint32_t name_in_graph(const struct onnx_making *m, const struct onnx_ten
 
 static int index_initialisers(struct onnx_making *m)
 {
+    m->n_by_name = m->build->model->strings.n;
+    m->by_name = arena_array(m->p->arena, m->n_by_name, sizeof *m->by_name);
+    if (!m->by_name)
+        return spent(m);
     for (uint32_t i = 0; i < m->p->n_tensors; i++) {
         uint32_t graph, name = name_in_graph(m, &m->p->tensors[i], &graph);
 
-        if (name != 0 && map_put(&m->initialisers, (uint64_t)graph << 32 | name, i) < 0)
+        if (name == 0)
+            continue;
+        if (graph == 0)
+            m->by_name[name] = i + 1;
+        else if (map_put(&m->initialisers, (uint64_t)graph << 32 | name, i) < 0)
             return spent(m);
     }
     return 0;
@@ -306,6 +326,10 @@ static uint32_t base_of(struct onnx_making *m, uint32_t graph, uint32_t name)
 {
     uint32_t owner;
 
+    if (graph == 0)
+        return m->root;
+    if (find_in_graph(m, 0, name) != ONNX_NONE)
+        return group_of(m, graph);
     if (!map_find(&m->taken, name, &owner)) {
         if (map_put(&m->taken, name, graph) < 0)
             return NO_PLACE;
@@ -389,9 +413,9 @@ static int place_initialisers(struct onnx_making *m)
     for (uint32_t i = 0; i < p->n_tensors; i++) {
         const struct onnx_tensor *t = &p->tensors[i];
 
-        if (t->graph == ONNX_NONE)
+        if (!t->initialiser)
             continue;
-        at = base_of(m, t->graph, t->name);
+        at = base_of(m, t->owner, t->name);
         if (at == NO_PLACE ||
             place_tensor_at(m, i, at, t->scope, onnx_text(p, t->name)) < 0)
             return spent(m);
@@ -412,7 +436,7 @@ static int place_attributes(struct onnx_making *m)
         uint64_t count = onnx_tensor_count(p, t);
         uint32_t at, graph, name;
 
-        if (t->graph != ONNX_NONE || t->node == ONNX_NONE)
+        if (t->initialiser || t->owner == ONNX_NONE)
             continue;
         name = name_in_graph(m, t, &graph);
         if (name == 0 || count == UINT64_MAX || count <= ONNX_SMALL) {
@@ -424,7 +448,7 @@ static int place_attributes(struct onnx_making *m)
         at = base_of(m, graph, name);
         if (at == NO_PLACE ||
             place_tensor_at(m, i, at,
-                            t->scope == NO_PLACE ? p->nodes[t->node].scope : t->scope,
+                            t->scope == NO_PLACE ? p->nodes[t->owner].scope : t->scope,
                             onnx_text(p, name)) < 0)
             return spent(m);
     }
@@ -453,6 +477,9 @@ int onnx_names(struct onnx_making *m)
     if (index_initialisers(m) < 0 || place_nodes(m) < 0)
         return -1;
     onnx_use_tensors(m);
+    if (!m->input->inner && !m->input->shard)
+        input_share_scratch(m->build, m->p->n_tensors);
+    build_reserve(m->build, m->p->n_tensors);
     if (place_initialisers(m) < 0)
         return -1;
     return place_attributes(m) < 0 ? -1 : guess_classes(m);

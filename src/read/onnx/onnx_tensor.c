@@ -94,10 +94,11 @@ static uint32_t plain_storage(struct onnx_making *m, const struct onnx_tensor *t
 static uint32_t external_storage(struct onnx_making *m, const struct onnx_tensor *t,
                                  uint32_t node, struct storage *storage)
 {
-    struct blob *blob = onnx_external(m, t);
-    uint64_t at = t->offset > 0 ? (uint64_t)t->offset : 0, left, size;
+    const struct onnx_external *external = &m->p->externals[t->external];
+    struct blob *blob = onnx_external(m, external->location);
+    uint64_t at = external->offset > 0 ? (uint64_t)external->offset : 0, left, size;
 
-    if (t->offset == -2 || t->length == -2) {
+    if (external->offset == -2 || external->length == -2) {
         build_finding(m->build, FINDING_BAD_TENSOR, SEVERITY_ALARM, node,
                       "%.*s: the offset or length of its external data is not a number",
                       STR_ARG(name_of(m, t)))
@@ -107,13 +108,13 @@ static uint32_t external_storage(struct onnx_making *m, const struct onnx_tensor
     if (!blob)
         return file_source_missing(m->build, storage);
     left = at < blob->size ? blob->size - at : 0;
-    size = t->length >= 0 ? (uint64_t)t->length : storage->bytes;
+    size = external->length >= 0 ? (uint64_t)external->length : storage->bytes;
     if (size > left)
         build_finding(m->build, FINDING_TRUNCATED, SEVERITY_ALARM, node,
                       "%.*s: its data ends at byte %" PRIu64
                       " of %.*s, which has %" PRIu64 ". Download that file again",
                       STR_ARG(name_of(m, t)), at + size,
-                      STR_ARG(onnx_text(m->p, t->location)), blob->size)
+                      STR_ARG(onnx_text(m->p, external->location)), blob->size)
             ->named = true;
     return plain_storage(m, t, node, blob, at, size, storage);
 }
@@ -145,19 +146,22 @@ static uint32_t make_storage(struct onnx_making *m, const struct onnx_tensor *t,
 {
     struct blob *blob = m->input->blob;
     struct storage storage = {.bytes = bytes, .dtype = (uint8_t)onnx_dtype(t->type)};
-    bool fixed = storage.dtype == DTYPE_FLOAT32 || storage.dtype == DTYPE_FLOAT64 ||
-                 storage.dtype == DTYPE_COMPLEX64 || storage.dtype == DTYPE_COMPLEX128;
 
     if (build_storage_name(m->build, &storage, name_of(m, t)) < 0)
         return NO_STORAGE;
-    if (t->external)
-        return external_storage(m, t, node, &storage);
-    if (t->raw)
-        return plain_storage(m, t, node, blob, t->raw_at, t->raw_size, &storage);
-    if (fixed && t->n_packed == 1 && t->n_single == 0)
-        return plain_storage(m, t, node, blob, t->packed_at, t->packed_size, &storage);
-    if (t->n_packed + t->n_single > 0)
+    switch ((enum onnx_data)t->data) {
+    case ONNX_DATA_RAW:
+    case ONNX_DATA_PACKED:
+        return plain_storage(m, t, node, blob, t->at, t->size, &storage);
+    case ONNX_DATA_TYPED:
+    case ONNX_DATA_MERGED:
         return typed_storage(m, t, node, &storage);
+    case ONNX_DATA_EXTERNAL:
+        return external_storage(m, t, node, &storage);
+    case ONNX_DATA_NONE:
+    case ONNX_DATA_SPARSE:
+        break;
+    }
     if (bytes > 0)
         build_finding(m->build, FINDING_MISSING_RECORD, SEVERITY_WARNING, node,
                       "%.*s has no data in the file", STR_ARG(name_of(m, t)))
@@ -217,7 +221,7 @@ static int make_dense(struct onnx_making *m, uint32_t i, uint32_t node)
                             .class_id = NO_CLASS,
                             .flags = TENSOR_ROLE_GUESSED};
     uint64_t count = onnx_tensor_count(m->p, t), bytes = 0;
-    int rank = t->rank > ONNX_RANK ? ONNX_RANK + 1 : (int)t->rank;
+    int rank = t->rank;
 
     if (t->use)
         tensor.flags = 0; /* the nodes say it */
@@ -247,7 +251,7 @@ static int make_sparse(struct onnx_making *m, uint32_t i, uint32_t node)
                             .storage = NO_STORAGE,
                             .role = ROLE_PARAMETER,
                             .flags = TENSOR_ROLE_GUESSED | TENSOR_SHAPE_ONLY};
-    int rank = t->rank > ONNX_RANK ? ONNX_RANK + 1 : (int)t->rank;
+    int rank = t->rank;
 
     t->tensor = build_tensor(m->build, node, &tensor, shape_of(m->p, t), NULL, rank);
     if (t->tensor == NO_OBJECT)
@@ -276,7 +280,7 @@ int onnx_tensor_make(struct onnx_making *m, uint32_t i, uint32_t node)
     if (t->tensor != NO_OBJECT)
         return 0;
     t->place = node;
-    if (t->sparse)
+    if (t->data == ONNX_DATA_SPARSE)
         return make_sparse(m, i, node);
     return t->type == STRING_TYPE ? make_texts(m, i, node) : make_dense(m, i, node);
 }
@@ -292,7 +296,7 @@ static bool read_elements(const struct onnx_making *m, uint32_t i, void *to,
     const struct tensor *tensor;
     uint64_t bytes;
 
-    if (t->tensor == NO_OBJECT || t->sparse)
+    if (t->tensor == NO_OBJECT || t->data == ONNX_DATA_SPARSE)
         return false;
     tensor = &model->tensors[t->tensor];
     return tensor->numel >= n && !(tensor->flags & TENSOR_INVALID) &&

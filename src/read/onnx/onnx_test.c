@@ -148,6 +148,69 @@ TEST(numbers_are_packed_or_not_or_both)
     model_free(model);
 }
 
+/* A Constant "w" of float32 whose `t` is these messages, each with `n` numbers. */
+static const struct model *read_merged(const uint32_t *fields, unsigned messages,
+                                       unsigned n)
+{
+    struct buf file = BUF_INIT, graph = BUF_INIT, attr = BUF_INIT;
+    const struct model *model;
+    float value = 0;
+
+    pb_text(&attr, 1, "value");
+    for (unsigned k = 0; k < messages; k++) {
+        struct buf tensor = BUF_INIT, numbers = BUF_INIT;
+
+        for (unsigned i = 0; i < n; i++, value++)
+            buf_add(&numbers, &value, sizeof value);
+        if (k == 0) {
+            pb_number(&tensor, 1, n * messages);
+            pb_number(&tensor, 2, 1);
+        }
+        pb_message(&tensor, fields[k], &numbers);
+        pb_message(&attr, 5, &tensor);
+    }
+    pb_number(&attr, 20, 4);
+    pb_node(&graph, 1, "Constant", "c", "", "w", &attr);
+    pb_model(&file, &graph);
+    model = pb_read(&file);
+    buf_release(&file);
+    CHECK(model != NULL);
+    return model;
+}
+
+TEST(the_numbers_of_merged_messages_follow_each_other)
+{
+    static const uint32_t packed[] = {4, 4, 4}, raw_last[] = {4, 9},
+                          raw_first[] = {9, 4};
+    float got[24];
+    const struct model *model = read_merged(packed, 3, 8);
+
+    CHECK(model->n_findings == 0 && model->n_tensors == 1);
+    CHECK(source_bytes(model->source, 0, 0, got, sizeof got, NULL) == 0);
+    for (unsigned i = 0; i < COUNT_OF(got); i++)
+        CHECK(got[i] == (float)i);
+    model_free(model);
+    model =
+        read_merged(raw_last, 2, 10); /* raw_data is preferred, and has half of them */
+    CHECK(has(model, FINDING_SIZE_MISMATCH, "need 80 bytes, its data has 40"));
+    model_free(model);
+    model = read_merged(raw_first, 2, 10);
+    CHECK(has(model, FINDING_SIZE_MISMATCH, "need 80 bytes, its data has 40"));
+    model_free(model);
+}
+
+TEST(floats_in_the_field_of_another_type_are_not_its_numbers)
+{
+    static const float two[] = {1, 2};
+    struct buf fields = BUF_INIT;
+    const struct model *model;
+
+    pb_bytes(&fields, 4, two, sizeof two);
+    model = read_typed(11, 1, &fields); /* float64: its numbers are in field 10 */
+    CHECK(has(model, FINDING_SIZE_MISMATCH, "t: its numbers"));
+    model_free(model);
+}
+
 TEST(too_few_and_too_many_numbers_are_findings)
 {
     struct buf fields = BUF_INIT;

@@ -311,7 +311,7 @@ static uint32_t add_inputs(struct onnx_walk *w, struct program_io *ios)
 {
     const struct onnx_graph *graph = &w->p->graphs[0];
     static const struct onnx_known nothing = {.rank = -1};
-    uint32_t n = 0, tensor;
+    uint32_t n = 0;
 
     for
         ONNX_EACH(at, w->p, types, graph->inputs)
@@ -319,7 +319,7 @@ static uint32_t add_inputs(struct onnx_walk *w, struct program_io *ios)
             uint32_t name = w->p->types[at].name, value;
             struct onnx_known known = walk_known(w, 0, name, &nothing);
 
-            if (map_find(&w->m->initialisers, name, &tensor))
+            if (onnx_initialiser(w->m, 0, name) != ONNX_NONE)
                 continue;
             value = walk_simple(w, PROGRAM_INPUT, name, &known, 0);
             if (value == PROGRAM_NONE)

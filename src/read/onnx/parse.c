@@ -102,8 +102,8 @@ static void add_initialiser(struct onnx_parsed *p, uint32_t graph, uint32_t tens
 {
     if (tensor == ONNX_NONE)
         return;
-    p->tensors[tensor].graph = graph;
-    ONNX_LINK(p, tensors, &p->graphs[graph].initialisers, tensor);
+    p->tensors[tensor].owner = graph;
+    p->tensors[tensor].initialiser = true;
 }
 
 static void add_type(struct onnx_parsed *p, struct onnx_list *list, struct wire in)

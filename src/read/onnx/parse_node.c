@@ -91,12 +91,9 @@ static void add_tensor(struct onnx_parsed *p, struct onnx_attr *attr, uint32_t n
 {
     if (tensor == ONNX_NONE || tensor == attr->tensor) /* merged */
         return;
-    p->tensors[tensor].node = node;
+    p->tensors[tensor].owner = node;
     if (attr->tensor == ONNX_NONE)
         attr->tensor = tensor;
-    else
-        p->tensors[attr->last_tensor].next = tensor;
-    attr->last_tensor = tensor;
 }
 
 /* Fields that hold messages or bytes. */
@@ -195,6 +192,7 @@ uint32_t onnx_parse_attr(struct onnx_parsed *p, uint32_t node, struct wire in)
     struct onnx_attr attr = {
         .next = ONNX_NONE, .tensor = ONNX_NONE, .graph = ONNX_NONE};
     uint32_t items = p->n_items, implied = 0, i = ONNX_ADD(p, attrs);
+    uint64_t begin = in.at;
     struct wire_field field;
 
     if (i == ONNX_NONE)
@@ -210,6 +208,8 @@ uint32_t onnx_parse_attr(struct onnx_parsed *p, uint32_t node, struct wire in)
     if (attr.type == 0)
         attr.type = implied;
     attr_finish(p, &attr, items);
+    if (attr.tensor != ONNX_NONE)
+        onnx_tensor_merged(p, attr.tensor, begin, in.end - begin);
     p->attrs[i] = attr;
     return i;
 }
