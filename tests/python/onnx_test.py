@@ -198,8 +198,8 @@ class Case(unittest.TestCase):
         facts = scope.document("info", path)["facts"]
         self.assertEqual(facts["IR version"], model.ir_version)
         inits = {tensor.name for tensor in model.graph.initializer}
-        for key, values in ("inputs", model.graph.input), ("outputs", model.graph.output):
-            values = [v for v in values if v.name not in inits]
+        inputs = [v for v in model.graph.input if v.name not in inits]
+        for key, values in ("inputs", inputs), ("outputs", model.graph.output):
             self.assertEqual([end["name"] for end in facts[key]], [v.name for v in values])
             for end, value in zip(facts[key], values):
                 tensor = value.type.tensor_type
@@ -273,6 +273,48 @@ class Made(Case):
         self.assertEqual([op["attributes"].get("value_float") for op in ops],
                          [3.0, None, 4.0, None, None])
         self.assertEqual(ops[-1]["inputs"][0]["shape"], [2, 3])
+
+    def test_constants_of_functions_and_graphs_with_the_same_name_are_different(self):
+        """Each has its own values, and no finding."""
+        def large(start):
+            return helper.make_node("Constant", [], ["val_0"], value=numpy_helper.from_array(
+                np.arange(start, start + 40, dtype=np.float32)))
+
+        functions = [helper.make_function(
+            domain, "Shift", ["a"], ["b"],
+            [large(start), helper.make_node("Add", ["a", "val_0"], ["b"])],
+            [helper.make_opsetid("", 21)]) for domain, start in (("one", 100), ("two", 200))]
+        nodes = [large(0), helper.make_node("Add", ["x", "val_0"], ["h"])]
+        nodes += [helper.make_node("Shift", ["h"], ["i"], domain="one"),
+                  helper.make_node("Shift", ["i"], ["y"], domain="two")]
+        path = self.folder / "same_names.onnx"
+        onnx.save(onnx_models.model(
+            nodes, [onnx_models.info("x", TensorProto.FLOAT, [40])], [onnx_models.info("y")],
+            functions=functions, opset_imports=[helper.make_opsetid(d, 1 if d else 21)
+                                                for d in ("", "one", "two")]), path)
+        found = {t["name"]: t["min"] for t in scope.document("stats", path)["tensors"]}
+        self.assertEqual(found, {"val_0": 0, "one::Shift.val_0": 100, "two::Shift.val_0": 200})
+        self.assertEqual(scope.document("check", path)["checked"][0]["findings"], [])
+
+    def test_small_constants_of_every_type_are_numbers(self):
+        kinds = [TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.FLOAT8E4M3FN,
+                 TensorProto.FLOAT8E5M2, TensorProto.FLOAT4E2M1, TensorProto.INT4,
+                 TensorProto.UINT2, TensorProto.UINT64, TensorProto.INT16]
+        nodes = [helper.make_node("Constant", [], [f"c{kind}"], value=helper.make_tensor(
+            "", kind, [3], [1, 0, 1])) for kind in kinds]
+        nodes.append(helper.make_node("Constant", [], ["half"], value=helper.make_tensor(
+            "", TensorProto.FLOAT16, [], [-0.375])))
+        path = self.folder / "small.onnx"
+        onnx.save(onnx_models.model(nodes, [], [onnx_models.info("half")]), path)
+        values = [op["attributes"]["value"] for op in scope.document("ops", path)["ops"]]
+        self.assertEqual(values, [[1, 0, 1]] * len(kinds) + [-0.375])
+
+    def test_a_type_that_is_unknown_is_one_finding(self):
+        path = self.folder / "unknown.onnx"
+        tensor = TensorProto(name="w", data_type=99, dims=[4], raw_data=b"abcd")
+        onnx.save(onnx_models.model([], [], [onnx_models.info("w")], [tensor]), path)
+        findings = scope.document("check", path)["checked"][0]["findings"]
+        self.assertEqual([f["text"] for f in findings], ["w: unknown dtype 99"])
 
     def test_pictures_pages_and_differences(self):
         path = onnx_models.export(self.folder, True)["cnn_new"]

@@ -14,8 +14,8 @@
 
 #include "read/onnx/made_in.h"
 
-#define INFER_NUMBERS 64        /* most integers propagated per value */
-#define INFER_UNKNOWN INT64_MIN /* an unknown integer */
+#define INFER_NUMBERS ONNX_NUMBERS /* most integers propagated per value */
+#define INFER_UNKNOWN INT64_MIN    /* an unknown integer */
 
 /* The known properties of a value. */
 struct onnx_known {

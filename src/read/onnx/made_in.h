@@ -4,7 +4,8 @@
 
 #include "read/onnx/parsed_in.h"
 
-#define ONNX_SMALL 16 /* elements: constants that are shown as numbers */
+#define ONNX_SMALL   16 /* elements: constants that are shown as numbers */
+#define ONNX_NUMBERS 64 /* most integers that are read of one tensor */
 
 /* A file beside the model, by its location. */
 struct onnx_file {
@@ -45,8 +46,8 @@ struct onnx_making {
 enum dtype onnx_dtype(int32_t type);
 /* Makes a tensor at a node of the build (or NO_PLACE). -1: memory is spent. */
 int onnx_tensor_make(struct onnx_making *m, uint32_t tensor, uint32_t node);
-/* Reads the first n elements of a tensor of integers or booleans; false: other dtype,
- * or fewer elements. */
+/* Reads the first n (at most ONNX_NUMBERS) elements of a tensor of integers or booleans;
+ * false: other dtype, or fewer elements. */
 bool onnx_tensor_ints(const struct onnx_making *m, uint32_t tensor, int64_t *to,
                       uint32_t n);
 /* A small tensor as a plain value: a number or a list; VALUE_ID_NONE: too large. */

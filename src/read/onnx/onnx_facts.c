@@ -57,7 +57,7 @@ static uint32_t type_value(struct onnx_making *m, const struct onnx_type *type)
 
 /* A list of types as a fact. Inputs with an initialiser are tensors of the model. */
 static void add_types(struct onnx_making *m, const char *key,
-                      const struct onnx_list *list)
+                      const struct onnx_list *list, bool inputs)
 {
     struct values *values = build_values(m->build);
     uint32_t *items = arena_array(m->p->arena, (size_t)list->n + 1, sizeof *items);
@@ -70,7 +70,7 @@ static void add_types(struct onnx_making *m, const char *key,
         {
             const struct onnx_type *type = &m->p->types[i];
 
-            if (onnx_initialiser(m, 0, type->name) != ONNX_NONE)
+            if (inputs && onnx_initialiser(m, 0, type->name) != ONNX_NONE)
                 continue;
             items[n] = type_value(m, type);
             if (items[n++] == VALUE_ID_FAILED)
@@ -139,8 +139,8 @@ void onnx_facts(struct onnx_making *m)
     add_count(m, "model version", (uint64_t)p->model_version);
     build_fact(m->build, "nodes", value_int(build_values(m->build), p->n_nodes));
     add_count(m, "functions", p->n_functions);
-    add_types(m, "inputs", &p->graphs[0].inputs);
-    add_types(m, "outputs", &p->graphs[0].outputs);
+    add_types(m, "inputs", &p->graphs[0].inputs, true);
+    add_types(m, "outputs", &p->graphs[0].outputs, false);
 }
 
 /* ---- findings ---- */

@@ -294,31 +294,51 @@ static int index_initialisers(struct onnx_making *m)
     return 0;
 }
 
-/* Subgraphs may have tensors of the same name: then those of the later ones are in a
- * module of their own, "If_0.else_branch". */
-static uint32_t group_of(struct onnx_making *m, uint32_t graph)
+/* "local::Scale", for the tensors of a function. */
+static uint32_t group_of_function(struct onnx_making *m, uint32_t function)
 {
-    struct onnx_graph *g = &m->p->graphs[graph];
-    const struct onnx_node *owner;
-    struct str name;
+    const struct onnx_function *f = &m->p->functions[function];
+    struct buf name = BUF_INIT;
+    uint32_t at;
+
+    buf_str(&name, onnx_text(m->p, f->domain));
+    buf_text(&name, "::");
+    buf_str(&name, onnx_text(m->p, f->name));
+    at = build_child(m->build, m->root, PLACE_MODULE, buf_span(&name));
+    buf_release(&name);
+    return at;
+}
+
+/* "If_0.else_branch", for the tensors of a subgraph. */
+static uint32_t group_of_subgraph(struct onnx_making *m, const struct onnx_graph *g)
+{
+    const struct onnx_node *owner = &m->p->nodes[g->owner];
+    struct str name = onnx_text(m->p, owner->name);
     uint32_t at = m->root;
 
-    if (g->owner == ONNX_NONE)
-        return m->root;
-    if (g->group != NO_PLACE)
-        return g->group;
-    owner = &m->p->nodes[g->owner];
-    name = onnx_text(m->p, owner->name);
     if (name.len == 0)
         name = onnx_text(m->p, owner->op_type);
     /* Graphs are numbered from the outside in: the one around has its group, if any. */
     if (m->p->graphs[owner->graph].group != NO_PLACE)
         at = m->p->graphs[owner->graph].group;
     at = build_child(m->build, at, PLACE_MODULE, name);
-    if (at != NO_PLACE)
-        at = build_child(m->build, at, PLACE_MODULE, onnx_text(m->p, g->attr));
-    g->group = at;
-    return at;
+    return at == NO_PLACE
+               ? at
+               : build_child(m->build, at, PLACE_MODULE, onnx_text(m->p, g->attr));
+}
+
+/* Subgraphs and functions may have tensors of the same name as other graphs: those of
+ * the later ones are in a module of their own. */
+static uint32_t group_of(struct onnx_making *m, uint32_t graph)
+{
+    struct onnx_graph *g = &m->p->graphs[graph];
+
+    if (g->owner == ONNX_NONE && g->function == ONNX_NONE)
+        return m->root;
+    if (g->group == NO_PLACE)
+        g->group = g->function != ONNX_NONE ? group_of_function(m, g->function)
+                                            : group_of_subgraph(m, g);
+    return g->group;
 }
 
 /* Where the tensors of a graph are, for one with this name. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "measure/elements.h"
 #include "read/file/file_source_in.h"
 #include "read/onnx/made_in.h"
 
@@ -85,7 +86,8 @@ static uint32_t plain_storage(struct onnx_making *m, const struct onnx_tensor *t
 
     storage->at = at;
     if (need != size && !cut) {
-        say_size(m, t, node, need, size);
+        if (storage->dtype != DTYPE_UNKNOWN)
+            say_size(m, t, node, need, size);
         storage->bytes = size;
     }
     return file_source_plain(m->build, blob, storage);
@@ -287,7 +289,7 @@ int onnx_tensor_make(struct onnx_making *m, uint32_t i, uint32_t node)
 
 /* ---- elements ---- */
 
-/* Reads the bytes of a small tensor. */
+/* Reads the first n elements of a small tensor. */
 static bool read_elements(const struct onnx_making *m, uint32_t i, void *to,
                           size_t room, uint32_t n)
 {
@@ -310,28 +312,11 @@ static bool read_elements(const struct onnx_making *m, uint32_t i, void *to,
 bool onnx_tensor_ints(const struct onnx_making *m, uint32_t tensor, int64_t *to,
                       uint32_t n)
 {
-    const struct onnx_tensor *t = &m->p->tensors[tensor];
-    enum dtype dtype = onnx_dtype(t->type);
-    const struct dtype_info *info = dtype_info(dtype);
-    bool with_sign = info->kind == DTYPE_KIND_INT;
-    unsigned size = info->bytes;
-    uint8_t *bytes = (uint8_t *)to;
+    enum dtype dtype = onnx_dtype(m->p->tensors[tensor].type);
+    uint64_t bytes[ONNX_NUMBERS];
 
-    if ((!with_sign && info->kind != DTYPE_KIND_UINT &&
-         info->kind != DTYPE_KIND_BOOL) ||
-        info->block != 1 || size > 8 ||
-        !read_elements(m, tensor, to, (size_t)n * sizeof *to, n))
-        return false;
-    for (uint32_t i = n; i-- > 0;) { /* from the end: it is done in place */
-        uint64_t value = 0;
-
-        for (unsigned k = 0; k < size; k++)
-            value |= (uint64_t)bytes[(size_t)i * size + k] << 8 * k;
-        if (with_sign && size < 8 && value >> (8 * size - 1))
-            value |= UINT64_MAX << 8 * size;
-        to[i] = (int64_t)value;
-    }
-    return true;
+    return n <= ONNX_NUMBERS && read_elements(m, tensor, bytes, sizeof bytes, n) &&
+           elements_decode_int(dtype, bytes, n, to);
 }
 
 static uint32_t list_of(struct onnx_making *m, const uint32_t *items, uint32_t n,
@@ -347,27 +332,26 @@ uint32_t onnx_tensor_value(struct onnx_making *m, uint32_t tensor)
     const struct onnx_tensor *t = &m->p->tensors[tensor];
     struct values *values = build_values(m->build);
     enum dtype dtype = onnx_dtype(t->type);
+    enum dtype_kind kind = dtype_info(dtype)->kind;
     uint64_t count = onnx_tensor_count(m->p, t);
     uint32_t items[ONNX_SMALL];
+    uint64_t bytes[ONNX_SMALL];
     int64_t ints[ONNX_SMALL];
-    double doubles[ONNX_SMALL];
-    float floats[ONNX_SMALL];
+    double reals[ONNX_SMALL];
 
-    if (t->rank > 1 || count > ONNX_SMALL)
+    if (t->rank > 1 || count > ONNX_SMALL ||
+        !read_elements(m, tensor, bytes, sizeof bytes, (uint32_t)count))
         return VALUE_ID_NONE;
-    if (dtype == DTYPE_FLOAT32 &&
-        read_elements(m, tensor, floats, sizeof floats, (uint32_t)count)) {
+    if (kind == DTYPE_KIND_FLOAT && elements_decode(dtype, bytes, 0, count, reals)) {
         for (uint32_t i = 0; i < count; i++)
-            items[i] = value_real(values, (double)floats[i]);
-    } else if (dtype == DTYPE_FLOAT64 &&
-               read_elements(m, tensor, doubles, sizeof doubles, (uint32_t)count)) {
-        for (uint32_t i = 0; i < count; i++)
-            items[i] = value_real(values, doubles[i]);
-    } else if (dtype != DTYPE_UINT64 &&
-               onnx_tensor_ints(m, tensor, ints, (uint32_t)count)) {
-        for (uint32_t i = 0; i < count; i++)
+            items[i] = value_real(values, reals[i]);
+    } else if (elements_decode_int(dtype, bytes, count, ints)) {
+        for (uint32_t i = 0; i < count; i++) {
+            if (dtype == DTYPE_UINT64 && ints[i] < 0)
+                return VALUE_ID_NONE; /* more than an int64 */
             items[i] = dtype == DTYPE_BOOL ? value_bool(values, ints[i] != 0)
                                            : value_int(values, ints[i]);
+        }
     } else {
         return VALUE_ID_NONE;
     }

@@ -38,6 +38,7 @@ uint32_t onnx_graph_new(struct onnx_parsed *p, uint32_t owner, uint32_t attr,
     if (i == ONNX_NONE)
         return i;
     p->graphs[i].owner = owner;
+    p->graphs[i].function = ONNX_NONE;
     p->graphs[i].attr = attr;
     p->graphs[i].depth = depth;
     p->graphs[i].next = ONNX_NONE;
@@ -207,6 +208,7 @@ static void parse_function(struct onnx_parsed *p, struct wire in)
     if (graph == ONNX_NONE)
         return;
     p->functions[f].graph = graph;
+    p->graphs[graph].function = f;
     while (!p->spent && wire_next(&in, &field))
         if (field.type == WIRE_LEN)
             function_field(p, f, wire_inside(&in, &field), &field);

@@ -124,9 +124,10 @@ struct onnx_quant {                           /* TensorAnnotation */
 
 struct onnx_graph {
     uint32_t name;
-    uint32_t owner; /* the node that has it as an attribute; or ONNX_NONE */
-    uint32_t attr;  /* name of that attribute */
-    uint32_t next;  /* of a list of graphs in one attribute */
+    uint32_t owner;    /* the node that has it as an attribute; or ONNX_NONE */
+    uint32_t function; /* the function whose body it is; or ONNX_NONE */
+    uint32_t attr;     /* name of that attribute */
+    uint32_t next;     /* of a list of graphs in one attribute */
     uint32_t depth;
     struct onnx_list nodes, inputs, outputs, infos, quants;
     uint32_t group; /* node of the build for its tensors; or NO_PLACE */
