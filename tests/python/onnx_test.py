@@ -267,6 +267,54 @@ class Made(Case):
         self.assertEqual(tensors["w_q"]["role"], "parameter")
         self.assertEqual(tensors["w_scale"]["role"], "buffer")
 
+    def test_integers_that_an_operation_multiplies_are_parameters(self):
+        """As quantize_dynamic writes them: the scale is applied by a later node."""
+        path = self.folder / "dynamic.onnx"
+        make = numpy_helper.from_array
+        tensors = [make(np.ones((3, 4), np.int8), "w"), make(np.int8(0), "w_zero"),
+                   make(np.float32(0.1), "w_scale"), make(np.ones((4, 1, 8), np.uint8), "packed"),
+                   make(np.ones((4, 1), np.float32), "scales")]
+        nodes = [helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]),
+                 helper.make_node("MatMulInteger", ["q", "w", "z", "w_zero"], ["i"]),
+                 helper.make_node("Cast", ["i"], ["f"], to=TensorProto.FLOAT),
+                 helper.make_node("Mul", ["s", "w_scale"], ["both"]),
+                 helper.make_node("Mul", ["f", "both"], ["m"]),
+                 helper.make_node("MatMulNBits", ["m", "packed", "scales"], ["y"],
+                                  domain="com.microsoft", K=4, N=4, bits=4, block_size=16)]
+        onnx.save(onnx_models.model(nodes, [onnx_models.info("x", TensorProto.FLOAT, [2, 3])],
+                                    [onnx_models.info("y")], tensors), path)
+        roles = {t["name"]: t["role"] for t in self.tree(path)["tensors"]}
+        self.assertEqual((roles["w"], roles["packed"]), ("parameter", "parameter"))
+        self.assertEqual((roles["w_zero"], roles["scales"]), ("buffer", "buffer"))
+
+    def test_tensors_of_branches_are_below_the_node(self):
+        """Those with the name of another tensor are in the module of their graph."""
+        def branch(value):
+            tensor = numpy_helper.from_array(np.full(3, value, np.float32), "k")
+            return helper.make_graph([helper.make_node("Add", ["x", "k"], ["o"])], "b", [],
+                                     [onnx_models.info("o")], [tensor])
+
+        nodes = [helper.make_node("If", ["c"], ["y"], name="/gate/If",
+                                  then_branch=branch(1), else_branch=branch(2))]
+        path = self.folder / "branches.onnx"
+        onnx.save(onnx_models.model(
+            nodes, [onnx_models.info("x", TensorProto.FLOAT, [3]),
+                    onnx_models.info("c", TensorProto.BOOL, [])], [onnx_models.info("y")],
+            [numpy_helper.from_array(np.zeros(2, np.float32), "k")]), path)
+        found = {t["name"]: t["min"] for t in scope.document("stats", path)["tensors"]}
+        self.assertEqual(found, {"k": 0, "gate.If.then_branch.k": 1, "gate.If.else_branch.k": 2})
+
+    def test_lines_are_those_of_the_network_not_of_generated_code(self):
+        node = helper.make_node("Relu", ["x"], ["y"])
+        entry = node.metadata_props.add()
+        entry.key = "pkg.torch.onnx.stack_trace"
+        entry.value = ('File "/home/me/net.py", line 41, in forward\n  y = self.act(x)\n'
+                       'File "<eval_with_key>.3", line 5, in forward\n  relu = x.relu()')
+        path = self.folder / "lines.onnx"
+        onnx.save(onnx_models.model([node], [onnx_models.info("x")], [onnx_models.info("y")]), path)
+        op, = scope.document("ops", path)["ops"]
+        self.assertEqual(op["line"], "net.py:41")
+
     def test_functions_are_inlined_with_the_attributes_of_the_call(self):
         path = onnx_models.make(self.folder)["functions"]
         ops = scope.document("ops", path)["ops"]
@@ -311,10 +359,11 @@ class Made(Case):
 
     def test_a_type_that_is_unknown_is_one_finding(self):
         path = self.folder / "unknown.onnx"
-        tensor = TensorProto(name="w", data_type=99, dims=[4], raw_data=b"abcd")
-        onnx.save(onnx_models.model([], [], [onnx_models.info("w")], [tensor]), path)
-        findings = scope.document("check", path)["checked"][0]["findings"]
-        self.assertEqual([f["text"] for f in findings], ["w: unknown dtype 99"])
+        for data in {"raw_data": b"abcd"}, {"int32_data": [1, 2, 3, 4]}:
+            tensor = TensorProto(name="w", data_type=99, dims=[4], **data)
+            onnx.save(onnx_models.model([], [], [onnx_models.info("w")], [tensor]), path)
+            findings = scope.document("check", path)["checked"][0]["findings"]
+            self.assertEqual([f["text"] for f in findings], ["w: unknown dtype 99"])
 
     def test_pictures_pages_and_differences(self):
         path = onnx_models.export(self.folder, True)["cnn_new"]

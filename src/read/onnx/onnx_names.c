@@ -313,9 +313,10 @@ static uint32_t group_of_function(struct onnx_making *m, uint32_t function)
 static uint32_t group_of_subgraph(struct onnx_making *m, const struct onnx_graph *g)
 {
     const struct onnx_node *owner = &m->p->nodes[g->owner];
-    struct str name = onnx_text(m->p, owner->name);
-    uint32_t at = m->root;
+    struct str name = onnx_text(m->p, owner->name), path;
+    uint32_t at = owner->scope != NO_PLACE ? owner->scope : m->root;
 
+    split_path(name, &path, &name);
     if (name.len == 0)
         name = onnx_text(m->p, owner->op_type);
     /* Graphs are numbered from the outside in: the one around has its group, if any. */

@@ -6,8 +6,9 @@
 #include "read/onnx/made_in.h"
 
 /* THE TABLE of operations that say what a tensor is: for each input, from the first,
- * one letter: '-' nothing, 'm' a mean or variance, 's' a scale or zero point, 'q' an
- * integer tensor with the scale and zero point that follow it. */
+ * one letter: '-' nothing, 'm' a mean or variance, 's' a scale or zero point, 'i' an
+ * integer tensor whose scale is elsewhere, 'q' one with the scale and zero point that
+ * follow it. */
 static const struct {
     const char *op_type, *inputs;
 } uses[] = {
@@ -16,8 +17,14 @@ static const struct {
     {"DequantizeLinear", "qss"},
     {"QLinearConv", "qssqssss-"},
     {"QLinearMatMul", "qssqssss"},
-    {"ConvInteger", "--ss"},
-    {"MatMulInteger", "--ss"},
+    {"ConvInteger", "-iss"},
+    {"MatMulInteger", "-iss"},
+    {"MatMulIntegerToFloat", "-issss-"},
+    {"DynamicQuantizeMatMul", "-qss-"},
+    {"DynamicQuantizeLSTM", "-ii-----ssss"},
+    {"QAttention", "-i-ss-ss-"},
+    {"MatMulNBits", "-qss--"},
+    {"GatherBlockQuantized", "i-ss"},
     {"QLinearAdd", "qssqssss"},
     {"QLinearMul", "qssqssss"},
     {"QGemm", "qssqss-ss"},
@@ -59,10 +66,10 @@ static void use_inputs(struct onnx_making *m, const struct onnx_node *node)
                 struct onnx_tensor *t = &m->p->tensors[at];
 
                 note_scope(t, node->scope, m->root);
-                t->use |= *use == 'm'   ? ONNX_STATISTIC
-                          : *use == 's' ? ONNX_SCALE
-                          : *use == 'q' ? ONNX_QUANTISED
-                                        : 0;
+                t->use |= *use == 'm'                  ? ONNX_STATISTIC
+                          : *use == 's'                ? ONNX_SCALE
+                          : *use == 'q' || *use == 'i' ? ONNX_QUANTISED
+                                                       : 0;
             }
             if (*use)
                 use++;

@@ -131,11 +131,12 @@ static uint32_t typed_storage(struct onnx_making *m, const struct onnx_tensor *t
     if (onnx_typed_bytes(m->p, t, (enum dtype)storage->dtype, storage->bytes, &bytes)) {
         id = file_source_bytes(m->build, bytes, storage);
     } else {
-        build_finding(m->build, FINDING_SIZE_MISMATCH, SEVERITY_ALARM, node,
-                      "%.*s: its numbers are not those that its dtype and shape need, "
-                      "or too many to decode",
-                      STR_ARG(name_of(m, t)))
-            ->named = true;
+        if (storage->dtype != DTYPE_UNKNOWN)
+            build_finding(m->build, FINDING_SIZE_MISMATCH, SEVERITY_ALARM, node,
+                          "%.*s: its typed fields do not hold the numbers that its "
+                          "dtype and shape need, or too many to decode",
+                          STR_ARG(name_of(m, t)))
+                ->named = true;
         id = file_source_missing(m->build, storage);
     }
     build_scratch_end(m->build, before);

@@ -207,7 +207,7 @@ TEST(floats_in_the_field_of_another_type_are_not_its_numbers)
 
     pb_bytes(&fields, 4, two, sizeof two);
     model = read_typed(11, 1, &fields); /* float64: its numbers are in field 10 */
-    CHECK(has(model, FINDING_SIZE_MISMATCH, "t: its numbers"));
+    CHECK(has(model, FINDING_SIZE_MISMATCH, "t: its typed fields"));
     model_free(model);
 }
 
@@ -218,12 +218,12 @@ TEST(too_few_and_too_many_numbers_are_findings)
 
     pb_number(&fields, 7, 5);
     model = read_typed(7, 2, &fields);
-    CHECK(has(model, FINDING_SIZE_MISMATCH, "t: its numbers"));
+    CHECK(has(model, FINDING_SIZE_MISMATCH, "t: its typed fields"));
     model_free(model);
     pb_number(&fields, 7, 5);
     pb_number(&fields, 7, 6);
     model = read_typed(7, 1, &fields);
-    CHECK(has(model, FINDING_SIZE_MISMATCH, "t: its numbers"));
+    CHECK(has(model, FINDING_SIZE_MISMATCH, "t: its typed fields"));
     model_free(model);
     pb_bytes(&fields, 9, "abcde", 5);
     model = read_typed(1, 2, &fields);

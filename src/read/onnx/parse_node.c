@@ -255,7 +255,8 @@ static uint32_t parse_texts(struct onnx_parsed *p, struct str text)
 }
 
 /* The innermost line of a stack trace that is not torch's own, else the innermost:
- * 'File "/home/me/net.py", line 41, in forward'. Starts behind `File "`. */
+ * 'File "/home/me/net.py", line 41, in forward'. "<eval_with_key>.3" is code that torch
+ * generated. Starts behind `File "`. */
 static struct str find_line(struct str text)
 {
     struct str found = STR("");
@@ -268,7 +269,7 @@ static struct str find_line(struct str text)
         bool torch;
 
         line = end < 0 ? line : str_head(line, (size_t)end);
-        torch = str_find(line, STR("/torch/")) >= 0;
+        torch = str_find(line, STR("/torch/")) >= 0 || str_starts(line, STR("<"));
         if (own && torch)
             continue;
         own = !torch;
