@@ -65,7 +65,7 @@ def constants(graph):
 
 
 def plain(attr):
-    """An attribute as JSON has it; None: it is left out."""
+    """The JSON of an attribute; None: it is omitted."""
     value = helper.get_attribute_value(attr)
     if attr.type in (attr.GRAPH, attr.GRAPHS, attr.TYPE_PROTO, attr.TYPE_PROTOS):
         return None
@@ -100,7 +100,7 @@ class Case(unittest.TestCase):
         for graph in graphs_of(model.graph):
             for name, tensor in constants(graph):
                 if kind_of(tensor).startswith("FLOAT6"):
-                    continue  # newer than what is read: its dtype is unknown
+                    continue  # an unknown dtype
                 if tensor.data_type == TensorProto.STRING or name not in found:
                     self.assertEqual(tensor.data_type, TensorProto.STRING, (path, name))
                     continue
@@ -136,10 +136,10 @@ class Case(unittest.TestCase):
         self.check_attributes(path, op, node)
 
     def check_shapes(self, path, model, ops):
-        """Where both know a size, it is the same; and we know about as many."""
+        """Sizes that both know are equal; returns how many we and onnx know."""
         try:
             wanted = shape_inference.infer_shapes(model, data_prop=True)
-        except Exception:  # some test models are wrong on purpose
+        except Exception:  # some test models are invalid on purpose
             return 0, 0
         types = {v.name: v.type for v in [*wanted.graph.value_info, *wanted.graph.output]}
         known = ours = 0
@@ -235,17 +235,17 @@ class Made(Case):
                     ours, known = self.check(path)
                     self.assertGreaterEqual(ours, 0.9 * known, (name, ours, known))
 
-    def test_the_files_at_hand(self):
+    def test_sample_models(self):
         ours = known = 0
         files = sorted(scope.MODELS.rglob("*.onnx")) if scope.MODELS.exists() else []
         for path in files:
             if "external" in path.name:
-                continue  # its data file has another name here
+                continue  # its data file is not in this folder
             with self.subTest(path.name):
                 more, all_known = self.check(path)
                 ours, known = ours + more, known + all_known
         if not files:
-            self.skipTest("no models at hand")
+            self.skipTest("no sample models")
         self.assertGreaterEqual(ours, 0.9 * known, (ours, known))
 
     def test_modules_and_their_classes_come_from_names(self):
@@ -458,7 +458,7 @@ def varint(n):
 
 
 def field(key, data, size=None):
-    """A field with a length; `size` is that of more bytes than are here."""
+    """A LEN field; `size`: its length, if more bytes follow."""
     return varint(key << 3 | 2) + varint(len(data) if size is None else size) + data
 
 

@@ -1,5 +1,5 @@
-/* Data in files beside the model. A model that was downloaded must not make us read
- * anything else: only plain files in its folder or below are opened. */
+/* Data in files beside the model. A downloaded model must not make us read other files:
+ * only regular files in its folder or below are opened. */
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -50,7 +50,7 @@ static struct blob *open_beside(const struct onnx_making *m, struct str location
     return blob;
 }
 
-/* Opens a file that was not named before. */
+/* Opens a file and adds it to the model. NULL: a finding says why. */
 static struct blob *add_file(struct onnx_making *m, uint32_t location)
 {
     struct str name = onnx_text(m->p, location);
@@ -62,16 +62,15 @@ static struct blob *add_file(struct onnx_making *m, uint32_t location)
     if (blob)
         return blob;
     if (why.code == ERR_FORMAT)
-        build_finding(
-            m->build, FINDING_UNSAFE_PATH, SEVERITY_ALARM, 0,
-            "the data of tensors is said to be in %.*s, which was not opened: "
-            "%s",
-            STR_ARG(str_head(name, 200)), err_reason(&why));
+        build_finding(m->build, FINDING_UNSAFE_PATH, SEVERITY_ALARM, 0,
+                      "the file refers to tensor data in %.*s, which was not opened: "
+                      "%s",
+                      STR_ARG(str_head(name, 200)), err_reason(&why));
     else
         build_finding(
             m->build, FINDING_MISSING_RECORD, SEVERITY_ALARM, 0,
-            "the data of tensors is in %.*s, which cannot be opened: %s. Put it "
-            "beside the model",
+            "tensor data is in %.*s, which cannot be opened: %s. Put it beside "
+            "the model",
             STR_ARG(str_head(name, 200)), err_reason(&why));
     return NULL;
 }

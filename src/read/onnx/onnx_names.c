@@ -1,12 +1,12 @@
-/* The tree. ONNX has no modules, but exporters leave their names: torch's newer one in
- * the metadata of nodes, with classes; others in the names of nodes and initialisers,
+/* The tree. ONNX has no modules, but exporters store their names: torch.export in the
+ * metadata of nodes, with classes; others in the names of nodes and initialisers,
  * "/layer1/layer1.0/conv1/Conv" and "layer1.0.conv1.weight". */
 #include <string.h>
 
 #include "base/base.h"
 #include "read/onnx/made_in.h"
 
-#define SCOPE_MOST 32 /* modules inside modules */
+#define SCOPE_MOST 32 /* depth of modules */
 
 static int spent(struct onnx_making *m)
 {
@@ -30,7 +30,7 @@ static struct onnx_module *module_at(struct onnx_making *m, uint32_t place)
     return &m->modules[place];
 }
 
-/* Remembers what is above a module: calls are nested as modules are. */
+/* Records the parent of a module: calls nest like modules. */
 static int note_above(struct onnx_making *m, uint32_t place, uint32_t above)
 {
     struct onnx_module *module = module_at(m, place);
@@ -68,14 +68,14 @@ uint32_t onnx_descend(struct onnx_making *m, uint32_t at, struct str name, int *
     return at;
 }
 
-/* The module of a path: "/layer1/layer1.0/conv1". A part that begins with the one before
- * it is the name of an item of that container. */
+/* The module of a path: "/layer1/layer1.0/conv1". A part that begins with the previous
+ * part and a dot names an item of that container. */
 static uint32_t scope_of_path(struct onnx_making *m, uint32_t at, struct str path)
 {
     struct str part, before = STR("");
     int depth = 0;
 
-    while (at != NO_PLACE && str_split(&path, '/', &part)) { /* the module of each */
+    while (at != NO_PLACE && str_split(&path, '/', &part)) {
         struct str rest = part;
 
         if (part.len == 0)
@@ -131,8 +131,8 @@ static int set_class(struct onnx_making *m, uint32_t place, struct str name)
     return 0;
 }
 
-/* ['', 'layer1', 'layer1.0', 'relu']: the model, modules with their whole names, then
- * the operation. */
+/* ['', 'layer1', 'layer1.0', 'relu']: the model, modules with their full names, then the
+ * operation. */
 static uint32_t scope_of_lists(struct onnx_making *m, const struct onnx_node *node)
 {
     uint32_t n = list_length(m, node->scopes), at = m->root;
@@ -149,7 +149,7 @@ static uint32_t scope_of_lists(struct onnx_making *m, const struct onnx_node *no
     return at;
 }
 
-/* Neighbours mostly have the same lists. */
+/* Caches the last lists: adjacent nodes often have the same. */
 static uint32_t scope_of(struct onnx_making *m, const struct onnx_node *node)
 {
     struct str path, last;
@@ -167,9 +167,9 @@ static uint32_t scope_of(struct onnx_making *m, const struct onnx_node *node)
     return at;
 }
 
-/* ---- by the operation of a module ---- */
+/* ---- classes, guessed from operations ---- */
 
-/* Operations that prepare and join; any other is what a module is for. */
+/* Is this the main operation of a module, not one that prepares or combines data? */
 static bool is_main(struct str name)
 {
     static const char others[] =
@@ -205,7 +205,7 @@ static int note_op(struct onnx_making *m, const struct onnx_node *node)
     return 0;
 }
 
-/* A module without others that has one operation is of its kind: a guess. */
+/* Guesses the class of a leaf module that has one main operation. */
 static int guess_classes(struct onnx_making *m)
 {
     for (uint32_t i = 0; i < m->n_modules; i++) {
@@ -232,7 +232,7 @@ static int guess_classes(struct onnx_making *m)
 
 /* ---- initialisers ---- */
 
-/* The initialiser of a name in this very graph, or ONNX_NONE. */
+/* The same in this graph only. */
 static uint32_t find_in_graph(const struct onnx_making *m, uint32_t graph,
                               uint32_t name)
 {
@@ -257,7 +257,7 @@ uint32_t onnx_initialiser(const struct onnx_making *m, uint32_t graph, uint32_t 
     }
 }
 
-/* The name of a tensor in its graph: of a Constant, that of the result; 0: none. */
+/* The name of a tensor in its graph; for a Constant the name of its output; 0: none. */
 static uint32_t name_in_graph(const struct onnx_making *m, const struct onnx_tensor *t,
                               uint32_t *ret_graph)
 {
@@ -319,7 +319,7 @@ static uint32_t group_of_subgraph(struct onnx_making *m, const struct onnx_graph
     split_path(name, &path, &name);
     if (name.len == 0)
         name = onnx_text(m->p, owner->op_type);
-    /* Graphs are numbered from the outside in: the one around has its group, if any. */
+    /* Enclosing graphs have smaller indexes, so that their groups exist already. */
     if (m->p->graphs[owner->graph].group != NO_PLACE)
         at = m->p->graphs[owner->graph].group;
     at = build_child(m->build, at, PLACE_MODULE, name);
@@ -342,7 +342,7 @@ static uint32_t group_of(struct onnx_making *m, uint32_t graph)
     return g->group;
 }
 
-/* Where the tensors of a graph are, for one with this name. */
+/* The parent for a tensor of a graph with this name. */
 static uint32_t base_of(struct onnx_making *m, uint32_t graph, uint32_t name)
 {
     uint32_t owner;
@@ -375,8 +375,8 @@ static bool same_but_dots(struct str a, struct str b)
     }
 }
 
-/* The module of a dotted name; that of the nodes which read it, if only the dots are not
- * the same: a graph that was inlined into another has a prefix. */
+/* The module of a dotted name. If it differs from the module of the nodes that read the
+ * tensor only in dots, it is that module: inlining a graph adds a prefix with dots. */
 static uint32_t dotted_scope(struct onnx_making *m, uint32_t at, uint32_t scope,
                              struct str name, struct str *ret_last)
 {
@@ -419,8 +419,8 @@ static int place_tensor_at(struct onnx_making *m, uint32_t i, uint32_t at,
         return spent(m);
     if (again)
         build_finding(m->build, FINDING_DUPLICATE, SEVERITY_ALARM, node,
-                      "two tensors have the name %.*s; programs disagree on which one "
-                      "counts",
+                      "two tensors are named %.*s; programs disagree on which one they "
+                      "use",
                       STR_ARG(name))
             ->named = true;
     return onnx_tensor_make(m, i, node) < 0 ? spent(m) : 0;
@@ -446,8 +446,7 @@ static int place_initialisers(struct onnx_making *m)
     return 0;
 }
 
-/* Tensors of attributes: the large ones of Constant have a place, under the name of the
- * result. */
+/* Tensors of attributes: large ones of Constant get a place, named like the output. */
 static int place_attributes(struct onnx_making *m)
 {
     struct onnx_parsed *p = m->p;
@@ -476,7 +475,7 @@ static int place_attributes(struct onnx_making *m)
     return 0;
 }
 
-/* ---- all of it ---- */
+/* ---- all places ---- */
 
 static int place_nodes(struct onnx_making *m)
 {

@@ -1,5 +1,5 @@
-/* Tensors: where their bytes are. raw_data and packed floats are read from the file when
- * they are needed; numbers of variable length are decoded once. */
+/* Tensors and the location of their bytes. raw_data and packed floats are read from the
+ * file on demand; varints are decoded once. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -76,7 +76,7 @@ static void say_size(struct onnx_making *m, const struct onnx_tensor *t, uint32_
         ->named = true;
 }
 
-/* Bytes of a blob at `at`; a file that ends too early is another matter. */
+/* A storage of bytes at `at` of a blob. A truncated file has its own finding. */
 static uint32_t plain_storage(struct onnx_making *m, const struct onnx_tensor *t,
                               uint32_t node, struct blob *blob, uint64_t at,
                               uint64_t size, struct storage *storage)
@@ -133,7 +133,7 @@ static uint32_t typed_storage(struct onnx_making *m, const struct onnx_tensor *t
     } else {
         if (storage->dtype != DTYPE_UNKNOWN)
             build_finding(m->build, FINDING_SIZE_MISMATCH, SEVERITY_ALARM, node,
-                          "%.*s: its typed fields do not hold the numbers that its "
+                          "%.*s: its typed fields do not have as many numbers as its "
                           "dtype and shape need, or too many to decode",
                           STR_ARG(name_of(m, t)))
                 ->named = true;
@@ -143,7 +143,7 @@ static uint32_t typed_storage(struct onnx_making *m, const struct onnx_tensor *t
     return id;
 }
 
-/* Where the bytes of a tensor are; NO_STORAGE: memory is spent. */
+/* The storage of a tensor; NO_STORAGE: memory is spent. */
 static uint32_t make_storage(struct onnx_making *m, const struct onnx_tensor *t,
                              uint32_t node, uint64_t bytes)
 {
@@ -174,7 +174,7 @@ static uint32_t make_storage(struct onnx_making *m, const struct onnx_tensor *t,
 
 /* ---- tensors ---- */
 
-/* Texts are no tensor here: a plain value. */
+/* A string tensor becomes a plain value. */
 static int make_texts(struct onnx_making *m, uint32_t i, uint32_t node)
 {
     uint32_t value = onnx_typed_texts(m->p, &m->p->tensors[i]);
@@ -188,8 +188,8 @@ static int make_texts(struct onnx_making *m, uint32_t i, uint32_t node)
     return 0;
 }
 
-/* Floats are parameters, and small integers that something quantised; whole numbers are
- * mostly sizes and axes. */
+/* Floats and quantised integers are parameters; other integers are mostly sizes and axes.
+ */
 static enum tensor_role role_of(const struct onnx_tensor *t, struct str last)
 {
     const struct dtype_info *info = dtype_info(onnx_dtype(t->type));
@@ -227,7 +227,7 @@ static int make_dense(struct onnx_making *m, uint32_t i, uint32_t node)
     int rank = t->rank;
 
     if (t->use)
-        tensor.flags = 0; /* the nodes say it */
+        tensor.flags = 0; /* the role is known from the nodes */
     tensor.role = (uint8_t)role_of(t, last_part(name_of(m, t)));
     if (count == UINT64_MAX || !dtype_size((enum dtype)tensor.dtype, count, &bytes))
         bytes = 0;
@@ -242,7 +242,7 @@ static int make_dense(struct onnx_making *m, uint32_t i, uint32_t node)
     return t->tensor == NO_OBJECT ? -1 : 0;
 }
 
-/* Its values and indices are places below it. */
+/* A sparse tensor: its values and indices are places below it. */
 static int make_sparse(struct onnx_making *m, uint32_t i, uint32_t node)
 {
     static const char *const names[] = {"values", "indices"};
@@ -349,7 +349,7 @@ uint32_t onnx_tensor_value(struct onnx_making *m, uint32_t tensor)
     } else if (elements_decode_int(dtype, bytes, count, ints)) {
         for (uint32_t i = 0; i < count; i++) {
             if (dtype == DTYPE_UINT64 && ints[i] < 0)
-                return VALUE_ID_NONE; /* more than an int64 */
+                return VALUE_ID_NONE; /* beyond int64 */
             items[i] = dtype == DTYPE_BOOL ? value_bool(values, ints[i] != 0)
                                            : value_int(values, ints[i]);
         }

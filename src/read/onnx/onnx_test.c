@@ -91,7 +91,7 @@ TEST(a_graph_is_a_tree_of_modules_and_a_program)
     buf_release(&file);
 }
 
-TEST(every_cut_gives_a_partial_model_or_one_sentence)
+TEST(a_truncated_file_gives_a_partial_model_or_an_error)
 {
     struct buf file = BUF_INIT;
 
@@ -102,8 +102,8 @@ TEST(every_cut_gives_a_partial_model_or_one_sentence)
 
         buf_add(&cut, file.at, n); /* a copy, so that ASan sees its end */
         model = pb_read(&cut);
-        /* Only a file that ends behind its graph is whole. */
-        if (model && !has(model, FINDING_TRUNCATED, "ends too early"))
+        /* Only a file that ends after its graph is complete. */
+        if (model && !has(model, FINDING_TRUNCATED, "truncated at byte"))
             CHECK(n >= file.len - 4);
         model_free(model);
         buf_release(&cut);
@@ -125,12 +125,12 @@ static const struct model *read_typed(uint64_t type, unsigned n, struct buf *fie
     pb_message(&graph, 5, &tensor);
     pb_model(&file, &graph);
     model = pb_read(&file);
-    buf_release(&file); /* what is read later was decoded, and is in the model */
+    buf_release(&file); /* the decoded numbers are in the model */
     CHECK(model != NULL);
     return model;
 }
 
-TEST(numbers_are_packed_or_not_or_both)
+TEST(packed_and_single_numbers_are_combined)
 {
     static const uint16_t halves[] = {0x3c00, 0x4000, 0xbc00};
     struct buf fields = BUF_INIT, packed = BUF_INIT;
@@ -292,7 +292,7 @@ TEST(graphs_in_graphs_are_regions_up_to_a_limit)
     buf_clear(&file);
     nest(&file, 3000);
     model = pb_read(&file);
-    CHECK(model && has(model, FINDING_LIMIT, "are inside more than 64 others"));
+    CHECK(model && has(model, FINDING_LIMIT, "are nested more than 64 deep"));
     model_free(model);
     buf_release(&file);
 }
@@ -333,7 +333,7 @@ static void call_function(struct buf *file, const char *name)
     pb_model(file, &graph);
 }
 
-TEST(functions_are_inlined_but_not_into_themselves)
+TEST(functions_are_inlined_unless_they_are_recursive)
 {
     struct buf file = BUF_INIT;
     const struct model *model;
@@ -350,13 +350,12 @@ TEST(functions_are_inlined_but_not_into_themselves)
     add_function(&file, "A", "B");
     add_function(&file, "B", "A Relu");
     model = pb_read(&file);
-    CHECK(model &&
-          has(model, FINDING_DAMAGED, "functions of the file call themselves"));
+    CHECK(model && has(model, FINDING_DAMAGED, "functions in the file are recursive"));
     model_free(model);
     buf_release(&file);
 }
 
-TEST(functions_that_multiply_end_at_a_limit)
+TEST(exponential_inlining_stops_at_a_limit)
 {
     struct buf file = BUF_INIT;
     const struct model *model;
@@ -394,8 +393,7 @@ TEST(other_files_are_not_onnx)
     }
 }
 
-/* Several files: cuts at each byte of a nested model never crash. */
-TEST(every_cut_of_subgraphs_and_functions_is_survived)
+TEST(truncated_subgraphs_and_functions_do_not_crash)
 {
     struct buf file = BUF_INIT;
 
@@ -411,8 +409,8 @@ TEST(every_cut_of_subgraphs_and_functions_is_survived)
     buf_release(&file);
 }
 
-/* One attribute with a graph, a tensor and numbers, whatever its type says. */
-TEST(an_attribute_with_fields_of_several_types_is_survived)
+/* One attribute with a graph, a tensor and numbers, of every type. */
+TEST(an_attribute_with_fields_of_several_types_does_not_crash)
 {
     for (uint32_t type = 0; type < 15; type++) {
         struct buf file = BUF_INIT, graph = BUF_INIT, attr = BUF_INIT, inner = BUF_INIT;

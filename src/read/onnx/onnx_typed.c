@@ -1,4 +1,4 @@
-/* Numbers in typed fields: float_data, int32_data and so on, packed or one by one. */
+/* Numbers in typed fields (float_data, int32_data, ...), packed or single. */
 #include <string.h>
 
 #include "base/base.h"
@@ -7,7 +7,7 @@
 #define TEXTS_MOST 100
 #define TEXT_MOST  (4 * KIB)
 
-/* Which field a type uses, and how wide its numbers are when decoded. */
+/* The field that a type uses, and the bytes of a decoded number. */
 static uint32_t field_of(enum dtype dtype, unsigned *ret_width)
 {
     *ret_width = dtype_info(dtype)->bytes;
@@ -74,7 +74,7 @@ static void put_field(struct typed *typed, struct wire *in,
             put(typed, value);
 }
 
-/* Is there room for this much, here and in the model? */
+/* Does the arena have room for twice this much? */
 static bool has_room(const struct arena *arena, uint64_t bytes)
 {
     return arena->limit == 0 ||
@@ -120,7 +120,7 @@ bool onnx_typed_bytes(struct onnx_parsed *p, const struct onnx_tensor *t,
     uint32_t number = field_of(dtype, &typed.width);
     struct wire_field field;
 
-    /* A number takes a byte of the file at least. */
+    /* A number takes at least a byte of the file. */
     if (dtype == DTYPE_UNKNOWN || bytes / 16 > t->size || !has_room(p->arena, bytes) ||
         !has_room(&p->build->model->arena, bytes))
         return false;

@@ -284,7 +284,7 @@ static void model_field(struct onnx_parsed *p, struct wire in,
     }
 }
 
-/* The graphs in the order in which they were met; each may add more. */
+/* Parses the graphs in file order; each may add more. */
 static int parse_laters(struct onnx_parsed *p, struct err *err)
 {
     for (uint32_t i = 0; i < p->n_laters && !p->spent; i++) {

@@ -7,7 +7,7 @@
 
 #define LIST_TEXT_MOST (64 * KIB) /* of names and classes of modules */
 #define TRACE_TAIL     4096       /* bytes of a stack trace that are read */
-#define NAMES_MOST     100        /* modules around a node */
+#define NAMES_MOST     100        /* items of such a list */
 
 /* ---- attributes ---- */
 
@@ -19,7 +19,7 @@ static uint32_t real_of(struct onnx_parsed *p, uint32_t bits)
     return value_real(build_values(p->build), (double)real);
 }
 
-/* Text, or bytes that are not. */
+/* A string attribute, which may be any bytes. */
 static uint32_t text_of(struct onnx_parsed *p, const struct wire_field *field)
 {
     uint32_t id = onnx_string(p, field);
@@ -134,7 +134,7 @@ static void attr_message(struct onnx_parsed *p, struct onnx_attr *attr, uint32_t
     }
 }
 
-/* Files of IR versions 1 and 2 have no types: what is there says it. */
+/* Files of IR versions 1 and 2 store no type: it follows from the field. */
 static uint32_t implied_type(uint32_t number)
 {
     static const uint8_t types[] = {
@@ -165,7 +165,7 @@ static void attr_field(struct onnx_parsed *p, struct onnx_attr *attr, uint32_t n
         attr_message(p, attr, node, wire_inside(in, field), field);
 }
 
-/* What a field does not say has the default of its type. */
+/* Sets lists, and the default of a value that is absent. */
 static void attr_finish(struct onnx_parsed *p, struct onnx_attr *attr, uint32_t items)
 {
     static const uint32_t none;
@@ -226,7 +226,7 @@ const struct onnx_attr *onnx_attr_find(const struct onnx_parsed *p,
 
 /* ---- metadata of torch's exporter ---- */
 
-/* A list of texts as Python writes it: "['', 'layer1', 'conv']". None if it is not. */
+/* Parses a list of strings in Python's syntax, "['', 'layer1', 'conv']"; else None. */
 static uint32_t parse_texts(struct onnx_parsed *p, struct str text)
 {
     struct values *values = build_values(p->build);

@@ -4,7 +4,7 @@
 #include "base/base.h"
 #include "read/onnx/parsed_in.h"
 
-#define TYPE_DEPTH 8 /* sequences of sequences */
+#define TYPE_DEPTH 8 /* of sequences, maps and optionals */
 
 void onnx_parse_dims(struct onnx_parsed *p, const struct wire *in,
                      const struct wire_field *field)
@@ -28,8 +28,8 @@ void onnx_parse_dims(struct onnx_parsed *p, const struct wire *in,
 
 /* ---- tensors ---- */
 
-/* Sizes of one tensor are adjacent: before more are added, those of a tensor that is
- * merged move to the end. */
+/* The sizes of a tensor are adjacent, so those of a merged tensor are moved to the end
+ * before more are added. */
 static void add_dims(struct onnx_parsed *p, struct onnx_tensor *t,
                      const struct wire *in, const struct wire_field *field)
 {
@@ -90,7 +90,7 @@ struct tensor_message {
     struct onnx_external place;
 };
 
-/* Typed fields: their numbers are read when the tensor is made. */
+/* Counts a typed field. Its numbers are read when the tensor is made. */
 static void add_numbers(struct tensor_message *m, const struct wire_field *field)
 {
     bool floats = field->number == 4 || field->number == 10;
@@ -141,7 +141,7 @@ static void tensor_field(struct onnx_parsed *p, struct tensor_message *m,
     }
 }
 
-/* The field with the numbers of a type, if packed ones are its bytes; 0: none. */
+/* The field of a type whose packed numbers are its bytes in order; 0: none. */
 static uint32_t field_of_floats(int32_t type)
 {
     enum { FLOAT = 1, DOUBLE = 11, COMPLEX64 = 14, COMPLEX128 = 15 };
@@ -219,7 +219,7 @@ uint32_t onnx_parse_tensor(struct onnx_parsed *p, uint32_t tensor, struct wire i
         return i;
     m.tensor = p->tensors[i];
     if (m.tensor.data == ONNX_DATA_SPARSE)
-        return i; /* it is another kind of message */
+        return i; /* another kind of message: not merged */
     m.external = m.tensor.data == ONNX_DATA_EXTERNAL;
     if (m.external)
         m.place = p->externals[m.tensor.external];
@@ -241,7 +241,7 @@ void onnx_tensor_merged(struct onnx_parsed *p, uint32_t tensor, uint64_t at,
     t->size = size;
 }
 
-/* Values, indices and dims; the name is that of the values. */
+/* A sparse tensor has the name and type of its values. */
 uint32_t onnx_parse_sparse(struct onnx_parsed *p, struct wire in)
 {
     uint32_t i = new_tensor(p), begin = p->n_dims, values, indices, n = 0;
@@ -288,7 +288,7 @@ static void parse_dim(struct onnx_parsed *p, struct wire in, int64_t *ret_size,
 
     *ret_size = ONNX_ANY;
     *ret_name = 0;
-    while (wire_next(&in, &field)) { /* the last one counts */
+    while (wire_next(&in, &field)) { /* the last one wins */
         if (field.number == 1 && field.type == WIRE_VARINT) {
             *ret_size = wire_signed(field.value);
             *ret_name = 0;
@@ -339,8 +339,8 @@ static void parse_elements(struct onnx_parsed *p, struct onnx_type *type,
     }
 }
 
-/* The field of a message that holds its type: 1 of a sequence and an optional, 2 of a
- * map. False: it has none. */
+/* Enters the field with the element type: 1 of a sequence or optional, 2 of a map. False:
+ * it is absent. */
 static bool enter_type(struct wire *in, uint32_t number)
 {
     struct wire_field field, found = {0};
@@ -363,7 +363,7 @@ static void parse_type(struct onnx_parsed *p, struct onnx_type *type, struct wir
 
         while (wire_next(&in, &field))
             if (field.type == WIRE_LEN && field.number != 6)
-                found = field; /* one of them: the last one counts */
+                found = field; /* a oneof: the last one wins */
         in = wire_of(in.window, found.at, found.value);
         if (found.number == 1 || found.number == 8) {
             buf_text(&prefix, found.number == 8 ? "sparse " : "");
