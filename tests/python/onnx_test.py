@@ -287,6 +287,21 @@ class Made(Case):
         self.assertEqual((roles["w"], roles["packed"]), ("parameter", "parameter"))
         self.assertEqual((roles["w_zero"], roles["scales"]), ("buffer", "buffer"))
 
+    def test_types_of_inputs_that_are_not_tensors(self):
+        """As scikit-learn's classifiers return them: a sequence of maps."""
+        scores = helper.make_map_type_proto(TensorProto.STRING, helper.make_tensor_type_proto(
+            TensorProto.FLOAT, None))
+        boxes = helper.make_optional_type_proto(helper.make_sequence_type_proto(
+            helper.make_tensor_type_proto(TensorProto.INT64, ["n", 4])))
+        inputs = [helper.make_value_info("scores", helper.make_sequence_type_proto(scores)),
+                  helper.make_value_info("boxes", boxes)]
+        path = self.folder / "types.onnx"
+        onnx.save(onnx_models.model([], inputs, inputs), path)
+        found = [(one["of"], one["dtype"], one["shape"])
+                 for one in scope.document("info", path)["facts"]["inputs"]]
+        self.assertEqual(found, [("sequence of map of string to", "float32", None),
+                                 ("optional sequence of", "int64", ["n", 4])])
+
     def test_tensors_of_branches_are_below_the_node(self):
         """Those with the name of another tensor are in the module of their graph."""
         def branch(value):

@@ -44,7 +44,6 @@ struct onnx_making {
 
 /* ---- onnx_tensor.c ---- */
 
-enum dtype onnx_dtype(int32_t type);
 /* Makes a tensor at a node of the build (or NO_PLACE). -1: memory is spent. */
 int onnx_tensor_make(struct onnx_making *m, uint32_t tensor, uint32_t node);
 /* Reads the first n (at most ONNX_NUMBERS) elements of a tensor of integers or booleans;

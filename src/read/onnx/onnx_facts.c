@@ -5,16 +5,7 @@
 #include "base/base.h"
 #include "read/onnx/made_in.h"
 
-#define STRING_TYPE 8
-
 /* ---- types ---- */
-
-static const char *element_name(int32_t type)
-{
-    if (type == STRING_TYPE)
-        return "string";
-    return onnx_dtype(type) == DTYPE_UNKNOWN ? NULL : dtype_name(onnx_dtype(type));
-}
 
 /* A list of sizes: an integer, the name of a dynamic size, or None. */
 static uint32_t shape_value(struct onnx_making *m, const struct onnx_type *type)
@@ -39,7 +30,7 @@ static uint32_t shape_value(struct onnx_making *m, const struct onnx_type *type)
 static uint32_t type_value(struct onnx_making *m, const struct onnx_type *type)
 {
     struct values *values = build_values(m->build);
-    const char *element = element_name(type->type);
+    const char *element = onnx_type_name(type->type);
     uint32_t items[8], n = 0;
 
     items[n++] = value_str(values, STR("name"));

@@ -42,6 +42,13 @@ enum dtype onnx_dtype(int32_t type)
                                                        : DTYPE_UNKNOWN;
 }
 
+const char *onnx_type_name(int32_t type)
+{
+    if (type == STRING_TYPE)
+        return "string";
+    return onnx_dtype(type) == DTYPE_UNKNOWN ? NULL : dtype_name(onnx_dtype(type));
+}
+
 uint64_t onnx_tensor_count(const struct onnx_parsed *p, const struct onnx_tensor *t)
 {
     uint64_t count = 1;

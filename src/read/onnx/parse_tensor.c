@@ -352,6 +352,19 @@ static bool enter_type(struct wire *in, uint32_t number)
     return found.number != 0;
 }
 
+/* The type of the keys of a map. */
+static const char *key_name(struct wire in)
+{
+    const char *name = NULL;
+    struct wire_field field;
+
+    while (wire_next(&in, &field))
+        if (field.number == 1 && field.type == WIRE_VARINT)
+            name =
+                field.value <= INT32_MAX ? onnx_type_name((int32_t)field.value) : NULL;
+    return name ? name : "unknown keys";
+}
+
 /* Sequences, optionals and maps around a tensor become a prefix of words. */
 static void parse_type(struct onnx_parsed *p, struct onnx_type *type, struct wire in)
 {
@@ -370,10 +383,12 @@ static void parse_type(struct onnx_parsed *p, struct onnx_type *type, struct wir
             parse_elements(p, type, in);
             break;
         }
-        buf_text(&prefix, found.number == 4   ? "sequence of "
-                          : found.number == 5 ? "map to "
-                          : found.number == 9 ? "optional "
-                                              : "opaque ");
+        if (found.number == 5)
+            buf_printf(&prefix, "map of %s to ", key_name(in));
+        else
+            buf_text(&prefix, found.number == 4   ? "sequence of "
+                              : found.number == 9 ? "optional "
+                                                  : "opaque ");
         goes_on = (found.number == 4 || found.number == 5 || found.number == 9) &&
                   enter_type(&in, found.number == 5 ? 2 : 1);
         if (!goes_on)

@@ -238,6 +238,12 @@ void onnx_parse_pair(struct onnx_parsed *p, struct wire in, uint32_t *ret_key,
 void onnx_parse_dims(struct onnx_parsed *p, const struct wire *in,
                      const struct wire_field *field);
 
+/* ---- types of elements: TensorProto.DataType (onnx_tensor.c) ---- */
+
+enum dtype onnx_dtype(int32_t type);
+/* "float32", also "string"; NULL: unknown. */
+const char *onnx_type_name(int32_t type);
+
 /* ---- looking ---- */
 
 struct str onnx_text(const struct onnx_parsed *p, uint32_t id);
