@@ -67,7 +67,7 @@ void infer_constant(struct infer *f)
                 infer_set_numbers(f, 0, numbers, 1);
             } else if (attr->type == ONNX_INTS) {
                 infer_set(f, 0, DTYPE_INT64, &size, 1);
-                /* A reference resolves to an attribute of the call: look this one up. */
+                /* A reference resolves to an attribute of the call. */
                 if (name.len < 32 && infer_ints(f, name.at, numbers, &n))
                     infer_set_numbers(f, 0, numbers, n);
             } else if (attr->type == ONNX_STRINGS) {

@@ -167,8 +167,8 @@ void infer_dynamic_quantize(struct infer *f)
 
 /* ---- recurrent layers ---- */
 
-/* X is (steps, batch, features); Y (steps, directions, batch, hidden). With layout 1 the
- * batch comes first. */
+/* X is (steps, batch, features); Y (steps, directions, batch, hidden). With layout 1
+ * the batch comes first. */
 void infer_recurrent(struct infer *f)
 {
     const struct onnx_known *x = infer_input(f, 0), *r = infer_input(f, 2);

@@ -314,8 +314,8 @@ void infer_pad(struct infer *f)
 
 /* ---- gathering ---- */
 
-/* The data's sizes before the axis, the sizes of the indices, the data's sizes after it.
- */
+/* The data's sizes before the axis, the sizes of the indices, the data's sizes after
+ * it. */
 void infer_gather(struct infer *f)
 {
     const struct onnx_known *in = infer_input(f, 0), *at = infer_input(f, 1);

@@ -73,8 +73,8 @@ static int64_t steps(const struct infer_window *w, uint32_t i, int64_t size)
         __builtin_add_overflow(padded, w->pads[w->n + i], &padded) || padded < extent)
         return ONNX_ANY;
     n = (padded - extent) / w->strides[i] + 1;
-    /* Rounded up, the last window must begin inside the image or its left padding. Where
-     * it would not, programs disagree. */
+    /* Rounded up, the last window must begin inside the image or its left padding.
+     * Where it would not, programs disagree. */
     if (w->ceil && (padded - extent) % w->strides[i] != 0)
         n = infer_times(n, w->strides[i]) < size + w->pads[i] ? n + 1 : ONNX_ANY;
     return n;

@@ -46,11 +46,12 @@ struct onnx_making {
 
 /* Makes a tensor at a node of the build (or NO_PLACE). -1: memory is spent. */
 int onnx_tensor_make(struct onnx_making *m, uint32_t tensor, uint32_t node);
-/* Reads the first n (at most ONNX_NUMBERS) elements of a tensor of integers or booleans;
- * false: other dtype, or fewer elements. */
+/* Reads the first n (at most ONNX_NUMBERS) elements of a tensor of integers or
+ * booleans; false: other dtype, or fewer elements. */
 bool onnx_tensor_ints(const struct onnx_making *m, uint32_t tensor, int64_t *to,
                       uint32_t n);
-/* A small tensor as a plain value, a number or a list; VALUE_ID_NONE: it is too large. */
+/* A small tensor as a plain value, a number or a list; VALUE_ID_NONE: it is too large.
+ */
 uint32_t onnx_tensor_value(struct onnx_making *m, uint32_t tensor);
 /* The number of elements; UINT64_MAX: invalid dims. */
 uint64_t onnx_tensor_count(const struct onnx_parsed *p, const struct onnx_tensor *t);

@@ -66,8 +66,8 @@ static bool begins_as_graph(const struct bytes *in, uint64_t len)
     return len == 0 || bytes_left(in) == 0 || memchr(keys, in->at[0], sizeof keys);
 }
 
-/* Is this LEN field plausible? A graph that is too long means a truncated file; any other
- * field that is too long means another format. */
+/* Is this LEN field plausible? A graph that is too long means a truncated file; any
+ * other field that is too long means another format. */
 static bool fits(const struct bytes *in, uint64_t key, uint64_t len, uint64_t left)
 {
     if (key >> 3 == GRAPH)

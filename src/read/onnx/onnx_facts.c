@@ -46,7 +46,8 @@ static uint32_t type_value(struct onnx_making *m, const struct onnx_type *type)
     return value_make(values, VALUE_DICT, STR(""), items, n);
 }
 
-/* A list of types as a fact. Inputs with an initialiser are skipped: they are tensors. */
+/* A list of types as a fact. Inputs with an initialiser are skipped: they are tensors.
+ */
 static void add_types(struct onnx_making *m, const char *key,
                       const struct onnx_list *list, bool inputs)
 {

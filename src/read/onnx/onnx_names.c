@@ -131,8 +131,8 @@ static int set_class(struct onnx_making *m, uint32_t place, struct str name)
     return 0;
 }
 
-/* ['', 'layer1', 'layer1.0', 'relu']: the model, modules with their full names, then the
- * operation. */
+/* ['', 'layer1', 'layer1.0', 'relu']: the model, modules with their full names, then
+ * the operation. */
 static uint32_t scope_of_lists(struct onnx_making *m, const struct onnx_node *node)
 {
     uint32_t n = list_length(m, node->scopes), at = m->root;
@@ -395,8 +395,8 @@ static uint32_t dotted_scope(struct onnx_making *m, uint32_t at, uint32_t scope,
     return scope;
 }
 
-/* Makes the tensor at its place below `at`, the group of its graph. `scope` is the module
- * of the nodes that read it. */
+/* Makes the tensor at its place below `at`, the group of its graph. `scope` is the
+ * module of the nodes that read it. */
 static int place_tensor_at(struct onnx_making *m, uint32_t i, uint32_t at,
                            uint32_t scope, struct str name)
 {

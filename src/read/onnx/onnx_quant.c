@@ -5,9 +5,9 @@
 #include "base/base.h"
 #include "read/onnx/made_in.h"
 
-/* THE TABLE of operations whose inputs have a known role. One letter per input, in order:
- * '-' unknown, 'm' a mean or variance, 's' a scale or zero point, 'i' an integer tensor
- * whose scale is elsewhere, 'q' one followed by its scale and zero point. */
+/* THE TABLE of operations whose inputs have a known role. One letter per input, in
+ * order: '-' unknown, 'm' a mean or variance, 's' a scale or zero point, 'i' an integer
+ * tensor whose scale is elsewhere, 'q' one followed by its scale and zero point. */
 static const struct {
     const char *op_type, *inputs;
 } uses[] = {

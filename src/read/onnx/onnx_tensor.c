@@ -195,8 +195,8 @@ static int make_texts(struct onnx_making *m, uint32_t i, uint32_t node)
     return 0;
 }
 
-/* Floats and quantised integers are parameters; other integers are mostly sizes and axes.
- */
+/* Floats and quantised integers are parameters; other integers are mostly sizes and
+ * axes. */
 static enum tensor_role role_of(const struct onnx_tensor *t, struct str last)
 {
     const struct dtype_info *info = dtype_info(onnx_dtype(t->type));

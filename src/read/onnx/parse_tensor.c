@@ -339,8 +339,8 @@ static void parse_elements(struct onnx_parsed *p, struct onnx_type *type,
     }
 }
 
-/* Enters the field with the element type: 1 of a sequence or optional, 2 of a map. False:
- * it is absent. */
+/* Enters the field with the element type: 1 of a sequence or optional, 2 of a map.
+ * False: it is absent. */
 static bool enter_type(struct wire *in, uint32_t number)
 {
     struct wire_field field, found = {0};

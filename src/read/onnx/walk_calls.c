@@ -1,6 +1,6 @@
 /* Calls of modules. The nodes of a module are mostly adjacent. If other nodes are in
- * between, they still belong to one call unless its later nodes depend on those others: the
- * call can be drawn as one box. */
+ * between, they still belong to one call unless its later nodes depend on those others:
+ * the call can be drawn as one box. */
 #include <string.h>
 
 #include "base/base.h"
@@ -48,8 +48,8 @@ static bool is_inside(const struct onnx_walk *w, uint32_t call, uint32_t outer)
     return call == outer;
 }
 
-/* May a node that reads these values belong to an earlier call? All values must come from
- * inside the call, or from before it. */
+/* May a node that reads these values belong to an earlier call? All values must come
+ * from inside the call, or from before it. */
 static bool fits(const struct onnx_walk *w, uint32_t call, const uint32_t *inputs,
                  uint32_t n)
 {
@@ -123,8 +123,8 @@ static int add_end(struct ends *e, uint32_t call, uint32_t value, bool out)
     return 0;
 }
 
-/* A value made in call `from` and read in call `to` is an output of the calls that contain
- * only the first, and an input of those that contain only the second. */
+/* A value made in call `from` and read in call `to` is an output of the calls that
+ * contain only the first, and an input of those that contain only the second. */
 static int cross(struct ends *e, uint32_t from, uint32_t to, uint32_t value)
 {
     const struct program_call *calls = e->w->program->calls;

@@ -1,6 +1,6 @@
-/* Subgraphs and functions. If runs one of two graphs, Loop and Scan run one repeatedly. A
- * subgraph sees the names of the enclosing graphs. A function of the file is inlined: its
- * operations belong to the module that calls it. */
+/* Subgraphs and functions. If runs one of two graphs, Loop and Scan run one repeatedly.
+ * A subgraph sees the names of the enclosing graphs. A function of the file is inlined:
+ * its operations belong to the module that calls it. */
 #include <string.h>
 
 #include "base/base.h"
@@ -224,8 +224,8 @@ static struct onnx_known known_of(const struct onnx_walk *w, uint32_t value, boo
     return known;
 }
 
-/* Binds the inputs of the body of a loop: carried values, slices of an input (Scan) or the
- * iteration number. */
+/* Binds the inputs of the body of a loop: carried values, slices of an input (Scan) or
+ * the iteration number. */
 static void bind_body(struct onnx_walk *w, struct onnx_flow *flow,
                       const struct onnx_frame *frame)
 {
@@ -320,7 +320,8 @@ static struct onnx_flow *new_flow(struct onnx_walk *w, uint32_t node, uint32_t c
     return flow;
 }
 
-/* Records the values that the graph of the last frame returns, by output of the node. */
+/* Records the values that the graph of the last frame returns, by output of the node.
+ */
 static void take_results(struct onnx_walk *w, struct onnx_flow *flow,
                          const struct onnx_frame *frame)
 {

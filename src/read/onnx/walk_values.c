@@ -1,5 +1,5 @@
-/* Values by name. A subgraph sees the names of the graphs around it, a function only its
- * own. */
+/* Values by name. A subgraph sees the names of the graphs around it, a function only
+ * its own. */
 #include <string.h>
 
 #include "base/base.h"

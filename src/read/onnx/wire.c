@@ -44,8 +44,8 @@ static bool stop_short(struct wire *wire, const char *fault)
     return stop(wire, fault);
 }
 
-/* Sequential reads double the step; a jump resets it. So jumping through a file reads no
- * more than its bytes. */
+/* Sequential reads double the step; a jump resets it. So jumping through a file reads
+ * no more than its bytes. */
 static bool load(struct wire_window *window, uint64_t at, size_t n)
 {
     uint64_t left = at < window->blob->size ? window->blob->size - at : 0;
