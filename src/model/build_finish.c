@@ -121,6 +121,9 @@ static void find_first_places(struct model *model)
         if (model->kind[p] == PLACE_TENSOR && id < model->n_tensors) {
             if (model->tensors[id].places++ == 0)
                 model->tensors[id].place = p;
+        } else if (model->kind[p] == PLACE_TENSOR) { /* no memory was left for it */
+            model->kind[p] = PLACE_VALUE;
+            model->object[p] = VALUE_ID_NONE;
         } else if (model->kind[p] <= PLACE_GROUP && id < model->n_objects &&
                    !(model->flags[p] & PLACE_AGAIN)) {
             model->objects[id].place = p;

@@ -502,3 +502,23 @@ TEST(dtypes_are_found_by_all_their_names)
     CHECK(!dtype_size(DTYPE_FLOAT64, UINT64_MAX / 4, &bytes));
     CHECK(!dtype_size(DTYPE_UNKNOWN, 1, &bytes));
 }
+
+TEST(the_place_of_a_tensor_that_does_not_fit_in_memory_has_no_tensor)
+{
+    const struct model *model;
+    struct build b;
+    uint32_t place;
+
+    CHECK(build_init(&b, "x.pth", 0, NULL, NULL) == 0);
+    add(&b, 0, "weight", add_storage(&b, 24), 0);
+    CHECK(build_node(&b, 0, PLACE_TENSOR, STR("bias")) != NO_PLACE);
+    b.model->arena.spent = true; /* before the tensor of this node was added */
+    b.guess = true;
+    model = build_finish(&b, NULL);
+    CHECK(model != NULL);
+    place = place_find(model, STR("bias"));
+    CHECK(place != NO_PLACE && model->kind[place] == PLACE_VALUE);
+    CHECK(model->object[place] == VALUE_ID_NONE);
+    CHECK(place_tensor(model, place_find(model, STR("weight"))) != NULL);
+    model_free(model);
+}

@@ -117,7 +117,7 @@ def attributes():
                          mode="fast", n=-7, weights=[0.5, -1.5], empty=[-1],
                          small=numpy_helper.from_array(np.array([4, 5]), "s")),
     ]
-    return model(nodes, [info("x", FLOAT, ["batch", 40])], [info("y"), info("z")],
+    return model(nodes, [info("x", FLOAT, ["batch", 40])], [info("y"), info("z"), info("b")],
                  opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid("my.ops", 3)])
 
 

@@ -65,7 +65,7 @@ def constants(graph):
 
 
 def plain(attr):
-    """An attribute as JSON has it; None: it is left out."""
+    """The JSON of an attribute; None: it is omitted."""
     value = helper.get_attribute_value(attr)
     if attr.type in (attr.GRAPH, attr.GRAPHS, attr.TYPE_PROTO, attr.TYPE_PROTOS):
         return None
@@ -100,7 +100,7 @@ class Case(unittest.TestCase):
         for graph in graphs_of(model.graph):
             for name, tensor in constants(graph):
                 if kind_of(tensor).startswith("FLOAT6"):
-                    continue  # newer than what is read: its dtype is unknown
+                    continue  # an unknown dtype
                 if tensor.data_type == TensorProto.STRING or name not in found:
                     self.assertEqual(tensor.data_type, TensorProto.STRING, (path, name))
                     continue
@@ -136,10 +136,10 @@ class Case(unittest.TestCase):
         self.check_attributes(path, op, node)
 
     def check_shapes(self, path, model, ops):
-        """Where both know a size, it is the same; and we know about as many."""
+        """Sizes that both know are equal; returns how many we and onnx know."""
         try:
             wanted = shape_inference.infer_shapes(model, data_prop=True)
-        except Exception:  # some test models are wrong on purpose
+        except Exception:  # some test models are invalid on purpose
             return 0, 0
         types = {v.name: v.type for v in [*wanted.graph.value_info, *wanted.graph.output]}
         known = ours = 0
@@ -198,8 +198,8 @@ class Case(unittest.TestCase):
         facts = scope.document("info", path)["facts"]
         self.assertEqual(facts["IR version"], model.ir_version)
         inits = {tensor.name for tensor in model.graph.initializer}
-        for key, values in ("inputs", model.graph.input), ("outputs", model.graph.output):
-            values = [v for v in values if v.name not in inits]
+        inputs = [v for v in model.graph.input if v.name not in inits]
+        for key, values in ("inputs", inputs), ("outputs", model.graph.output):
             self.assertEqual([end["name"] for end in facts[key]], [v.name for v in values])
             for end, value in zip(facts[key], values):
                 tensor = value.type.tensor_type
@@ -235,17 +235,17 @@ class Made(Case):
                     ours, known = self.check(path)
                     self.assertGreaterEqual(ours, 0.9 * known, (name, ours, known))
 
-    def test_the_files_at_hand(self):
+    def test_sample_models(self):
         ours = known = 0
         files = sorted(scope.MODELS.rglob("*.onnx")) if scope.MODELS.exists() else []
         for path in files:
             if "external" in path.name:
-                continue  # its data file has another name here
+                continue  # its data file is not in this folder
             with self.subTest(path.name):
                 more, all_known = self.check(path)
                 ours, known = ours + more, known + all_known
         if not files:
-            self.skipTest("no models at hand")
+            self.skipTest("no sample models")
         self.assertGreaterEqual(ours, 0.9 * known, (ours, known))
 
     def test_modules_and_their_classes_come_from_names(self):
@@ -267,12 +267,118 @@ class Made(Case):
         self.assertEqual(tensors["w_q"]["role"], "parameter")
         self.assertEqual(tensors["w_scale"]["role"], "buffer")
 
+    def test_integers_that_an_operation_multiplies_are_parameters(self):
+        """As quantize_dynamic writes them: the scale is applied by a later node."""
+        path = self.folder / "dynamic.onnx"
+        make = numpy_helper.from_array
+        tensors = [make(np.ones((3, 4), np.int8), "w"), make(np.int8(0), "w_zero"),
+                   make(np.float32(0.1), "w_scale"), make(np.ones((4, 1, 8), np.uint8), "packed"),
+                   make(np.ones((4, 1), np.float32), "scales")]
+        nodes = [helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]),
+                 helper.make_node("MatMulInteger", ["q", "w", "z", "w_zero"], ["i"]),
+                 helper.make_node("Cast", ["i"], ["f"], to=TensorProto.FLOAT),
+                 helper.make_node("Mul", ["s", "w_scale"], ["both"]),
+                 helper.make_node("Mul", ["f", "both"], ["m"]),
+                 helper.make_node("MatMulNBits", ["m", "packed", "scales"], ["y"],
+                                  domain="com.microsoft", K=4, N=4, bits=4, block_size=16)]
+        onnx.save(onnx_models.model(nodes, [onnx_models.info("x", TensorProto.FLOAT, [2, 3])],
+                                    [onnx_models.info("y")], tensors), path)
+        roles = {t["name"]: t["role"] for t in self.tree(path)["tensors"]}
+        self.assertEqual((roles["w"], roles["packed"]), ("parameter", "parameter"))
+        self.assertEqual((roles["w_zero"], roles["scales"]), ("buffer", "buffer"))
+
+    def test_types_of_inputs_that_are_not_tensors(self):
+        """As scikit-learn's classifiers return them: a sequence of maps."""
+        scores = helper.make_map_type_proto(TensorProto.STRING, helper.make_tensor_type_proto(
+            TensorProto.FLOAT, None))
+        boxes = helper.make_optional_type_proto(helper.make_sequence_type_proto(
+            helper.make_tensor_type_proto(TensorProto.INT64, ["n", 4])))
+        inputs = [helper.make_value_info("scores", helper.make_sequence_type_proto(scores)),
+                  helper.make_value_info("boxes", boxes)]
+        path = self.folder / "types.onnx"
+        onnx.save(onnx_models.model([], inputs, inputs), path)
+        found = [(one["of"], one["dtype"], one["shape"])
+                 for one in scope.document("info", path)["facts"]["inputs"]]
+        self.assertEqual(found, [("sequence of map of string to", "float32", None),
+                                 ("optional sequence of", "int64", ["n", 4])])
+
+    def test_tensors_of_branches_are_below_the_node(self):
+        """Those with the name of another tensor are in the module of their graph."""
+        def branch(value):
+            tensor = numpy_helper.from_array(np.full(3, value, np.float32), "k")
+            return helper.make_graph([helper.make_node("Add", ["x", "k"], ["o"])], "b", [],
+                                     [onnx_models.info("o")], [tensor])
+
+        nodes = [helper.make_node("If", ["c"], ["y"], name="/gate/If",
+                                  then_branch=branch(1), else_branch=branch(2))]
+        path = self.folder / "branches.onnx"
+        onnx.save(onnx_models.model(
+            nodes, [onnx_models.info("x", TensorProto.FLOAT, [3]),
+                    onnx_models.info("c", TensorProto.BOOL, [])], [onnx_models.info("y")],
+            [numpy_helper.from_array(np.zeros(2, np.float32), "k")]), path)
+        found = {t["name"]: t["min"] for t in scope.document("stats", path)["tensors"]}
+        self.assertEqual(found, {"k": 0, "gate.If.then_branch.k": 1, "gate.If.else_branch.k": 2})
+
+    def test_lines_are_those_of_the_network_not_of_generated_code(self):
+        node = helper.make_node("Relu", ["x"], ["y"])
+        entry = node.metadata_props.add()
+        entry.key = "pkg.torch.onnx.stack_trace"
+        entry.value = ('File "/home/me/net.py", line 41, in forward\n  y = self.act(x)\n'
+                       'File "<eval_with_key>.3", line 5, in forward\n  relu = x.relu()')
+        path = self.folder / "lines.onnx"
+        onnx.save(onnx_models.model([node], [onnx_models.info("x")], [onnx_models.info("y")]), path)
+        op, = scope.document("ops", path)["ops"]
+        self.assertEqual(op["line"], "net.py:41")
+
     def test_functions_are_inlined_with_the_attributes_of_the_call(self):
         path = onnx_models.make(self.folder)["functions"]
         ops = scope.document("ops", path)["ops"]
         self.assertEqual([op["attributes"].get("value_float") for op in ops],
                          [3.0, None, 4.0, None, None])
         self.assertEqual(ops[-1]["inputs"][0]["shape"], [2, 3])
+
+    def test_constants_of_functions_and_graphs_with_the_same_name_are_different(self):
+        """Each has its own values, and no finding."""
+        def large(start):
+            return helper.make_node("Constant", [], ["val_0"], value=numpy_helper.from_array(
+                np.arange(start, start + 40, dtype=np.float32)))
+
+        functions = [helper.make_function(
+            domain, "Shift", ["a"], ["b"],
+            [large(start), helper.make_node("Add", ["a", "val_0"], ["b"])],
+            [helper.make_opsetid("", 21)]) for domain, start in (("one", 100), ("two", 200))]
+        nodes = [large(0), helper.make_node("Add", ["x", "val_0"], ["h"])]
+        nodes += [helper.make_node("Shift", ["h"], ["i"], domain="one"),
+                  helper.make_node("Shift", ["i"], ["y"], domain="two")]
+        path = self.folder / "same_names.onnx"
+        onnx.save(onnx_models.model(
+            nodes, [onnx_models.info("x", TensorProto.FLOAT, [40])], [onnx_models.info("y")],
+            functions=functions, opset_imports=[helper.make_opsetid(d, 1 if d else 21)
+                                                for d in ("", "one", "two")]), path)
+        found = {t["name"]: t["min"] for t in scope.document("stats", path)["tensors"]}
+        self.assertEqual(found, {"val_0": 0, "one::Shift.val_0": 100, "two::Shift.val_0": 200})
+        self.assertEqual(scope.document("check", path)["checked"][0]["findings"], [])
+
+    def test_small_constants_of_every_type_are_numbers(self):
+        kinds = [TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.FLOAT8E4M3FN,
+                 TensorProto.FLOAT8E5M2, TensorProto.FLOAT4E2M1, TensorProto.INT4,
+                 TensorProto.UINT2, TensorProto.UINT64, TensorProto.INT16]
+        nodes = [helper.make_node("Constant", [], [f"c{kind}"], value=helper.make_tensor(
+            "", kind, [3], [1, 0, 1])) for kind in kinds]
+        nodes.append(helper.make_node("Constant", [], ["half"], value=helper.make_tensor(
+            "", TensorProto.FLOAT16, [], [-0.375])))
+        path = self.folder / "small.onnx"
+        onnx.save(onnx_models.model(nodes, [], [onnx_models.info("half")]), path)
+        values = [op["attributes"]["value"] for op in scope.document("ops", path)["ops"]]
+        self.assertEqual(values, [[1, 0, 1]] * len(kinds) + [-0.375])
+
+    def test_a_type_that_is_unknown_is_one_finding(self):
+        path = self.folder / "unknown.onnx"
+        for data in {"raw_data": b"abcd"}, {"int32_data": [1, 2, 3, 4]}:
+            tensor = TensorProto(name="w", data_type=99, dims=[4], **data)
+            onnx.save(onnx_models.model([], [], [onnx_models.info("w")], [tensor]), path)
+            findings = scope.document("check", path)["checked"][0]["findings"]
+            self.assertEqual([f["text"] for f in findings], ["w: unknown dtype 99"])
 
     def test_pictures_pages_and_differences(self):
         path = onnx_models.export(self.folder, True)["cnn_new"]
@@ -367,7 +473,7 @@ def varint(n):
 
 
 def field(key, data, size=None):
-    """A field with a length; `size` is that of more bytes than are here."""
+    """A LEN field; `size`: its length, if more bytes follow."""
     return varint(key << 3 | 2) + varint(len(data) if size is None else size) + data
 
 
@@ -419,6 +525,23 @@ class Memory(Case):
             tensors = scope.document("stats", path)["tensors"]
             self.assertEqual(len(tensors), n)
             self.check_peak(path, {0})
+
+    def test_many_tiny_initialisers(self):
+        """All of them, within the limit, and a name each."""
+        for n in (100_000, 500_000):
+            graph = bytearray(node(b"Identity", [b"x"], b"y") + field(11, field(1, b"x")))
+            for i in range(n):
+                value = number(2, 7) + field(7, varint(i)) if i % 2 else (
+                    number(2, 1) + field(9, bytes([i & 255, i >> 8 & 255, 0, 64])))
+                name = b"model.decoder.layers.%d.attention.scale" % i
+                graph += field(5, value + field(8, name))
+            path = self.write("tiny", graph)
+            self.check_peak(path, {0})
+            tensors = scope.document("stats", path)["tensors"]
+            self.assertEqual(len(tensors), n)
+            for i in (1, n - 1):
+                at = next(t for t in tensors if t["name"] == f"model.decoder.layers.{i}.attention.scale")
+                self.assertEqual((at["dtype"], at["min"]), ("int64", i))
 
     def test_a_large_tensor_is_not_read(self):
         count = 50 * MB

@@ -32,6 +32,35 @@ void input_allow(struct build *build, uint64_t size)
     build->scratch.limit = grown(build->scratch.limit, 4, size);
 }
 
+/* Bytes that a tensor takes in the model and in the build, roughly. */
+#define TENSOR_IN_MODEL 192
+#define TENSOR_IN_BUILD 32
+
+static size_t left_of(const struct arena *arena)
+{
+    return arena->limit > arena->used ? arena->limit - arena->used : 0;
+}
+
+/* Moves memory from one limit to another, so that it has `need`; at most `most`. */
+static void move_limit(struct arena *from, struct arena *to, size_t need, size_t most)
+{
+    size_t more = need > left_of(to) ? need - left_of(to) : 0;
+
+    more = more < most ? more : most;
+    from->limit -= more;
+    to->limit += more;
+}
+
+void input_share_scratch(struct build *build, uint32_t tensors)
+{
+    struct arena *scratch = &build->scratch;
+
+    move_limit(scratch, &build->model->arena, (size_t)tensors * TENSOR_IN_MODEL,
+               left_of(scratch) / 4 * 3);
+    move_limit(scratch, &build->own, (size_t)tensors * TENSOR_IN_BUILD,
+               left_of(scratch) / 2);
+}
+
 int input_look(struct input *input, struct build *build, struct err *err)
 {
     struct blob *blob = input->blob;

@@ -70,6 +70,10 @@ int input_read_inner_as(struct input *outer, struct blob *takes_blob, const char
 int input_read_shard(struct input *outer, struct blob *takes_blob, const char *name,
                      struct build *build, struct err *err);
 
+/* Moves most of the unused scratch memory to the model and the build, if so many
+ * tensors need it. Call it once, for a file that is not part of another. */
+void input_share_scratch(struct build *build, uint32_t tensors);
+
 /* ---- for readers.c and verify.c ---- */
 
 /* Memory limits of a build before it has seen a file. input_allow() adds more for a

@@ -4,7 +4,7 @@
 
 #include "base/base.h"
 
-/* THE TABLE of rules: each name between blanks. */
+/* THE TABLE of rules: operation types, separated by spaces. */
 static const struct {
     const char *names;
     void (*rule)(struct infer *f);
@@ -82,7 +82,7 @@ static bool has_name(const char *names, struct str name)
     return false;
 }
 
-/* Few operations, many nodes: the rule of each is looked up once. */
+/* Caches the rule of each operation type: a file has few types and many nodes. */
 static uint32_t find_rule(struct onnx_making *m, uint32_t op_type)
 {
     struct str name = onnx_text(m->p, op_type);
@@ -244,7 +244,7 @@ void infer_set(struct infer *f, uint32_t i, uint8_t dtype, const int64_t *dims,
         return;
     for (int32_t k = 0; k < rank; k++)
         if (dims[k] < ONNX_ANY)
-            return; /* a rule was given nonsense */
+            return; /* not a size */
     f->out[i].dims = copy(f, dims, (size_t)rank);
     f->out[i].rank = f->out[i].dims ? rank : -1;
 }
@@ -290,7 +290,7 @@ int64_t infer_plus(int64_t a, int64_t b)
     return sum;
 }
 
-/* What two sizes become: one of 1 is repeated. One that is not known may be 1. */
+/* The broadcast of two sizes: a size of 1 is repeated; an unknown size may be 1. */
 static bool join(int64_t a, int64_t b, int64_t *ret_size)
 {
     if (a == ONNX_ANY || b == ONNX_ANY) {

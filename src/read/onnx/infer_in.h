@@ -14,8 +14,8 @@
 
 #include "read/onnx/made_in.h"
 
-#define INFER_NUMBERS 64        /* most integers propagated per value */
-#define INFER_UNKNOWN INT64_MIN /* an unknown integer */
+#define INFER_NUMBERS ONNX_NUMBERS /* most integers propagated per value */
+#define INFER_UNKNOWN INT64_MIN    /* an unknown integer */
 
 /* The known properties of a value. */
 struct onnx_known {
@@ -46,15 +46,14 @@ struct infer {
     bool spent;
 };
 
-/* Fills in the outputs as far as there is a rule. */
+/* Fills in the outputs if the operation has a rule. */
 void onnx_infer(struct infer *f);
 /* The attribute of a node; in a function, references resolve to attributes of the
  * call. */
 const struct onnx_attr *onnx_attr_in(const struct onnx_parsed *p,
                                      const struct onnx_scope *scope,
                                      const struct onnx_node *node, const char *name);
-/* Resolves an attribute that was found. NULL: it refers to one that the call does not
- * have. */
+/* Resolves a reference to an attribute of the call. NULL: the call does not have it. */
 const struct onnx_attr *onnx_attr_resolve(const struct onnx_parsed *p,
                                           const struct onnx_scope *scope,
                                           const struct onnx_attr *attr);
@@ -65,16 +64,16 @@ int64_t infer_int(const struct infer *f, const char *name, int64_t preset);
 /* The integers of an attribute, at most INFER_NUMBERS; false: it has none. */
 bool infer_ints(const struct infer *f, const char *name, int64_t *to, uint32_t *ret_n);
 bool infer_text(const struct infer *f, const char *name, struct str *ret_text);
-/* Input i, or one of which nothing is known. */
+/* Input i; an unknown one if it is absent. */
 const struct onnx_known *infer_input(const struct infer *f, uint32_t i);
-/* Whole numbers from an attribute, or from input i (opsets moved many there). False:
- * absent, or not all known; *ret_given: it is there. */
+/* Integers from an attribute, or from input i (newer opsets moved many there). False:
+ * absent, or not all known; *ret_given: present. */
 bool infer_numbers(const struct infer *f, const char *name, uint32_t i, int64_t *to,
                    uint32_t *ret_n, bool *ret_given);
 /* Sets output i. `dims` is copied. */
 void infer_set(struct infer *f, uint32_t i, uint8_t dtype, const int64_t *dims,
                int32_t rank);
-/* The same as a value that is known. */
+/* Sets output i to the shape of another value, and to this dtype. */
 void infer_same(struct infer *f, uint32_t i, const struct onnx_known *as,
                 uint8_t dtype);
 void infer_dtype(struct infer *f, uint32_t i, uint8_t dtype);
@@ -85,7 +84,7 @@ bool infer_axis(int64_t axis, int32_t rank, int32_t *ret_axis);
 /* Products and sums; ONNX_ANY if an operand is, or on overflow. */
 int64_t infer_times(int64_t a, int64_t b);
 int64_t infer_plus(int64_t a, int64_t b);
-/* The broadcast of two shapes into `to`; false: they do not fit. */
+/* The broadcast of two shapes into `to`; false: they are incompatible. */
 bool infer_broadcast(const struct onnx_known *a, const struct onnx_known *b,
                      int64_t *to, int32_t *ret_rank);
 

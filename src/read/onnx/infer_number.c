@@ -1,11 +1,11 @@
-/* Rules of operations that make shapes and whole numbers, and what becomes of numbers
- * that are known. One of them may be INFER_UNKNOWN: Shape of (batch, 3, 224, 224). */
+/* Rules of operations that return shapes and integers, and the propagation of known
+ * integers. Single ones may be INFER_UNKNOWN: Shape of (batch, 3, 224, 224). */
 #include <string.h>
 
 #include "base/base.h"
 #include "read/onnx/infer_in.h"
 
-/* ---- operations that make numbers ---- */
+/* ---- operations that return integers ---- */
 
 void infer_shape(struct infer *f)
 {
@@ -36,7 +36,7 @@ void infer_size(struct infer *f)
     infer_set(f, 0, DTYPE_INT64, NULL, 0);
 }
 
-/* A value of an attribute: what its type says. */
+/* A Constant: the shape and dtype of its attribute. */
 void infer_constant(struct infer *f)
 {
     const struct onnx_parsed *p = f->m->p;
@@ -67,7 +67,7 @@ void infer_constant(struct infer *f)
                 infer_set_numbers(f, 0, numbers, 1);
             } else if (attr->type == ONNX_INTS) {
                 infer_set(f, 0, DTYPE_INT64, &size, 1);
-                /* A name that stands for another may be of the call: ask for this one. */
+                /* A reference resolves to an attribute of the call. */
                 if (name.len < 32 && infer_ints(f, name.at, numbers, &n))
                     infer_set_numbers(f, 0, numbers, n);
             } else if (attr->type == ONNX_STRINGS) {
@@ -76,7 +76,7 @@ void infer_constant(struct infer *f)
         }
 }
 
-/* A shape that is a value: its numbers are sizes. */
+/* Sets the result to the shape that an input holds as integers. */
 static bool shape_from(struct infer *f, const struct onnx_known *shape, uint8_t dtype)
 {
     int64_t dims[INFER_NUMBERS];
@@ -118,7 +118,7 @@ void infer_random(struct infer *f)
         infer_set(f, 0, dtype, dims, (int32_t)n);
 }
 
-/* The only whole number of an input; false: unknown. */
+/* The integer of an input that has one element; false: unknown. */
 static bool number_of(const struct infer *f, uint32_t i, int64_t *ret_number)
 {
     const struct onnx_known *in = infer_input(f, i);
@@ -145,7 +145,7 @@ void infer_range(struct infer *f)
     infer_set(f, 0, dtype, &size, 1);
 }
 
-/* ---- following numbers ---- */
+/* ---- propagating integers ---- */
 
 static void follow_gather(struct infer *f)
 {
@@ -259,7 +259,7 @@ static void follow_copy(struct infer *f)
         infer_set_numbers(f, 0, in->numbers, in->n_numbers);
 }
 
-/* Numbers that int32 does not hold are others there. */
+/* Integers that do not fit into int32 are changed by a cast: drops them. */
 static void keep_narrow(struct infer *f)
 {
     struct onnx_known *out = &f->out[0];

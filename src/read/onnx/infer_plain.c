@@ -5,7 +5,7 @@
 #include "base/base.h"
 #include "read/onnx/infer_in.h"
 
-/* The dtype that an attribute gives; 0: none. */
+/* The dtype named by an attribute; 0: it is absent. */
 static uint8_t dtype_attr(const struct infer *f, const char *name)
 {
     int64_t type = infer_int(f, name, 0);
@@ -21,7 +21,7 @@ void infer_like_first(struct infer *f)
     infer_same(f, 0, in, dtype ? dtype : in->dtype);
 }
 
-/* Normalisations have statistics as further results. */
+/* Normalisation: further outputs are statistics. */
 void infer_like_norm(struct infer *f)
 {
     const struct onnx_known *in = infer_input(f, 0);
@@ -34,7 +34,7 @@ void infer_boolean(struct infer *f)
     infer_same(f, 0, infer_input(f, 0), DTYPE_BOOL);
 }
 
-/* The broadcast of all inputs. Before opset 7 the first has the shape of the result. */
+/* The broadcast of all inputs. Before opset 7 the result has the shape of the first. */
 static void broadcast_all(struct infer *f, uint8_t dtype)
 {
     int64_t dims[ONNX_RANK];
@@ -93,7 +93,8 @@ void infer_dropout(struct infer *f)
 
 /* ---- matrix products ---- */
 
-/* Sizes before the last two are broadcast; vectors get a size of 1, which is dropped. */
+/* Broadcasts the sizes before the last two. A vector gets a size of 1, which is dropped
+ * from the result. */
 static void product(struct infer *f, const struct onnx_known *a,
                     const struct onnx_known *b, uint8_t dtype)
 {
@@ -166,8 +167,8 @@ void infer_dynamic_quantize(struct infer *f)
 
 /* ---- recurrent layers ---- */
 
-/* X is (steps, batch, features); Y (steps, directions, batch, hidden). With layout 1 the
- * batch comes first. */
+/* X is (steps, batch, features); Y (steps, directions, batch, hidden). With layout 1
+ * the batch comes first. */
 void infer_recurrent(struct infer *f)
 {
     const struct onnx_known *x = infer_input(f, 0), *r = infer_input(f, 2);
@@ -197,7 +198,7 @@ void infer_recurrent(struct infer *f)
 
 /* ---- reductions ---- */
 
-/* Keeps or drops the axes that are marked. */
+/* The shape without the marked axes, or with their sizes set to 1. */
 static void set_reduced(struct infer *f, uint8_t dtype, const struct onnx_known *in,
                         const bool *gone)
 {

@@ -4,7 +4,7 @@
 #include "base/base.h"
 #include "read/onnx/infer_in.h"
 
-/* Their product; ONNX_ANY if one is not known. */
+/* The product of sizes; ONNX_ANY if one is unknown. */
 static int64_t volume(const int64_t *dims, int32_t begin, int32_t end)
 {
     int64_t product = 1;
@@ -19,7 +19,7 @@ static int64_t volume(const int64_t *dims, int32_t begin, int32_t end)
 
 /* ---- reshaping ---- */
 
-/* One size of -1 is what remains; 0 copies a size. */
+/* A size of -1 is computed from the others; 0 copies a size of the input. */
 void infer_reshape(struct infer *f)
 {
     const struct onnx_known *in = infer_input(f, 0), *shape = infer_input(f, 1);
@@ -115,7 +115,7 @@ void infer_squeeze(struct infer *f)
     }
     for (int32_t i = 0; i < in->rank; i++) {
         if (!given && in->dims[i] == ONNX_ANY)
-            return; /* it may be 1 */
+            return; /* an unknown size may be 1, which is squeezed */
         if (given ? !gone[i] : in->dims[i] != 1)
             dims[rank++] = in->dims[i];
     }
@@ -175,7 +175,7 @@ void infer_tile(struct infer *f)
     infer_set(f, 0, in->dtype, dims, in->rank);
 }
 
-/* ---- joining and cutting ---- */
+/* ---- concatenating and splitting ---- */
 
 void infer_concat(struct infer *f)
 {
@@ -226,7 +226,7 @@ void infer_split(struct infer *f)
     }
 }
 
-/* The number of elements in a slice of one axis, as numpy counts. */
+/* The number of elements in a slice of one axis, as in numpy. */
 static int64_t slice_size(int64_t size, int64_t start, int64_t end, int64_t step)
 {
     if (step == INT64_MIN)
@@ -264,7 +264,7 @@ void infer_slice(struct infer *f)
         known = false;
     memcpy(dims, in->dims, (size_t)in->rank * sizeof *dims);
     for (int32_t i = 0; has_axes && n_axes == UINT32_MAX && i < in->rank; i++)
-        dims[i] = ONNX_ANY; /* any of them may be cut */
+        dims[i] = ONNX_ANY; /* any axis may be sliced */
     if (n_axes == UINT32_MAX || (!known && !has_axes)) {
         for (int32_t i = 0; i < in->rank; i++)
             dims[i] = ONNX_ANY;
@@ -314,7 +314,8 @@ void infer_pad(struct infer *f)
 
 /* ---- gathering ---- */
 
-/* The sizes of the data before the axis, those of the indices, those behind it. */
+/* The data's sizes before the axis, the sizes of the indices, the data's sizes after
+ * it. */
 void infer_gather(struct infer *f)
 {
     const struct onnx_known *in = infer_input(f, 0), *at = infer_input(f, 1);

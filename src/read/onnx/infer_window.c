@@ -1,4 +1,4 @@
-/* Rules of operations that move a window over an image: convolutions and pooling. */
+/* Rules of operations that slide a window over an image: convolutions and pooling. */
 #include <string.h>
 
 #include "base/base.h"
@@ -9,10 +9,10 @@ struct infer_window {
     uint32_t n;
     int64_t kernel[ONNX_RANK], strides[ONNX_RANK], dilations[ONNX_RANK];
     int64_t pads[2 * ONNX_RANK]; /* all begins, then all ends */
-    bool same, ceil;             /* same: padded so that only the stride counts */
+    bool same, ceil;             /* same: padded so that the size is input / stride */
 };
 
-/* Numbers of an attribute for all axes; false: it has another number of them. */
+/* An attribute with an integer for each axis; false: it has another length. */
 static bool per_axis(const struct infer *f, const char *name, int64_t preset,
                      uint32_t wanted, int64_t *to)
 {
@@ -29,7 +29,7 @@ static bool per_axis(const struct infer *f, const char *name, int64_t preset,
     return true;
 }
 
-/* `kernel` is the shape of the weight behind its first two sizes, or NULL. */
+/* `kernel` is the shape of the weight after its first two sizes, or NULL. */
 static bool read_window(const struct infer *f, struct infer_window *w, uint32_t n,
                         const int64_t *kernel)
 {
@@ -57,7 +57,7 @@ static bool read_window(const struct infer *f, struct infer_window *w, uint32_t 
     return true;
 }
 
-/* How often the window fits along axis i. */
+/* The number of positions of the window along axis i. */
 static int64_t steps(const struct infer_window *w, uint32_t i, int64_t size)
 {
     int64_t extent, padded, n;
@@ -73,8 +73,8 @@ static int64_t steps(const struct infer_window *w, uint32_t i, int64_t size)
         __builtin_add_overflow(padded, w->pads[w->n + i], &padded) || padded < extent)
         return ONNX_ANY;
     n = (padded - extent) / w->strides[i] + 1;
-    /* Rounded up, the last window must begin inside the image or its left padding. Where
-     * it would not, programs disagree. */
+    /* Rounded up, the last window must begin inside the image or its left padding.
+     * Where it would not, programs disagree. */
     if (w->ceil && (padded - extent) % w->strides[i] != 0)
         n = infer_times(n, w->strides[i]) < size + w->pads[i] ? n + 1 : ONNX_ANY;
     return n;
@@ -134,7 +134,7 @@ void infer_global_pool(struct infer *f)
     infer_set(f, 0, x->dtype, dims, x->rank);
 }
 
-/* The other way: how large an image is from which the window makes x. */
+/* The size of the output of a transposed convolution. */
 static int64_t image_size(const struct infer_window *w, uint32_t i, int64_t size,
                           int64_t more)
 {
@@ -177,8 +177,8 @@ void infer_conv_transpose(struct infer *f)
 
 /* ---- resampling ---- */
 
-/* The sizes are an input, or follow from the scales. Only known sizes count: scales are
- * real numbers, which are not followed. */
+/* The sizes are an input or follow from the scales. Scales are floats, which are not
+ * propagated, so only sizes are used. */
 void infer_resize(struct infer *f)
 {
     const struct onnx_known *x = infer_input(f, 0), *sizes = infer_input(f, 3);

@@ -4,33 +4,37 @@
 
 #include "read/onnx/parsed_in.h"
 
-#define ONNX_SMALL 16 /* elements: constants that are shown as numbers */
+#define ONNX_SMALL   16 /* elements: constants up to this size are plain values */
+#define ONNX_NUMBERS 64 /* most integers read from one tensor */
 
-/* A file beside the model, by its location. */
+/* A file with external data. */
 struct onnx_file {
     uint32_t location;
     struct blob *blob; /* owned by the model's source; NULL: it cannot be read */
 };
 
-/* A module found in names. */
+/* A module that a name implies. */
 struct onnx_module {
-    uint32_t above;        /* the module around it; NO_PLACE: the root, or none */
-    uint32_t main_op, any; /* string ids: the last computing node; the last node */
+    uint32_t above; /* the module around it; NO_PLACE: the root, or none */
+    uint32_t main_op,
+        any; /* string ids: types of the last computing node, the last node */
     uint32_t n_main, n_any;
-    bool holds;  /* other modules */
-    bool weight; /* a tensor has this name: the layer is guessed from shapes */
+    bool holds;  /* it contains other modules */
+    bool weight; /* it has a tensor "weight": its layer is guessed from shapes */
 };
 
 struct onnx_making {
     struct onnx_parsed *p;
     struct build *build;
     struct input *input;
-    uint32_t root;          /* node of the build: of the whole model */
+    uint32_t root;          /* node of the build for the whole model */
     struct map by_location; /* location -> index in files */
     struct onnx_file *files;
     uint32_t n_files, files_room;
-    struct map initialisers;          /* graph and name -> tensor */
-    struct map taken;                 /* name -> graph whose tensor has it */
+    uint32_t *by_name; /* string id -> initialiser of the main graph + 1; 0: none */
+    uint32_t n_by_name;
+    struct map initialisers;          /* of other graphs: graph and name -> tensor */
+    struct map taken;                 /* the same: name -> the first graph with it */
     struct map by_function;           /* domain, name, overload -> function */
     struct map by_rule;               /* type of operation -> rule of infer.c */
     uint32_t last_scopes, last_scope; /* of onnx_names.c: a cache */
@@ -40,47 +44,47 @@ struct onnx_making {
 
 /* ---- onnx_tensor.c ---- */
 
-enum dtype onnx_dtype(int32_t type);
 /* Makes a tensor at a node of the build (or NO_PLACE). -1: memory is spent. */
 int onnx_tensor_make(struct onnx_making *m, uint32_t tensor, uint32_t node);
-/* Reads the first n elements of a tensor of integers or booleans; false: other dtype,
- * or fewer elements. */
+/* Reads the first n (at most ONNX_NUMBERS) elements of a tensor of integers or
+ * booleans; false: other dtype, or fewer elements. */
 bool onnx_tensor_ints(const struct onnx_making *m, uint32_t tensor, int64_t *to,
                       uint32_t n);
-/* A small tensor as a plain value: a number or a list; VALUE_ID_NONE: too large. */
+/* A small tensor as a plain value, a number or a list; VALUE_ID_NONE: it is too large.
+ */
 uint32_t onnx_tensor_value(struct onnx_making *m, uint32_t tensor);
-/* The number of elements by its dims; UINT64_MAX: invalid dims. */
+/* The number of elements; UINT64_MAX: invalid dims. */
 uint64_t onnx_tensor_count(const struct onnx_parsed *p, const struct onnx_tensor *t);
 
 /* ---- onnx_typed.c ---- */
 
 /* The bytes of a tensor whose numbers are in typed fields, decoded into scratch memory.
- * False: another number of bytes than `bytes`, or out of memory. */
+ * False: they do not have this many bytes, or memory is spent. */
 bool onnx_typed_bytes(struct onnx_parsed *p, const struct onnx_tensor *t,
                       enum dtype dtype, uint64_t bytes, struct str *ret_bytes);
-/* The texts of a tensor of strings, as a LIST. */
+/* The first strings of a string tensor, as a LIST. */
 uint32_t onnx_typed_texts(struct onnx_parsed *p, const struct onnx_tensor *t);
 
 /* ---- onnx_external.c ---- */
 
-/* The file with the data of a tensor, opened on first use; NULL: it cannot be read,
+/* The file at a location (string id), opened on first use; NULL: it cannot be read,
  * which is a finding. */
-struct blob *onnx_external(struct onnx_making *m, const struct onnx_tensor *t);
+struct blob *onnx_external(struct onnx_making *m, uint32_t location);
 
 /* ---- onnx_names.c, onnx_quant.c ---- */
 
 /* Finds or adds the module `name` below the module `at`; dots separate modules, *depth
  * counts them. NO_PLACE: spent, or too deep. */
 uint32_t onnx_descend(struct onnx_making *m, uint32_t at, struct str name, int *depth);
-/* The module around a module, or NO_PLACE. */
+/* The parent of a module, or NO_PLACE. */
 uint32_t onnx_above(const struct onnx_making *m, uint32_t place);
-/* The places of all nodes and tensors. -1: memory is spent. */
+/* Gives all nodes and tensors a place. -1: memory is spent. */
 int onnx_names(struct onnx_making *m);
-/* The initialiser that a name means in a graph: its tensor, or ONNX_NONE. */
+/* Resolves a name in a graph to an initialiser or Constant; ONNX_NONE: neither. */
 uint32_t onnx_initialiser(const struct onnx_making *m, uint32_t graph, uint32_t name);
 /* Classifies initialisers by the nodes that read them. */
 void onnx_use_tensors(struct onnx_making *m);
-/* Links scales and zero points; call it when all tensors exist. */
+/* Links tensors to their scales and zero points; call it after all tensors are made. */
 void onnx_quantisation(struct onnx_making *m);
 
 /* ---- onnx_facts.c ---- */

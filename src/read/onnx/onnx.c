@@ -6,7 +6,7 @@
 #include "base/bytes.h"
 #include "read/onnx/made_in.h"
 
-/* ---- detection: there is no magic ---- */
+/* ---- detection: the format has no magic bytes ---- */
 
 #define IR_MOST 1000 /* the newest version is 13 */
 #define GRAPH   7
@@ -27,7 +27,7 @@ static bool take_varint(struct bytes *in, uint64_t *ret_value)
     return false;
 }
 
-/* Is this field text, as far as it is in the head? */
+/* Is the part of this field that is in the head text? */
 static bool begins_as_text(const struct bytes *in, uint64_t len)
 {
     size_t n = len < bytes_left(in) ? (size_t)len : bytes_left(in);
@@ -58,7 +58,7 @@ static bool is_text_key(uint64_t key)
     return field == 2 || field == 3 || field == 4 || field == 6;
 }
 
-/* Does a GraphProto begin here? With a node, a name, or a list of something else. */
+/* Does a GraphProto begin here? Its first field is a node, a name or another list. */
 static bool begins_as_graph(const struct bytes *in, uint64_t len)
 {
     static const uint8_t keys[] = {0x0a, 0x12, 0x2a, 0x52, 0x5a, 0x62, 0x6a, 0x72};
@@ -66,8 +66,8 @@ static bool begins_as_graph(const struct bytes *in, uint64_t len)
     return len == 0 || bytes_left(in) == 0 || memchr(keys, in->at[0], sizeof keys);
 }
 
-/* A field with a length, whose bytes are next. A graph that is cut off is a truncated
- * file; anything else that is too long is another format. */
+/* Is this LEN field plausible? A graph that is too long means a truncated file; any
+ * other field that is too long means another format. */
 static bool fits(const struct bytes *in, uint64_t key, uint64_t len, uint64_t left)
 {
     if (key >> 3 == GRAPH)
@@ -123,7 +123,7 @@ static int add_functions(struct onnx_making *m)
     return 0;
 }
 
-/* Everything but the program: what is spent here ends the reading. */
+/* Everything but the program. -1: memory is spent. */
 static int make(struct onnx_making *m, struct err *err)
 {
     onnx_findings(m);

@@ -1,5 +1,5 @@
-/* Data in files beside the model. A model that was downloaded must not make us read
- * anything else: only plain files in its folder or below are opened. */
+/* Data in files beside the model. A downloaded model must not make us read other files:
+ * only regular files in its folder or below are opened. */
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -50,7 +50,7 @@ static struct blob *open_beside(const struct onnx_making *m, struct str location
     return blob;
 }
 
-/* Opens a file that was not named before. */
+/* Opens a file and adds it to the model. NULL: a finding says why. */
 static struct blob *add_file(struct onnx_making *m, uint32_t location)
 {
     struct str name = onnx_text(m->p, location);
@@ -62,32 +62,31 @@ static struct blob *add_file(struct onnx_making *m, uint32_t location)
     if (blob)
         return blob;
     if (why.code == ERR_FORMAT)
-        build_finding(
-            m->build, FINDING_UNSAFE_PATH, SEVERITY_ALARM, 0,
-            "the data of tensors is said to be in %.*s, which was not opened: "
-            "%s",
-            STR_ARG(str_head(name, 200)), err_reason(&why));
+        build_finding(m->build, FINDING_UNSAFE_PATH, SEVERITY_ALARM, 0,
+                      "the file refers to tensor data in %.*s, which was not opened: "
+                      "%s",
+                      STR_ARG(str_head(name, 200)), err_reason(&why));
     else
         build_finding(
             m->build, FINDING_MISSING_RECORD, SEVERITY_ALARM, 0,
-            "the data of tensors is in %.*s, which cannot be opened: %s. Put it "
-            "beside the model",
+            "tensor data is in %.*s, which cannot be opened: %s. Put it beside "
+            "the model",
             STR_ARG(str_head(name, 200)), err_reason(&why));
     return NULL;
 }
 
-struct blob *onnx_external(struct onnx_making *m, const struct onnx_tensor *t)
+struct blob *onnx_external(struct onnx_making *m, uint32_t location)
 {
     uint32_t i;
 
-    if (map_find(&m->by_location, t->location, &i))
+    if (map_find(&m->by_location, location, &i))
         return m->files[i].blob;
     i = m->n_files;
     if (arena_room(m->p->arena, &m->files, m->n_files, &m->files_room,
                    sizeof *m->files) < 0 ||
-        map_put(&m->by_location, t->location, i) < 0)
+        map_put(&m->by_location, location, i) < 0)
         return NULL;
     m->n_files++;
-    m->files[i] = (struct onnx_file){t->location, add_file(m, t->location)};
+    m->files[i] = (struct onnx_file){location, add_file(m, location)};
     return m->files[i].blob;
 }

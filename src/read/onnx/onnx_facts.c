@@ -1,22 +1,13 @@
-/* What `info` says of an ONNX file, and what is wrong with it. */
+/* The facts that `info` shows of an ONNX file, and findings. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/base.h"
 #include "read/onnx/made_in.h"
 
-#define STRING_TYPE 8
-
 /* ---- types ---- */
 
-static const char *element_name(int32_t type)
-{
-    if (type == STRING_TYPE)
-        return "string";
-    return onnx_dtype(type) == DTYPE_UNKNOWN ? NULL : dtype_name(onnx_dtype(type));
-}
-
-/* Its sizes: numbers, the names of sizes that are not fixed, or None. */
+/* A list of sizes: an integer, the name of a dynamic size, or None. */
 static uint32_t shape_value(struct onnx_making *m, const struct onnx_type *type)
 {
     struct values *values = build_values(m->build);
@@ -39,7 +30,7 @@ static uint32_t shape_value(struct onnx_making *m, const struct onnx_type *type)
 static uint32_t type_value(struct onnx_making *m, const struct onnx_type *type)
 {
     struct values *values = build_values(m->build);
-    const char *element = element_name(type->type);
+    const char *element = onnx_type_name(type->type);
     uint32_t items[8], n = 0;
 
     items[n++] = value_str(values, STR("name"));
@@ -55,9 +46,10 @@ static uint32_t type_value(struct onnx_making *m, const struct onnx_type *type)
     return value_make(values, VALUE_DICT, STR(""), items, n);
 }
 
-/* A list of types as a fact. Inputs with an initialiser are tensors of the model. */
+/* A list of types as a fact. Inputs with an initialiser are skipped: they are tensors.
+ */
 static void add_types(struct onnx_making *m, const char *key,
-                      const struct onnx_list *list)
+                      const struct onnx_list *list, bool inputs)
 {
     struct values *values = build_values(m->build);
     uint32_t *items = arena_array(m->p->arena, (size_t)list->n + 1, sizeof *items);
@@ -69,9 +61,8 @@ static void add_types(struct onnx_making *m, const char *key,
         ONNX_EACH(i, m->p, types, *list)
         {
             const struct onnx_type *type = &m->p->types[i];
-            uint32_t tensor;
 
-            if (map_find(&m->initialisers, type->name, &tensor))
+            if (inputs && onnx_initialiser(m, 0, type->name) != ONNX_NONE)
                 continue;
             items[n] = type_value(m, type);
             if (items[n++] == VALUE_ID_FAILED)
@@ -140,13 +131,13 @@ void onnx_facts(struct onnx_making *m)
     add_count(m, "model version", (uint64_t)p->model_version);
     build_fact(m->build, "nodes", value_int(build_values(m->build), p->n_nodes));
     add_count(m, "functions", p->n_functions);
-    add_types(m, "inputs", &p->graphs[0].inputs);
-    add_types(m, "outputs", &p->graphs[0].outputs);
+    add_types(m, "inputs", &p->graphs[0].inputs, true);
+    add_types(m, "outputs", &p->graphs[0].outputs, false);
 }
 
 /* ---- findings ---- */
 
-/* Operators that need code of their own: a runtime loads a library for them. */
+/* Is this a domain of custom operators, for which a runtime loads a library? */
 static bool is_custom(const struct onnx_making *m, struct str domain)
 {
     static const char *const known[] = {"ai.onnx.ml",      "ai.onnx.training",
@@ -164,7 +155,7 @@ static bool is_custom(const struct onnx_making *m, struct str domain)
     return true;
 }
 
-/* One finding for each domain, with its first operator. Few domains: a list will do. */
+/* One finding per domain, with its first operator. */
 static void say_domains(struct onnx_making *m)
 {
     enum { MOST = 16 };
@@ -182,8 +173,8 @@ static void say_domains(struct onnx_making *m)
         said[n++] = node->domain;
         build_finding(
             m->build, FINDING_UNSUPPORTED, SEVERITY_WARNING, FINDING_NOWHERE,
-            "operators of the domain %.*s (%.*s) are not part of ONNX: running "
-            "the model needs a library with their code",
+            "the operators of the domain %.*s (%.*s) are not part of ONNX: running "
+            "the model needs a library that implements them",
             STR_ARG(onnx_text(m->p, node->domain)),
             STR_ARG(onnx_text(m->p, node->op_type)));
     }
@@ -213,24 +204,23 @@ void onnx_findings(struct onnx_making *m)
                       window->err.text);
     else if (window->cut)
         build_finding(m->build, FINDING_TRUNCATED, SEVERITY_ALARM, FINDING_NOWHERE,
-                      "the file ends too early, at byte %" PRIu64 ": download it again",
+                      "the file is truncated at byte %" PRIu64 ": download it again",
                       m->input->blob->size);
     else if (window->fault)
         build_finding(m->build, FINDING_DAMAGED, SEVERITY_ALARM, FINDING_NOWHERE,
-                      "byte %" PRIu64
-                      " begins %s: the rest of its message was not read",
+                      "byte %" PRIu64 " begins %s: the rest of its message is skipped",
                       window->fault_at, window->fault);
     if (!m->p->has_graph)
         build_finding(m->build, FINDING_DAMAGED, SEVERITY_ALARM, FINDING_NOWHERE,
                       "the file has no graph");
     if (m->p->too_deep)
         build_finding(m->build, FINDING_LIMIT, SEVERITY_ALARM, FINDING_NOWHERE,
-                      "%" PRIu32 " graphs are inside more than %d others and were not "
-                      "read",
+                      "%" PRIu32
+                      " graphs are nested more than %d deep and were skipped",
                       m->p->too_deep, ONNX_DEPTH);
     if (m->p->n_training)
         build_finding(m->build, FINDING_UNSUPPORTED, SEVERITY_NOTE, FINDING_NOWHERE,
-                      "the graphs for training are not shown");
+                      "the training graphs (training_info) are not shown");
     say_domains(m);
     say_python(m);
 }

@@ -8,8 +8,7 @@
  *   onnx_names.c      the tree: modules by the scopes in names, tensors in them
  *   onnx_quant.c      scales and zero points of quantised tensors
  *   onnx_facts.c      producer, opsets, inputs and outputs
- *   onnx_walk.c       the program: nodes, calls of modules; onnx_flow.c: If, Loop, Scan,
- *                     functions
+ *   walk_in.h         the program: nodes, calls of modules, If, Loop, Scan, functions
  *   infer_in.h        shapes of results, by operation */
 #ifndef READ_ONNX_ONNX_IN_H
 #define READ_ONNX_ONNX_IN_H

@@ -1,12 +1,12 @@
-/* The tree. ONNX has no modules, but exporters leave their names: torch's newer one in
- * the metadata of nodes, with classes; others in the names of nodes and initialisers,
+/* The tree. ONNX has no modules, but exporters store their names: torch.export in the
+ * metadata of nodes, with classes; others in the names of nodes and initialisers,
  * "/layer1/layer1.0/conv1/Conv" and "layer1.0.conv1.weight". */
 #include <string.h>
 
 #include "base/base.h"
 #include "read/onnx/made_in.h"
 
-#define SCOPE_MOST 32 /* modules inside modules */
+#define SCOPE_MOST 32 /* depth of modules */
 
 static int spent(struct onnx_making *m)
 {
@@ -30,7 +30,7 @@ static struct onnx_module *module_at(struct onnx_making *m, uint32_t place)
     return &m->modules[place];
 }
 
-/* Remembers what is above a module: calls are nested as modules are. */
+/* Records the parent of a module: calls nest like modules. */
 static int note_above(struct onnx_making *m, uint32_t place, uint32_t above)
 {
     struct onnx_module *module = module_at(m, place);
@@ -68,14 +68,14 @@ uint32_t onnx_descend(struct onnx_making *m, uint32_t at, struct str name, int *
     return at;
 }
 
-/* The module of a path: "/layer1/layer1.0/conv1". A part that begins with the one before
- * it is the name of an item of that container. */
+/* The module of a path: "/layer1/layer1.0/conv1". A part that begins with the previous
+ * part and a dot names an item of that container. */
 static uint32_t scope_of_path(struct onnx_making *m, uint32_t at, struct str path)
 {
     struct str part, before = STR("");
     int depth = 0;
 
-    while (at != NO_PLACE && str_split(&path, '/', &part)) { /* the module of each */
+    while (at != NO_PLACE && str_split(&path, '/', &part)) {
         struct str rest = part;
 
         if (part.len == 0)
@@ -131,7 +131,7 @@ static int set_class(struct onnx_making *m, uint32_t place, struct str name)
     return 0;
 }
 
-/* ['', 'layer1', 'layer1.0', 'relu']: the model, modules with their whole names, then
+/* ['', 'layer1', 'layer1.0', 'relu']: the model, modules with their full names, then
  * the operation. */
 static uint32_t scope_of_lists(struct onnx_making *m, const struct onnx_node *node)
 {
@@ -149,7 +149,7 @@ static uint32_t scope_of_lists(struct onnx_making *m, const struct onnx_node *no
     return at;
 }
 
-/* Neighbours mostly have the same lists. */
+/* Caches the last lists: adjacent nodes often have the same. */
 static uint32_t scope_of(struct onnx_making *m, const struct onnx_node *node)
 {
     struct str path, last;
@@ -167,9 +167,9 @@ static uint32_t scope_of(struct onnx_making *m, const struct onnx_node *node)
     return at;
 }
 
-/* ---- by the operation of a module ---- */
+/* ---- classes, guessed from operations ---- */
 
-/* Operations that prepare and join; any other is what a module is for. */
+/* Is this the main operation of a module, not one that prepares or combines data? */
 static bool is_main(struct str name)
 {
     static const char others[] =
@@ -205,7 +205,7 @@ static int note_op(struct onnx_making *m, const struct onnx_node *node)
     return 0;
 }
 
-/* A module without others that has one operation is of its kind: a guess. */
+/* Guesses the class of a leaf module that has one main operation. */
 static int guess_classes(struct onnx_making *m)
 {
     for (uint32_t i = 0; i < m->n_modules; i++) {
@@ -232,31 +232,43 @@ static int guess_classes(struct onnx_making *m)
 
 /* ---- initialisers ---- */
 
-uint32_t onnx_initialiser(const struct onnx_making *m, uint32_t graph, uint32_t name)
+/* The same in this graph only. */
+static uint32_t find_in_graph(const struct onnx_making *m, uint32_t graph,
+                              uint32_t name)
 {
-    uint32_t tensor, owner;
+    uint32_t tensor;
 
-    while (!map_find(&m->initialisers, (uint64_t)graph << 32 | name, &tensor)) {
-        owner = m->p->graphs[graph].owner;
-        if (owner == ONNX_NONE)
-            return ONNX_NONE;
-        graph = m->p->nodes[owner].graph;
-    }
-    return tensor;
+    if (graph == 0)
+        return name < m->n_by_name ? m->by_name[name] - 1 : ONNX_NONE;
+    return map_find(&m->initialisers, (uint64_t)graph << 32 | name, &tensor)
+               ? tensor
+               : ONNX_NONE;
 }
 
-/* The name of a tensor in its graph: of a Constant, that of the result; 0: none. */
+uint32_t onnx_initialiser(const struct onnx_making *m, uint32_t graph, uint32_t name)
+{
+    for (;;) {
+        uint32_t tensor = find_in_graph(m, graph, name);
+        uint32_t owner = m->p->graphs[graph].owner;
+
+        if (tensor != ONNX_NONE || owner == ONNX_NONE)
+            return tensor;
+        graph = m->p->nodes[owner].graph;
+    }
+}
+
+/* The name of a tensor in its graph; for a Constant the name of its output; 0: none. */
 static uint32_t name_in_graph(const struct onnx_making *m, const struct onnx_tensor *t,
                               uint32_t *ret_graph)
 {
     const struct onnx_node *node;
 
-    *ret_graph = t->graph;
-    if (t->graph != ONNX_NONE)
+    *ret_graph = t->owner;
+    if (t->initialiser)
         return t->name;
-    if (t->node == ONNX_NONE)
+    if (t->owner == ONNX_NONE)
         return 0;
-    node = &m->p->nodes[t->node];
+    node = &m->p->nodes[t->owner];
     *ret_graph = node->graph;
     return node->outputs.n > 0 && str_is(onnx_text(m->p, node->op_type), "Constant")
                ? m->p->names[node->outputs.first].name
@@ -265,47 +277,80 @@ static uint32_t name_in_graph(const struct onnx_making *m, const struct onnx_ten
 
 static int index_initialisers(struct onnx_making *m)
 {
+    m->n_by_name = m->build->model->strings.n;
+    m->by_name = arena_array(m->p->arena, m->n_by_name, sizeof *m->by_name);
+    if (!m->by_name)
+        return spent(m);
     for (uint32_t i = 0; i < m->p->n_tensors; i++) {
         uint32_t graph, name = name_in_graph(m, &m->p->tensors[i], &graph);
 
-        if (name != 0 && map_put(&m->initialisers, (uint64_t)graph << 32 | name, i) < 0)
+        if (name == 0)
+            continue;
+        if (graph == 0)
+            m->by_name[name] = i + 1;
+        else if (map_put(&m->initialisers, (uint64_t)graph << 32 | name, i) < 0)
             return spent(m);
     }
     return 0;
 }
 
-/* Subgraphs may have tensors of the same name: then those of the later ones are in a
- * module of their own, "If_0.else_branch". */
-static uint32_t group_of(struct onnx_making *m, uint32_t graph)
+/* "local::Scale", for the tensors of a function. */
+static uint32_t group_of_function(struct onnx_making *m, uint32_t function)
 {
-    struct onnx_graph *g = &m->p->graphs[graph];
-    const struct onnx_node *owner;
-    struct str name;
-    uint32_t at = m->root;
+    const struct onnx_function *f = &m->p->functions[function];
+    struct buf name = BUF_INIT;
+    uint32_t at;
 
-    if (g->owner == ONNX_NONE)
-        return m->root;
-    if (g->group != NO_PLACE)
-        return g->group;
-    owner = &m->p->nodes[g->owner];
-    name = onnx_text(m->p, owner->name);
-    if (name.len == 0)
-        name = onnx_text(m->p, owner->op_type);
-    /* Graphs are numbered from the outside in: the one around has its group, if any. */
-    if (m->p->graphs[owner->graph].group != NO_PLACE)
-        at = m->p->graphs[owner->graph].group;
-    at = build_child(m->build, at, PLACE_MODULE, name);
-    if (at != NO_PLACE)
-        at = build_child(m->build, at, PLACE_MODULE, onnx_text(m->p, g->attr));
-    g->group = at;
+    buf_str(&name, onnx_text(m->p, f->domain));
+    buf_text(&name, "::");
+    buf_str(&name, onnx_text(m->p, f->name));
+    at = build_child(m->build, m->root, PLACE_MODULE, buf_span(&name));
+    buf_release(&name);
     return at;
 }
 
-/* Where the tensors of a graph are, for one with this name. */
+/* "If_0.else_branch", for the tensors of a subgraph. */
+static uint32_t group_of_subgraph(struct onnx_making *m, const struct onnx_graph *g)
+{
+    const struct onnx_node *owner = &m->p->nodes[g->owner];
+    struct str name = onnx_text(m->p, owner->name), path;
+    uint32_t at = owner->scope != NO_PLACE ? owner->scope : m->root;
+
+    split_path(name, &path, &name);
+    if (name.len == 0)
+        name = onnx_text(m->p, owner->op_type);
+    /* Enclosing graphs have smaller indexes, so that their groups exist already. */
+    if (m->p->graphs[owner->graph].group != NO_PLACE)
+        at = m->p->graphs[owner->graph].group;
+    at = build_child(m->build, at, PLACE_MODULE, name);
+    return at == NO_PLACE
+               ? at
+               : build_child(m->build, at, PLACE_MODULE, onnx_text(m->p, g->attr));
+}
+
+/* Subgraphs and functions may have tensors of the same name as other graphs: those of
+ * the later ones are in a module of their own. */
+static uint32_t group_of(struct onnx_making *m, uint32_t graph)
+{
+    struct onnx_graph *g = &m->p->graphs[graph];
+
+    if (g->owner == ONNX_NONE && g->function == ONNX_NONE)
+        return m->root;
+    if (g->group == NO_PLACE)
+        g->group = g->function != ONNX_NONE ? group_of_function(m, g->function)
+                                            : group_of_subgraph(m, g);
+    return g->group;
+}
+
+/* The parent for a tensor of a graph with this name. */
 static uint32_t base_of(struct onnx_making *m, uint32_t graph, uint32_t name)
 {
     uint32_t owner;
 
+    if (graph == 0)
+        return m->root;
+    if (find_in_graph(m, 0, name) != ONNX_NONE)
+        return group_of(m, graph);
     if (!map_find(&m->taken, name, &owner)) {
         if (map_put(&m->taken, name, graph) < 0)
             return NO_PLACE;
@@ -330,8 +375,8 @@ static bool same_but_dots(struct str a, struct str b)
     }
 }
 
-/* The module of a dotted name; that of the nodes which read it, if only the dots are not
- * the same: a graph that was inlined into another has a prefix. */
+/* The module of a dotted name. If it differs from the module of the nodes that read the
+ * tensor only in dots, it is that module: inlining a graph adds a prefix with dots. */
 static uint32_t dotted_scope(struct onnx_making *m, uint32_t at, uint32_t scope,
                              struct str name, struct str *ret_last)
 {
@@ -350,8 +395,8 @@ static uint32_t dotted_scope(struct onnx_making *m, uint32_t at, uint32_t scope,
     return scope;
 }
 
-/* Makes the tensor at its place below `at`, the group of its graph. `scope` is the module
- * of the nodes that read it. */
+/* Makes the tensor at its place below `at`, the group of its graph. `scope` is the
+ * module of the nodes that read it. */
 static int place_tensor_at(struct onnx_making *m, uint32_t i, uint32_t at,
                            uint32_t scope, struct str name)
 {
@@ -374,8 +419,8 @@ static int place_tensor_at(struct onnx_making *m, uint32_t i, uint32_t at,
         return spent(m);
     if (again)
         build_finding(m->build, FINDING_DUPLICATE, SEVERITY_ALARM, node,
-                      "two tensors have the name %.*s; programs disagree on which one "
-                      "counts",
+                      "two tensors are named %.*s; programs disagree on which one they "
+                      "use",
                       STR_ARG(name))
             ->named = true;
     return onnx_tensor_make(m, i, node) < 0 ? spent(m) : 0;
@@ -389,9 +434,9 @@ static int place_initialisers(struct onnx_making *m)
     for (uint32_t i = 0; i < p->n_tensors; i++) {
         const struct onnx_tensor *t = &p->tensors[i];
 
-        if (t->graph == ONNX_NONE)
+        if (!t->initialiser)
             continue;
-        at = base_of(m, t->graph, t->name);
+        at = base_of(m, t->owner, t->name);
         if (at == NO_PLACE ||
             place_tensor_at(m, i, at, t->scope, onnx_text(p, t->name)) < 0)
             return spent(m);
@@ -401,8 +446,7 @@ static int place_initialisers(struct onnx_making *m)
     return 0;
 }
 
-/* Tensors of attributes: the large ones of Constant have a place, under the name of the
- * result. */
+/* Tensors of attributes: large ones of Constant get a place, named like the output. */
 static int place_attributes(struct onnx_making *m)
 {
     struct onnx_parsed *p = m->p;
@@ -412,7 +456,7 @@ static int place_attributes(struct onnx_making *m)
         uint64_t count = onnx_tensor_count(p, t);
         uint32_t at, graph, name;
 
-        if (t->graph != ONNX_NONE || t->node == ONNX_NONE)
+        if (t->initialiser || t->owner == ONNX_NONE)
             continue;
         name = name_in_graph(m, t, &graph);
         if (name == 0 || count == UINT64_MAX || count <= ONNX_SMALL) {
@@ -424,14 +468,14 @@ static int place_attributes(struct onnx_making *m)
         at = base_of(m, graph, name);
         if (at == NO_PLACE ||
             place_tensor_at(m, i, at,
-                            t->scope == NO_PLACE ? p->nodes[t->node].scope : t->scope,
+                            t->scope == NO_PLACE ? p->nodes[t->owner].scope : t->scope,
                             onnx_text(p, name)) < 0)
             return spent(m);
     }
     return 0;
 }
 
-/* ---- all of it ---- */
+/* ---- all places ---- */
 
 static int place_nodes(struct onnx_making *m)
 {
@@ -453,6 +497,9 @@ int onnx_names(struct onnx_making *m)
     if (index_initialisers(m) < 0 || place_nodes(m) < 0)
         return -1;
     onnx_use_tensors(m);
+    if (!m->input->inner && !m->input->shard)
+        input_share_scratch(m->build, m->p->n_tensors);
+    build_reserve(m->build, m->p->n_tensors);
     if (place_initialisers(m) < 0)
         return -1;
     return place_attributes(m) < 0 ? -1 : guess_classes(m);

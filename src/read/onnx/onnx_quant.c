@@ -1,13 +1,13 @@
-/* What the nodes that read a tensor say about it: whose module it belongs to, whether it
- * is a statistic, and how its integers become real numbers. */
+/* Properties of tensors that follow from the nodes that read them: the module, the role
+ * (a statistic, a scale), and the scale and zero point of integers. */
 #include <string.h>
 
 #include "base/base.h"
 #include "read/onnx/made_in.h"
 
-/* THE TABLE of operations that say what a tensor is: for each input, from the first,
- * one letter: '-' nothing, 'm' a mean or variance, 's' a scale or zero point, 'q' an
- * integer tensor with the scale and zero point that follow it. */
+/* THE TABLE of operations whose inputs have a known role. One letter per input, in
+ * order: '-' unknown, 'm' a mean or variance, 's' a scale or zero point, 'i' an integer
+ * tensor whose scale is elsewhere, 'q' one followed by its scale and zero point. */
 static const struct {
     const char *op_type, *inputs;
 } uses[] = {
@@ -16,8 +16,14 @@ static const struct {
     {"DequantizeLinear", "qss"},
     {"QLinearConv", "qssqssss-"},
     {"QLinearMatMul", "qssqssss"},
-    {"ConvInteger", "--ss"},
-    {"MatMulInteger", "--ss"},
+    {"ConvInteger", "-iss"},
+    {"MatMulInteger", "-iss"},
+    {"MatMulIntegerToFloat", "-issss-"},
+    {"DynamicQuantizeMatMul", "-qss-"},
+    {"DynamicQuantizeLSTM", "-ii-----ssss"},
+    {"QAttention", "-i-ss-ss-"},
+    {"MatMulNBits", "-qss--"},
+    {"GatherBlockQuantized", "i-ss"},
     {"QLinearAdd", "qssqssss"},
     {"QLinearMul", "qssqssss"},
     {"QGemm", "qssqss-ss"},
@@ -34,7 +40,7 @@ static const char *uses_of(struct str op_type)
     return "";
 }
 
-/* The module that all nodes which read it are in; the root, if they differ. */
+/* Records the module of a node that reads the tensor; the root if they differ. */
 static void note_scope(struct onnx_tensor *t, uint32_t scope, uint32_t root)
 {
     if (scope == NO_PLACE)
@@ -59,10 +65,10 @@ static void use_inputs(struct onnx_making *m, const struct onnx_node *node)
                 struct onnx_tensor *t = &m->p->tensors[at];
 
                 note_scope(t, node->scope, m->root);
-                t->use |= *use == 'm'   ? ONNX_STATISTIC
-                          : *use == 's' ? ONNX_SCALE
-                          : *use == 'q' ? ONNX_QUANTISED
-                                        : 0;
+                t->use |= *use == 'm'                  ? ONNX_STATISTIC
+                          : *use == 's'                ? ONNX_SCALE
+                          : *use == 'q' || *use == 'i' ? ONNX_QUANTISED
+                                                       : 0;
             }
             if (*use)
                 use++;
@@ -87,7 +93,7 @@ static uint32_t value_of(struct onnx_making *m, uint32_t tensor)
     return value;
 }
 
-/* Sets what maps the integers of a tensor to real numbers; what nodes say first counts. */
+/* Sets the scale and zero point of a tensor; the first node that reads it wins. */
 static void set_scale(struct onnx_making *m, uint32_t tensor, uint32_t scale,
                       uint32_t zero, uint32_t axis)
 {

@@ -1,9 +1,10 @@
-/* Tensors: where their bytes are. raw_data and packed floats are read from the file when
- * they are needed; numbers of variable length are decoded once. */
+/* Tensors and the location of their bytes. raw_data and packed floats are read from the
+ * file on demand; varints are decoded once. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/base.h"
+#include "measure/elements.h"
 #include "read/file/file_source_in.h"
 #include "read/onnx/made_in.h"
 
@@ -41,6 +42,13 @@ enum dtype onnx_dtype(int32_t type)
                                                        : DTYPE_UNKNOWN;
 }
 
+const char *onnx_type_name(int32_t type)
+{
+    if (type == STRING_TYPE)
+        return "string";
+    return onnx_dtype(type) == DTYPE_UNKNOWN ? NULL : dtype_name(onnx_dtype(type));
+}
+
 uint64_t onnx_tensor_count(const struct onnx_parsed *p, const struct onnx_tensor *t)
 {
     uint64_t count = 1;
@@ -75,7 +83,7 @@ static void say_size(struct onnx_making *m, const struct onnx_tensor *t, uint32_
         ->named = true;
 }
 
-/* Bytes of a blob at `at`; a file that ends too early is another matter. */
+/* A storage of bytes at `at` of a blob. A truncated file has its own finding. */
 static uint32_t plain_storage(struct onnx_making *m, const struct onnx_tensor *t,
                               uint32_t node, struct blob *blob, uint64_t at,
                               uint64_t size, struct storage *storage)
@@ -85,7 +93,8 @@ static uint32_t plain_storage(struct onnx_making *m, const struct onnx_tensor *t
 
     storage->at = at;
     if (need != size && !cut) {
-        say_size(m, t, node, need, size);
+        if (storage->dtype != DTYPE_UNKNOWN)
+            say_size(m, t, node, need, size);
         storage->bytes = size;
     }
     return file_source_plain(m->build, blob, storage);
@@ -94,10 +103,11 @@ static uint32_t plain_storage(struct onnx_making *m, const struct onnx_tensor *t
 static uint32_t external_storage(struct onnx_making *m, const struct onnx_tensor *t,
                                  uint32_t node, struct storage *storage)
 {
-    struct blob *blob = onnx_external(m, t);
-    uint64_t at = t->offset > 0 ? (uint64_t)t->offset : 0, left, size;
+    const struct onnx_external *external = &m->p->externals[t->external];
+    struct blob *blob = onnx_external(m, external->location);
+    uint64_t at = external->offset > 0 ? (uint64_t)external->offset : 0, left, size;
 
-    if (t->offset == -2 || t->length == -2) {
+    if (external->offset == -2 || external->length == -2) {
         build_finding(m->build, FINDING_BAD_TENSOR, SEVERITY_ALARM, node,
                       "%.*s: the offset or length of its external data is not a number",
                       STR_ARG(name_of(m, t)))
@@ -107,13 +117,13 @@ static uint32_t external_storage(struct onnx_making *m, const struct onnx_tensor
     if (!blob)
         return file_source_missing(m->build, storage);
     left = at < blob->size ? blob->size - at : 0;
-    size = t->length >= 0 ? (uint64_t)t->length : storage->bytes;
+    size = external->length >= 0 ? (uint64_t)external->length : storage->bytes;
     if (size > left)
         build_finding(m->build, FINDING_TRUNCATED, SEVERITY_ALARM, node,
                       "%.*s: its data ends at byte %" PRIu64
                       " of %.*s, which has %" PRIu64 ". Download that file again",
                       STR_ARG(name_of(m, t)), at + size,
-                      STR_ARG(onnx_text(m->p, t->location)), blob->size)
+                      STR_ARG(onnx_text(m->p, external->location)), blob->size)
             ->named = true;
     return plain_storage(m, t, node, blob, at, size, storage);
 }
@@ -128,36 +138,40 @@ static uint32_t typed_storage(struct onnx_making *m, const struct onnx_tensor *t
     if (onnx_typed_bytes(m->p, t, (enum dtype)storage->dtype, storage->bytes, &bytes)) {
         id = file_source_bytes(m->build, bytes, storage);
     } else {
-        build_finding(m->build, FINDING_SIZE_MISMATCH, SEVERITY_ALARM, node,
-                      "%.*s: its numbers are not those that its dtype and shape need, "
-                      "or too many to decode",
-                      STR_ARG(name_of(m, t)))
-            ->named = true;
+        if (storage->dtype != DTYPE_UNKNOWN)
+            build_finding(m->build, FINDING_SIZE_MISMATCH, SEVERITY_ALARM, node,
+                          "%.*s: its typed fields do not have as many numbers as its "
+                          "dtype and shape need, or too many to decode",
+                          STR_ARG(name_of(m, t)))
+                ->named = true;
         id = file_source_missing(m->build, storage);
     }
     build_scratch_end(m->build, before);
     return id;
 }
 
-/* Where the bytes of a tensor are; NO_STORAGE: memory is spent. */
+/* The storage of a tensor; NO_STORAGE: memory is spent. */
 static uint32_t make_storage(struct onnx_making *m, const struct onnx_tensor *t,
                              uint32_t node, uint64_t bytes)
 {
     struct blob *blob = m->input->blob;
     struct storage storage = {.bytes = bytes, .dtype = (uint8_t)onnx_dtype(t->type)};
-    bool fixed = storage.dtype == DTYPE_FLOAT32 || storage.dtype == DTYPE_FLOAT64 ||
-                 storage.dtype == DTYPE_COMPLEX64 || storage.dtype == DTYPE_COMPLEX128;
 
     if (build_storage_name(m->build, &storage, name_of(m, t)) < 0)
         return NO_STORAGE;
-    if (t->external)
-        return external_storage(m, t, node, &storage);
-    if (t->raw)
-        return plain_storage(m, t, node, blob, t->raw_at, t->raw_size, &storage);
-    if (fixed && t->n_packed == 1 && t->n_single == 0)
-        return plain_storage(m, t, node, blob, t->packed_at, t->packed_size, &storage);
-    if (t->n_packed + t->n_single > 0)
+    switch ((enum onnx_data)t->data) {
+    case ONNX_DATA_RAW:
+    case ONNX_DATA_PACKED:
+        return plain_storage(m, t, node, blob, t->at, t->size, &storage);
+    case ONNX_DATA_TYPED:
+    case ONNX_DATA_MERGED:
         return typed_storage(m, t, node, &storage);
+    case ONNX_DATA_EXTERNAL:
+        return external_storage(m, t, node, &storage);
+    case ONNX_DATA_NONE:
+    case ONNX_DATA_SPARSE:
+        break;
+    }
     if (bytes > 0)
         build_finding(m->build, FINDING_MISSING_RECORD, SEVERITY_WARNING, node,
                       "%.*s has no data in the file", STR_ARG(name_of(m, t)))
@@ -167,7 +181,7 @@ static uint32_t make_storage(struct onnx_making *m, const struct onnx_tensor *t,
 
 /* ---- tensors ---- */
 
-/* Texts are no tensor here: a plain value. */
+/* A string tensor becomes a plain value. */
 static int make_texts(struct onnx_making *m, uint32_t i, uint32_t node)
 {
     uint32_t value = onnx_typed_texts(m->p, &m->p->tensors[i]);
@@ -181,8 +195,8 @@ static int make_texts(struct onnx_making *m, uint32_t i, uint32_t node)
     return 0;
 }
 
-/* Floats are parameters, and small integers that something quantised; whole numbers are
- * mostly sizes and axes. */
+/* Floats and quantised integers are parameters; other integers are mostly sizes and
+ * axes. */
 static enum tensor_role role_of(const struct onnx_tensor *t, struct str last)
 {
     const struct dtype_info *info = dtype_info(onnx_dtype(t->type));
@@ -217,10 +231,10 @@ static int make_dense(struct onnx_making *m, uint32_t i, uint32_t node)
                             .class_id = NO_CLASS,
                             .flags = TENSOR_ROLE_GUESSED};
     uint64_t count = onnx_tensor_count(m->p, t), bytes = 0;
-    int rank = t->rank > ONNX_RANK ? ONNX_RANK + 1 : (int)t->rank;
+    int rank = t->rank;
 
     if (t->use)
-        tensor.flags = 0; /* the nodes say it */
+        tensor.flags = 0; /* the role is known from the nodes */
     tensor.role = (uint8_t)role_of(t, last_part(name_of(m, t)));
     if (count == UINT64_MAX || !dtype_size((enum dtype)tensor.dtype, count, &bytes))
         bytes = 0;
@@ -235,7 +249,7 @@ static int make_dense(struct onnx_making *m, uint32_t i, uint32_t node)
     return t->tensor == NO_OBJECT ? -1 : 0;
 }
 
-/* Its values and indices are places below it. */
+/* A sparse tensor: its values and indices are places below it. */
 static int make_sparse(struct onnx_making *m, uint32_t i, uint32_t node)
 {
     static const char *const names[] = {"values", "indices"};
@@ -247,7 +261,7 @@ static int make_sparse(struct onnx_making *m, uint32_t i, uint32_t node)
                             .storage = NO_STORAGE,
                             .role = ROLE_PARAMETER,
                             .flags = TENSOR_ROLE_GUESSED | TENSOR_SHAPE_ONLY};
-    int rank = t->rank > ONNX_RANK ? ONNX_RANK + 1 : (int)t->rank;
+    int rank = t->rank;
 
     t->tensor = build_tensor(m->build, node, &tensor, shape_of(m->p, t), NULL, rank);
     if (t->tensor == NO_OBJECT)
@@ -276,14 +290,14 @@ int onnx_tensor_make(struct onnx_making *m, uint32_t i, uint32_t node)
     if (t->tensor != NO_OBJECT)
         return 0;
     t->place = node;
-    if (t->sparse)
+    if (t->data == ONNX_DATA_SPARSE)
         return make_sparse(m, i, node);
     return t->type == STRING_TYPE ? make_texts(m, i, node) : make_dense(m, i, node);
 }
 
 /* ---- elements ---- */
 
-/* Reads the bytes of a small tensor. */
+/* Reads the first n elements of a small tensor. */
 static bool read_elements(const struct onnx_making *m, uint32_t i, void *to,
                           size_t room, uint32_t n)
 {
@@ -292,7 +306,7 @@ static bool read_elements(const struct onnx_making *m, uint32_t i, void *to,
     const struct tensor *tensor;
     uint64_t bytes;
 
-    if (t->tensor == NO_OBJECT || t->sparse)
+    if (t->tensor == NO_OBJECT || t->data == ONNX_DATA_SPARSE)
         return false;
     tensor = &model->tensors[t->tensor];
     return tensor->numel >= n && !(tensor->flags & TENSOR_INVALID) &&
@@ -306,28 +320,11 @@ static bool read_elements(const struct onnx_making *m, uint32_t i, void *to,
 bool onnx_tensor_ints(const struct onnx_making *m, uint32_t tensor, int64_t *to,
                       uint32_t n)
 {
-    const struct onnx_tensor *t = &m->p->tensors[tensor];
-    enum dtype dtype = onnx_dtype(t->type);
-    const struct dtype_info *info = dtype_info(dtype);
-    bool with_sign = info->kind == DTYPE_KIND_INT;
-    unsigned size = info->bytes;
-    uint8_t *bytes = (uint8_t *)to;
+    enum dtype dtype = onnx_dtype(m->p->tensors[tensor].type);
+    uint64_t bytes[ONNX_NUMBERS];
 
-    if ((!with_sign && info->kind != DTYPE_KIND_UINT &&
-         info->kind != DTYPE_KIND_BOOL) ||
-        info->block != 1 || size > 8 ||
-        !read_elements(m, tensor, to, (size_t)n * sizeof *to, n))
-        return false;
-    for (uint32_t i = n; i-- > 0;) { /* from the end: it is done in place */
-        uint64_t value = 0;
-
-        for (unsigned k = 0; k < size; k++)
-            value |= (uint64_t)bytes[(size_t)i * size + k] << 8 * k;
-        if (with_sign && size < 8 && value >> (8 * size - 1))
-            value |= UINT64_MAX << 8 * size;
-        to[i] = (int64_t)value;
-    }
-    return true;
+    return n <= ONNX_NUMBERS && read_elements(m, tensor, bytes, sizeof bytes, n) &&
+           elements_decode_int(dtype, bytes, n, to);
 }
 
 static uint32_t list_of(struct onnx_making *m, const uint32_t *items, uint32_t n,
@@ -343,27 +340,26 @@ uint32_t onnx_tensor_value(struct onnx_making *m, uint32_t tensor)
     const struct onnx_tensor *t = &m->p->tensors[tensor];
     struct values *values = build_values(m->build);
     enum dtype dtype = onnx_dtype(t->type);
+    enum dtype_kind kind = dtype_info(dtype)->kind;
     uint64_t count = onnx_tensor_count(m->p, t);
     uint32_t items[ONNX_SMALL];
+    uint64_t bytes[ONNX_SMALL];
     int64_t ints[ONNX_SMALL];
-    double doubles[ONNX_SMALL];
-    float floats[ONNX_SMALL];
+    double reals[ONNX_SMALL];
 
-    if (t->rank > 1 || count > ONNX_SMALL)
+    if (t->rank > 1 || count > ONNX_SMALL ||
+        !read_elements(m, tensor, bytes, sizeof bytes, (uint32_t)count))
         return VALUE_ID_NONE;
-    if (dtype == DTYPE_FLOAT32 &&
-        read_elements(m, tensor, floats, sizeof floats, (uint32_t)count)) {
+    if (kind == DTYPE_KIND_FLOAT && elements_decode(dtype, bytes, 0, count, reals)) {
         for (uint32_t i = 0; i < count; i++)
-            items[i] = value_real(values, (double)floats[i]);
-    } else if (dtype == DTYPE_FLOAT64 &&
-               read_elements(m, tensor, doubles, sizeof doubles, (uint32_t)count)) {
-        for (uint32_t i = 0; i < count; i++)
-            items[i] = value_real(values, doubles[i]);
-    } else if (dtype != DTYPE_UINT64 &&
-               onnx_tensor_ints(m, tensor, ints, (uint32_t)count)) {
-        for (uint32_t i = 0; i < count; i++)
+            items[i] = value_real(values, reals[i]);
+    } else if (elements_decode_int(dtype, bytes, count, ints)) {
+        for (uint32_t i = 0; i < count; i++) {
+            if (dtype == DTYPE_UINT64 && ints[i] < 0)
+                return VALUE_ID_NONE; /* beyond int64 */
             items[i] = dtype == DTYPE_BOOL ? value_bool(values, ints[i] != 0)
                                            : value_int(values, ints[i]);
+        }
     } else {
         return VALUE_ID_NONE;
     }

@@ -91,7 +91,7 @@ TEST(a_graph_is_a_tree_of_modules_and_a_program)
     buf_release(&file);
 }
 
-TEST(every_cut_gives_a_partial_model_or_one_sentence)
+TEST(a_truncated_file_gives_a_partial_model_or_an_error)
 {
     struct buf file = BUF_INIT;
 
@@ -102,8 +102,8 @@ TEST(every_cut_gives_a_partial_model_or_one_sentence)
 
         buf_add(&cut, file.at, n); /* a copy, so that ASan sees its end */
         model = pb_read(&cut);
-        /* Only a file that ends behind its graph is whole. */
-        if (model && !has(model, FINDING_TRUNCATED, "ends too early"))
+        /* Only a file that ends after its graph is complete. */
+        if (model && !has(model, FINDING_TRUNCATED, "truncated at byte"))
             CHECK(n >= file.len - 4);
         model_free(model);
         buf_release(&cut);
@@ -125,12 +125,12 @@ static const struct model *read_typed(uint64_t type, unsigned n, struct buf *fie
     pb_message(&graph, 5, &tensor);
     pb_model(&file, &graph);
     model = pb_read(&file);
-    buf_release(&file); /* what is read later was decoded, and is in the model */
+    buf_release(&file); /* the decoded numbers are in the model */
     CHECK(model != NULL);
     return model;
 }
 
-TEST(numbers_are_packed_or_not_or_both)
+TEST(packed_and_single_numbers_are_combined)
 {
     static const uint16_t halves[] = {0x3c00, 0x4000, 0xbc00};
     struct buf fields = BUF_INIT, packed = BUF_INIT;
@@ -148,6 +148,69 @@ TEST(numbers_are_packed_or_not_or_both)
     model_free(model);
 }
 
+/* A Constant "w" of float32 whose `t` is these messages, each with `n` numbers. */
+static const struct model *read_merged(const uint32_t *fields, unsigned messages,
+                                       unsigned n)
+{
+    struct buf file = BUF_INIT, graph = BUF_INIT, attr = BUF_INIT;
+    const struct model *model;
+    float value = 0;
+
+    pb_text(&attr, 1, "value");
+    for (unsigned k = 0; k < messages; k++) {
+        struct buf tensor = BUF_INIT, numbers = BUF_INIT;
+
+        for (unsigned i = 0; i < n; i++, value++)
+            buf_add(&numbers, &value, sizeof value);
+        if (k == 0) {
+            pb_number(&tensor, 1, n * messages);
+            pb_number(&tensor, 2, 1);
+        }
+        pb_message(&tensor, fields[k], &numbers);
+        pb_message(&attr, 5, &tensor);
+    }
+    pb_number(&attr, 20, 4);
+    pb_node(&graph, 1, "Constant", "c", "", "w", &attr);
+    pb_model(&file, &graph);
+    model = pb_read(&file);
+    buf_release(&file);
+    CHECK(model != NULL);
+    return model;
+}
+
+TEST(the_numbers_of_merged_messages_follow_each_other)
+{
+    static const uint32_t packed[] = {4, 4, 4}, raw_last[] = {4, 9},
+                          raw_first[] = {9, 4};
+    float got[24];
+    const struct model *model = read_merged(packed, 3, 8);
+
+    CHECK(model->n_findings == 0 && model->n_tensors == 1);
+    CHECK(source_bytes(model->source, 0, 0, got, sizeof got, NULL) == 0);
+    for (unsigned i = 0; i < COUNT_OF(got); i++)
+        CHECK(got[i] == (float)i);
+    model_free(model);
+    model =
+        read_merged(raw_last, 2, 10); /* raw_data is preferred, and has half of them */
+    CHECK(has(model, FINDING_SIZE_MISMATCH, "need 80 bytes, its data has 40"));
+    model_free(model);
+    model = read_merged(raw_first, 2, 10);
+    CHECK(has(model, FINDING_SIZE_MISMATCH, "need 80 bytes, its data has 40"));
+    model_free(model);
+}
+
+TEST(floats_in_the_field_of_another_type_are_not_its_numbers)
+{
+    static const float two[] = {1, 2};
+    struct buf fields = BUF_INIT;
+    const struct model *model;
+
+    pb_bytes(&fields, 4, two, sizeof two);
+    model = read_typed(11, 1, &fields); /* float64: its numbers are in field 10 */
+    CHECK(has(model, FINDING_SIZE_MISMATCH, "t: its typed fields"));
+    model_free(model);
+}
+
 TEST(too_few_and_too_many_numbers_are_findings)
 {
     struct buf fields = BUF_INIT;
@@ -155,12 +218,12 @@ TEST(too_few_and_too_many_numbers_are_findings)
 
     pb_number(&fields, 7, 5);
     model = read_typed(7, 2, &fields);
-    CHECK(has(model, FINDING_SIZE_MISMATCH, "t: its numbers"));
+    CHECK(has(model, FINDING_SIZE_MISMATCH, "t: its typed fields"));
     model_free(model);
     pb_number(&fields, 7, 5);
     pb_number(&fields, 7, 6);
     model = read_typed(7, 1, &fields);
-    CHECK(has(model, FINDING_SIZE_MISMATCH, "t: its numbers"));
+    CHECK(has(model, FINDING_SIZE_MISMATCH, "t: its typed fields"));
     model_free(model);
     pb_bytes(&fields, 9, "abcde", 5);
     model = read_typed(1, 2, &fields);
@@ -229,7 +292,7 @@ TEST(graphs_in_graphs_are_regions_up_to_a_limit)
     buf_clear(&file);
     nest(&file, 3000);
     model = pb_read(&file);
-    CHECK(model && has(model, FINDING_LIMIT, "are inside more than 64 others"));
+    CHECK(model && has(model, FINDING_LIMIT, "are nested more than 64 deep"));
     model_free(model);
     buf_release(&file);
 }
@@ -270,7 +333,7 @@ static void call_function(struct buf *file, const char *name)
     pb_model(file, &graph);
 }
 
-TEST(functions_are_inlined_but_not_into_themselves)
+TEST(functions_are_inlined_unless_they_are_recursive)
 {
     struct buf file = BUF_INIT;
     const struct model *model;
@@ -287,13 +350,12 @@ TEST(functions_are_inlined_but_not_into_themselves)
     add_function(&file, "A", "B");
     add_function(&file, "B", "A Relu");
     model = pb_read(&file);
-    CHECK(model &&
-          has(model, FINDING_DAMAGED, "functions of the file call themselves"));
+    CHECK(model && has(model, FINDING_DAMAGED, "functions in the file are recursive"));
     model_free(model);
     buf_release(&file);
 }
 
-TEST(functions_that_multiply_end_at_a_limit)
+TEST(exponential_inlining_stops_at_a_limit)
 {
     struct buf file = BUF_INIT;
     const struct model *model;
@@ -331,8 +393,7 @@ TEST(other_files_are_not_onnx)
     }
 }
 
-/* Several files: cuts at each byte of a nested model never crash. */
-TEST(every_cut_of_subgraphs_and_functions_is_survived)
+TEST(truncated_subgraphs_and_functions_do_not_crash)
 {
     struct buf file = BUF_INIT;
 
@@ -348,8 +409,8 @@ TEST(every_cut_of_subgraphs_and_functions_is_survived)
     buf_release(&file);
 }
 
-/* One attribute with a graph, a tensor and numbers, whatever its type says. */
-TEST(an_attribute_with_fields_of_several_types_is_survived)
+/* One attribute with a graph, a tensor and numbers, of every type. */
+TEST(an_attribute_with_fields_of_several_types_does_not_crash)
 {
     for (uint32_t type = 0; type < 15; type++) {
         struct buf file = BUF_INIT, graph = BUF_INIT, attr = BUF_INIT, inner = BUF_INIT;

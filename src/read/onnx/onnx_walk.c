@@ -5,12 +5,12 @@
 #include "base/base.h"
 #include "read/onnx/walk_in.h"
 
-#define STEPS_EACH  64 /* functions may call each other: this often each node counts */
+#define STEPS_EACH  64 /* inlining repeats nodes: the most on average */
 #define STEPS_LEAST 20000
 #define ATTRS_MOST  1000
-#define LABEL_MOST  200 /* bytes of the name of a node */
+#define LABEL_MOST  200 /* bytes of the name of a node; longer ones are not shown */
 
-/* ---- words ---- */
+/* ---- names ---- */
 
 uint32_t walk_position(struct onnx_walk *w, uint32_t i)
 {
@@ -59,7 +59,7 @@ static uint32_t op_name(struct onnx_walk *w, const struct onnx_node *node)
 
 /* ---- attributes ---- */
 
-/* A tensor: its numbers if they are few, else the tensor itself. */
+/* A tensor in an attribute: its numbers if they are few, else a reference. */
 static uint32_t tensor_value(struct onnx_walk *w, uint32_t tensor)
 {
     const struct onnx_tensor *t = &w->p->tensors[tensor];
@@ -72,7 +72,7 @@ static uint32_t tensor_value(struct onnx_walk *w, uint32_t tensor)
     return value;
 }
 
-/* VALUE_ID_FAILED: it is not shown. */
+/* VALUE_ID_FAILED: an attribute that is not shown. */
 static uint32_t attr_value(struct onnx_walk *w, const struct onnx_attr *attr)
 {
     switch (attr->type) {
@@ -127,12 +127,12 @@ static uint32_t attributes(struct onnx_walk *w, const struct onnx_node *node,
 
 /* ---- operations ---- */
 
-/* What an operation is given while it is made. */
+/* An operation while it is made. */
 struct making_op {
     const struct onnx_node *node;
     const struct onnx_frame *frame;
     uint32_t call;
-    uint32_t *inputs; /* values, PROGRAM_NONE: left out */
+    uint32_t *inputs; /* values; PROGRAM_NONE: omitted */
     struct onnx_known *in, *out;
     struct program_io *ios;
     uint32_t n_in, n_out; /* ios */
@@ -179,7 +179,7 @@ static void infer(struct onnx_walk *w, struct making_op *op, uint32_t constant)
     w->stop = w->stop || f.spent;
 }
 
-/* Shape, Size, and what is made of constants only: numbers, not data. */
+/* Is the result plain: Shape, Size, or computed from constants only? */
 static bool is_plain(const struct onnx_walk *w, const struct making_op *op)
 {
     struct str name = onnx_text(w->p, op->node->op_type);
@@ -192,7 +192,7 @@ static bool is_plain(const struct onnx_walk *w, const struct making_op *op)
     return !str_starts(name, STR("Random"));
 }
 
-/* The results: a Constant with a tensor that has a place is that tensor. */
+/* Adds the results. The result of a Constant with a place is its tensor. */
 static void add_outputs(struct onnx_walk *w, struct making_op *op, uint32_t constant)
 {
     bool plain = is_plain(w, op);
@@ -204,11 +204,11 @@ static void add_outputs(struct onnx_walk *w, struct making_op *op, uint32_t cons
             uint32_t name = w->p->names[at].name, made;
             struct onnx_known known =
                 walk_known(w, op->frame->graph, name, &op->out[k]);
-            struct program_value value = build_program_blank(PROGRAM_RESULT);
+            struct program_value value = walk_unknown(PROGRAM_RESULT, name);
 
-            value.output = (uint16_t)k++;
-            value.name = name;
+            value.output = (uint16_t)k;
             value.producer = w->program->n_ops;
+            k++;
             if (name == 0 || w->stop)
                 continue;
             if (constant != ONNX_NONE && w->p->tensors[constant].place != NO_PLACE)
@@ -253,7 +253,7 @@ static void add_op(struct onnx_walk *w, struct making_op *op)
     walk_call_grow(w, op->call);
 }
 
-/* Arrays for the inputs and outputs of a node. */
+/* Allocates arrays for the inputs and outputs of a node. */
 static bool allocate(struct onnx_walk *w, struct making_op *op)
 {
     size_t n_in = op->node->inputs.n, n_out = op->node->outputs.n;
@@ -302,12 +302,12 @@ static void step(struct onnx_walk *w, uint32_t node)
 
 /* ---- the program ---- */
 
-/* Inputs of the graph; those with an initialiser are tensors. */
+/* Adds the inputs of the graph, except those with an initialiser, which are tensors. */
 static uint32_t add_inputs(struct onnx_walk *w, struct program_io *ios)
 {
     const struct onnx_graph *graph = &w->p->graphs[0];
     static const struct onnx_known nothing = {.rank = -1};
-    uint32_t n = 0, tensor;
+    uint32_t n = 0;
 
     for
         ONNX_EACH(at, w->p, types, graph->inputs)
@@ -315,7 +315,7 @@ static uint32_t add_inputs(struct onnx_walk *w, struct program_io *ios)
             uint32_t name = w->p->types[at].name, value;
             struct onnx_known known = walk_known(w, 0, name, &nothing);
 
-            if (map_find(&w->m->initialisers, name, &tensor))
+            if (onnx_initialiser(w->m, 0, name) != ONNX_NONE)
                 continue;
             value = walk_simple(w, PROGRAM_INPUT, name, &known, 0);
             if (value == PROGRAM_NONE)
@@ -385,13 +385,13 @@ static void say_trouble(const struct onnx_walk *w)
     if (w->undefined > 0)
         build_finding(w->build, FINDING_DAMAGED, SEVERITY_WARNING, FINDING_NOWHERE,
                       "nodes read %" PRIu32
-                      " names that nothing before them makes, the first is %.*s",
+                      " names that no earlier node, input or initialiser defines; "
+                      "the first is %.*s",
                       w->undefined,
                       STR_ARG(str_head(onnx_text(w->p, w->first_undefined), 100)));
     if (w->recursive > 0)
-        build_finding(
-            w->build, FINDING_DAMAGED, SEVERITY_WARNING, FINDING_NOWHERE,
-            "functions of the file call themselves, which ONNX does not allow");
+        build_finding(w->build, FINDING_DAMAGED, SEVERITY_WARNING, FINDING_NOWHERE,
+                      "functions in the file are recursive, which ONNX does not allow");
 }
 
 static void begin(struct onnx_walk *w)

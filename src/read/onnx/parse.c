@@ -38,6 +38,7 @@ uint32_t onnx_graph_new(struct onnx_parsed *p, uint32_t owner, uint32_t attr,
     if (i == ONNX_NONE)
         return i;
     p->graphs[i].owner = owner;
+    p->graphs[i].function = ONNX_NONE;
     p->graphs[i].attr = attr;
     p->graphs[i].depth = depth;
     p->graphs[i].next = ONNX_NONE;
@@ -102,8 +103,8 @@ static void add_initialiser(struct onnx_parsed *p, uint32_t graph, uint32_t tens
 {
     if (tensor == ONNX_NONE)
         return;
-    p->tensors[tensor].graph = graph;
-    ONNX_LINK(p, tensors, &p->graphs[graph].initialisers, tensor);
+    p->tensors[tensor].owner = graph;
+    p->tensors[tensor].initialiser = true;
 }
 
 static void add_type(struct onnx_parsed *p, struct onnx_list *list, struct wire in)
@@ -207,6 +208,7 @@ static void parse_function(struct onnx_parsed *p, struct wire in)
     if (graph == ONNX_NONE)
         return;
     p->functions[f].graph = graph;
+    p->graphs[graph].function = f;
     while (!p->spent && wire_next(&in, &field))
         if (field.type == WIRE_LEN)
             function_field(p, f, wire_inside(&in, &field), &field);
@@ -282,7 +284,7 @@ static void model_field(struct onnx_parsed *p, struct wire in,
     }
 }
 
-/* The graphs in the order in which they were met; each may add more. */
+/* Parses the graphs in file order; each may add more. */
 static int parse_laters(struct onnx_parsed *p, struct err *err)
 {
     for (uint32_t i = 0; i < p->n_laters && !p->spent; i++) {

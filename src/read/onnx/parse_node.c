@@ -7,7 +7,7 @@
 
 #define LIST_TEXT_MOST (64 * KIB) /* of names and classes of modules */
 #define TRACE_TAIL     4096       /* bytes of a stack trace that are read */
-#define NAMES_MOST     100        /* modules around a node */
+#define NAMES_MOST     100        /* items of such a list */
 
 /* ---- attributes ---- */
 
@@ -19,7 +19,7 @@ static uint32_t real_of(struct onnx_parsed *p, uint32_t bits)
     return value_real(build_values(p->build), (double)real);
 }
 
-/* Text, or bytes that are not. */
+/* A string attribute, which may be any bytes. */
 static uint32_t text_of(struct onnx_parsed *p, const struct wire_field *field)
 {
     uint32_t id = onnx_string(p, field);
@@ -91,12 +91,9 @@ static void add_tensor(struct onnx_parsed *p, struct onnx_attr *attr, uint32_t n
 {
     if (tensor == ONNX_NONE || tensor == attr->tensor) /* merged */
         return;
-    p->tensors[tensor].node = node;
+    p->tensors[tensor].owner = node;
     if (attr->tensor == ONNX_NONE)
         attr->tensor = tensor;
-    else
-        p->tensors[attr->last_tensor].next = tensor;
-    attr->last_tensor = tensor;
 }
 
 /* Fields that hold messages or bytes. */
@@ -137,7 +134,7 @@ static void attr_message(struct onnx_parsed *p, struct onnx_attr *attr, uint32_t
     }
 }
 
-/* Files of IR versions 1 and 2 have no types: what is there says it. */
+/* Files of IR versions 1 and 2 store no type: it follows from the field. */
 static uint32_t implied_type(uint32_t number)
 {
     static const uint8_t types[] = {
@@ -168,7 +165,7 @@ static void attr_field(struct onnx_parsed *p, struct onnx_attr *attr, uint32_t n
         attr_message(p, attr, node, wire_inside(in, field), field);
 }
 
-/* What a field does not say has the default of its type. */
+/* Sets lists, and the default of a value that is absent. */
 static void attr_finish(struct onnx_parsed *p, struct onnx_attr *attr, uint32_t items)
 {
     static const uint32_t none;
@@ -195,6 +192,7 @@ uint32_t onnx_parse_attr(struct onnx_parsed *p, uint32_t node, struct wire in)
     struct onnx_attr attr = {
         .next = ONNX_NONE, .tensor = ONNX_NONE, .graph = ONNX_NONE};
     uint32_t items = p->n_items, implied = 0, i = ONNX_ADD(p, attrs);
+    uint64_t begin = in.at;
     struct wire_field field;
 
     if (i == ONNX_NONE)
@@ -210,6 +208,8 @@ uint32_t onnx_parse_attr(struct onnx_parsed *p, uint32_t node, struct wire in)
     if (attr.type == 0)
         attr.type = implied;
     attr_finish(p, &attr, items);
+    if (attr.tensor != ONNX_NONE)
+        onnx_tensor_merged(p, attr.tensor, begin, in.end - begin);
     p->attrs[i] = attr;
     return i;
 }
@@ -226,7 +226,7 @@ const struct onnx_attr *onnx_attr_find(const struct onnx_parsed *p,
 
 /* ---- metadata of torch's exporter ---- */
 
-/* A list of texts as Python writes it: "['', 'layer1', 'conv']". None if it is not. */
+/* Parses a list of strings in Python's syntax, "['', 'layer1', 'conv']"; else None. */
 static uint32_t parse_texts(struct onnx_parsed *p, struct str text)
 {
     struct values *values = build_values(p->build);
@@ -255,7 +255,8 @@ static uint32_t parse_texts(struct onnx_parsed *p, struct str text)
 }
 
 /* The innermost line of a stack trace that is not torch's own, else the innermost:
- * 'File "/home/me/net.py", line 41, in forward'. Starts behind `File "`. */
+ * 'File "/home/me/net.py", line 41, in forward'. "<eval_with_key>.3" is code that torch
+ * generated. Starts behind `File "`. */
 static struct str find_line(struct str text)
 {
     struct str found = STR("");
@@ -268,7 +269,7 @@ static struct str find_line(struct str text)
         bool torch;
 
         line = end < 0 ? line : str_head(line, (size_t)end);
-        torch = str_find(line, STR("/torch/")) >= 0;
+        torch = str_find(line, STR("/torch/")) >= 0 || str_starts(line, STR("<"));
         if (own && torch)
             continue;
         own = !torch;

@@ -4,7 +4,7 @@
 #include "base/base.h"
 #include "read/onnx/parsed_in.h"
 
-#define TYPE_DEPTH 8 /* sequences of sequences */
+#define TYPE_DEPTH 8 /* of sequences, maps and optionals */
 
 void onnx_parse_dims(struct onnx_parsed *p, const struct wire *in,
                      const struct wire_field *field)
@@ -28,13 +28,15 @@ void onnx_parse_dims(struct onnx_parsed *p, const struct wire *in,
 
 /* ---- tensors ---- */
 
-/* The dims of a tensor that is merged are moved behind the others. */
-static void add_dims(struct onnx_parsed *p, uint32_t tensor, const struct wire *in,
-                     const struct wire_field *field)
+/* The sizes of a tensor are adjacent, so those of a merged tensor are moved to the end
+ * before more are added. */
+static void add_dims(struct onnx_parsed *p, struct onnx_tensor *t,
+                     const struct wire *in, const struct wire_field *field)
 {
-    struct onnx_tensor *t = &p->tensors[tensor];
-    uint32_t begin = p->n_dims;
+    uint32_t begin = p->n_dims, n;
 
+    if (t->rank > ONNX_RANK)
+        return;
     if (t->rank > 0 && t->dims + t->rank != p->n_dims) {
         for (uint32_t k = 0; k < t->rank; k++) {
             uint32_t i = ONNX_ADD(p, dims);
@@ -48,7 +50,8 @@ static void add_dims(struct onnx_parsed *p, uint32_t tensor, const struct wire *
         t->dims = begin;
     }
     onnx_parse_dims(p, in, field);
-    t->rank = p->n_dims - t->dims;
+    n = p->n_dims - t->dims;
+    t->rank = (uint8_t)(n > ONNX_RANK ? ONNX_RANK + 1 : n);
 }
 
 /* An offset or length of external data: decimal text. */
@@ -61,7 +64,8 @@ static int64_t decimal(struct onnx_parsed *p, const struct wire_field *field)
     return value;
 }
 
-static void add_external(struct onnx_parsed *p, struct onnx_tensor *t, struct wire in)
+static void add_external(struct onnx_parsed *p, struct onnx_external *external,
+                         struct wire in)
 {
     struct wire_field value;
     struct str name;
@@ -70,41 +74,45 @@ static void add_external(struct onnx_parsed *p, struct onnx_tensor *t, struct wi
     onnx_parse_pair(p, in, &key, &value);
     name = onnx_text(p, key);
     if (str_is(name, "location"))
-        t->location = onnx_string(p, &value);
+        external->location = onnx_string(p, &value);
     else if (str_is(name, "offset"))
-        t->offset = decimal(p, &value);
+        external->offset = decimal(p, &value);
     else if (str_is(name, "length"))
-        t->length = decimal(p, &value);
+        external->length = decimal(p, &value);
 }
 
-/* Typed fields: their numbers are read when the tensor is made. */
-static void add_numbers(struct onnx_tensor *t, const struct wire_field *field)
-{
-    bool fixed = field->number == 4 || field->number == 10;
+/* The content of one message, before it becomes a tensor. */
+struct tensor_message {
+    struct onnx_tensor tensor;
+    struct wire_field raw, packed; /* the last ones; number 0: none */
+    uint32_t n_packed, n_other;    /* typed fields: of floats, packed; all others */
+    bool external;
+    struct onnx_external place;
+};
 
-    if (field->type != WIRE_LEN) {
-        t->n_single++;
-        return;
+/* Counts a typed field. Its numbers are read when the tensor is made. */
+static void add_numbers(struct tensor_message *m, const struct wire_field *field)
+{
+    bool floats = field->number == 4 || field->number == 10;
+
+    if (field->type == WIRE_LEN && floats) {
+        m->n_packed++;
+        m->packed = *field;
+    } else {
+        m->n_other++;
     }
-    t->n_packed++;
-    if (!fixed)
-        t->n_single++; /* not one range of bytes */
-    t->packed_at = field->at;
-    t->packed_size = field->value;
 }
 
-static void tensor_field(struct onnx_parsed *p, uint32_t tensor, const struct wire *in,
-                         const struct wire_field *field)
+static void tensor_field(struct onnx_parsed *p, struct tensor_message *m,
+                         const struct wire *in, const struct wire_field *field)
 {
-    struct onnx_tensor *t = &p->tensors[tensor];
-
     switch (field->number) {
     case 1:
-        add_dims(p, tensor, in, field);
+        add_dims(p, &m->tensor, in, field);
         break;
     case 2:
         if (field->type == WIRE_VARINT)
-            t->type = field->value <= INT32_MAX ? (int32_t)field->value : -1;
+            m->tensor.type = field->value <= INT32_MAX ? (int32_t)field->value : -1;
         break;
     case 4:
     case 5:
@@ -112,28 +120,80 @@ static void tensor_field(struct onnx_parsed *p, uint32_t tensor, const struct wi
     case 7:
     case 10:
     case 11:
-        add_numbers(t, field);
+        add_numbers(m, field);
         break;
     case 8:
-        t->name = onnx_string(p, field);
+        m->tensor.name = onnx_string(p, field);
         break;
     case 9:
-        if (field->type != WIRE_LEN)
-            break;
-        t->raw = true;
-        t->raw_at = field->at;
-        t->raw_size = field->value;
+        if (field->type == WIRE_LEN)
+            m->raw = *field;
         break;
     case 13:
         if (field->type == WIRE_LEN)
-            add_external(p, t, wire_inside(in, field));
+            add_external(p, &m->place, wire_inside(in, field));
         break;
     case 14:
-        t->external = field->type == WIRE_VARINT && field->value == 1;
+        m->external = field->type == WIRE_VARINT && field->value == 1;
         break;
     default:
         break;
     }
+}
+
+/* The field of a type whose packed numbers are its bytes in order; 0: none. */
+static uint32_t field_of_floats(int32_t type)
+{
+    enum { FLOAT = 1, DOUBLE = 11, COMPLEX64 = 14, COMPLEX128 = 15 };
+
+    return type == FLOAT || type == COMPLEX64     ? 4
+           : type == DOUBLE || type == COMPLEX128 ? 10
+                                                  : 0;
+}
+
+static void set_external(struct onnx_parsed *p, struct tensor_message *m)
+{
+    struct onnx_tensor *t = &m->tensor;
+    uint32_t i = t->data == ONNX_DATA_EXTERNAL ? t->external : ONNX_ADD(p, externals);
+
+    if (i == ONNX_NONE)
+        return;
+    p->externals[i] = m->place;
+    t->data = ONNX_DATA_EXTERNAL;
+    t->external = i;
+}
+
+static void set_range(struct onnx_tensor *t, enum onnx_data data, uint64_t at,
+                      uint64_t size)
+{
+    t->data = (uint8_t)data;
+    t->at = at;
+    t->size = size;
+}
+
+/* Sets where the numbers are: in another file, else in raw_data, else in fields. */
+static void set_data(struct onnx_parsed *p, struct tensor_message *m, struct wire in)
+{
+    struct onnx_tensor *t = &m->tensor;
+    uint64_t size = in.end - in.at;
+
+    if (m->external) {
+        set_external(p, m);
+        return;
+    }
+    if (t->data == ONNX_DATA_EXTERNAL)
+        t->data = ONNX_DATA_NONE;
+    if (m->raw.number != 0)
+        set_range(t, ONNX_DATA_RAW, m->raw.at, m->raw.value);
+    else if (t->data == ONNX_DATA_RAW || m->n_packed + m->n_other == 0)
+        return;
+    else if (t->data != ONNX_DATA_NONE)
+        set_range(t, ONNX_DATA_MERGED, in.at, size);
+    else if (m->n_packed == 1 && m->n_other == 0 &&
+             m->packed.number == field_of_floats(t->type))
+        set_range(t, ONNX_DATA_PACKED, m->packed.at, m->packed.value);
+    else
+        set_range(t, ONNX_DATA_TYPED, in.at, size);
 }
 
 static uint32_t new_tensor(struct onnx_parsed *p)
@@ -142,40 +202,54 @@ static uint32_t new_tensor(struct onnx_parsed *p)
 
     if (i == ONNX_NONE)
         return i;
-    p->tensors[i].next = p->tensors[i].graph = p->tensors[i].node = ONNX_NONE;
-    p->tensors[i].values = p->tensors[i].indices = ONNX_NONE;
+    p->tensors[i].owner = ONNX_NONE;
     p->tensors[i].tensor = NO_OBJECT;
     p->tensors[i].place = p->tensors[i].scope = NO_PLACE;
-    p->tensors[i].offset = p->tensors[i].length = -1;
     return i;
 }
 
 uint32_t onnx_parse_tensor(struct onnx_parsed *p, uint32_t tensor, struct wire in)
 {
-    bool merged = tensor != ONNX_NONE;
-    uint32_t i = merged ? tensor : new_tensor(p);
+    uint32_t i = tensor != ONNX_NONE ? tensor : new_tensor(p);
+    struct tensor_message m = {.place = {.offset = -1, .length = -1}};
+    struct wire rest = in;
     struct wire_field field;
 
     if (i == ONNX_NONE)
         return i;
-    /* A third message would not be kept: its numbers are then refused by their count. */
-    p->tensors[i].at[merged] = in.at;
-    p->tensors[i].size[merged] = in.end - in.at;
-    while (!p->spent && wire_next(&in, &field))
-        tensor_field(p, i, &in, &field);
+    m.tensor = p->tensors[i];
+    if (m.tensor.data == ONNX_DATA_SPARSE)
+        return i; /* another kind of message: not merged */
+    m.external = m.tensor.data == ONNX_DATA_EXTERNAL;
+    if (m.external)
+        m.place = p->externals[m.tensor.external];
+    while (!p->spent && wire_next(&rest, &field))
+        tensor_field(p, &m, &rest, &field);
+    set_data(p, &m, in);
+    p->tensors[i] = m.tensor;
     return i;
 }
 
-/* Values, indices and dims; the name is that of the values. */
+void onnx_tensor_merged(struct onnx_parsed *p, uint32_t tensor, uint64_t at,
+                        uint64_t size)
+{
+    struct onnx_tensor *t = &p->tensors[tensor];
+
+    if (t->data != ONNX_DATA_MERGED)
+        return;
+    t->at = at;
+    t->size = size;
+}
+
+/* A sparse tensor has the name and type of its values. */
 uint32_t onnx_parse_sparse(struct onnx_parsed *p, struct wire in)
 {
-    uint32_t i = new_tensor(p), begin = p->n_dims, values, n = 0;
+    uint32_t i = new_tensor(p), begin = p->n_dims, values, indices, n = 0;
     struct wire_field field;
 
     if (i == ONNX_NONE)
         return i;
-    p->tensors[i].sparse = true;
-    values = ONNX_NONE;
+    values = indices = ONNX_NONE;
     while (!p->spent && wire_next(&in, &field)) {
         uint32_t inner;
 
@@ -190,15 +264,17 @@ uint32_t onnx_parse_sparse(struct onnx_parsed *p, struct wire in)
         if (inner != ONNX_NONE && field.number == 1)
             values = inner;
         else if (inner != ONNX_NONE)
-            p->tensors[i].indices = inner;
+            indices = inner;
     }
+    p->tensors[i].data = ONNX_DATA_SPARSE;
     p->tensors[i].dims = begin;
-    p->tensors[i].rank = n;
+    p->tensors[i].rank = (uint8_t)(n > ONNX_RANK ? ONNX_RANK + 1 : n);
     if (values != ONNX_NONE) {
         p->tensors[i].name = p->tensors[values].name;
         p->tensors[i].type = p->tensors[values].type;
     }
     p->tensors[i].values = values;
+    p->tensors[i].indices = indices;
     return i;
 }
 
@@ -212,7 +288,7 @@ static void parse_dim(struct onnx_parsed *p, struct wire in, int64_t *ret_size,
 
     *ret_size = ONNX_ANY;
     *ret_name = 0;
-    while (wire_next(&in, &field)) { /* the last one counts */
+    while (wire_next(&in, &field)) { /* the last one wins */
         if (field.number == 1 && field.type == WIRE_VARINT) {
             *ret_size = wire_signed(field.value);
             *ret_name = 0;
@@ -263,8 +339,8 @@ static void parse_elements(struct onnx_parsed *p, struct onnx_type *type,
     }
 }
 
-/* The field of a message that holds its type: 1 of a sequence and an optional, 2 of a
- * map. False: it has none. */
+/* Enters the field with the element type: 1 of a sequence or optional, 2 of a map.
+ * False: it is absent. */
 static bool enter_type(struct wire *in, uint32_t number)
 {
     struct wire_field field, found = {0};
@@ -274,6 +350,19 @@ static bool enter_type(struct wire *in, uint32_t number)
             found = field;
     *in = wire_of(in->window, found.at, found.value);
     return found.number != 0;
+}
+
+/* The type of the keys of a map. */
+static const char *key_name(struct wire in)
+{
+    const char *name = NULL;
+    struct wire_field field;
+
+    while (wire_next(&in, &field))
+        if (field.number == 1 && field.type == WIRE_VARINT)
+            name =
+                field.value <= INT32_MAX ? onnx_type_name((int32_t)field.value) : NULL;
+    return name ? name : "unknown keys";
 }
 
 /* Sequences, optionals and maps around a tensor become a prefix of words. */
@@ -287,17 +376,19 @@ static void parse_type(struct onnx_parsed *p, struct onnx_type *type, struct wir
 
         while (wire_next(&in, &field))
             if (field.type == WIRE_LEN && field.number != 6)
-                found = field; /* one of them: the last one counts */
+                found = field; /* a oneof: the last one wins */
         in = wire_of(in.window, found.at, found.value);
         if (found.number == 1 || found.number == 8) {
             buf_text(&prefix, found.number == 8 ? "sparse " : "");
             parse_elements(p, type, in);
             break;
         }
-        buf_text(&prefix, found.number == 4   ? "sequence of "
-                          : found.number == 5 ? "map to "
-                          : found.number == 9 ? "optional "
-                                              : "opaque ");
+        if (found.number == 5)
+            buf_printf(&prefix, "map of %s to ", key_name(in));
+        else
+            buf_text(&prefix, found.number == 4   ? "sequence of "
+                              : found.number == 9 ? "optional "
+                                                  : "opaque ");
         goes_on = (found.number == 4 || found.number == 5 || found.number == 9) &&
                   enter_type(&in, found.number == 5 ? 2 : 1);
         if (!goes_on)

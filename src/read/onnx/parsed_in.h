@@ -41,12 +41,12 @@ enum onnx_attr_type {
 
 struct onnx_attr {
     uint32_t name, next;
-    uint32_t type;  /* enum onnx_attr_type */
-    uint32_t ref;   /* string id: the attribute of the function that it refers to; 0:
+    uint32_t type;   /* enum onnx_attr_type */
+    uint32_t ref;    /* string id: the attribute of the function that it refers to; 0:
                        none */
-    uint32_t value; /* value id of FLOAT, INT, STRING, and the lists of these */
-    uint32_t tensor, last_tensor; /* of TENSOR, SPARSE and lists: linked; ONNX_NONE */
-    uint32_t graph, last_graph;   /* of GRAPH and GRAPHS */
+    uint32_t value;  /* value id of FLOAT, INT, STRING, and the lists of these */
+    uint32_t tensor; /* of TENSOR, SPARSE: the first one; or ONNX_NONE */
+    uint32_t graph, last_graph; /* of GRAPH and GRAPHS */
 };
 
 struct onnx_node {
@@ -60,28 +60,47 @@ struct onnx_node {
     uint32_t file, line; /* string id and line of the source; 0: unknown */
 };
 
-/* A packed array of numbers, or several. */
-struct onnx_tensor {
-    uint32_t name, next;
-    uint32_t graph;      /* of an initialiser: its graph; or ONNX_NONE */
-    uint32_t node;       /* of an attribute: its node; or ONNX_NONE */
-    int32_t type;        /* TensorProto.DataType */
-    uint32_t dims, rank; /* in parsed.dims */
-    bool raw, external, sparse;
-    uint64_t raw_at, raw_size;
-    uint64_t packed_at,
-        packed_size;             /* of its only packed field of fixed-size numbers */
-    uint32_t n_packed, n_single; /* typed fields: packed, and one number each */
-    uint64_t at[2], size[2];     /* its message; a second one is merged */
-    uint32_t location;           /* of external data: string id */
-    int64_t offset, length;      /* -1: not given; -2: not a number */
-    uint32_t values, indices;    /* of SPARSE: the tensors that it consists of */
-    uint32_t tensor;             /* in the model; or NO_OBJECT */
-    uint32_t place;              /* node of the build; or NO_PLACE */
-    uint32_t reader;             /* the kind of nodes that read it: see onnx_names.c */
-    uint32_t scope;              /* node of the build: of the nodes that read it */
-    uint8_t use;                 /* enum onnx_use */
+/* Where the numbers of a tensor are. */
+enum onnx_data {
+    ONNX_DATA_NONE,
+    ONNX_DATA_RAW,      /* the bytes of raw_data */
+    ONNX_DATA_PACKED,   /* the bytes of one packed field of floats */
+    ONNX_DATA_TYPED,    /* in typed fields, to be decoded: the message with them */
+    ONNX_DATA_MERGED,   /* the same in several messages: the attribute with them */
+    ONNX_DATA_EXTERNAL, /* in another file */
+    ONNX_DATA_SPARSE,   /* in two other tensors */
 };
+
+/* Where the data of an external tensor is. */
+struct onnx_external {
+    uint32_t location;      /* string id */
+    int64_t offset, length; /* -1: not given; -2: not a number */
+};
+
+/* TensorProto or SparseTensorProto. Files have millions of them, so this is small. */
+struct onnx_tensor {
+    union {
+        struct {
+            uint64_t at, size; /* of RAW to MERGED: in the file */
+        };
+        struct {
+            uint32_t values, indices; /* of SPARSE: tensors, or ONNX_NONE */
+        };
+        uint32_t external; /* of EXTERNAL: index in `externals` */
+    };
+    uint32_t name;
+    uint32_t owner; /* its graph or node, or ONNX_NONE: it is part of a sparse tensor */
+    int32_t type;   /* TensorProto.DataType */
+    uint32_t dims;  /* index in `dims` */
+    uint32_t tensor;  /* in the model; or NO_OBJECT */
+    uint32_t place;   /* node of the build; or NO_PLACE */
+    uint32_t scope;   /* node of the build: the module of the nodes that read it */
+    uint8_t rank;     /* at most ONNX_RANK + 1, which is an error */
+    uint8_t data;     /* enum onnx_data */
+    uint8_t use;      /* enum onnx_use */
+    bool initialiser; /* `owner` is a graph; otherwise the node of its attribute */
+};
+_Static_assert(sizeof(struct onnx_tensor) == 48, "a million tensors fit into memory");
 
 /* The use of a tensor, from the nodes that read it. */
 enum onnx_use {
@@ -105,11 +124,12 @@ struct onnx_quant {                           /* TensorAnnotation */
 
 struct onnx_graph {
     uint32_t name;
-    uint32_t owner; /* the node that has it as an attribute; or ONNX_NONE */
-    uint32_t attr;  /* name of that attribute */
-    uint32_t next;  /* of a list of graphs in one attribute */
+    uint32_t owner;    /* the node that has it as an attribute; or ONNX_NONE */
+    uint32_t function; /* the function whose body it is; or ONNX_NONE */
+    uint32_t attr;     /* name of that attribute */
+    uint32_t next;     /* of a list of graphs in one attribute */
     uint32_t depth;
-    struct onnx_list nodes, initialisers, inputs, outputs, infos, quants;
+    struct onnx_list nodes, inputs, outputs, infos, quants;
     uint32_t group; /* node of the build for its tensors; or NO_PLACE */
 };
 
@@ -146,6 +166,7 @@ struct onnx_parsed {
     ONNX_ARRAY(struct onnx_attr, attrs);
     ONNX_ARRAY(struct onnx_name, names);
     ONNX_ARRAY(struct onnx_tensor, tensors);
+    ONNX_ARRAY(struct onnx_external, externals);
     ONNX_ARRAY(struct onnx_type, types);
     ONNX_ARRAY(struct onnx_quant, quants);
     ONNX_ARRAY(struct onnx_function, functions);
@@ -202,8 +223,11 @@ void onnx_parse_later(struct onnx_parsed *p, uint32_t graph,
 /* Parse one message; unknown fields are ignored. */
 void onnx_parse_node(struct onnx_parsed *p, uint32_t graph, struct wire in);
 uint32_t onnx_parse_attr(struct onnx_parsed *p, uint32_t node, struct wire in);
-/* Appends a tensor, or adds to `tensor` if that is not ONNX_NONE. */
+/* Appends a tensor, or merges into `tensor` if that is not ONNX_NONE. */
 uint32_t onnx_parse_tensor(struct onnx_parsed *p, uint32_t tensor, struct wire in);
+/* Sets the attribute in which several messages were merged into a tensor. */
+void onnx_tensor_merged(struct onnx_parsed *p, uint32_t tensor, uint64_t at,
+                        uint64_t size);
 uint32_t onnx_parse_sparse(struct onnx_parsed *p, struct wire in);
 /* ValueInfoProto; its index in `types`. */
 uint32_t onnx_parse_type(struct onnx_parsed *p, struct wire in);
@@ -213,6 +237,12 @@ void onnx_parse_pair(struct onnx_parsed *p, struct wire in, uint32_t *ret_key,
 /* Appends the numbers of a packed or unpacked field to parsed.dims. */
 void onnx_parse_dims(struct onnx_parsed *p, const struct wire *in,
                      const struct wire_field *field);
+
+/* ---- types of elements: TensorProto.DataType (onnx_tensor.c) ---- */
+
+enum dtype onnx_dtype(int32_t type);
+/* "float32", also "string"; NULL: unknown. */
+const char *onnx_type_name(int32_t type);
 
 /* ---- looking ---- */
 

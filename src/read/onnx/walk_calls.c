@@ -1,12 +1,12 @@
-/* Calls of modules. The nodes of a module mostly follow each other; where others are
- * between them, they still belong to one call if nothing that came in between depends on
- * it: then the call can be drawn as one box. */
+/* Calls of modules. The nodes of a module are mostly adjacent. If other nodes are in
+ * between, they still belong to one call unless its later nodes depend on those others:
+ * the call can be drawn as one box. */
 #include <string.h>
 
 #include "base/base.h"
 #include "read/onnx/walk_in.h"
 
-#define CALL_DEPTH 40 /* modules inside modules, and functions */
+#define CALL_DEPTH 40 /* depth of modules and functions */
 
 uint32_t walk_call_new(struct onnx_walk *w, uint32_t parent, uint32_t place,
                        uint32_t region)
@@ -48,15 +48,15 @@ static bool is_inside(const struct onnx_walk *w, uint32_t call, uint32_t outer)
     return call == outer;
 }
 
-/* May a node that reads these values belong to a call that was made before? Everything
- * must come from inside, or from before it began. */
+/* May a node that reads these values belong to an earlier call? All values must come
+ * from inside the call, or from before it. */
 static bool fits(const struct onnx_walk *w, uint32_t call, const uint32_t *inputs,
                  uint32_t n)
 {
     uint32_t begin = w->program->calls[call].ops;
 
     if (w->program->calls[call].end == w->program->n_ops)
-        return true; /* nothing came in between */
+        return true; /* no other operation is in between */
     for (uint32_t i = 0; i < n; i++) {
         const struct walk_value *value;
 
@@ -81,7 +81,7 @@ uint32_t walk_call_of(struct onnx_walk *w, const struct onnx_frame *frame,
         place = onnx_above(w->m, place);
     }
     if (place != base || w->call_infos[call].depth + n_path > CALL_DEPTH)
-        return call; /* its name leads elsewhere */
+        return call; /* the module is not inside the one that is running */
     while (n_path-- > 0 && !w->stop) {
         uint64_t key = (uint64_t)call << 32 | path[n_path];
         uint32_t before;
@@ -94,7 +94,7 @@ uint32_t walk_call_of(struct onnx_walk *w, const struct onnx_frame *frame,
     return call;
 }
 
-/* ---- what goes in and out ---- */
+/* ---- inputs and outputs ---- */
 
 struct call_io {
     uint32_t call, value;
@@ -123,8 +123,8 @@ static int add_end(struct ends *e, uint32_t call, uint32_t value, bool out)
     return 0;
 }
 
-/* A value made in one call and read in another leaves all calls around the first that
- * are not around the second, and the other way round. */
+/* A value made in call `from` and read in call `to` is an output of the calls that
+ * contain only the first, and an input of those that contain only the second. */
 static int cross(struct ends *e, uint32_t from, uint32_t to, uint32_t value)
 {
     const struct program_call *calls = e->w->program->calls;
@@ -153,7 +153,7 @@ static int find_ends(struct ends *e)
                 cross(e, e->w->values[value].call, program->ops[i].call, value) < 0)
                 return -1;
         }
-    /* What is merged leaves its branch; so do the results of the program. */
+    /* Merged values are outputs of their branch; so are the results of the program. */
     for (uint32_t i = 0; i < program->n_values; i++)
         for (uint32_t k = 0; k < program->values[i].n_sources; k++) {
             uint32_t source = program->sources[program->values[i].sources + k];

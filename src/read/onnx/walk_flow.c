@@ -1,6 +1,6 @@
-/* Subgraphs and functions. If runs one of two graphs, Loop and Scan run one many times;
- * the names of a subgraph see those around it. A function of the file is inlined: its
- * operations belong to the module that called it. */
+/* Subgraphs and functions. If runs one of two graphs, Loop and Scan run one repeatedly.
+ * A subgraph sees the names of the enclosing graphs. A function of the file is inlined:
+ * its operations belong to the module that calls it. */
 #include <string.h>
 
 #include "base/base.h"
@@ -45,7 +45,7 @@ static struct onnx_frame *top(struct onnx_walk *w)
     return &w->frames[w->n_frames - 1];
 }
 
-/* Binds the outputs of a node to values: PROGRAM_NONE becomes one that is unknown. */
+/* Binds the outputs of a node to values; PROGRAM_NONE becomes an unknown value. */
 static void bind_outputs(struct onnx_walk *w, const struct onnx_node *node,
                          const uint32_t *values, uint32_t n)
 {
@@ -82,7 +82,7 @@ static uint32_t find_function(const struct onnx_walk *w, const struct onnx_node 
                : ONNX_NONE;
 }
 
-/* torch's exporter of 2023 made a function of each module. */
+/* torch's exporter of 2023 wrote each module as a function. */
 static uint32_t call_of_module(struct onnx_walk *w, const struct onnx_node *node,
                                uint32_t call)
 {
@@ -157,7 +157,7 @@ static void leave_function(struct onnx_walk *w)
 
 /* ---- subgraphs ---- */
 
-/* The graphs among the attributes of a node: of If, then_branch first. */
+/* The graphs in the attributes of a node; then_branch of an If comes first. */
 static uint32_t list_graphs(struct onnx_walk *w, const struct onnx_node *node,
                             uint32_t *to)
 {
@@ -211,7 +211,7 @@ static uint32_t add_region(struct onnx_walk *w, const struct onnx_flow *flow)
     return i;
 }
 
-/* What a value of a loop has in every turn: the shape may change. */
+/* What is known of a loop-carried value in every iteration: its shape may change. */
 static struct onnx_known known_of(const struct onnx_walk *w, uint32_t value, bool shape)
 {
     struct onnx_known known = {.rank = -1};
@@ -224,8 +224,8 @@ static struct onnx_known known_of(const struct onnx_walk *w, uint32_t value, boo
     return known;
 }
 
-/* The inputs of the body of a loop: carried values go round, others are parts of an input
- * (Scan) or the number of the turn. */
+/* Binds the inputs of the body of a loop: carried values, slices of an input (Scan) or
+ * the iteration number. */
 static void bind_body(struct onnx_walk *w, struct onnx_flow *flow,
                       const struct onnx_frame *frame)
 {
@@ -259,7 +259,7 @@ static void bind_body(struct onnx_walk *w, struct onnx_flow *flow,
         }
 }
 
-/* Follows the next graph of a node. */
+/* Enters the next graph of a node. */
 static void push_graph(struct onnx_walk *w, struct onnx_flow *flow)
 {
     uint32_t region = add_region(w, flow);
@@ -320,7 +320,8 @@ static struct onnx_flow *new_flow(struct onnx_walk *w, uint32_t node, uint32_t c
     return flow;
 }
 
-/* The values that the graph of the last frame returns, as those of the node's outputs. */
+/* Records the values that the graph of the last frame returns, by output of the node.
+ */
 static void take_results(struct onnx_walk *w, struct onnx_flow *flow,
                          const struct onnx_frame *frame)
 {
@@ -338,7 +339,7 @@ static void take_results(struct onnx_walk *w, struct onnx_flow *flow,
         }
 }
 
-/* The same shape in both, or what they share of it. */
+/* What two values have in common: dtype, rank and equal sizes. */
 static struct onnx_known both(struct onnx_walk *w, const struct onnx_known *a,
                               const struct onnx_known *b)
 {
@@ -359,7 +360,7 @@ static struct onnx_known both(struct onnx_walk *w, const struct onnx_known *a,
     return known;
 }
 
-/* Output i of a node whose graphs were all followed. */
+/* The value of output i, after all graphs of the node were followed. */
 static uint32_t result(struct onnx_walk *w, const struct onnx_flow *flow, uint32_t name,
                        uint32_t i)
 {
@@ -388,7 +389,7 @@ static uint32_t result(struct onnx_walk *w, const struct onnx_flow *flow, uint32
     return value;
 }
 
-/* A carried value comes from outside, then from the turn before. */
+/* A carried value comes from outside first, then from the previous iteration. */
 static void close_loop(struct onnx_walk *w, const struct onnx_flow *flow)
 {
     for (uint32_t i = 0; i < flow->n_carried; i++) {

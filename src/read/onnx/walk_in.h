@@ -88,7 +88,9 @@ int walk_index_types(struct onnx_walk *w);
 /* A new value; PROGRAM_NONE: stop. */
 uint32_t walk_value(struct onnx_walk *w, const struct program_value *value,
                     const struct onnx_known *known, uint32_t call, bool plain);
-/* A value of a kind without other properties. */
+/* A value of this kind of which nothing else is known yet. */
+struct program_value walk_unknown(enum program_value_kind kind, uint32_t name);
+/* A new value of a kind without other properties. */
 uint32_t walk_simple(struct onnx_walk *w, enum program_value_kind kind, uint32_t name,
                      const struct onnx_known *known, uint32_t call);
 void walk_bind(struct onnx_walk *w, uint32_t instance, uint32_t name, uint32_t value);

@@ -1,5 +1,5 @@
-/* Values by name. A subgraph sees the names of the graphs around it, a function only its
- * own. */
+/* Values by name. A subgraph sees the names of the graphs around it, a function only
+ * its own. */
 #include <string.h>
 
 #include "base/base.h"
@@ -49,12 +49,19 @@ uint32_t walk_value(struct onnx_walk *w, const struct program_value *value,
     return i;
 }
 
-uint32_t walk_simple(struct onnx_walk *w, enum program_value_kind kind, uint32_t name,
-                     const struct onnx_known *known, uint32_t call)
+struct program_value walk_unknown(enum program_value_kind kind, uint32_t name)
 {
     struct program_value value = build_program_blank(kind);
 
     value.name = name;
+    return value;
+}
+
+uint32_t walk_simple(struct onnx_walk *w, enum program_value_kind kind, uint32_t name,
+                     const struct onnx_known *known, uint32_t call)
+{
+    struct program_value value = walk_unknown(kind, name);
+
     return walk_value(w, &value, known, call, false);
 }
 
@@ -96,7 +103,7 @@ struct onnx_known walk_tensor_known(struct onnx_walk *w, uint32_t tensor)
     return known;
 }
 
-/* Sizes, axes and indices: whole numbers that no module has as its own. */
+/* Is it a tensor of sizes, axes or indices, not data of a layer? */
 static bool is_number(const struct onnx_walk *w, const struct onnx_tensor *t)
 {
     const struct tensor *tensor = &w->build->model->tensors[t->tensor];
@@ -110,14 +117,12 @@ uint32_t walk_tensor(struct onnx_walk *w, uint32_t tensor, uint32_t name, uint32
 {
     const struct onnx_tensor *t = &w->p->tensors[tensor];
     struct onnx_known known = walk_tensor_known(w, tensor);
-    bool is_tensor = t->tensor != NO_OBJECT;
-    struct program_value value =
-        build_program_blank(is_tensor ? PROGRAM_TENSOR : PROGRAM_STORED);
+    struct program_value value = walk_unknown(PROGRAM_STORED, name);
 
-    value.name = name;
-    if (is_tensor) {
-        value.number = is_number(w, t);
+    if (t->tensor != NO_OBJECT) {
+        value.kind = PROGRAM_TENSOR;
         value.tensor = t->tensor;
+        value.number = is_number(w, t);
     }
     if (t->place != NO_PLACE)
         value.place = t->place;
@@ -155,7 +160,7 @@ uint32_t walk_read(struct onnx_walk *w, const struct onnx_frame *frame, uint32_t
     return value;
 }
 
-/* ---- what the file says ---- */
+/* ---- types in the file ---- */
 
 struct onnx_known walk_known(struct onnx_walk *w, uint32_t graph, uint32_t name,
                              const struct onnx_known *inferred)

@@ -36,8 +36,7 @@ static bool stop(struct wire *wire, const char *fault)
     return false;
 }
 
-/* The message ends inside a field: because the file does, or because a length is wrong.
- */
+/* The message ends inside a field: the file is truncated, or a length is wrong. */
 static bool stop_short(struct wire *wire, const char *fault)
 {
     if (wire->end >= wire->window->blob->size)
@@ -45,8 +44,8 @@ static bool stop_short(struct wire *wire, const char *fault)
     return stop(wire, fault);
 }
 
-/* Reading on doubles the step, a jump begins with a small one: files that make the
- * reader jump cost no more than their bytes. */
+/* Sequential reads double the step; a jump resets it. So jumping through a file reads
+ * no more than its bytes. */
 static bool load(struct wire_window *window, uint64_t at, size_t n)
 {
     uint64_t left = at < window->blob->size ? window->blob->size - at : 0;
@@ -137,7 +136,7 @@ bool wire_fixed64(struct wire *wire, uint64_t *ret_value)
     return take(wire, 8, ret_value);
 }
 
-/* What a field with a length has; a longer one than its message is cut. */
+/* The content of a LEN field, cut at the end of its message. */
 static bool take_length(struct wire *wire, struct wire_field *field)
 {
     uint64_t left;

@@ -55,11 +55,11 @@ bool wire_varint(struct wire *wire, uint64_t *ret_value);
 bool wire_fixed32(struct wire *wire, uint32_t *ret_value);
 bool wire_fixed64(struct wire *wire, uint64_t *ret_value);
 
-/* `n` bytes at `at`, valid until the next read; at most WIRE_WINDOW. NULL: they cannot be
- * read. */
+/* `n` bytes at `at`, valid until the next read; at most WIRE_WINDOW. NULL: they cannot
+ * be read. */
 const uint8_t *wire_look(struct wire_window *window, uint64_t at, size_t n);
-/* The bytes of a LEN field, at most `most`, in the arena or the window (then valid until
- * the next read). Empty if they cannot be read. */
+/* The bytes of a LEN field, at most `most`, in the arena or the window (then valid
+ * until the next read). Empty if they cannot be read. */
 struct str wire_bytes(struct wire_window *window, const struct wire_field *field,
                       uint64_t most, struct arena *arena);
 

@@ -78,7 +78,7 @@ TEST(groups_unknown_types_and_long_numbers_are_faults)
     CHECK(!fault_of("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11));
 }
 
-TEST(a_length_that_lies_ends_at_the_message_around_it)
+TEST(a_wrong_length_is_cut_at_the_end_of_its_message)
 {
     struct buf bytes = BUF_INIT, inner = BUF_INIT;
     struct wire_field field, lie;
@@ -101,7 +101,7 @@ TEST(a_length_that_lies_ends_at_the_message_around_it)
     buf_release(&bytes);
 }
 
-TEST(every_cut_is_seen_as_one_or_as_an_end)
+TEST(a_truncated_message_is_detected_at_every_byte)
 {
     struct buf bytes = BUF_INIT;
     struct wire_field field;
