@@ -171,7 +171,10 @@ class Bitsandbytes(packed_folder.Folder):
 
         codes, scale, _ = functional.int8_vectorwise_quant(torch.randn(40, 72).half())
         real = functional.int8_vectorwise_dequant(codes, scale)
-        self.check({"weight": codes, "SCB": scale}, real.float())
+        parts = {"weight": codes, "SCB": scale}
+        path = self.check(parts | {"weight_format": torch.tensor(0, dtype=torch.uint8)},
+                          real.float())  # fmt: skip
+        self.assertEqual(scope.document("info", path)["counts"]["unique"], real.numel())
 
 
 @unittest.skipUnless(find_spec("compressed_tensors"), "compressed-tensors is not installed")

@@ -1,3 +1,5 @@
+#include <inttypes.h>
+
 #include "base/base.h"
 #include "base/map.h"
 #include "read/quant/quant_in.h"
@@ -5,46 +7,76 @@
 #define MOST_EXTRA 32 /* items of a tensor's own description that are kept */
 
 /* By part: its last name and those above it, up to the module. A * is the name of the
- * weight. A key shows that a module may have packed weights. */
+ * weight. A key shows that a module may have packed weights; codes stand for them. */
 static const struct {
     const char *name, *above, *higher;
-    bool key;
+    bool key, codes;
 } parts[QUANT_PARTS] = {
-    [QUANT_QWEIGHT] = {"qweight", NULL, NULL, true},
-    [QUANT_QZEROS] = {"qzeros", NULL, NULL, false},
-    [QUANT_SCALES] = {"scales", NULL, NULL, false},
-    [QUANT_G_IDX] = {"g_idx", NULL, NULL, false},
-    [QUANT_WEIGHT] = {"weight", NULL, NULL, false},
-    [QUANT_SCB] = {"SCB", NULL, NULL, true},
-    [QUANT_ABSMAX] = {"absmax", "weight", NULL, true},
-    [QUANT_MAP] = {"quant_map", "weight", NULL, false},
-    [QUANT_NESTED_ABSMAX] = {"nested_absmax", "weight", NULL, false},
-    [QUANT_NESTED_MAP] = {"nested_quant_map", "weight", NULL, false},
-    [QUANT_STATE] = {"bitsandbytes__*", "quant_state", "weight", false},
-    [QUANT_WEIGHT_PACKED] = {"weight_packed", NULL, NULL, true},
-    [QUANT_WEIGHT_SCALE] = {"weight_scale", NULL, NULL, true},
-    [QUANT_WEIGHT_SCALE_INV] = {"weight_scale_inv", NULL, NULL, true},
-    [QUANT_WEIGHT_ZERO_POINT] = {"weight_zero_point", NULL, NULL, false},
-    [QUANT_WEIGHT_SHAPE] = {"weight_shape", NULL, NULL, false},
-    [QUANT_WEIGHT_G_IDX] = {"weight_g_idx", NULL, NULL, false},
-    [QUANT_WEIGHT_GLOBAL_SCALE] = {"weight_global_scale", NULL, NULL, false},
-    [QUANT_WEIGHT_SCALE_2] = {"weight_scale_2", NULL, NULL, false},
-    [QUANT_BLOCKS] = {"*_blocks", NULL, NULL, true},
-    [QUANT_BLOCK_SCALES] = {"*_scales", NULL, NULL, false},
-    [QUANT_AO_DATA] = {"_*_qdata", NULL, NULL, true},
-    [QUANT_AO_SCALE] = {"_*_scale", NULL, NULL, false},
-    [QUANT_AO_ZERO_POINT] = {"_*_zero_point", NULL, NULL, false},
-    [QUANT_AO_INNER_DATA] = {"qdata", NULL, NULL, true},
-    [QUANT_AO_INT_DATA] = {"int_data", NULL, NULL, true},
-    [QUANT_AO_FLOAT8_DATA] = {"float8_data", NULL, NULL, true},
-    [QUANT_AO_INNER_SCALE] = {"scale", NULL, NULL, false},
-    [QUANT_AO_INNER_ZERO_POINT] = {"zero_point", NULL, NULL, false},
+    [QUANT_QWEIGHT] = {"qweight", .key = true, .codes = true},
+    [QUANT_QZEROS] = {"qzeros"},
+    [QUANT_SCALES] = {"scales", .key = true},
+    [QUANT_G_IDX] = {"g_idx"},
+    [QUANT_BIASES] = {"biases"},
+    [QUANT_W_Q] = {"W_q", .key = true, .codes = true},
+    [QUANT_ZERO] = {"zero"},
+    [QUANT_SHAPE] = {"shape"},
+    [QUANT_NBITS] = {"nbits"},
+    [QUANT_AXIS] = {"axis"},
+    [QUANT_WEIGHT] = {"weight", .codes = true},
+    [QUANT_SCB] = {"SCB", .key = true},
+    [QUANT_WEIGHT_FORMAT] = {"weight_format"},
+    [QUANT_ABSMAX] = {"absmax", "weight", .key = true},
+    [QUANT_MAP] = {"quant_map", "weight"},
+    [QUANT_NESTED_ABSMAX] = {"nested_absmax", "weight"},
+    [QUANT_NESTED_MAP] = {"nested_quant_map", "weight"},
+    [QUANT_STATE] = {"bitsandbytes__*", "quant_state", "weight"},
+    [QUANT_WEIGHT_PACKED] = {"weight_packed", .key = true, .codes = true},
+    [QUANT_WEIGHT_SCALE] = {"weight_scale", .key = true},
+    [QUANT_WEIGHT_SCALE_INV] = {"weight_scale_inv", .key = true},
+    [QUANT_WEIGHT_ZERO_POINT] = {"weight_zero_point"},
+    [QUANT_WEIGHT_SHAPE] = {"weight_shape"},
+    [QUANT_WEIGHT_G_IDX] = {"weight_g_idx"},
+    [QUANT_WEIGHT_GLOBAL_SCALE] = {"weight_global_scale"},
+    [QUANT_WEIGHT_SCALE_2] = {"weight_scale_2"},
+    [QUANT_BLOCKS] = {"*_blocks", .key = true, .codes = true},
+    [QUANT_BLOCK_SCALES] = {"*_scales"},
+    [QUANT_AO_DATA] = {"_*_qdata", .key = true, .codes = true},
+    [QUANT_AO_SCALE] = {"_*_scale"},
+    [QUANT_AO_ZERO_POINT] = {"_*_zero_point"},
+    [QUANT_AO_TENSOR_SCALE] = {"_*_per_tensor_scale"},
+    [QUANT_AO_INNER_DATA] = {"qdata", .key = true},
+    [QUANT_AO_INT_DATA] = {"int_data", .key = true},
+    [QUANT_AO_FLOAT8_DATA] = {"float8_data", .key = true},
+    [QUANT_AO_INNER_SCALE] = {"scale"},
+    [QUANT_AO_INNER_ZERO_POINT] = {"zero_point"},
+    [QUANT_AO_INNER_TENSOR_SCALE] = {"per_tensor_scale"},
+    [QUANT_QUANTO_DATA] = {"_data", "weight", .key = true, .codes = true},
+    [QUANT_QUANTO_PACKED] = {"_data", "_data", "weight", .key = true, .codes = true},
+    [QUANT_QUANTO_SCALE] = {"_scale", "weight"},
+    [QUANT_QUANTO_SHIFT] = {"_shift", "weight"},
+    [QUANT_INPUT_SCALE] = {"input_scale"},
+    [QUANT_INPUT_ZERO_POINT] = {"input_zero_point"},
+    [QUANT_INPUT_GLOBAL_SCALE] = {"input_global_scale"},
+    [QUANT_OUTPUT_SCALE] = {"output_scale"},
+    [QUANT_OUTPUT_ZERO_POINT] = {"output_zero_point"},
+    [QUANT_AO_SCALE_AND_ZERO] = {"_*_scale_and_zero"},
+    [QUANT_CODES] = {"codes", .codes = true},
+    [QUANT_CODEBOOKS] = {"codebooks", .key = true},
+    [QUANT_INDICES] = {"indices", .codes = true},
+    [QUANT_CENTROIDS] = {"weight", "centroids", .key = true},
+    [QUANT_WEIGHT_SCALES] = {"weight_scales", .key = true},
+    [QUANT_WSCALES] = {"wscales", .key = true},
+    [QUANT_BITMASK] = {"bitmask", "weight", .key = true, .codes = true},
+    [QUANT_COMPRESSED] = {"compressed", "weight"},
+    [QUANT_SCALE_PACKED] = {"scale_packed"},
 };
 
 struct quant_finder {
     struct build *build;
     struct map by_weight; /* by node and stem: index in `modules` */
     struct map metadata;  /* by key, a string id */
+    struct map by_config; /* by name of a module, a string id */
+    uint32_t config;      /* what config.json says of all: a dict; or None */
     struct quant_module *modules;
     uint32_t n, room;
 };
@@ -107,29 +139,43 @@ static bool is_part(const struct build *build, uint32_t node, int i,
     return true;
 }
 
-/* What the metadata of the file says of the weight, by its full name. */
-static uint32_t find_metadata(struct quant_finder *f, uint32_t node, struct str stem)
+/* The full name of a weight of the node, or of the node itself; its string id. */
+static uint32_t full_name(struct quant_finder *f, uint32_t node, struct str stem)
 {
-    struct model *model = f->build->model;
     struct buf path = BUF_INIT;
-    uint32_t value = VALUE_ID_NONE;
+    uint32_t id;
 
-    if (model->n_metadata == 0)
-        return VALUE_ID_NONE;
-    if (f->metadata.n == 0)
-        for (uint32_t i = 0; i < model->n_metadata; i++)
-            if (map_put(&f->metadata, model->metadata[i].key,
-                        model->metadata[i].value) < 0)
-                return VALUE_ID_NONE;
     build_path(f->build, node, &path);
-    if (path.len > 0)
+    if (path.len > 0 && stem.len > 0)
         buf_char(&path, '.');
     buf_str(&path, stem);
-    if (!path.bad &&
-        !map_find(&f->metadata, build_string(f->build, buf_span(&path)), &value))
-        value = VALUE_ID_NONE;
+    id = build_string(f->build, path.bad ? STR("") : buf_span(&path));
     buf_release(&path);
-    return value;
+    return id;
+}
+
+/* Maps what the metadata of the file and config.json say, by name. */
+static int map_names(struct quant_finder *f)
+{
+    const struct model *model = f->build->model;
+    const struct values *values = build_values(f->build);
+    uint32_t modules;
+
+    for (uint32_t i = 0; i < model->n_metadata; i++)
+        if (map_put(&f->metadata, model->metadata[i].key, model->metadata[i].value) < 0)
+            return -1;
+    for (uint32_t i = 0; i < model->n_facts; i++)
+        if (str_is(model_string(model, model->facts[i].key), "model"))
+            f->config = model->facts[i].value;
+    if (!value_get(values, f->config, "modules", &modules))
+        return 0;
+    for (uint32_t i = 0; i + 1 < value_at(values, modules)->n; i += 2) {
+        const uint32_t *items = value_items(values, modules) + i;
+
+        if (map_put(&f->by_config, value_at(values, items[0])->text, items[1]) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 static int add_module(struct quant_finder *f, uint32_t node, struct str name)
@@ -145,7 +191,11 @@ static int add_module(struct quant_finder *f, uint32_t node, struct str name)
         return -1;
     module = &f->modules[f->n++];
     *module = (struct quant_module){.node = node, .stem = stem};
-    module->metadata = find_metadata(f, node, name);
+    module->config = f->config;
+    if (f->metadata.n > 0)
+        map_find(&f->metadata, full_name(f, node, name), &module->metadata);
+    if (f->by_config.n > 0)
+        map_find(&f->by_config, full_name(f, node, STR("")), &module->config);
     for (int i = 0; i < QUANT_PARTS; i++)
         module->parts[i] = NO_PLACE;
     return 0;
@@ -288,7 +338,7 @@ static int add_weight(struct build *build, const struct quant_module *module,
     tensor.extra = describe(build, found, NULL);
     tensor.storage = add_storage(build, found);
     buf_str(&name, model_string(build->model, module->stem));
-    buf_text(&name, module->taken ? " (real values)" : "");
+    buf_text(&name, module->taken || found->beside ? " (real values)" : "");
     node = tensor.storage == NO_STORAGE || name.bad
                ? NO_PLACE
                : build_node(build, module->node, PLACE_TENSOR, buf_span(&name));
@@ -301,15 +351,30 @@ static int add_weight(struct build *build, const struct quant_module *module,
     return 0;
 }
 
+/* The index in model->dims of a shape and its strides in C order. */
+static uint32_t dense_dims(struct build *build, const struct quant_found *found)
+{
+    int64_t dims[2 * QUANT_RANK], step = 1;
+
+    for (int i = found->rank - 1; i >= 0; i--) {
+        dims[i] = found->shape[i];
+        dims[found->rank + i] = step;
+        step *= found->shape[i];
+    }
+    return build_dims(build, dims, 2 * found->rank);
+}
+
 /* The values of a tensor subclass are those that its parts stand for. */
 static int fill_wrapped(struct build *build, const struct quant_found *found)
 {
     struct tensor *tensor = &build->model->tensors[found->wrapped];
     uint32_t extra = describe(build, found, tensor);
     uint32_t storage = add_storage(build, found);
+    uint32_t dims = dense_dims(build, found);
 
-    if (storage == NO_STORAGE)
+    if (storage == NO_STORAGE || dims == UINT32_MAX)
         return -1;
+    tensor->shape = dims;
     tensor->extra = extra == VALUE_ID_FAILED ? VALUE_ID_NONE : extra;
     tensor->storage = storage;
     tensor->dtype = DTYPE_FLOAT32;
@@ -317,19 +382,64 @@ static int fill_wrapped(struct build *build, const struct quant_found *found)
     return 0;
 }
 
+/* Are there codes, and a part that says what they stand for? */
+static bool is_packed(const struct build *build, const struct quant_module *module)
+{
+    bool codes = false;
+    int n = 0;
+
+    for (int i = 0; i < QUANT_PARTS; i++) {
+        const struct tensor *tensor;
+
+        if (module->parts[i] == NO_PLACE)
+            continue;
+        tensor = &build->model->tensors[build_tensor_at(build, module->parts[i])];
+        n++;
+        codes |= parts[i].codes && dtype_info(tensor->dtype)->bytes <= 4 &&
+                 !(tensor->dtype >= DTYPE_FLOAT64 && tensor->dtype <= DTYPE_BFLOAT16) &&
+                 tensor_readable(build->model, tensor, NULL);
+    }
+    return codes && n > 1;
+}
+
+/* Says that weights are shown as stored, which also their counts are. */
+static void note_unknown(struct build *build, const struct quant_module *module,
+                         uint32_t n)
+{
+    struct buf path = BUF_INIT;
+
+    build_path(build, module->node, &path);
+    if (!path.bad)
+        build_finding(build, FINDING_UNSUPPORTED, SEVERITY_NOTE, module->node,
+                      "%" PRIu32 " packed weight%s in a layout that is not supported, "
+                      "such as that of %.*s: shown and counted as stored",
+                      n, n == 1 ? "" : "s", (int)path.len, path.at);
+    buf_release(&path);
+}
+
 void quant_weights(struct build *build)
 {
     struct quant_finder f = {.build = build};
+    const struct quant_module *unknown = NULL;
     struct quant_found found;
+    uint32_t n_unknown = 0;
 
     map_init(&f.by_weight, &build->scratch);
     map_init(&f.metadata, &build->scratch);
-    if (build_spent(build) || look_at_all(&f, true) < 0 || f.n == 0 ||
-        look_at_all(&f, false) < 0)
+    map_init(&f.by_config, &build->scratch);
+    if (build_spent(build) || map_names(&f) < 0 || look_at_all(&f, true) < 0 ||
+        f.n == 0 || look_at_all(&f, false) < 0)
         return;
-    for (uint32_t i = 0; i < f.n; i++)
-        if (quant_match(build, &f.modules[i], &found) &&
-            (found.wrapped == NO_OBJECT ? add_weight(build, &f.modules[i], &found)
-                                        : fill_wrapped(build, &found)) < 0)
-            return;
+    for (uint32_t i = 0; i < f.n; i++) {
+        if (quant_match(build, &f.modules[i], &found)) {
+            if ((found.wrapped == NO_OBJECT ? add_weight(build, &f.modules[i], &found)
+                                            : fill_wrapped(build, &found)) < 0)
+                return;
+        } else if (is_packed(build, &f.modules[i])) {
+            unknown = unknown ? unknown : &f.modules[i];
+            n_unknown++;
+        }
+    }
+    if (unknown)
+        note_unknown(build, unknown, n_unknown);
 }

@@ -1,5 +1,7 @@
 #include "read/quant/quant_in.h"
 
+#include <string.h>
+
 #include "base/base.h"
 
 #define MX_GROUP      32  /* values that share an exponent of MXFP8 */
@@ -49,6 +51,57 @@ bool quant_matrix(const struct quant_matching *m, enum quant_part part,
     shape = tensor_shape(m->build->model, tensor);
     ret_size[0] = tensor->rank > 0 ? (uint64_t)shape[0] : 1;
     ret_size[1] = tensor->rank > 1 ? (uint64_t)shape[1] : 1;
+    return true;
+}
+
+bool quant_rows(const struct quant_matching *m, enum quant_part part,
+                struct quant_run *ret_run, uint64_t ret_size[2])
+{
+    const struct tensor *tensor = quant_tensor(m->build, m->module, part, ret_run);
+
+    if (!tensor || tensor->rank < 2)
+        return false;
+    ret_size[1] = (uint64_t)tensor_shape(m->build->model, tensor)[tensor->rank - 1];
+    ret_size[0] = tensor->numel / ret_size[1];
+    return true;
+}
+
+int quant_integers(const struct quant_matching *m, enum quant_part part, int64_t *to,
+                   int most)
+{
+    struct source *source = m->build->model->source;
+    int32_t narrow[QUANT_RANK];
+    struct quant_run run;
+    size_t n;
+
+    if (!quant_tensor(m->build, m->module, part, &run) || run.n > (uint64_t)most)
+        return 0;
+    n = (size_t)run.n;
+    if (run.dtype == DTYPE_INT64)
+        return source_bytes(source, run.storage, run.at, to, n * sizeof *to, NULL) < 0
+                   ? 0
+                   : (int)n;
+    if (run.dtype != DTYPE_INT32 || n > QUANT_RANK ||
+        source_bytes(source, run.storage, run.at, narrow, n * sizeof *narrow, NULL) < 0)
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        to[i] = narrow[i];
+    return (int)n;
+}
+
+bool quant_shape_of(const struct quant_matching *m, enum quant_part part)
+{
+    const struct model *model = m->build->model;
+    const struct tensor *tensor =
+        &model->tensors[build_tensor_at(m->build, m->module->parts[part])];
+    struct quant_found *found = m->found;
+
+    if (tensor->rank < 1 || tensor->rank > QUANT_RANK)
+        return false;
+    found->rank = tensor->rank;
+    memcpy(found->shape, tensor_shape(model, tensor),
+           tensor->rank * sizeof *found->shape);
+    found->shape[found->rank - 1] = (int64_t)found->weight.columns;
     return true;
 }
 
@@ -106,16 +159,13 @@ static void set_shape(struct quant_found *found, bool transposed)
 /* ---- GPTQ and AWQ ---- */
 
 /* Does config.json beside the model say that zero points are stored as they are? */
-static bool is_gptq_v2(const struct model *model)
+static bool is_gptq_v2(const struct quant_matching *m)
 {
+    const struct values *values = build_values(m->build);
     uint32_t format;
 
-    for (uint32_t i = 0; i < model->n_facts; i++)
-        if (str_is(model_string(model, model->facts[i].key), "model") &&
-            value_get(&model->values, model->facts[i].value, "checkpoint_format",
-                      &format))
-            return str_is(value_text(&model->values, format), "gptq_v2");
-    return false;
+    return value_get(values, m->module->config, "checkpoint_format", &format) &&
+           str_is(value_text(values, format), "gptq_v2");
 }
 
 /* qweight [in * bits / 32, out], qzeros [groups, out * bits / 32], scales [groups, out],
@@ -150,7 +200,7 @@ static bool match_gptq(const struct quant_matching *m)
     m->found->packing = "GPTQ";
     m->found->group = weight->block_rows;
     m->found->note = "as stored (GPTQ version 2)";
-    if (!is_gptq_v2(m->build->model)) {
+    if (!is_gptq_v2(m)) {
         weight->zero_more = 1;
         m->found->note = "taken as stored minus one (GPTQ version 1)";
     }
@@ -190,23 +240,10 @@ static bool match_awq(const struct quant_matching *m)
 /* The two sizes that weight_shape holds. */
 static bool read_shape(const struct quant_matching *m, uint64_t size[2])
 {
-    struct source *source = m->build->model->source;
-    struct quant_run run;
     int64_t wide[2];
-    int32_t narrow[2];
 
-    if (!quant_tensor(m->build, m->module, QUANT_WEIGHT_SHAPE, &run) || run.n != 2)
+    if (quant_integers(m, QUANT_WEIGHT_SHAPE, wide, 2) != 2)
         return false;
-    if (run.dtype == DTYPE_INT64) {
-        if (source_bytes(source, run.storage, run.at, wide, sizeof wide, NULL) < 0)
-            return false;
-    } else {
-        if (run.dtype != DTYPE_INT32 ||
-            source_bytes(source, run.storage, run.at, narrow, sizeof narrow, NULL) < 0)
-            return false;
-        wide[0] = narrow[0];
-        wide[1] = narrow[1];
-    }
     for (int i = 0; i < 2; i++) {
         if (wide[i] < 1 || wide[i] > UINT32_MAX)
             return false;
@@ -393,9 +430,10 @@ bool quant_match(struct build *build, const struct quant_module *module,
                  struct quant_found *ret_found)
 {
     static bool (*const layouts[])(const struct quant_matching *) = {
-        match_gptq,          match_awq,         match_packed,    match_bytes,
-        match_mxfp8,         quant_match_nvfp4, quant_match_mx,  quant_match_blocks,
-        quant_match_torchao, quant_match_int8,  quant_match_4bit};
+        match_gptq,          match_awq,         match_packed,     match_bytes,
+        match_mxfp8,         quant_match_nvfp4, quant_match_mx,   quant_match_blocks,
+        quant_match_torchao, quant_match_int8,  quant_match_4bit, quant_match_mlx,
+        quant_match_hqq,     quant_match_quanto};
     struct quant_matching m = {build, module, ret_found};
 
     for (size_t i = 0; i < COUNT_OF(layouts); i++) {

@@ -197,11 +197,15 @@ TEST(a_wrong_group_number_is_an_error_when_values_are_read)
     drop_packed(&f, model);
 }
 
-/* A file of these tensors has no derived tensor and no finding. */
+/* A file of these tensors has no derived tensor, and at most the note that says so. */
 static bool left_alone(struct packed_file *f)
 {
     const struct model *model = read_packed(f);
-    bool alone = model && !derived(model) && model->n_findings == 0;
+    bool alone = model && !derived(model) && model->n_findings <= 1;
+
+    for (uint32_t i = 0; alone && i < model->n_findings; i++)
+        alone = model->findings[i].code == FINDING_UNSUPPORTED &&
+                model->findings[i].severity == SEVERITY_NOTE;
 
     drop_packed(f, model);
     return alone;
