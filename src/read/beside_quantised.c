@@ -47,6 +47,31 @@ static void add_modules(struct beside_dict *dict, const struct json_doc *tree,
                    value_make(dict->values, VALUE_DICT, STR(""), items, n));
 }
 
+/* The text of `key` or, if it is missing, of an older or newer name of it. */
+static void add_first(struct beside_dict *dict, const struct json_doc *tree,
+                      uint32_t at, const char *key, const char *other)
+{
+    struct str text = beside_text_of(tree, at, key);
+
+    beside_add_text(dict, key, text.len > 0 ? text : beside_text_of(tree, at, other));
+}
+
+/* "weight_block_size": [128, 128] */
+static void add_block_size(struct beside_dict *dict, const struct json_doc *tree,
+                           uint32_t at)
+{
+    uint32_t list = json_doc_get(tree, at, "weight_block_size"), items[2], n = 0;
+    int64_t size;
+
+    for (uint32_t i = json_doc_first(tree, list); i && n < COUNT_OF(items);
+         i = json_doc_next(tree, i))
+        if (json_doc_int(tree, i, &size))
+            items[n++] = value_int(dict->values, size);
+    if (n == COUNT_OF(items) && json_doc_kind(tree, list) == JSON_ARRAY)
+        beside_add(dict, "weight_block_size",
+                   value_make(dict->values, VALUE_LIST, STR(""), items, n));
+}
+
 void beside_quantised(struct beside_dict *dict, const struct json_doc *config)
 {
     uint32_t how = json_doc_get(config, JSON_DOC_ROOT, "quantization_config");
@@ -60,7 +85,8 @@ void beside_quantised(struct beside_dict *dict, const struct json_doc *config)
         return;
     }
     beside_add_text(dict, "quantised", method);
-    beside_add_text(dict, "checkpoint_format",
-                    beside_text_of(config, how, "checkpoint_format"));
+    add_first(dict, config, how, "checkpoint_format", "format");
+    add_first(dict, config, how, "packing_format", "backend"); /* auto-round */
     add_number_of(dict, config, how, "bits");
+    add_block_size(dict, config, how);
 }

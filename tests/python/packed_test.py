@@ -82,18 +82,55 @@ class Formulas(packed_folder.Folder):
         names = [one["name"] for one in scope.document("tree", path)["tensors"]]
         self.assertIn("fc.weight", names)
 
-    def test_gptq_version_2_is_known_from_its_configuration(self):
-        parts, _ = gptq(64, 32, 4, 2)
-        codes = stream(parts["qweight"].t().contiguous(), 4).t()
-        group = parts["g_idx"].long()
-        real = (codes - stream(parts["qzeros"], 4)[group]).float()
-        real = (real * parts["scales"].float()[group]).t()
-        how = {"quant_method": "gptq", "bits": 4, "checkpoint_format": "gptq_v2"}
-        config = {"model_type": "llama", "quantization_config": how}
+    def real_with(self, parts, config):
+        """The decoded weight beside a config.json, or None."""
+        config = {"model_type": "llama", "quantization_config": config}
         (self.folder / "config.json").write_text(json.dumps(config))
         path = self.save("model.safetensors", {"fc": parts})
-        tensor = torchoscope.open(path)["fc.weight"]
-        self.assertTrue(torch.equal(tensor.values(), real))
+        names = [one["name"] for one in scope.document("tree", path)["tensors"]
+                 if one.get("derived")]  # fmt: skip
+        return torchoscope.open(path)[names[0]].values() if names else None
+
+    def test_zero_points_of_gptq_by_configuration(self):
+        """auto-round and gptqmodel also write zero points as they are."""
+        parts, minus_one = gptq(64, 32, 4, 2)
+        codes = stream(parts["qweight"].t().contiguous(), 4).t()
+        group = parts["g_idx"].long()
+        stored = (codes - stream(parts["qzeros"], 4)[group]).float()
+        stored = (stored * parts["scales"].float()[group]).t()
+        auto = {"quant_method": "auto-round", "bits": 4}
+        for config, real in (
+            ({"quant_method": "gptq", "bits": 4}, minus_one),
+            ({"quant_method": "gptq", "checkpoint_format": "gptq"}, minus_one),
+            ({"quant_method": "gptq", "checkpoint_format": "gptq_v2"}, stored),
+            ({"quant_method": "gptq", "format": "gptq_v2"}, stored),
+            ({"quant_method": "gptq", "format": "gptq_p"}, stored),
+            (auto | {"packing_format": "auto_round:auto_gptq"}, minus_one),
+            (auto | {"packing_format": "auto_round:gptq"}, minus_one),
+            (auto | {"packing_format": "auto_round:gptqmodel"}, stored),
+            (auto | {"packing_format": "auto_round:exllamav2"}, stored),
+            ({"quant_method": "intel/auto-round", "backend": "autoround:exllamav2"}, stored),
+        ):
+            with self.subTest(config=config):
+                self.assertTrue(torch.equal(self.real_with(parts, config), real))
+
+    def test_planes_of_3_bits_are_left_alone(self):
+        parts, real = gptq(64, 32, 3, 2)
+        config = {"quant_method": "gptq", "bits": 3}
+        self.assertTrue(torch.equal(self.real_with(parts, config), real))
+        self.assertIsNone(self.real_with(parts, config | {"format": "gptq_p"}))
+
+    def test_blocks_of_fp8_by_configuration(self):
+        codes, scale = torch.randn(300, 200).to(torch.float8_e4m3fn), torch.rand(3, 2)
+        for size in 128, 100:
+            spread = scale.repeat_interleave(size, 0).repeat_interleave(size, 1)
+            real = self.real_with({"weight": codes, "weight_scale_inv": scale},
+                                  {"quant_method": "fp8", "weight_block_size": [size, size]})  # fmt: skip
+            self.assertTrue(torch.equal(real, codes.float() * spread[:300, :200]))
+        for odd in [64, 64], [128, 64], [0, 0], [-1, 128]:
+            config = {"quant_method": "fp8", "weight_block_size": odd}
+            parts = {"weight": codes, "weight_scale_inv": scale}
+            self.assertIsNone(self.real_with(parts, config))
 
     def test_gptq_wider_than_a_window_and_without_groups_index(self):
         parts, real = gptq(64, 2080, 4, 2, torch.bfloat16)

@@ -158,14 +158,28 @@ static void set_shape(struct quant_found *found, bool transposed)
 
 /* ---- GPTQ and AWQ ---- */
 
-/* Does config.json beside the model say that zero points are stored as they are? */
-static bool is_gptq_v2(const struct quant_matching *m)
+/* What config.json says about packed weights, by key. */
+static struct str config_text(const struct quant_matching *m, const char *key)
 {
     const struct values *values = build_values(m->build);
-    uint32_t format;
+    uint32_t value;
 
-    return value_get(values, m->module->config, "checkpoint_format", &format) &&
-           str_is(value_text(values, format), "gptq_v2");
+    return value_get(values, m->module->config, key, &value) ? value_text(values, value)
+                                                             : STR("");
+}
+
+/* Are zero points stored as they are? Version 1 stores them minus one, and is assumed if
+ * config.json does not say. auto-round does so in formats that have "gptq" in their name,
+ * but not in that of gptqmodel. */
+static bool zeros_as_stored(const struct quant_matching *m)
+{
+    struct str format = config_text(m, "checkpoint_format");
+    struct str packing = config_text(m, "packing_format");
+
+    if (packing.len > 0 && str_ends(config_text(m, "quantised"), STR("auto-round")))
+        return str_find(packing, STR("gptq")) < 0 ||
+               str_find(packing, STR("gptqmodel")) >= 0;
+    return str_is(format, "gptq_v2") || str_is(format, "gptq_p");
 }
 
 /* qweight [in * bits / 32, out], qzeros [groups, out * bits / 32], scales [groups, out],
@@ -183,7 +197,9 @@ static bool match_gptq(const struct quant_matching *m)
         zeros[1] * 32 % scales[1] != 0)
         return false;
     bits = (unsigned)(zeros[1] * 32 / scales[1]);
-    if ((bits != 2 && bits != 3 && bits != 4 && bits != 8) || words[0] * 32 % bits != 0)
+    if ((bits != 2 && bits != 3 && bits != 4 && bits != 8) ||
+        words[0] * 32 % bits != 0 ||
+        (bits == 3 && str_is(config_text(m, "checkpoint_format"), "gptq_p")))
         return false;
     weight->rows = words[0] * 32 / bits;
     weight->columns = words[1];
@@ -200,7 +216,7 @@ static bool match_gptq(const struct quant_matching *m)
     m->found->packing = "GPTQ";
     m->found->group = weight->block_rows;
     m->found->note = "as stored (GPTQ version 2)";
-    if (!is_gptq_v2(m)) {
+    if (!zeros_as_stored(m)) {
         weight->zero_more = 1;
         m->found->note = "taken as stored minus one (GPTQ version 1)";
     }
@@ -355,15 +371,45 @@ static bool match_packed(const struct quant_matching *m)
 
 /* ---- int8 and FP8 with scales ---- */
 
-/* Scales of blocks of 128 rows and columns. */
+/* Rows and columns that share a scale, 128 unless config.json says otherwise. */
+static bool block_size(const struct quant_matching *m, uint64_t size[2])
+{
+    const struct values *values = build_values(m->build);
+    const struct value *list;
+    uint32_t id;
+
+    size[0] = size[1] = BLOCK;
+    if (!value_get(values, m->module->config, "weight_block_size", &id))
+        return true;
+    list = value_at(values, id);
+    if (list->kind != VALUE_LIST || list->n != 2)
+        return false;
+    for (int i = 0; i < 2; i++) {
+        const struct value *one = value_at(values, value_items(values, id)[i]);
+
+        if (one->kind != VALUE_INT || one->integer < 1 || one->integer > INT32_MAX)
+            return false;
+        size[i] = (uint64_t)one->integer;
+    }
+    return true;
+}
+
+/* Scales of blocks of rows and columns. */
 static bool blocks_fit(const struct quant_matching *m, const uint64_t scales[2])
 {
     struct quant_weight *weight = &m->found->weight;
+    uint64_t block[2];
 
-    weight->block_rows = weight->block_columns = BLOCK;
+    if (!block_size(m, block))
+        return false;
+    weight->block_rows = block[0];
+    weight->block_columns = block[1];
     m->found->group = 0;
-    return scales[0] == (weight->rows + BLOCK - 1) / BLOCK &&
-           scales[1] == (weight->columns + BLOCK - 1) / BLOCK;
+    m->found->packing = block[0] == BLOCK && block[1] == BLOCK
+                            ? "FP8 with scales of blocks of 128 x 128"
+                            : "FP8 with scales of blocks";
+    return scales[0] == (weight->rows + block[0] - 1) / block[0] &&
+           scales[1] == (weight->columns + block[1] - 1) / block[1];
 }
 
 /* weight e4m3 [out, in] with exponents, weight_scale [out, in / 32]. */
@@ -422,7 +468,6 @@ static bool match_bytes(const struct quant_matching *m)
         return zeros_fit(m, scales);
     if (!is_fp8(codes->dtype) || weight->index.n > 0 || !blocks_fit(m, scales))
         return false;
-    m->found->packing = "FP8 with scales of blocks of 128 x 128";
     return !quant_has(m, QUANT_WEIGHT_ZERO_POINT);
 }
 
