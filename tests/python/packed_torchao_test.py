@@ -267,6 +267,51 @@ class Torchao(Files):
             self.check_pickled(tensor, real, "torchao int4", 4)
             self.check_flat(tensor, real, "torchao int4", 4)
 
+    def test_states_of_optimizers(self):
+        from torchao.optim.subclass_4bit import OptimState4bit
+        from torchao.optim.subclass_8bit import OptimState8bit
+        from torchao.optim.subclass_fp8 import OptimStateFp8
+
+        signed = [torch.randn(64, 144), torch.rand(64, 144)]
+        for kind, sign in ((OptimState4bit, True), (OptimState8bit, True),
+                           (OptimState8bit, False), (OptimStateFp8, None)):  # fmt: skip
+            settings = [] if sign is None else [sign]
+            state = kind.zeros((64, 144), *settings, 128, "cpu")
+            state.copy_(signed[sign is False])
+            path = self.folder / "o.pt"
+            torch.save({"state": {0: {"exp_avg": state}}}, path)
+            with self.subTest(kind=kind, sign=sign):
+                shown = scope.document("show", path, "state.0.exp_avg")["tensor"]
+                self.assertEqual(shown["extra"]["bits"], 4 if kind is OptimState4bit else 8)
+                self.assertEqual(shown["extra"]["group_size"], 128)
+                got = torchoscope.open(path)["state.0.exp_avg"].values()
+                self.assertTrue(torch.equal(got, state.dequantize()))
+                self.assertGreater(got.unique().numel(), 100)
+
+    def test_int8_training(self):
+        from torchao.prototype.quantized_training.int8 import Int8QuantizedTrainingLinearWeight
+
+        weight = Int8QuantizedTrainingLinearWeight.from_float(torch.randn(40, 96))
+        got = torchoscope.open(self.pickled(weight))["fc.weight"].values()
+        self.assertTrue(torch.equal(got, weight.dequantize()))
+
+    def test_states_that_do_not_fit_are_left_alone(self):
+        good = {"codes": torch.randint(0, 256, (64, 128), dtype=torch.uint8),
+                "scale": torch.rand(64), "qmap": torch.rand(256)}  # fmt: skip
+        kind = self.named("torchao.optim.subclass_8bit.OptimState8bit")
+        for change in (
+            {"qmap": torch.rand(255)},
+            {"qmap": torch.rand(16)},
+            {"qmap": torch.rand(256).double()},
+            {"scale": torch.rand(63)},
+            {"codes": good["codes"].view(torch.int8)},
+            {"codes": good["codes"][:32].clone()},
+        ):
+            self.left_alone(self.pickled(kind((64, 128), **good | change)))
+        path = self.pickled(kind((64, 128), **good))
+        real = good["qmap"][good["codes"].long()] * good["scale"][:, None]
+        self.assertTrue(torch.equal(torchoscope.open(path)["fc.weight"].values(), real))
+
     def test_mx(self):
         from torchao.prototype.mx_formats.mx_tensor import MXTensor
 

@@ -17,7 +17,7 @@
 
 /* What a weight says of itself. */
 struct ao_weight {
-    enum { AO_OTHER, AO_BYTES, AO_INT4, AO_MX } kind;
+    enum { AO_OTHER, AO_BYTES, AO_INT4, AO_MX, AO_FLAT } kind;
     const char *packing;
     int64_t blocks[QUANT_RANK]; /* values that share a scale, by dimension */
     int n_blocks;
@@ -37,6 +37,10 @@ static const struct {
     {"Int4Tensor", AO_INT4, "torchao int4"},
     {"MXTensor", AO_MX, "torchao MX"},
     {"NVFP4Tensor", AO_MX, "torchao NVFP4"},
+    {"OptimState8bit", AO_FLAT, "torchao 8-bit state"},
+    {"OptimState4bit", AO_FLAT, "torchao 4-bit state"},
+    {"OptimStateFp8", AO_FLAT, "torchao float8 state"},
+    {"Int8QuantizedTrainingLinearWeight", AO_FLAT, "torchao int8 training"},
     {"PlainAQTTensorImpl", AO_BYTES, "torchao affine"},
     {"Float8AQTTensorImpl", AO_BYTES, "torchao float8"},
 };
@@ -246,10 +250,10 @@ static bool read_level(struct ao_weight *ao, const struct values *values,
     const struct value *value;
     uint32_t id;
 
-    if (ao->kind == AO_MX && !inside) {
+    if (ao->kind == AO_MX && !inside)
         read_level_mx(ao, values, tensor->extra);
+    if ((ao->kind == AO_MX || ao->kind == AO_FLAT) && !inside)
         return true;
-    }
     if (value_get(values, tensor->extra, "transposed", &id)) {
         value = value_at(values, id);
         if (value->kind != VALUE_BOOL || value->integer)
@@ -387,21 +391,58 @@ static bool int4_fits(const struct quant_matching *m, const struct ao_weight *ao
     return true;
 }
 
+/* A tensor whose elements in their order are cut into blocks with a scale each: state of
+ * an optimizer, with a table of what the codes stand for, or a weight of int8. */
+static bool flat_fits(const struct quant_matching *m, const struct tensor *codes,
+                      const struct tensor *scales)
+{
+    const struct tensor *tensor = tensor_at(m->build, m->module->node);
+    struct quant_weight *weight = &m->found->weight;
+    bool mapped = quant_has(m, QUANT_AO_MAP);
+
+    weight->bits = 8;
+    weight->order = QUANT_BYTES;
+    weight->meaning = mapped ? QUANT_MAPPED : QUANT_FLOAT;
+    if (mapped) {
+        if (!quant_tensor(m->build, m->module, QUANT_AO_MAP, &weight->map) ||
+            codes->dtype != DTYPE_UINT8 || weight->map.dtype != DTYPE_FLOAT32)
+            return false;
+        weight->bits = weight->map.n == 16 ? 4 : 8;
+        weight->order = weight->bits == 4 ? QUANT_HIGH_FIRST : QUANT_BYTES;
+    }
+    if ((mapped && weight->map.n != 1u << weight->bits) ||
+        (!mapped && codes->dtype != DTYPE_INT8 &&
+         codes->dtype != DTYPE_FLOAT8_E4M3FN) ||
+        codes->numel * 8 != tensor->numel * weight->bits ||
+        tensor->numel % scales->numel != 0)
+        return false;
+    weight->rows = weight->block_rows = weight->scale_rows = 1;
+    weight->columns = tensor->numel;
+    weight->scale_columns = scales->numel;
+    weight->block_columns = tensor->numel / scales->numel;
+    return true;
+}
+
 /* A new tensor has the shape of its codes; an old one must have it. An MXTensor has the
  * strides of its codes, which may be packed. */
-static bool shape_fits(const struct quant_matching *m, enum quant_part part, bool mx)
+static bool shape_fits(const struct quant_matching *m, enum quant_part part, int kind)
 {
     const struct model *model = m->build->model;
     const struct tensor *tensor;
     struct quant_found *found = m->found;
 
-    if (!quant_shape_of(m, part))
+    if (kind != AO_FLAT && !quant_shape_of(m, part))
         return false;
     if (found->wrapped == NO_OBJECT)
         return true;
     tensor = &model->tensors[found->wrapped];
-    return tensor->rank == found->rank && (mx || tensor_contiguous(model, tensor)) &&
-           tensor->offset == 0 &&
+    if (kind == AO_FLAT && tensor->rank <= QUANT_RANK) {
+        found->rank = tensor->rank;
+        memcpy(found->shape, tensor_shape(model, tensor),
+               tensor->rank * sizeof *found->shape);
+    }
+    return tensor->rank == found->rank &&
+           (kind == AO_MX || tensor_contiguous(model, tensor)) && tensor->offset == 0 &&
            memcmp(tensor_shape(model, tensor), found->shape,
                   (size_t)found->rank * sizeof *found->shape) == 0;
 }
@@ -421,6 +462,8 @@ static bool parts_fit(const struct quant_matching *m, const struct ao_weight *ao
                                        m->found->wrapped == NO_OBJECT
                                            ? QUANT_AO_TENSOR_SCALE
                                            : QUANT_AO_INNER_TENSOR_SCALE);
+    case AO_FLAT:
+        return !zeros && m->found->wrapped != NO_OBJECT && flat_fits(m, codes, scales);
     default:
         return false;
     }
@@ -429,7 +472,7 @@ static bool parts_fit(const struct quant_matching *m, const struct ao_weight *ao
 static enum quant_part data_part(const struct quant_matching *m)
 {
     static const uint8_t all[] = {QUANT_AO_INNER_DATA, QUANT_AO_INT_DATA,
-                                  QUANT_AO_FLOAT8_DATA};
+                                  QUANT_AO_FLOAT8_DATA, QUANT_CODES};
 
     for (size_t i = 0; i < COUNT_OF(all); i++)
         if (quant_has(m, all[i]))
@@ -455,8 +498,7 @@ bool quant_match_torchao(const struct quant_matching *m)
     if (!codes || !scales || !quant_is_scale(scales->dtype) ||
         (quant_has(m, zero_part) && !zeros) ||
         !(inner ? read_wrapped(m, &ao) : read_metadata(m, &ao)) ||
-        !parts_fit(m, &ao, codes, scales, zeros) ||
-        !shape_fits(m, part, ao.kind == AO_MX))
+        !parts_fit(m, &ao, codes, scales, zeros) || !shape_fits(m, part, (int)ao.kind))
         return false;
     m->found->packing = ao.packing;
     m->found->codes = part;
