@@ -3,7 +3,7 @@
  * from a file; nothing in them is executed. A damaged one is a note, never a failure.
  *
  *   beside.c            finds and reads the files; the facts "model" and "adapter"
- *   beside_quantised.c  what config.json says of packed weights
+ *   beside_quantised.c  the settings of packed weights in config.json
  *   beside_classes.c    classes of known families, and sizes checked against tensors
  *   beside_tokenizer.c  the fact "tokenizer"
  *
@@ -52,7 +52,7 @@ void beside_read(const struct input *input, struct build *build);
 void beside_classes(struct beside *self, const struct beside_config *config);
 void beside_tokenizer(struct beside *self);
 
-/* Adds how config.json says that weights are packed. */
+/* Adds the settings of packed weights in config.json. */
 void beside_quantised(struct beside_dict *dict, const struct json_doc *config);
 
 /* Clears the arena and loads a file of the folder into it. False: it does not exist, or

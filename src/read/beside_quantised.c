@@ -1,4 +1,4 @@
-/* beside_quantised.c - what config.json says of packed weights. Most packages write
+/* beside_quantised.c - the settings of packed weights in config.json. Most packages write
  *     "quantization_config": {"quant_method": "gptq", "bits": 4}
  * MLX writes, with the modules that differ from the rest by name,
  *     "quantization": {"group_size": 64, "bits": 4, "mode": "affine",

@@ -104,7 +104,7 @@ class Models(packed_folder.Folder):
             real = table * values.repeat_interleave(group, 1)
             self.check_real(path, "fc.weight", real, packing, bits, group)
 
-    def test_without_a_configuration_only_one_possible_meaning_is_used(self):
+    def test_without_a_configuration_only_unambiguous_shapes_are_decoded(self):
         for bits, group, clear in (3, 32, True), (6, 128, True), (4, 64, False), (8, 32, False):
             parts, real = quantised(bits, group)
             path = self.save("other.safetensors", {"fc": parts})
@@ -113,7 +113,7 @@ class Models(packed_folder.Folder):
             else:
                 self.left_alone(path)
 
-    def test_what_does_not_fit_is_left_alone(self):
+    def test_parts_that_do_not_fit_are_left_alone(self):
         parts, _ = quantised(4, 64)
         good = {"bits": 4, "group_size": 64}
         for config in {"bits": 4, "group_size": 32}, {"bits": 7, "group_size": 64}, {}:

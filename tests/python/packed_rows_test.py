@@ -55,7 +55,7 @@ class Hqq(packed_folder.Folder):
         self.check(*self.quantised(4, 2048, 1, (48, 2048)), "fc.weight", "HQQ")
         self.check(*self.quantised(4, 64, 0, (64, 4096)), "fc.weight", "HQQ")
 
-    def test_what_does_not_fit_is_left_alone(self):
+    def test_parts_that_do_not_fit_are_left_alone(self):
         parts, _ = self.quantised(4, 64, 1)
         for change in (
             {"nbits": torch.tensor(2, dtype=torch.int32)},
@@ -123,7 +123,7 @@ class Quanto(packed_folder.Folder):
         text = scope.run("info", path).stdout.decode()
         self.assertIn("1 packed weight in a layout that is not supported", text)
 
-    def test_a_pickle_is_read_alike(self):
+    def test_a_pickle_gives_the_same_values(self):
         parts, real = self.bits(4, (96, 256))
         path = self.folder / "q.pt"
         torch.save({f"fc.{name}": part for name, part in parts.items()}, path)

@@ -240,7 +240,7 @@ class CompressedTensors(packed_folder.Folder):
 
 
 class Commands(packed_folder.Folder):
-    """What the other commands say of a file with packed weights."""
+    """Other commands on a file with packed weights."""
 
     def setUp(self):
         super().setUp()
@@ -248,7 +248,7 @@ class Commands(packed_folder.Folder):
         self.path = self.save("q.safetensors",
                               {"a": self.parts, "b": {"weight": torch.ones(3)}})  # fmt: skip
 
-    def test_diff_tells_the_error_of_the_quantisation(self):
+    def test_diff_gives_the_quantisation_error(self):
         before = self.real + 0.01 * torch.randn(64, 64)
         float_path = self.save("f.safetensors",
                                {"a": {"weight": before}, "b": {"weight": torch.ones(3)}})  # fmt: skip
@@ -260,13 +260,13 @@ class Commands(packed_folder.Folder):
         self.assertAlmostEqual(part["rel"], want, 9)
         self.assertAlmostEqual(part["max_abs"], off.abs().max().item(), 12)
 
-    def test_counts_are_logical_and_bytes_those_of_the_file(self):
+    def test_counts_are_logical_and_bytes_are_stored_ones(self):
         counts = scope.document("info", self.path)["counts"]
         self.assertEqual(counts["unique"], 64 * 64 + 3)
         want = sum(one.numel() * one.element_size() for one in self.parts.values()) + 12
         self.assertEqual(counts["bytes"], want)
 
-    def test_the_packed_parts_are_known_to_be_buffers(self):
+    def test_packed_parts_are_buffers(self):
         text = scope.run("info", self.path).stdout.decode()
         [line] = [one for one in text.splitlines() if one.startswith("buffers")]
         self.assertIn("in 4 tensors", line)
@@ -282,7 +282,7 @@ class Commands(packed_folder.Folder):
             for name in want:
                 self.assertTrue(torch.equal(got[name], want[name]), name)
 
-    def test_check_says_safe_and_a_pickle_is_read_alike(self):
+    def test_check_is_safe_and_a_pickle_gives_the_same_values(self):
         self.assertEqual(scope.document("check", self.path, "--values")["verdict"], "safe")
         path = self.folder / "q.pth"
         torch.save(load_file(self.path), path)

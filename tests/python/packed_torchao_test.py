@@ -139,7 +139,7 @@ class Affine(Files):
         self.check_pickled(outer(codes.shape, original_weight_tensor=weight), real,
                            "torchao affine", bits=4)  # fmt: skip
 
-    def test_what_is_not_understood_is_left_alone(self):
+    def test_unsupported_attributes_are_left_alone(self):
         codes = torch.randint(-8, 8, (24, 96), dtype=torch.int8)
         scale, zero = torch.rand(24, 3), torch.zeros(24, 3)
         for weight in (

@@ -6,8 +6,8 @@
 
 #define MOST_EXTRA 32 /* items of a tensor's own description that are kept */
 
-/* By part: its last name and those above it, up to the module. A * is the name of the
- * weight. A key shows that a module may have packed weights; codes stand for them. */
+/* The names of each part: its own and those of the nodes above it, up to the module. A *
+ * is the name of the weight. A key is a part to look for; codes are the packed values. */
 static const struct {
     const char *name, *above, *higher;
     bool key, codes;
@@ -123,7 +123,7 @@ static uint64_t weight_key(uint32_t node, uint32_t stem)
     return (uint64_t)stem << 32 | node;
 }
 
-/* Is this tensor part `i` of a weight, of which module, and called what? */
+/* Is this tensor part `i` of a weight? Finds the module and the name of the weight. */
 static bool is_part(const struct build *build, uint32_t node, int i,
                     uint32_t *ret_module, struct str *ret_stem)
 {
@@ -202,7 +202,7 @@ static int add_module(struct quant_finder *f, uint32_t node, struct str name)
     return 0;
 }
 
-/* Notes the tensor as a part of a weight, or as its namesake. */
+/* Records the tensor as a part of a weight, or as one that has the weight's name. */
 static void note_part(struct quant_finder *f, uint32_t node)
 {
     const struct model *model = f->build->model;
@@ -242,8 +242,8 @@ static int look_at_all(struct quant_finder *f, bool keys)
 
 /* ---- adding ---- */
 
-/* {"packing": "GPTQ", "bits": 4, "group_size": 128}; then what a tensor subclass that gets
- * the values says already. */
+/* {"packing": "GPTQ", "bits": 4, "group_size": 128}, followed by the attributes that a
+ * tensor subclass already has. */
 static uint32_t describe(struct build *build, const struct quant_found *found,
                          const struct tensor *wrapped)
 {
@@ -276,7 +276,7 @@ static uint32_t describe(struct build *build, const struct quant_found *found,
     return value_make(values, VALUE_DICT, STR(""), items, n);
 }
 
-/* The parts are not parameters: the real weight is. */
+/* The real weight is the parameter; its parts become buffers. */
 static void make_buffers(struct build *build, const struct quant_module *module)
 {
     for (int i = 0; i < QUANT_PARTS; i++) {
@@ -307,7 +307,7 @@ static uint32_t add_storage(struct build *build, const struct quant_found *found
     return file_source_computed(build, &weight->computed, UINT64_MAX, &storage);
 }
 
-/* The strides of a shape whose last two sizes are stored the other way round. */
+/* The strides of a tensor whose last two dimensions are stored transposed. */
 static void swapped_strides(const struct quant_found *found, int64_t *strides)
 {
     int64_t step = found->shape[found->rank - 2] * found->shape[found->rank - 1];
@@ -365,7 +365,7 @@ static uint32_t dense_dims(struct build *build, const struct quant_found *found)
     return build_dims(build, dims, 2 * found->rank);
 }
 
-/* The values of a tensor subclass are those that its parts stand for. */
+/* Gives a tensor subclass the values that its parts stand for. */
 static int fill_wrapped(struct build *build, const struct quant_found *found)
 {
     struct tensor *tensor = &build->model->tensors[found->wrapped];
@@ -383,7 +383,7 @@ static int fill_wrapped(struct build *build, const struct quant_found *found)
     return 0;
 }
 
-/* Are there codes, and a part that says what they stand for? */
+/* Are there codes, and another part or a name that only packed weights have? */
 static bool is_packed(const struct build *build, const struct quant_module *module)
 {
     bool codes = false;
@@ -400,10 +400,13 @@ static bool is_packed(const struct build *build, const struct quant_module *modu
                  !(tensor->dtype >= DTYPE_FLOAT64 && tensor->dtype <= DTYPE_BFLOAT16) &&
                  tensor_readable(build->model, tensor, NULL);
     }
-    return codes && n > 1;
+    return codes && (n > 1 || module->parts[QUANT_QWEIGHT] != NO_PLACE ||
+                     module->parts[QUANT_W_Q] != NO_PLACE ||
+                     module->parts[QUANT_WEIGHT_PACKED] != NO_PLACE ||
+                     module->parts[QUANT_AO_DATA] != NO_PLACE);
 }
 
-/* Says that weights are shown as stored, which also their counts are. */
+/* Adds a note: these weights are shown as stored, and so are their counts. */
 static void note_unknown(struct build *build, const struct quant_module *module,
                          uint32_t n)
 {

@@ -1,7 +1,7 @@
 /* quant_in.h - weights that are packed in several tensors of a module: codes of a few
  * bits, scales, zero points. For each such module a derived tensor is added, which has
- * the shape and the values of the real weight. No file names these layouts; they are
- * known by the names, types and shapes of the tensors, and only an exact fit counts.
+ * the shape and the values of the real weight. Files do not name these layouts: they are
+ * detected by the names, types and shapes of the tensors, and only an exact fit is used.
  *
  *   quant.c         finds the modules, adds the derived tensors
  *   quant_match.c   GPTQ, AWQ, compressed-tensors, int8 and FP8 with scales: do the
@@ -92,11 +92,12 @@ enum quant_part {
 /* A module with packed weights. */
 struct quant_module {
     uint32_t node;
-    uint32_t stem;     /* string id of the weight's name if its parts are named after
+    uint32_t stem; /* string id of the weight's name if its parts are named after
                           it, "_weight_qdata"; else that of "weight" */
-    uint32_t metadata; /* what the metadata of the file says of the weight; or None */
-    uint32_t config;   /* what config.json says of it: a dict; or None */
-    bool taken;        /* there is a tensor of the weight's name */
+    uint32_t
+        metadata;    /* the entry of the weight in the metadata of the file; or None */
+    uint32_t config; /* its settings in config.json: a dict; or None */
+    bool taken;      /* there is a tensor of the weight's name */
     uint32_t parts[QUANT_PARTS]; /* nodes of tensors; NO_PLACE: it has none */
 };
 
@@ -107,7 +108,7 @@ struct quant_run {
     uint8_t dtype;
 };
 
-/* How the codes of a weight lie in its words. */
+/* The order of the codes in their words. */
 enum quant_order {
     QUANT_DOWN,         /* int32: a column is a stream of bits, lowest first (GPTQ) */
     QUANT_ALONG,        /* int32: a row is one, and begins at a word */
@@ -124,8 +125,8 @@ enum quant_order {
 enum quant_meaning {
     QUANT_UNSIGNED,
     QUANT_BIASED, /* code - half of the codes */
-    QUANT_FLOAT,  /* the type of the codes says it: int8, FP8 */
-    QUANT_MAPPED, /* the table `map` says it */
+    QUANT_FLOAT,  /* the number of its element type: int8, FP8 */
+    QUANT_MAPPED, /* an entry of the table `map` */
 };
 
 /* (value of the code - zero point) * scale * factor, in float32, for a matrix of rows
@@ -164,7 +165,7 @@ struct quant_weight {
 int quant_values(const struct computed *computed, struct source *source, uint64_t at,
                  void *to, size_t n, struct err *err);
 
-/* What a layout is called, and what the real weight looks like. */
+/* The result of a matcher: the name of the layout and the shape of the real weight. */
 struct quant_found {
     struct quant_weight weight;
     const char *packing;
@@ -173,20 +174,20 @@ struct quant_found {
     int64_t shape[QUANT_RANK];
     int rank;
     bool beside;      /* a module has the weight's name */
-    bool transposed;  /* the last two sizes are stored the other way round */
+    bool transposed;  /* the last two dimensions are stored transposed */
     uint32_t codes;   /* the part of the codes */
     uint32_t wrapped; /* the tensor that gets the values; NO_OBJECT: a new one */
     unsigned bits;    /* if fewer than those that are stored; else 0 */
 };
 
-/* What a matcher looks at. */
+/* The arguments of a matcher. */
 struct quant_matching {
     struct build *build;
     const struct quant_module *module;
     struct quant_found *found;
 };
 
-/* Is the module packed in this way? Each part is used only if it fits exactly. */
+/* Is the module packed in this layout? Only an exact fit is used. */
 bool quant_match(struct build *build, const struct quant_module *module,
                  struct quant_found *ret_found);
 bool quant_match_nvfp4(const struct quant_matching *m);
@@ -199,7 +200,7 @@ bool quant_match_mlx(const struct quant_matching *m);
 bool quant_match_hqq(const struct quant_matching *m);
 bool quant_match_quanto(const struct quant_matching *m);
 
-/* What torchao says of an MXTensor or NVFP4Tensor. */
+/* The attributes of an MXTensor or NVFP4Tensor of torchao. */
 struct quant_mx {
     uint64_t block;    /* values that share a scale; 0: unknown */
     uint8_t codes;     /* enum dtype; DTYPE_UNKNOWN: one that is not supported */

@@ -136,7 +136,7 @@ static bool scales_of(const struct quant_matching *m, enum quant_part part,
     return true;
 }
 
-/* An optional index of `n` group numbers: false if there is another one. */
+/* Is there no index, or one of `n` group numbers? */
 static bool index_fits(const struct quant_matching *m, enum quant_part part, uint64_t n)
 {
     struct quant_run *run = &m->found->weight.index;
@@ -147,7 +147,7 @@ static bool index_fits(const struct quant_matching *m, enum quant_part part, uin
            (run->dtype == DTYPE_INT32 || run->dtype == DTYPE_INT64);
 }
 
-/* The shape of the real weight, which is that of what is stored, perhaps transposed. */
+/* Sets the shape of the real weight: that of the codes, perhaps transposed. */
 static void set_shape(struct quant_found *found, bool transposed)
 {
     found->rank = 2;
@@ -253,7 +253,7 @@ static bool match_awq(const struct quant_matching *m)
 
 /* ---- compressed-tensors ---- */
 
-/* The two sizes that weight_shape holds. */
+/* Reads the two sizes in weight_shape. */
 static bool read_shape(const struct quant_matching *m, uint64_t size[2])
 {
     int64_t wide[2];

@@ -4,7 +4,8 @@
  *                  "_data": {"block_size": [1, 256]}, ...} as text
  *     pickled      fc.weight of that class; below it qdata, scale, zero_point. Until
  *                  version 0.14: fc.weight.tensor_impl.int_data, or float8_data
- * Layouts for one kind of processor are shown as they are. */
+ * Layouts for one kind of processor are shown as stored: tile-packed int4 of NVIDIA and
+ * AMD have the same shape and another order. */
 #include "read/quant/quant_in.h"
 
 #include <string.h>
@@ -15,7 +16,7 @@
 #define MOST_TEXT   (64 * KIB)
 #define MOST_LEVELS 4 /* of subclasses in each other */
 
-/* What a weight says of itself. */
+/* What metadata or attributes say about a weight. */
 struct ao_weight {
     enum { AO_OTHER, AO_BYTES, AO_INT4, AO_MX, AO_FLAT } kind;
     const char *packing;
@@ -242,8 +243,7 @@ static void read_level_mx(struct ao_weight *ao, const struct values *values,
         ao->mx.tiled = value_at(values, id)->integer != 0;
 }
 
-/* Reads what a level of the subclasses says, which may have others inside; false: it is
- * not understood. */
+/* Reads the attributes of one of the nested subclasses; false: they are not supported. */
 static bool read_level(struct ao_weight *ao, const struct values *values,
                        const struct tensor *tensor, struct str class, bool inside)
 {
@@ -272,8 +272,8 @@ static bool read_level(struct ao_weight *ao, const struct values *values,
                   : ao->kind != AO_OTHER;
 }
 
-/* The subclass that has the part `data`, and those around it. The outermost gets the
- * values. */
+/* Reads the subclass that has the part `data`, and those around it. The outermost gets
+ * the values. */
 static bool read_wrapped(const struct quant_matching *m, struct ao_weight *ao)
 {
     const struct values *values = build_values(m->build);
@@ -321,7 +321,7 @@ static bool blocks_fit(struct quant_weight *weight, const struct ao_weight *ao,
     return true;
 }
 
-/* Has it one element for each scale, in their order? */
+/* Does it have one element for each scale, in the same order? */
 static bool beside_scales(const struct quant_weight *weight, const struct ao_weight *ao,
                           const struct model *model, const struct tensor *tensor,
                           const int64_t *shape)

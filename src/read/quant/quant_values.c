@@ -7,8 +7,8 @@
 
 #define CODES 256
 
-/* Columns of one row that are being decoded, and what was read for them. What the next
- * row needs too is not read again. */
+/* The columns of one row that are being decoded, and what was read for them. It is kept
+ * for the next row, which often needs the same. */
 struct quant_window {
     const struct quant_weight *weight;
     struct source *source;
@@ -26,7 +26,7 @@ struct quant_window {
 
 /* ---- reading a few elements ---- */
 
-/* Decode n elements of a run from number `first` on, in float32. */
+/* Decodes n elements of a run from index `first`, in float32. */
 static int read_floats(struct source *source, const struct quant_run *run,
                        uint64_t first, size_t n, float *to, struct err *err)
 {
@@ -201,7 +201,7 @@ static int read_codes(struct quant_window *w, uint64_t row, struct err *err)
     }
 }
 
-/* What each code stands for. */
+/* Fills the table of the values of all codes. */
 static int read_meaning(struct quant_window *w, struct err *err)
 {
     const struct quant_weight *q = w->weight;
@@ -278,7 +278,7 @@ static int read_zeros(struct quant_window *w, uint64_t row, uint64_t column, siz
     return status;
 }
 
-/* Group numbers of the index, which the file may have wrong. */
+/* Reads group numbers from the index and checks them. */
 static int read_index(struct quant_window *w, uint64_t at, size_t n, uint64_t most,
                       float *to, struct err *err)
 {
