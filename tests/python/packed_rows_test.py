@@ -123,6 +123,26 @@ class Quanto(packed_folder.Folder):
         text = scope.run("info", path).stdout.decode()
         self.assertIn("1 packed weight in a layout that is not supported", text)
 
+    def test_parts_that_do_not_fit_are_left_alone(self):
+        one = {"weight._data": torch.ones(96, 256, dtype=torch.int8),
+               "weight._scale": torch.rand(96, 1)}  # fmt: skip
+        four, _ = self.bits(4, (96, 256))
+        for parts in (
+            one | {"weight._data": torch.tensor(1, dtype=torch.int8)},
+            one | {"weight._data": torch.ones(96, dtype=torch.int8)},
+            one | {"weight._data": torch.ones(96, 256)},
+            one | {"weight._scale": torch.rand(95, 1)},
+            one | {"weight._scale": torch.rand(1, 96)},
+            one | {"weight._scale": torch.tensor(1.0)},
+            four | {"weight._data._data": torch.tensor(1, dtype=torch.uint8)},
+            four | {"weight._shift": torch.ones(96, 1, dtype=torch.int8)},
+            four | {"weight._shift": torch.rand(48, 1)},
+            four | {"weight._scale": torch.rand(97, 1)},
+        ):
+            path = self.save("m.safetensors", {"fc": parts})
+            names = [one["name"] for one in scope.document("tree", path)["tensors"]]
+            self.assertNotIn(self.REAL, names)
+
     def test_a_pickle_gives_the_same_values(self):
         parts, real = self.bits(4, (96, 256))
         path = self.folder / "q.pt"

@@ -102,14 +102,14 @@ static bool beside_rows(const struct quant_matching *m, enum quant_part part,
            (uint64_t)tensor_shape(m->build->model, tensor)[0] == rows;
 }
 
-/* Rows of the first dimension, each with a scale. */
+/* The weight has `rows` in its first dimension, each with a scale. */
 static bool set_rows(const struct quant_matching *m, const struct tensor *codes,
                      uint64_t rows)
 {
     struct quant_weight *weight = &m->found->weight;
     struct quant_found *found = m->found;
 
-    if (codes->rank < 2 || codes->rank > QUANT_RANK)
+    if (codes->rank > QUANT_RANK)
         return false;
     found->rank = codes->rank;
     memcpy(found->shape, tensor_shape(m->build->model, codes),
@@ -130,11 +130,10 @@ static bool match_bytes(const struct quant_matching *m)
     const struct tensor *codes =
         quant_tensor(m->build, m->module, QUANT_QUANTO_DATA, &weight->codes);
 
-    if (!codes ||
+    if (!codes || codes->rank < 2 ||
         (codes->dtype != DTYPE_INT8 && codes->dtype != DTYPE_FLOAT8_E4M3FN &&
-         codes->dtype != DTYPE_FLOAT8_E5M2 && codes->dtype != DTYPE_FLOAT8_E4M3FNUZ))
-        return false;
-    if (!set_rows(m, codes, (uint64_t)tensor_shape(m->build->model, codes)[0]) ||
+         codes->dtype != DTYPE_FLOAT8_E5M2 && codes->dtype != DTYPE_FLOAT8_E4M3FNUZ) ||
+        !set_rows(m, codes, (uint64_t)tensor_shape(m->build->model, codes)[0]) ||
         !beside_rows(m, QUANT_QUANTO_SCALE, &weight->scales, weight->rows))
         return false;
     weight->bits = 8;
@@ -156,7 +155,7 @@ static bool match_bits(const struct quant_matching *m)
         quant_tensor(m->build, m->module, QUANT_QUANTO_SCALE, &weight->scales);
     uint64_t rows, packed;
 
-    if (!codes || !scales || codes->dtype != DTYPE_UINT8 || scales->rank < 1)
+    if (!codes || !scales || codes->dtype != DTYPE_UINT8 || codes->rank < 2)
         return false;
     rows = scales->numel;
     packed = (uint64_t)tensor_shape(m->build->model, codes)[0];

@@ -413,6 +413,7 @@ static bool flat_fits(const struct quant_matching *m, const struct tensor *codes
     if ((mapped && weight->map.n != 1u << weight->bits) ||
         (!mapped && codes->dtype != DTYPE_INT8 &&
          codes->dtype != DTYPE_FLOAT8_E4M3FN) ||
+        tensor->numel > 2 * codes->numel ||
         codes->numel * 8 != tensor->numel * weight->bits ||
         tensor->numel % scales->numel != 0)
         return false;
