@@ -1,7 +1,9 @@
-"""Weights of HQQ and optimum-quanto, which pack several rows into one: shape and values are
-those of formulas written here with torch, as both packages compute them."""
+"""Weights of HQQ, optimum-quanto and BitNet, which pack several rows into one: shape and values are
+those of formulas written here with torch, as the packages compute them."""
 
+import json
 import unittest
+from importlib.util import find_spec
 
 import packed_folder
 import scope
@@ -148,6 +150,42 @@ class Quanto(packed_folder.Folder):
         path = self.folder / "q.pt"
         torch.save({f"fc.{name}": part for name, part in parts.items()}, path)
         self.assertTrue(torch.equal(torchoscope.open(path)[self.REAL].values(), real))
+
+
+class BitNet(packed_folder.Folder):
+    def model(self, parts, **config):
+        config = {"model_type": "bitnet", "quantization_config": config}
+        (self.folder / "config.json").write_text(json.dumps(config))
+        return self.save("model.safetensors", {"fc": parts})
+
+    def test_both_classes_of_layers(self):
+        ternary = torch.randint(-1, 2, (96, 1100))
+        packed = stack(ternary + 1, 2, 4, torch.uint8, False)
+        parts = {"weight": packed, "weight_scale": torch.tensor([1.71875]).bfloat16()}
+        for name, real in (("autobitlinear", ternary * 1.71875),
+                           ("bitlinear", ternary / torch.tensor(1.71875)),
+                           (None, ternary / torch.tensor(1.71875))):  # fmt: skip
+            more = {"linear_class": name} if name else {}
+            path = self.model(parts, quant_method="bitnet", **more)
+            got = torchoscope.open(path)["fc.weight (real values)"].values()
+            self.assertTrue(torch.equal(got, real))
+            counts = scope.document("info", path)["counts"]
+            self.assertEqual(counts["unique"], 96 * 1100)
+            if find_spec("transformers"):
+                from transformers.integrations.bitnet import unpack_weights
+
+                self.assertTrue(torch.equal(unpack_weights(packed, torch.float32), ternary))
+
+    def test_other_configurations_are_left_alone(self):
+        parts = {"weight": torch.ones(8, 16, dtype=torch.uint8), "weight_scale": torch.ones(1)}
+        for config in (
+            {"quant_method": "other"},
+            {"quant_method": "bitnet", "linear_class": "x"},
+            {},
+        ):
+            path = self.model(parts, **config)
+            done = scope.document("tree", path)
+            self.assertFalse(any(one.get("derived") for one in done["tensors"]))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-/* HQQ and optimum-quanto pack several rows into one: with codes of 4 bits, the first row of
+/* HQQ, optimum-quanto and BitNet pack several rows into one: with codes of 4 bits, the first row of
  * the packed matrix holds row 0 and row n / 2.
  *     HQQ     W_q, scale, zero, and as tensors too: shape, nbits, axis
  *     quanto  weight._data int8 or FP8 with weight._scale, or
- *             weight._data._data with weight._scale and weight._shift */
+ *             weight._data._data with weight._scale and weight._shift
+ *     BitNet  weight, -1, 0 or 1 in 2 bits, with weight_scale */
 #include <string.h>
 
 #include "base/base.h"
@@ -178,4 +179,36 @@ static bool match_bits(const struct quant_matching *m)
 bool quant_match_quanto(const struct quant_matching *m)
 {
     return quant_has(m, QUANT_QUANTO_PACKED) ? match_bits(m) : match_bytes(m);
+}
+
+/* ---- BitNet ---- */
+
+/* config.json names the class of the layers, which multiply by the scale or divide. */
+bool quant_match_bitnet(const struct quant_matching *m)
+{
+    struct quant_weight *weight = &m->found->weight;
+    struct str class = quant_config_text(m, "linear_class");
+    uint64_t packed[2];
+
+    if (!str_is(quant_config_text(m, "quantised"), "bitnet") ||
+        !quant_rows(m, QUANT_WEIGHT, &weight->codes, packed) ||
+        weight->codes.dtype != DTYPE_UINT8 || !quant_shape_of(m, QUANT_WEIGHT) ||
+        m->found->rank != 2 ||
+        !quant_tensor(m->build, m->module, QUANT_WEIGHT_SCALE, &weight->scales) ||
+        weight->scales.n != 1 || !quant_is_scale(weight->scales.dtype))
+        return false;
+    weight->rows = weight->block_rows = packed[0] * 4;
+    weight->columns = weight->block_columns = packed[1];
+    weight->scale_rows = weight->scale_columns = 1;
+    weight->part_rows = packed[0];
+    weight->bits = 2;
+    weight->order = QUANT_STACKED;
+    weight->meaning = QUANT_UNSIGNED;
+    weight->zero_more = 1;
+    weight->scales_divide = class.len == 0 || str_is(class, "bitlinear");
+    m->found->packing = "BitNet";
+    m->found->codes = QUANT_WEIGHT;
+    m->found->shape[0] = (int64_t)weight->rows;
+    m->found->shape[1] = (int64_t)weight->columns;
+    return weight->scales_divide || str_is(class, "autobitlinear");
 }

@@ -9,7 +9,7 @@
  *   quant_fp4.c     the same for NVFP4, MXFP4, MXFP6 and the blocks of gpt-oss
  *   quant_bnb.c     bitsandbytes
  *   quant_mlx.c     MLX
- *   quant_hqq.c     HQQ and optimum-quanto
+ *   quant_hqq.c     HQQ, optimum-quanto and BitNet
  *   quant_torchao.c torchao, in safetensors and pickled
  *   quant_values.c  codes become numbers, in windows */
 #ifndef READ_QUANT_QUANT_IN_H
@@ -153,9 +153,10 @@ struct quant_weight {
     uint8_t bits, order, meaning;
     uint8_t zero_order; /* BYTES: not packed */
     uint8_t zero_bias;  /* subtracted from a zero point as it is stored */
-    uint8_t zero_more;  /* added to it */
+    uint8_t zero_more;  /* added to it, or instead of it */
     bool index_columns; /* the index is that of columns */
     bool whole_divides;
+    bool scales_divide; /* the scales are reciprocals */
     bool scales_down;   /* scales and zero points are stored as (groups, rows) */
     bool scales_tiled;  /* scales are in the order of tensor cores: tiles of 128 x 4 */
     bool zero_added;    /* value * scale + zero point */
@@ -197,6 +198,7 @@ bool quant_match_torchao(const struct quant_matching *m);
 bool quant_match_int8(const struct quant_matching *m);
 bool quant_match_4bit(const struct quant_matching *m);
 bool quant_match_mlx(const struct quant_matching *m);
+bool quant_match_bitnet(const struct quant_matching *m);
 bool quant_match_hqq(const struct quant_matching *m);
 bool quant_match_quanto(const struct quant_matching *m);
 
@@ -217,6 +219,8 @@ bool quant_matrix(const struct quant_matching *m, enum quant_part part,
                   struct quant_run *ret_run, uint64_t ret_size[2]);
 bool quant_has(const struct quant_matching *m, enum quant_part part);
 bool quant_is_scale(unsigned dtype);
+/* The text of a key in the settings that config.json has; empty if it is missing. */
+struct str quant_config_text(const struct quant_matching *m, const char *key);
 /* Rows and columns of a tensor whose first dimensions are taken together. */
 bool quant_rows(const struct quant_matching *m, enum quant_part part,
                 struct quant_run *ret_run, uint64_t ret_size[2]);

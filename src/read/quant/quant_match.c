@@ -158,8 +158,7 @@ static void set_shape(struct quant_found *found, bool transposed)
 
 /* ---- GPTQ and AWQ ---- */
 
-/* What config.json says about packed weights, by key. */
-static struct str config_text(const struct quant_matching *m, const char *key)
+struct str quant_config_text(const struct quant_matching *m, const char *key)
 {
     const struct values *values = build_values(m->build);
     uint32_t value;
@@ -173,10 +172,11 @@ static struct str config_text(const struct quant_matching *m, const char *key)
  * but not in that of gptqmodel. */
 static bool zeros_as_stored(const struct quant_matching *m)
 {
-    struct str format = config_text(m, "checkpoint_format");
-    struct str packing = config_text(m, "packing_format");
+    struct str format = quant_config_text(m, "checkpoint_format");
+    struct str packing = quant_config_text(m, "packing_format");
 
-    if (packing.len > 0 && str_ends(config_text(m, "quantised"), STR("auto-round")))
+    if (packing.len > 0 &&
+        str_ends(quant_config_text(m, "quantised"), STR("auto-round")))
         return str_find(packing, STR("gptq")) < 0 ||
                str_find(packing, STR("gptqmodel")) >= 0;
     return str_is(format, "gptq_v2") || str_is(format, "gptq_p");
@@ -199,7 +199,7 @@ static bool match_gptq(const struct quant_matching *m)
     bits = (unsigned)(zeros[1] * 32 / scales[1]);
     if ((bits != 2 && bits != 3 && bits != 4 && bits != 8) ||
         words[0] * 32 % bits != 0 ||
-        (bits == 3 && str_is(config_text(m, "checkpoint_format"), "gptq_p")))
+        (bits == 3 && str_is(quant_config_text(m, "checkpoint_format"), "gptq_p")))
         return false;
     weight->rows = words[0] * 32 / bits;
     weight->columns = words[1];
@@ -475,10 +475,10 @@ bool quant_match(struct build *build, const struct quant_module *module,
                  struct quant_found *ret_found)
 {
     static bool (*const layouts[])(const struct quant_matching *) = {
-        match_gptq,          match_awq,         match_packed,     match_bytes,
-        match_mxfp8,         quant_match_nvfp4, quant_match_mx,   quant_match_blocks,
-        quant_match_torchao, quant_match_int8,  quant_match_4bit, quant_match_mlx,
-        quant_match_hqq,     quant_match_quanto};
+        match_gptq,          match_awq,         match_packed,      match_bytes,
+        match_mxfp8,         quant_match_nvfp4, quant_match_mx,    quant_match_blocks,
+        quant_match_torchao, quant_match_int8,  quant_match_4bit,  quant_match_mlx,
+        quant_match_bitnet,  quant_match_hqq,   quant_match_quanto};
     struct quant_matching m = {build, module, ret_found};
 
     for (size_t i = 0; i < COUNT_OF(layouts); i++) {

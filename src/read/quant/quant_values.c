@@ -260,7 +260,8 @@ static int read_zeros(struct quant_window *w, uint64_t row, uint64_t column, siz
     int status;
 
     if (q->zeros.n == 0) {
-        memset(w->zeros, 0, n * sizeof *w->zeros);
+        for (size_t i = 0; i < n; i++)
+            w->zeros[i] = q->zero_more;
         return 0;
     }
     if (q->zero_order == QUANT_BYTES)
@@ -361,6 +362,8 @@ static int read_row(struct quant_window *w, uint64_t row, size_t n, struct err *
             ? read_tiled(w, row, n, err) < 0
             : read_scales(w, row * q->scale_columns + w->scale_column, n, err) < 0)
         return -1;
+    for (size_t i = 0; q->scales_divide && i < n; i++)
+        w->scales[i] = 1 / w->scales[i];
     return read_zeros(w, row, w->scale_column, n, err);
 }
 
