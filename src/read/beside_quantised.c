@@ -88,6 +88,8 @@ void beside_quantised(struct beside_dict *dict, const struct json_doc *config)
     add_first(dict, config, how, "checkpoint_format", "format");
     add_first(dict, config, how, "packing_format", "backend"); /* auto-round */
     beside_add_text(dict, "linear_class", beside_text_of(config, how, "linear_class"));
+    beside_add_text(dict, "version", beside_text_of(config, how, "version"));
     add_number_of(dict, config, how, "bits");
+    add_number_of(dict, config, how, "group_size");
     add_block_size(dict, config, how);
 }

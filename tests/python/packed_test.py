@@ -142,6 +142,22 @@ class Formulas(packed_folder.Folder):
             with self.subTest(out=out):
                 self.check(*awq(into, out, group), "fc.weight", "AWQ")
 
+    def test_awq_for_gemv(self):
+        """Rows of qzeros and scales are padded. The second one would fit GPTQ's shapes."""
+        for into, out, group, words in (1024, 64, 64, 2), (256, 48, 32, 4), (128, 24, 128, 1):
+            parts = {"qweight": random_words(out, into // 8), "qzeros": random_words(out, words),
+                     "scales": torch.randn(out, words * 8).half()}  # fmt: skip
+            groups = into // group
+            codes, zeros = stream(parts["qweight"], 4), stream(parts["qzeros"], 4)[:, :groups]
+            real = (codes - zeros.repeat_interleave(group, 1)).float()
+            real *= parts["scales"].float()[:, :groups].repeat_interleave(group, 1)
+            for version in "gemv", "GEMV":
+                config = {"quant_method": "awq", "version": version, "group_size": group}
+                self.assertTrue(torch.equal(self.real_with(parts, config), real))
+            for group_size in 0, -1, group // 2 + 1, 1 << 40:
+                config["group_size"] = group_size
+                self.assertIsNone(self.real_with(parts, config))
+
     def test_int8(self):
         codes = torch.randint(-128, 128, (48, 1100), dtype=torch.int8)
         scale = torch.rand(48)

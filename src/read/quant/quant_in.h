@@ -221,6 +221,9 @@ bool quant_has(const struct quant_matching *m, enum quant_part part);
 bool quant_is_scale(unsigned dtype);
 /* The text of a key in the settings that config.json has; empty if it is missing. */
 struct str quant_config_text(const struct quant_matching *m, const char *key);
+/* The same for an integer from 1 to `most`; false if it is missing or another one. */
+bool quant_config_count(const struct quant_matching *m, const char *key, uint64_t most,
+                        uint64_t *ret_count);
 /* Rows and columns of a tensor whose first dimensions are taken together. */
 bool quant_rows(const struct quant_matching *m, enum quant_part part,
                 struct quant_run *ret_run, uint64_t ret_size[2]);

@@ -167,6 +167,23 @@ struct str quant_config_text(const struct quant_matching *m, const char *key)
                                                              : STR("");
 }
 
+bool quant_config_count(const struct quant_matching *m, const char *key, uint64_t most,
+                        uint64_t *ret_count)
+{
+    const struct values *values = build_values(m->build);
+    const struct value *value;
+    uint32_t id;
+
+    if (!value_get(values, m->module->config, key, &id))
+        return false;
+    value = value_at(values, id);
+    if (value->kind != VALUE_INT || value->integer < 1 ||
+        (uint64_t)value->integer > most)
+        return false;
+    *ret_count = (uint64_t)value->integer;
+    return true;
+}
+
 /* Are zero points stored as they are? Version 1 stores them minus one, and is assumed if
  * config.json does not say. auto-round does so in formats that have "gptq" in their name,
  * but not in that of gptqmodel. */
@@ -182,6 +199,12 @@ static bool zeros_as_stored(const struct quant_matching *m)
     return str_is(format, "gptq_v2") || str_is(format, "gptq_p");
 }
 
+static bool is_gemv(const struct quant_matching *m)
+{
+    return str_is(quant_config_text(m, "quantised"), "awq") &&
+           str_is_word(quant_config_text(m, "version"), "gemv");
+}
+
 /* qweight [in * bits / 32, out], qzeros [groups, out * bits / 32], scales [groups, out],
  * g_idx [in]. */
 static bool match_gptq(const struct quant_matching *m)
@@ -190,7 +213,7 @@ static bool match_gptq(const struct quant_matching *m)
     uint64_t words[2], zeros[2], scales[2];
     unsigned bits;
 
-    if (!words_of(m, QUANT_QWEIGHT, &weight->codes, words) ||
+    if (is_gemv(m) || !words_of(m, QUANT_QWEIGHT, &weight->codes, words) ||
         !words_of(m, QUANT_QZEROS, &weight->zeros, zeros) ||
         !scales_of(m, QUANT_SCALES, scales) || scales[1] != words[1] ||
         zeros[0] != scales[0] || zeros[1] > scales[1] / 4 ||
@@ -231,7 +254,7 @@ static bool match_awq(const struct quant_matching *m)
     struct quant_weight *weight = &m->found->weight;
     uint64_t words[2], zeros[2], scales[2];
 
-    if (!words_of(m, QUANT_QWEIGHT, &weight->codes, words) ||
+    if (is_gemv(m) || !words_of(m, QUANT_QWEIGHT, &weight->codes, words) ||
         !words_of(m, QUANT_QZEROS, &weight->zeros, zeros) ||
         !scales_of(m, QUANT_SCALES, scales) || scales[1] != words[1] * 8 ||
         zeros[0] != scales[0] || zeros[1] != words[1] || words[0] % scales[0] != 0 ||
@@ -248,6 +271,36 @@ static bool match_awq(const struct quant_matching *m)
     m->found->group = weight->block_rows;
     m->found->codes = QUANT_QWEIGHT;
     set_shape(m->found, true);
+    return true;
+}
+
+/* qweight [out, in / 8], and of each row its zero points and scales, with unused ones at
+ * the end: qzeros [out, words], scales [out, words * 8]. config.json has the group size. */
+static bool match_gemv(const struct quant_matching *m)
+{
+    struct quant_weight *weight = &m->found->weight;
+    uint64_t words[2], zeros[2], scales[2], group;
+
+    if (!is_gemv(m) || quant_has(m, QUANT_G_IDX) ||
+        !words_of(m, QUANT_QWEIGHT, &weight->codes, words) ||
+        !words_of(m, QUANT_QZEROS, &weight->zeros, zeros) ||
+        !scales_of(m, QUANT_SCALES, scales) || zeros[0] != words[0] ||
+        scales[0] != words[0] || scales[1] != zeros[1] * 8 ||
+        !quant_config_count(m, "group_size", UINT32_MAX, &group) ||
+        words[1] * 8 % group != 0 || words[1] * 8 / group > scales[1])
+        return false;
+    weight->rows = words[0];
+    weight->columns = words[1] * 8;
+    weight->block_rows = 1;
+    weight->block_columns = group;
+    weight->word_columns = words[1];
+    weight->zero_words = zeros[1];
+    weight->bits = 4;
+    weight->order = weight->zero_order = QUANT_ALONG;
+    m->found->packing = "AWQ for GEMV";
+    m->found->group = group;
+    m->found->codes = QUANT_QWEIGHT;
+    set_shape(m->found, false);
     return true;
 }
 
@@ -475,10 +528,10 @@ bool quant_match(struct build *build, const struct quant_module *module,
                  struct quant_found *ret_found)
 {
     static bool (*const layouts[])(const struct quant_matching *) = {
-        match_gptq,          match_awq,         match_packed,      match_bytes,
-        match_mxfp8,         quant_match_nvfp4, quant_match_mx,    quant_match_blocks,
-        quant_match_torchao, quant_match_int8,  quant_match_4bit,  quant_match_mlx,
-        quant_match_bitnet,  quant_match_hqq,   quant_match_quanto};
+        match_gemv,         match_gptq,          match_awq,         match_packed,
+        match_bytes,        match_mxfp8,         quant_match_nvfp4, quant_match_mx,
+        quant_match_blocks, quant_match_torchao, quant_match_int8,  quant_match_4bit,
+        quant_match_mlx,    quant_match_bitnet,  quant_match_hqq,   quant_match_quanto};
     struct quant_matching m = {build, module, ret_found};
 
     for (size_t i = 0; i < COUNT_OF(layouts); i++) {

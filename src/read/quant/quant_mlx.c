@@ -23,32 +23,15 @@ static bool split_product(uint64_t product, unsigned *ret_bits, uint64_t *ret_gr
     return n == 1;
 }
 
-static bool get_count(const struct values *values, uint32_t dict, const char *key,
-                      uint64_t most, uint64_t *ret_count)
-{
-    const struct value *value;
-    uint32_t id;
-
-    if (!value_get(values, dict, key, &id))
-        return false;
-    value = value_at(values, id);
-    if (value->kind != VALUE_INT || value->integer < 1 ||
-        (uint64_t)value->integer > most)
-        return false;
-    *ret_count = (uint64_t)value->integer;
-    return true;
-}
-
 /* Integers: bits and group size as config.json has them. */
 static bool affine_fits(const struct quant_matching *m, uint64_t product)
 {
-    const struct values *values = build_values(m->build);
     struct quant_weight *weight = &m->found->weight;
     uint64_t bits, group = 0;
     unsigned only = 0;
 
-    if (get_count(values, m->module->config, "bits", 8, &bits) &&
-        get_count(values, m->module->config, "group_size", UINT32_MAX, &group)) {
+    if (quant_config_count(m, "bits", 8, &bits) &&
+        quant_config_count(m, "group_size", UINT32_MAX, &group)) {
         if (bits == 7 || bits * group != product)
             return false;
     } else {
