@@ -98,7 +98,7 @@ void beside_keep(struct beside *self, const char *key, const struct beside_dict 
                    value_make(dict->values, VALUE_DICT, STR(""), dict->items, dict->n));
 }
 
-static void add_count(struct beside_dict *dict, const char *key, int64_t n)
+void beside_add_count(struct beside_dict *dict, const char *key, int64_t n)
 {
     if (n >= 0)
         beside_add(dict, key, value_int(dict->values, n));
@@ -153,12 +153,12 @@ static void add_sizes(struct beside_dict *dict, const struct json_doc *tree,
             config->sizes[sizes[i].size] = n;
             config->keys[sizes[i].size] = name;
         }
-        add_count(dict, sizes[i].key,
-                  n < 0 ? count_of(tree, inner, sizes[i].names, &name) : n);
+        beside_add_count(dict, sizes[i].key,
+                         n < 0 ? count_of(tree, inner, sizes[i].names, &name) : n);
     }
 }
 
-static struct str text_of(const struct json_doc *tree, uint32_t at, const char *key)
+struct str beside_text_of(const struct json_doc *tree, uint32_t at, const char *key)
 {
     uint32_t value = json_doc_get(tree, at, key);
 
@@ -174,28 +174,17 @@ static struct str architecture_of(const struct json_doc *tree)
     if (json_doc_kind(tree, list) == JSON_ARRAY &&
         json_doc_kind(tree, first) == JSON_STRING)
         return str_head(json_doc_text(tree, first), 200);
-    return str_head(text_of(tree, JSON_DOC_ROOT, "_class_name"), 200);
+    return str_head(beside_text_of(tree, JSON_DOC_ROOT, "_class_name"), 200);
 }
 
 /* "float32", also of "torch.float32". */
 static struct str dtype_of(const struct json_doc *tree)
 {
-    struct str dtype = text_of(tree, JSON_DOC_ROOT, "torch_dtype");
+    struct str dtype = beside_text_of(tree, JSON_DOC_ROOT, "torch_dtype");
 
     if (dtype.len == 0)
-        dtype = text_of(tree, JSON_DOC_ROOT, "dtype");
+        dtype = beside_text_of(tree, JSON_DOC_ROOT, "dtype");
     return str_starts(dtype, STR("torch.")) ? str_from(dtype, 6) : dtype;
-}
-
-static void add_quantised(struct beside_dict *dict, const struct json_doc *tree)
-{
-    uint32_t how = json_doc_get(tree, JSON_DOC_ROOT, "quantization_config");
-    int64_t bits;
-
-    beside_add_text(dict, "quantised", text_of(tree, how, "quant_method"));
-    beside_add_text(dict, "checkpoint_format", text_of(tree, how, "checkpoint_format"));
-    if (json_doc_int(tree, json_doc_get(tree, how, "bits"), &bits))
-        add_count(dict, "bits", bits);
 }
 
 static void read_config(struct beside *self)
@@ -209,14 +198,14 @@ static void read_config(struct beside *self)
         return;
     config.architecture = architecture_of(&tree);
     config.own_code = json_doc_get(&tree, JSON_DOC_ROOT, "auto_map") != 0;
-    type = text_of(&tree, JSON_DOC_ROOT, "model_type");
+    type = beside_text_of(&tree, JSON_DOC_ROOT, "model_type");
     if (config.architecture.len == 0 && type.len == 0)
         return; /* of something else */
     beside_add_text(&dict, "class", config.architecture);
     beside_add_text(&dict, "architecture", type);
     add_sizes(&dict, &tree, &config);
     beside_add_text(&dict, "dtype", dtype_of(&tree));
-    add_quantised(&dict, &tree);
+    beside_quantised(&dict, &tree);
     beside_keep(self, "model", &dict);
     beside_classes(self, &config);
 }
@@ -254,7 +243,7 @@ static void add_number(struct beside_dict *dict, const struct json_doc *tree,
     if (json_doc_kind(tree, at) != JSON_NUMBER)
         return;
     if (json_doc_int(tree, at, &n))
-        add_count(dict, key, n);
+        beside_add_count(dict, key, n);
     else if (json_doc_real(tree, at, &real))
         beside_add(dict, key, value_real(dict->values, real));
 }
@@ -294,14 +283,14 @@ static void read_adapter(struct beside *self)
 
     if (!load_tree(self, "adapter_config.json", &tree))
         return;
-    type = text_of(&tree, JSON_DOC_ROOT, "peft_type");
+    type = beside_text_of(&tree, JSON_DOC_ROOT, "peft_type");
     if (type.len == 0)
         return; /* of something else */
     beside_add_text(&dict, "kind", str_is(type, "LORA") ? STR("LoRA") : type);
     add_number(&dict, &tree, "rank", "r");
     add_number(&dict, &tree, "alpha", "lora_alpha");
     beside_add_text(&dict, "base",
-                    text_of(&tree, JSON_DOC_ROOT, "base_model_name_or_path"));
+                    beside_text_of(&tree, JSON_DOC_ROOT, "base_model_name_or_path"));
     add_targets(&dict, &tree);
     beside_keep(self, "adapter", &dict);
     if (str_is(type, "LORA"))

@@ -3,6 +3,7 @@
  * from a file; nothing in them is executed. A damaged one is a note, never a failure.
  *
  *   beside.c            finds and reads the files; the facts "model" and "adapter"
+ *   beside_quantised.c  the settings of packed weights in config.json
  *   beside_classes.c    classes of known families, and sizes checked against tensors
  *   beside_tokenizer.c  the fact "tokenizer"
  *
@@ -51,6 +52,9 @@ void beside_read(const struct input *input, struct build *build);
 void beside_classes(struct beside *self, const struct beside_config *config);
 void beside_tokenizer(struct beside *self);
 
+/* Adds the settings of packed weights in config.json. */
+void beside_quantised(struct beside_dict *dict, const struct json_doc *config);
+
 /* Clears the arena and loads a file of the folder into it. False: it does not exist, or
  * cannot be read, which adds a note. */
 bool beside_load(struct beside *self, const char *name, uint64_t limit,
@@ -58,8 +62,12 @@ bool beside_load(struct beside *self, const char *name, uint64_t limit,
 bool beside_has(struct beside *self, const char *name);
 void beside_note(struct beside *self, const char *name, const char *why);
 
+/* The text of a key of an object; empty if it is missing or another type. */
+struct str beside_text_of(const struct json_doc *tree, uint32_t at, const char *key);
+
 void beside_add(struct beside_dict *dict, const char *key, uint32_t value);
 void beside_add_text(struct beside_dict *dict, const char *key, struct str text);
+void beside_add_count(struct beside_dict *dict, const char *key, int64_t n);
 /* Adds the dict as a fact, unless it is empty. */
 void beside_keep(struct beside *self, const char *key, const struct beside_dict *dict);
 

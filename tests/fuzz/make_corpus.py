@@ -13,6 +13,7 @@ import io
 import json
 import os
 import sqlite3
+import struct
 import subprocess
 import sys
 import tempfile
@@ -153,7 +154,17 @@ PACKED = (
     "fc.weight_packed U8 4,48\nfc.weight_scale F8_E8M0 4,2",
     "fc.weight F8_E4M3 4,64\nfc.weight_scale U8 4,2",
     "fc.up_blocks U8 2,6,4,16\nfc.up_scales U8 2,6,4\nfc.up F32 1",
+    "fc.weight U32 3,4,6\nfc.scales F16 3,4,2\nfc.biases F16 3,4,2",
+    "fc.weight U32 4,8\nfc.scales U8 4,2",
+    "fc.weight U32 4,8\nfc.scales U8 4,4",
+    "fc.weight U32 4,16\nfc.scales U8 4,2",
+    "fc.weight._data I8 4,2,3\nfc.weight._scale F32 4,1,1\nfc.input_scale F32",
+    "fc.weight._data._data U8 2,3,3\nfc.weight._scale F32 4,1,1\nfc.weight._shift F32 4,1,1",
+    "fc.codes U8 4,8\nfc.codebooks F16 4,8\nfc.scales F16 4",
 )
+# The bytes begin with bits, axis, and the shape.
+HQQ = "fc.nbits I32\nfc.axis I32\nfc.shape I64 2\n" \
+      "fc.W_q {} 2,8\nfc.scale F32 {}\nfc.zero F32 {}"  # fmt: skip
 FLATTENED = {
     "Int8Tensor": ("fc._weight_qdata I8 4,8\nfc._weight_scale F32 4,1\n"
                    "fc._weight_zero_point I8 4,1", [1, 8]),
@@ -162,6 +173,9 @@ FLATTENED = {
                                  "fc._weight_zero_point I8 4,2", [1, 32]),
     "Int4Tensor": ("fc._weight_qdata I8 4,32\nfc._weight_scale BF16 2,4\n"
                    "fc._weight_zero_point BF16 2,4", [1, 32]),
+    "MXTensor": ("fc._weight_qdata U8 4,32\nfc._weight_scale F8_E8M0 32,16", 32),
+    "NVFP4Tensor": ("fc._weight_qdata U8 2,4,32\nfc._weight_scale F8_E4M3 2,4,4\n"
+                    "fc._weight_per_tensor_scale F32 2,1,1", 16),
 }  # fmt: skip
 
 
@@ -170,8 +184,14 @@ def packed():
     state = b'{"quant_type":"nf4","blocksize":8,"shape":[4,8]}    '
     for tensors in PACKED:
         yield SEPARATOR.join([tensors.encode(), b"", bytes(range(90)) + state])
+    for bits, axis, rows in (4, 1, 4), (4, 0, 4), (3, 1, 17), (8, 1, 2), (1, 1, 16):
+        sides = f"{rows},1" if axis else "1,8"
+        tensors = HQQ.format("I32" if bits == 3 else "U8", sides, sides)
+        data = struct.pack("<2i2q", bits, axis, rows, 8) + bytes(range(64))
+        yield SEPARATOR.join([tensors.encode(), b"", data])
     for kind, (tensors, blocks) in FLATTENED.items():
         said = {"_type": kind, "_data": {"block_size": blocks,
+                "elem_dtype": "float4_e2m1fn_x2", "is_swizzled_scales": kind == "MXTensor",
                 "target_dtype": {"_type": "torch.dtype", "_data": "int4"}}}  # fmt: skip
         parts = [tensors.encode(), json.dumps(said).encode(), bytes(range(64))]
         yield SEPARATOR.join(parts)

@@ -1,6 +1,6 @@
 """Weights of 4, 6 and 8 bits with shared exponents (NVFP4, MXFP4, MXFP6, MXFP8, the blocks of
-gpt-oss): shape and values are those of formulas written here, of compressed-tensors and of
-transformers. What does not fit exactly is shown as it is stored."""
+gpt-oss): shape and values equal those of formulas written here, of compressed-tensors and
+of transformers. Tensors that do not fit exactly are shown as stored."""
 
 import json
 import unittest
@@ -130,7 +130,7 @@ class Blocks(packed_folder.Folder):
         self.assertEqual(counts["unique"], want)
 
     @unittest.skipUnless(find_spec("transformers"), "transformers is not installed")
-    def test_as_transformers_has_it(self):
+    def test_values_equal_those_of_transformers(self):
         from transformers.integrations.mxfp4 import convert_moe_packed_tensors
 
         blocks, scales = self.parts(2, 24, 3)
@@ -184,7 +184,7 @@ class CompressedTensors(packed_folder.Folder):
 
 
 class OddOnes(packed_folder.Folder):
-    """What is not exactly one of these layouts is shown as it is stored."""
+    """Tensors that do not fit a layout exactly are shown as stored."""
 
     def left_alone(self, parts):
         path = self.save("m.safetensors", {"fc": parts})

@@ -1,4 +1,4 @@
-"""A folder of files with packed weights, for the tests of them."""
+"""A temporary folder for files with packed weights."""
 
 import folder
 import scope

@@ -82,18 +82,55 @@ class Formulas(packed_folder.Folder):
         names = [one["name"] for one in scope.document("tree", path)["tensors"]]
         self.assertIn("fc.weight", names)
 
-    def test_gptq_version_2_is_known_from_its_configuration(self):
-        parts, _ = gptq(64, 32, 4, 2)
-        codes = stream(parts["qweight"].t().contiguous(), 4).t()
-        group = parts["g_idx"].long()
-        real = (codes - stream(parts["qzeros"], 4)[group]).float()
-        real = (real * parts["scales"].float()[group]).t()
-        how = {"quant_method": "gptq", "bits": 4, "checkpoint_format": "gptq_v2"}
-        config = {"model_type": "llama", "quantization_config": how}
+    def real_with(self, parts, config):
+        """The decoded weight beside a config.json, or None."""
+        config = {"model_type": "llama", "quantization_config": config}
         (self.folder / "config.json").write_text(json.dumps(config))
         path = self.save("model.safetensors", {"fc": parts})
-        tensor = torchoscope.open(path)["fc.weight"]
-        self.assertTrue(torch.equal(tensor.values(), real))
+        names = [one["name"] for one in scope.document("tree", path)["tensors"]
+                 if one.get("derived")]  # fmt: skip
+        return torchoscope.open(path)[names[0]].values() if names else None
+
+    def test_zero_points_of_gptq_by_configuration(self):
+        """auto-round and gptqmodel also write zero points as they are."""
+        parts, minus_one = gptq(64, 32, 4, 2)
+        codes = stream(parts["qweight"].t().contiguous(), 4).t()
+        group = parts["g_idx"].long()
+        stored = (codes - stream(parts["qzeros"], 4)[group]).float()
+        stored = (stored * parts["scales"].float()[group]).t()
+        auto = {"quant_method": "auto-round", "bits": 4}
+        for config, real in (
+            ({"quant_method": "gptq", "bits": 4}, minus_one),
+            ({"quant_method": "gptq", "checkpoint_format": "gptq"}, minus_one),
+            ({"quant_method": "gptq", "checkpoint_format": "gptq_v2"}, stored),
+            ({"quant_method": "gptq", "format": "gptq_v2"}, stored),
+            ({"quant_method": "gptq", "format": "gptq_p"}, stored),
+            (auto | {"packing_format": "auto_round:auto_gptq"}, minus_one),
+            (auto | {"packing_format": "auto_round:gptq"}, minus_one),
+            (auto | {"packing_format": "auto_round:gptqmodel"}, stored),
+            (auto | {"packing_format": "auto_round:exllamav2"}, stored),
+            ({"quant_method": "intel/auto-round", "backend": "autoround:exllamav2"}, stored),
+        ):
+            with self.subTest(config=config):
+                self.assertTrue(torch.equal(self.real_with(parts, config), real))
+
+    def test_planes_of_3_bits_are_left_alone(self):
+        parts, real = gptq(64, 32, 3, 2)
+        config = {"quant_method": "gptq", "bits": 3}
+        self.assertTrue(torch.equal(self.real_with(parts, config), real))
+        self.assertIsNone(self.real_with(parts, config | {"format": "gptq_p"}))
+
+    def test_blocks_of_fp8_by_configuration(self):
+        codes, scale = torch.randn(300, 200).to(torch.float8_e4m3fn), torch.rand(3, 2)
+        for size in 128, 100:
+            spread = scale.repeat_interleave(size, 0).repeat_interleave(size, 1)
+            real = self.real_with({"weight": codes, "weight_scale_inv": scale},
+                                  {"quant_method": "fp8", "weight_block_size": [size, size]})  # fmt: skip
+            self.assertTrue(torch.equal(real, codes.float() * spread[:300, :200]))
+        for odd in [64, 64], [128, 64], [0, 0], [-1, 128]:
+            config = {"quant_method": "fp8", "weight_block_size": odd}
+            parts = {"weight": codes, "weight_scale_inv": scale}
+            self.assertIsNone(self.real_with(parts, config))
 
     def test_gptq_wider_than_a_window_and_without_groups_index(self):
         parts, real = gptq(64, 2080, 4, 2, torch.bfloat16)
@@ -104,6 +141,22 @@ class Formulas(packed_folder.Folder):
         for into, out, group in (128, 64, 32), (64, 3000, 64):
             with self.subTest(out=out):
                 self.check(*awq(into, out, group), "fc.weight", "AWQ")
+
+    def test_awq_for_gemv(self):
+        """Rows of qzeros and scales are padded. The second one would fit GPTQ's shapes."""
+        for into, out, group, words in (1024, 64, 64, 2), (256, 48, 32, 4), (128, 24, 128, 1):
+            parts = {"qweight": random_words(out, into // 8), "qzeros": random_words(out, words),
+                     "scales": torch.randn(out, words * 8).half()}  # fmt: skip
+            groups = into // group
+            codes, zeros = stream(parts["qweight"], 4), stream(parts["qzeros"], 4)[:, :groups]
+            real = (codes - zeros.repeat_interleave(group, 1)).float()
+            real *= parts["scales"].float()[:, :groups].repeat_interleave(group, 1)
+            for version in "gemv", "GEMV":
+                config = {"quant_method": "awq", "version": version, "group_size": group}
+                self.assertTrue(torch.equal(self.real_with(parts, config), real))
+            for group_size in 0, -1, group // 2 + 1, 1 << 40:
+                config["group_size"] = group_size
+                self.assertIsNone(self.real_with(parts, config))
 
     def test_int8(self):
         codes = torch.randint(-128, 128, (48, 1100), dtype=torch.int8)
@@ -171,7 +224,10 @@ class Bitsandbytes(packed_folder.Folder):
 
         codes, scale, _ = functional.int8_vectorwise_quant(torch.randn(40, 72).half())
         real = functional.int8_vectorwise_dequant(codes, scale)
-        self.check({"weight": codes, "SCB": scale}, real.float())
+        parts = {"weight": codes, "SCB": scale}
+        path = self.check(parts | {"weight_format": torch.tensor(0, dtype=torch.uint8)},
+                          real.float())  # fmt: skip
+        self.assertEqual(scope.document("info", path)["counts"]["unique"], real.numel())
 
 
 @unittest.skipUnless(find_spec("compressed_tensors"), "compressed-tensors is not installed")
@@ -200,7 +256,7 @@ class CompressedTensors(packed_folder.Folder):
 
 
 class Commands(packed_folder.Folder):
-    """What the other commands say of a file with packed weights."""
+    """Other commands on a file with packed weights."""
 
     def setUp(self):
         super().setUp()
@@ -208,7 +264,7 @@ class Commands(packed_folder.Folder):
         self.path = self.save("q.safetensors",
                               {"a": self.parts, "b": {"weight": torch.ones(3)}})  # fmt: skip
 
-    def test_diff_tells_the_error_of_the_quantisation(self):
+    def test_diff_gives_the_quantisation_error(self):
         before = self.real + 0.01 * torch.randn(64, 64)
         float_path = self.save("f.safetensors",
                                {"a": {"weight": before}, "b": {"weight": torch.ones(3)}})  # fmt: skip
@@ -220,13 +276,13 @@ class Commands(packed_folder.Folder):
         self.assertAlmostEqual(part["rel"], want, 9)
         self.assertAlmostEqual(part["max_abs"], off.abs().max().item(), 12)
 
-    def test_counts_are_logical_and_bytes_those_of_the_file(self):
+    def test_counts_are_logical_and_bytes_are_stored_ones(self):
         counts = scope.document("info", self.path)["counts"]
         self.assertEqual(counts["unique"], 64 * 64 + 3)
         want = sum(one.numel() * one.element_size() for one in self.parts.values()) + 12
         self.assertEqual(counts["bytes"], want)
 
-    def test_the_packed_parts_are_known_to_be_buffers(self):
+    def test_packed_parts_are_buffers(self):
         text = scope.run("info", self.path).stdout.decode()
         [line] = [one for one in text.splitlines() if one.startswith("buffers")]
         self.assertIn("in 4 tensors", line)
@@ -242,7 +298,7 @@ class Commands(packed_folder.Folder):
             for name in want:
                 self.assertTrue(torch.equal(got[name], want[name]), name)
 
-    def test_check_says_safe_and_a_pickle_is_read_alike(self):
+    def test_check_is_safe_and_a_pickle_gives_the_same_values(self):
         self.assertEqual(scope.document("check", self.path, "--values")["verdict"], "safe")
         path = self.folder / "q.pth"
         torch.save(load_file(self.path), path)

@@ -139,7 +139,7 @@ class Affine(Files):
         self.check_pickled(outer(codes.shape, original_weight_tensor=weight), real,
                            "torchao affine", bits=4)  # fmt: skip
 
-    def test_what_is_not_understood_is_left_alone(self):
+    def test_unsupported_attributes_are_left_alone(self):
         codes = torch.randint(-8, 8, (24, 96), dtype=torch.int8)
         scale, zero = torch.rand(24, 3), torch.zeros(24, 3)
         for weight in (
@@ -266,6 +266,133 @@ class Torchao(Files):
             self.assertLess(((real - weight).abs() - step.max() / 2).max(), 0.05)
             self.check_pickled(tensor, real, "torchao int4", 4)
             self.check_flat(tensor, real, "torchao int4", 4)
+
+    def test_states_of_optimizers(self):
+        from torchao.optim.subclass_4bit import OptimState4bit
+        from torchao.optim.subclass_8bit import OptimState8bit
+        from torchao.optim.subclass_fp8 import OptimStateFp8
+
+        signed = [torch.randn(64, 144), torch.rand(64, 144)]
+        for kind, sign in ((OptimState4bit, True), (OptimState8bit, True),
+                           (OptimState8bit, False), (OptimStateFp8, None)):  # fmt: skip
+            settings = [] if sign is None else [sign]
+            state = kind.zeros((64, 144), *settings, 128, "cpu")
+            state.copy_(signed[sign is False])
+            path = self.folder / "o.pt"
+            torch.save({"state": {0: {"exp_avg": state}}}, path)
+            with self.subTest(kind=kind, sign=sign):
+                shown = scope.document("show", path, "state.0.exp_avg")["tensor"]
+                self.assertEqual(shown["extra"]["bits"], 4 if kind is OptimState4bit else 8)
+                self.assertEqual(shown["extra"]["group_size"], 128)
+                got = torchoscope.open(path)["state.0.exp_avg"].values()
+                self.assertTrue(torch.equal(got, state.dequantize()))
+                self.assertGreater(got.unique().numel(), 100)
+
+    def test_int8_training(self):
+        from torchao.prototype.quantized_training.int8 import Int8QuantizedTrainingLinearWeight
+
+        weight = Int8QuantizedTrainingLinearWeight.from_float(torch.randn(40, 96))
+        got = torchoscope.open(self.pickled(weight))["fc.weight"].values()
+        self.assertTrue(torch.equal(got, weight.dequantize()))
+
+    def test_states_that_do_not_fit_are_left_alone(self):
+        good = {"codes": torch.randint(0, 256, (64, 128), dtype=torch.uint8),
+                "scale": torch.rand(64), "qmap": torch.rand(256)}  # fmt: skip
+        kind = self.named("torchao.optim.subclass_8bit.OptimState8bit")
+        for change in (
+            {"qmap": torch.rand(255)},
+            {"qmap": torch.rand(16)},
+            {"qmap": torch.rand(256).double()},
+            {"scale": torch.rand(63)},
+            {"codes": good["codes"].view(torch.int8)},
+            {"codes": good["codes"][:32].clone()},
+        ):
+            self.left_alone(self.pickled(kind((64, 128), **good | change)))
+        path = self.pickled(kind((64, 128), **good))
+        real = good["qmap"][good["codes"].long()] * good["scale"][:, None]
+        self.assertTrue(torch.equal(torchoscope.open(path)["fc.weight"].values(), real))
+
+    def test_mx(self):
+        from torchao.prototype.mx_formats.mx_tensor import MXTensor
+
+        kinds = {torch.float8_e4m3fn: 8, torch.float8_e5m2: 8, "fp6_e2m3": 6, "fp6_e3m2": 6,
+                 torch.float4_e2m1fn_x2: 4}  # fmt: skip
+        for kind, bits in kinds.items():
+            for shape, block, tiled in (
+                ((48, 256), 32, False),
+                ((48, 256), 16, False),
+                ((48, 256), 32, True),
+                ((300, 1312), 32, True),
+                ((2, 128, 128), 32, True),
+                ((3, 40, 256), 32, False),
+            ):
+                weight = torch.randn(shape, dtype=torch.bfloat16)
+                weight *= torch.exp2(torch.randint(-20, 20, (*shape[:-1], 1)))
+                weight = MXTensor.to_mx(weight, kind, block, is_swizzled_scales=tiled)
+                real = weight.dequantize(torch.float32)
+                with self.subTest(kind=kind, shape=shape, block=block, tiled=tiled):
+                    path = self.check_pickled(weight, real, "torchao MX", bits)
+                    self.check_flat(weight, real, "torchao MX", bits)
+                    shown = scope.document("show", path, "fc.weight")["tensor"]
+                    self.assertEqual(shown["extra"]["group_size"], block)
+
+    def test_nvfp4(self):
+        from torchao.prototype.mx_formats.nvfp4_tensor import NVFP4Tensor
+
+        for shape, tiled in (
+            ((48, 256), False),
+            ((48, 256), True),
+            ((260, 1104), True),
+            ((3, 128, 64), True),
+            ((3, 40, 256), False),
+        ):
+            weight = torch.randn(shape, dtype=torch.bfloat16)
+            wholes = [None, weight.float().abs().max() / 2688]
+            if len(shape) == 3:
+                wholes.append(weight.float().abs().amax((1, 2), keepdim=True) / 1000)
+            for whole in wholes:
+                packed = NVFP4Tensor.to_nvfp4(weight, per_tensor_scale=whole,
+                                              is_swizzled_scales=tiled)  # fmt: skip
+                real = packed.dequantize(torch.float32)
+                with self.subTest(shape=shape, tiled=tiled, whole=whole):
+                    self.check_pickled(packed, real, "torchao NVFP4", 4)
+                    self.check_flat(packed, real, "torchao NVFP4", 4)
+
+    def test_mx_that_does_not_fit_is_left_alone(self):
+        from torchao.prototype.mx_formats.mx_tensor import MXTensor
+
+        weight = MXTensor.to_mx(torch.randn(48, 256), torch.float8_e4m3fn, 32)
+        path, tensors, metadata = self.flatten(weight)
+        said = json.loads(metadata["a.fc.weight"])
+        for change in (
+            {"elem_dtype": "fp6_e2m3"},
+            {"elem_dtype": "fp6_e9m9"},
+            {"elem_dtype": None},
+            {"block_size": 16},
+            {"block_size": 0},
+            {"block_size": -32},
+            {"block_size": 1 << 62},
+            {"block_size": [1, 32]},
+            {"is_swizzled_scales": True},
+        ):
+            changed = {**said, "_data": {**said["_data"], **change}}
+            save_file(tensors, path, {**metadata, "a.fc.weight": json.dumps(changed)})
+            self.left_alone(path)
+        self.left_alone(self.pickled(weight.t()))
+
+    def test_layouts_of_one_processor_are_shown_as_stored(self):
+        """int4 in the tiles of tensor cores: NVIDIA's and AMD's differ in a way that a file
+        does not say. The shape is known, the values are not."""
+        tiles = torch.randint(-(2**31), 2**31, (8, 8, 32, 4), dtype=torch.int32)
+        scales = torch.rand(32, 64, 2).bfloat16()
+        weight = self.ao.Int4TilePackedTo4dTensor(tiles, scales, [1, 32], (64, 1024))
+        path = self.pickled(weight)
+        self.left_alone(path)
+        self.assertEqual(scope.document("info", path)["counts"]["unique"], 64 * 1024 + 3)
+        path, _, _ = self.flatten(weight)
+        self.left_alone(path)
+        text = scope.run("info", path).stdout.decode()
+        self.assertIn("1 packed weight in a layout that is not supported", text)
 
     def test_metadata_that_does_not_fit(self):
         weight = self.quantised(self.ao.Int8WeightOnlyConfig())

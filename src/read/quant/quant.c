@@ -1,50 +1,95 @@
+#include <inttypes.h>
+
 #include "base/base.h"
 #include "base/map.h"
 #include "read/quant/quant_in.h"
 
 #define MOST_EXTRA 32 /* items of a tensor's own description that are kept */
 
-/* By part: its last name and those above it, up to the module. A * is the name of the
- * weight. A key shows that a module may have packed weights. */
+/* The names of each part: its own and those of the nodes above it, up to the module. A *
+ * is the name of the weight. A key is a part to look for; codes are the packed values. */
 static const struct {
     const char *name, *above, *higher;
-    bool key;
+    bool key, codes;
 } parts[QUANT_PARTS] = {
-    [QUANT_QWEIGHT] = {"qweight", NULL, NULL, true},
-    [QUANT_QZEROS] = {"qzeros", NULL, NULL, false},
-    [QUANT_SCALES] = {"scales", NULL, NULL, false},
-    [QUANT_G_IDX] = {"g_idx", NULL, NULL, false},
-    [QUANT_WEIGHT] = {"weight", NULL, NULL, false},
-    [QUANT_SCB] = {"SCB", NULL, NULL, true},
-    [QUANT_ABSMAX] = {"absmax", "weight", NULL, true},
-    [QUANT_MAP] = {"quant_map", "weight", NULL, false},
-    [QUANT_NESTED_ABSMAX] = {"nested_absmax", "weight", NULL, false},
-    [QUANT_NESTED_MAP] = {"nested_quant_map", "weight", NULL, false},
-    [QUANT_STATE] = {"bitsandbytes__*", "quant_state", "weight", false},
-    [QUANT_WEIGHT_PACKED] = {"weight_packed", NULL, NULL, true},
-    [QUANT_WEIGHT_SCALE] = {"weight_scale", NULL, NULL, true},
-    [QUANT_WEIGHT_SCALE_INV] = {"weight_scale_inv", NULL, NULL, true},
-    [QUANT_WEIGHT_ZERO_POINT] = {"weight_zero_point", NULL, NULL, false},
-    [QUANT_WEIGHT_SHAPE] = {"weight_shape", NULL, NULL, false},
-    [QUANT_WEIGHT_G_IDX] = {"weight_g_idx", NULL, NULL, false},
-    [QUANT_WEIGHT_GLOBAL_SCALE] = {"weight_global_scale", NULL, NULL, false},
-    [QUANT_WEIGHT_SCALE_2] = {"weight_scale_2", NULL, NULL, false},
-    [QUANT_BLOCKS] = {"*_blocks", NULL, NULL, true},
-    [QUANT_BLOCK_SCALES] = {"*_scales", NULL, NULL, false},
-    [QUANT_AO_DATA] = {"_*_qdata", NULL, NULL, true},
-    [QUANT_AO_SCALE] = {"_*_scale", NULL, NULL, false},
-    [QUANT_AO_ZERO_POINT] = {"_*_zero_point", NULL, NULL, false},
-    [QUANT_AO_INNER_DATA] = {"qdata", NULL, NULL, true},
-    [QUANT_AO_INT_DATA] = {"int_data", NULL, NULL, true},
-    [QUANT_AO_FLOAT8_DATA] = {"float8_data", NULL, NULL, true},
-    [QUANT_AO_INNER_SCALE] = {"scale", NULL, NULL, false},
-    [QUANT_AO_INNER_ZERO_POINT] = {"zero_point", NULL, NULL, false},
+    [QUANT_QWEIGHT] = {.name = "qweight", .key = true, .codes = true},
+    [QUANT_QZEROS] = {.name = "qzeros"},
+    [QUANT_SCALES] = {.name = "scales", .key = true},
+    [QUANT_G_IDX] = {.name = "g_idx"},
+    [QUANT_BIASES] = {.name = "biases"},
+    [QUANT_W_Q] = {.name = "W_q", .key = true, .codes = true},
+    [QUANT_ZERO] = {.name = "zero"},
+    [QUANT_SHAPE] = {.name = "shape"},
+    [QUANT_NBITS] = {.name = "nbits"},
+    [QUANT_AXIS] = {.name = "axis"},
+    [QUANT_WEIGHT] = {.name = "weight", .codes = true},
+    [QUANT_SCB] = {.name = "SCB", .key = true},
+    [QUANT_WEIGHT_FORMAT] = {.name = "weight_format"},
+    [QUANT_ABSMAX] = {.name = "absmax", .above = "weight", .key = true},
+    [QUANT_MAP] = {.name = "quant_map", .above = "weight"},
+    [QUANT_NESTED_ABSMAX] = {.name = "nested_absmax", .above = "weight"},
+    [QUANT_NESTED_MAP] = {.name = "nested_quant_map", .above = "weight"},
+    [QUANT_STATE] = {.name = "bitsandbytes__*",
+                     .above = "quant_state",
+                     .higher = "weight"},
+    [QUANT_WEIGHT_PACKED] = {.name = "weight_packed", .key = true, .codes = true},
+    [QUANT_WEIGHT_SCALE] = {.name = "weight_scale", .key = true},
+    [QUANT_WEIGHT_SCALE_INV] = {.name = "weight_scale_inv", .key = true},
+    [QUANT_WEIGHT_ZERO_POINT] = {.name = "weight_zero_point"},
+    [QUANT_WEIGHT_SHAPE] = {.name = "weight_shape"},
+    [QUANT_WEIGHT_G_IDX] = {.name = "weight_g_idx"},
+    [QUANT_WEIGHT_GLOBAL_SCALE] = {.name = "weight_global_scale"},
+    [QUANT_WEIGHT_SCALE_2] = {.name = "weight_scale_2"},
+    [QUANT_BLOCKS] = {.name = "*_blocks", .key = true, .codes = true},
+    [QUANT_BLOCK_SCALES] = {.name = "*_scales"},
+    [QUANT_AO_DATA] = {.name = "_*_qdata", .key = true, .codes = true},
+    [QUANT_AO_SCALE] = {.name = "_*_scale"},
+    [QUANT_AO_ZERO_POINT] = {.name = "_*_zero_point"},
+    [QUANT_AO_TENSOR_SCALE] = {.name = "_*_per_tensor_scale"},
+    [QUANT_AO_INNER_DATA] = {.name = "qdata", .key = true},
+    [QUANT_AO_INT_DATA] = {.name = "int_data", .key = true},
+    [QUANT_AO_FLOAT8_DATA] = {.name = "float8_data", .key = true},
+    [QUANT_AO_INNER_SCALE] = {.name = "scale"},
+    [QUANT_AO_INNER_ZERO_POINT] = {.name = "zero_point"},
+    [QUANT_AO_INNER_TENSOR_SCALE] = {.name = "per_tensor_scale"},
+    [QUANT_AO_MAP] = {.name = "qmap"},
+    [QUANT_QUANTO_DATA] = {.name = "_data",
+                           .above = "weight",
+                           .key = true,
+                           .codes = true},
+    [QUANT_QUANTO_PACKED] = {.name = "_data",
+                             .above = "_data",
+                             .higher = "weight",
+                             .key = true,
+                             .codes = true},
+    [QUANT_QUANTO_SCALE] = {.name = "_scale", .above = "weight"},
+    [QUANT_QUANTO_SHIFT] = {.name = "_shift", .above = "weight"},
+    [QUANT_INPUT_SCALE] = {.name = "input_scale"},
+    [QUANT_INPUT_ZERO_POINT] = {.name = "input_zero_point"},
+    [QUANT_INPUT_GLOBAL_SCALE] = {.name = "input_global_scale"},
+    [QUANT_OUTPUT_SCALE] = {.name = "output_scale"},
+    [QUANT_OUTPUT_ZERO_POINT] = {.name = "output_zero_point"},
+    [QUANT_AO_SCALE_AND_ZERO] = {.name = "_*_scale_and_zero"},
+    [QUANT_CODES] = {.name = "codes", .key = true, .codes = true},
+    [QUANT_CODEBOOKS] = {.name = "codebooks", .key = true},
+    [QUANT_INDICES] = {.name = "indices", .codes = true},
+    [QUANT_CENTROIDS] = {.name = "weight", .above = "centroids", .key = true},
+    [QUANT_WEIGHT_SCALES] = {.name = "weight_scales", .key = true},
+    [QUANT_WSCALES] = {.name = "wscales", .key = true},
+    [QUANT_BITMASK] = {.name = "bitmask",
+                       .above = "weight",
+                       .key = true,
+                       .codes = true},
+    [QUANT_COMPRESSED] = {.name = "compressed", .above = "weight"},
+    [QUANT_SCALE_PACKED] = {.name = "scale_packed"},
 };
 
 struct quant_finder {
     struct build *build;
     struct map by_weight; /* by node and stem: index in `modules` */
     struct map metadata;  /* by key, a string id */
+    struct map by_config; /* by name of a module, a string id */
+    uint32_t config;      /* what config.json says of all: a dict; or None */
     struct quant_module *modules;
     uint32_t n, room;
 };
@@ -90,7 +135,7 @@ static uint64_t weight_key(uint32_t node, uint32_t stem)
     return (uint64_t)stem << 32 | node;
 }
 
-/* Is this tensor part `i` of a weight, of which module, and called what? */
+/* Is this tensor part `i` of a weight? Finds the module and the name of the weight. */
 static bool is_part(const struct build *build, uint32_t node, int i,
                     uint32_t *ret_module, struct str *ret_stem)
 {
@@ -107,29 +152,43 @@ static bool is_part(const struct build *build, uint32_t node, int i,
     return true;
 }
 
-/* What the metadata of the file says of the weight, by its full name. */
-static uint32_t find_metadata(struct quant_finder *f, uint32_t node, struct str stem)
+/* The full name of a weight of the node, or of the node itself; its string id. */
+static uint32_t full_name(struct quant_finder *f, uint32_t node, struct str stem)
 {
-    struct model *model = f->build->model;
     struct buf path = BUF_INIT;
-    uint32_t value = VALUE_ID_NONE;
+    uint32_t id;
 
-    if (model->n_metadata == 0)
-        return VALUE_ID_NONE;
-    if (f->metadata.n == 0)
-        for (uint32_t i = 0; i < model->n_metadata; i++)
-            if (map_put(&f->metadata, model->metadata[i].key,
-                        model->metadata[i].value) < 0)
-                return VALUE_ID_NONE;
     build_path(f->build, node, &path);
-    if (path.len > 0)
+    if (path.len > 0 && stem.len > 0)
         buf_char(&path, '.');
     buf_str(&path, stem);
-    if (!path.bad &&
-        !map_find(&f->metadata, build_string(f->build, buf_span(&path)), &value))
-        value = VALUE_ID_NONE;
+    id = build_string(f->build, path.bad ? STR("") : buf_span(&path));
     buf_release(&path);
-    return value;
+    return id;
+}
+
+/* Maps what the metadata of the file and config.json say, by name. */
+static int map_names(struct quant_finder *f)
+{
+    const struct model *model = f->build->model;
+    const struct values *values = build_values(f->build);
+    uint32_t modules;
+
+    for (uint32_t i = 0; i < model->n_metadata; i++)
+        if (map_put(&f->metadata, model->metadata[i].key, model->metadata[i].value) < 0)
+            return -1;
+    for (uint32_t i = 0; i < model->n_facts; i++)
+        if (str_is(model_string(model, model->facts[i].key), "model"))
+            f->config = model->facts[i].value;
+    if (!value_get(values, f->config, "modules", &modules))
+        return 0;
+    for (uint32_t i = 0; i + 1 < value_at(values, modules)->n; i += 2) {
+        const uint32_t *items = value_items(values, modules) + i;
+
+        if (map_put(&f->by_config, value_at(values, items[0])->text, items[1]) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 static int add_module(struct quant_finder *f, uint32_t node, struct str name)
@@ -145,13 +204,17 @@ static int add_module(struct quant_finder *f, uint32_t node, struct str name)
         return -1;
     module = &f->modules[f->n++];
     *module = (struct quant_module){.node = node, .stem = stem};
-    module->metadata = find_metadata(f, node, name);
+    module->config = f->config;
+    if (f->metadata.n > 0)
+        map_find(&f->metadata, full_name(f, node, name), &module->metadata);
+    if (f->by_config.n > 0)
+        map_find(&f->by_config, full_name(f, node, STR("")), &module->config);
     for (int i = 0; i < QUANT_PARTS; i++)
         module->parts[i] = NO_PLACE;
     return 0;
 }
 
-/* Notes the tensor as a part of a weight, or as its namesake. */
+/* Records the tensor as a part of a weight, or as one that has the weight's name. */
 static void note_part(struct quant_finder *f, uint32_t node)
 {
     const struct model *model = f->build->model;
@@ -191,8 +254,8 @@ static int look_at_all(struct quant_finder *f, bool keys)
 
 /* ---- adding ---- */
 
-/* {"packing": "GPTQ", "bits": 4, "group_size": 128}; then what a tensor subclass that gets
- * the values says already. */
+/* {"packing": "GPTQ", "bits": 4, "group_size": 128}, followed by the attributes that a
+ * tensor subclass already has. */
 static uint32_t describe(struct build *build, const struct quant_found *found,
                          const struct tensor *wrapped)
 {
@@ -225,7 +288,7 @@ static uint32_t describe(struct build *build, const struct quant_found *found,
     return value_make(values, VALUE_DICT, STR(""), items, n);
 }
 
-/* The parts are not parameters: the real weight is. */
+/* The real weight is the parameter; its parts become buffers. */
 static void make_buffers(struct build *build, const struct quant_module *module)
 {
     for (int i = 0; i < QUANT_PARTS; i++) {
@@ -256,7 +319,7 @@ static uint32_t add_storage(struct build *build, const struct quant_found *found
     return file_source_computed(build, &weight->computed, UINT64_MAX, &storage);
 }
 
-/* The strides of a shape whose last two sizes are stored the other way round. */
+/* The strides of a tensor whose last two dimensions are stored transposed. */
 static void swapped_strides(const struct quant_found *found, int64_t *strides)
 {
     int64_t step = found->shape[found->rank - 2] * found->shape[found->rank - 1];
@@ -288,7 +351,7 @@ static int add_weight(struct build *build, const struct quant_module *module,
     tensor.extra = describe(build, found, NULL);
     tensor.storage = add_storage(build, found);
     buf_str(&name, model_string(build->model, module->stem));
-    buf_text(&name, module->taken ? " (real values)" : "");
+    buf_text(&name, module->taken || found->beside ? " (real values)" : "");
     node = tensor.storage == NO_STORAGE || name.bad
                ? NO_PLACE
                : build_node(build, module->node, PLACE_TENSOR, buf_span(&name));
@@ -301,15 +364,30 @@ static int add_weight(struct build *build, const struct quant_module *module,
     return 0;
 }
 
-/* The values of a tensor subclass are those that its parts stand for. */
+/* The index in model->dims of a shape and its strides in C order. */
+static uint32_t dense_dims(struct build *build, const struct quant_found *found)
+{
+    int64_t dims[2 * QUANT_RANK], step = 1;
+
+    for (int i = found->rank - 1; i >= 0; i--) {
+        dims[i] = found->shape[i];
+        dims[found->rank + i] = step;
+        step *= found->shape[i];
+    }
+    return build_dims(build, dims, 2 * found->rank);
+}
+
+/* Gives a tensor subclass the values that its parts stand for. */
 static int fill_wrapped(struct build *build, const struct quant_found *found)
 {
     struct tensor *tensor = &build->model->tensors[found->wrapped];
     uint32_t extra = describe(build, found, tensor);
     uint32_t storage = add_storage(build, found);
+    uint32_t dims = dense_dims(build, found);
 
-    if (storage == NO_STORAGE)
+    if (storage == NO_STORAGE || dims == UINT32_MAX)
         return -1;
+    tensor->shape = dims;
     tensor->extra = extra == VALUE_ID_FAILED ? VALUE_ID_NONE : extra;
     tensor->storage = storage;
     tensor->dtype = DTYPE_FLOAT32;
@@ -317,19 +395,67 @@ static int fill_wrapped(struct build *build, const struct quant_found *found)
     return 0;
 }
 
+/* Are there codes, and another part or a name that only packed weights have? */
+static bool is_packed(const struct build *build, const struct quant_module *module)
+{
+    bool codes = false;
+    int n = 0;
+
+    for (int i = 0; i < QUANT_PARTS; i++) {
+        const struct tensor *tensor;
+
+        if (module->parts[i] == NO_PLACE)
+            continue;
+        tensor = &build->model->tensors[build_tensor_at(build, module->parts[i])];
+        n++;
+        codes |= parts[i].codes && dtype_info(tensor->dtype)->bytes <= 4 &&
+                 !(tensor->dtype >= DTYPE_FLOAT64 && tensor->dtype <= DTYPE_BFLOAT16) &&
+                 tensor_readable(build->model, tensor, NULL);
+    }
+    return codes && (n > 1 || module->parts[QUANT_QWEIGHT] != NO_PLACE ||
+                     module->parts[QUANT_W_Q] != NO_PLACE ||
+                     module->parts[QUANT_WEIGHT_PACKED] != NO_PLACE ||
+                     module->parts[QUANT_AO_DATA] != NO_PLACE);
+}
+
+/* Adds a note: these weights are shown as stored, and so are their counts. */
+static void note_unknown(struct build *build, const struct quant_module *module,
+                         uint32_t n)
+{
+    struct buf path = BUF_INIT;
+
+    build_path(build, module->node, &path);
+    if (!path.bad)
+        build_finding(build, FINDING_UNSUPPORTED, SEVERITY_NOTE, module->node,
+                      "%" PRIu32 " packed weight%s in a layout that is not supported, "
+                      "such as that of %.*s: shown and counted as stored",
+                      n, n == 1 ? "" : "s", (int)path.len, path.at);
+    buf_release(&path);
+}
+
 void quant_weights(struct build *build)
 {
     struct quant_finder f = {.build = build};
+    const struct quant_module *unknown = NULL;
     struct quant_found found;
+    uint32_t n_unknown = 0;
 
     map_init(&f.by_weight, &build->scratch);
     map_init(&f.metadata, &build->scratch);
-    if (build_spent(build) || look_at_all(&f, true) < 0 || f.n == 0 ||
-        look_at_all(&f, false) < 0)
+    map_init(&f.by_config, &build->scratch);
+    if (build_spent(build) || map_names(&f) < 0 || look_at_all(&f, true) < 0 ||
+        f.n == 0 || look_at_all(&f, false) < 0)
         return;
-    for (uint32_t i = 0; i < f.n; i++)
-        if (quant_match(build, &f.modules[i], &found) &&
-            (found.wrapped == NO_OBJECT ? add_weight(build, &f.modules[i], &found)
-                                        : fill_wrapped(build, &found)) < 0)
-            return;
+    for (uint32_t i = 0; i < f.n; i++) {
+        if (quant_match(build, &f.modules[i], &found)) {
+            if ((found.wrapped == NO_OBJECT ? add_weight(build, &f.modules[i], &found)
+                                            : fill_wrapped(build, &found)) < 0)
+                return;
+        } else if (is_packed(build, &f.modules[i])) {
+            unknown = unknown ? unknown : &f.modules[i];
+            n_unknown++;
+        }
+    }
+    if (unknown)
+        note_unknown(build, unknown, n_unknown);
 }

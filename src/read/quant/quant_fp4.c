@@ -126,3 +126,65 @@ bool quant_match_blocks(const struct quant_matching *m)
     m->found->shape[2] = shape[1];
     return true;
 }
+
+/* ---- torchao ---- */
+
+/* Codes of 4 bits are two in a byte; those of 6 bits have a byte each. */
+static bool set_mx_codes(const struct quant_matching *m, const struct quant_mx *mx,
+                         const struct tensor *codes)
+{
+    struct quant_weight *weight = &m->found->weight;
+    bool four = mx->codes == DTYPE_FLOAT4_E2M1;
+    bool six = mx->codes == DTYPE_FLOAT6_E2M3 || mx->codes == DTYPE_FLOAT6_E3M2;
+    uint64_t bytes = (uint64_t)tensor_shape(m->build->model, codes)[codes->rank - 1];
+
+    if (four || six ? codes->dtype != DTYPE_UINT8 : codes->dtype != mx->codes)
+        return false;
+    set_codes(weight, four ? 4 : 8, mx->codes, bytes, mx->block);
+    weight->order = four ? QUANT_LOW_FIRST : QUANT_BYTES;
+    weight->rows = weight->scale_rows = codes->numel / bytes;
+    m->found->bits = six ? 6 : 0;
+    return weight->columns % mx->block == 0;
+}
+
+/* Scales of an expert each, [experts, 1, 1], or one. */
+static bool whole_of_experts(const struct quant_matching *m, enum quant_part part,
+                             const struct tensor *codes)
+{
+    struct quant_weight *weight = &m->found->weight;
+    const struct tensor *whole;
+
+    if (!quant_has(m, part))
+        return true;
+    whole = quant_tensor(m->build, m->module, part, &weight->whole);
+    if (!whole || whole->dtype != DTYPE_FLOAT32)
+        return false;
+    if (whole->numel == 1)
+        return true;
+    weight->whole_rows = weight->rows / whole->numel;
+    return codes->rank == 3 && whole->rank == 3 &&
+           tensor_shape(m->build->model, whole)[0] ==
+               tensor_shape(m->build->model, codes)[0] &&
+           (uint64_t)tensor_shape(m->build->model, codes)[0] == whole->numel;
+}
+
+bool quant_mx_fits(const struct quant_matching *m, const struct quant_mx *mx,
+                   const struct tensor *codes, const struct tensor *scales,
+                   enum quant_part whole)
+{
+    struct quant_weight *weight = &m->found->weight;
+    uint64_t rows, columns,
+        wanted = mx->nvfp4 ? DTYPE_FLOAT8_E4M3FN : DTYPE_FLOAT8_E8M0FNU;
+
+    if (mx->codes == DTYPE_UNKNOWN || mx->block == 0 || codes->rank < 2 ||
+        scales->rank < 2 || scales->dtype != wanted || !set_mx_codes(m, mx, codes) ||
+        !whole_of_experts(m, whole, codes))
+        return false;
+    weight->scales_tiled = mx->tiled;
+    rows = weight->rows;
+    columns = weight->scale_columns;
+    if (mx->tiled)
+        return scales->numel == (rows + 127) / 128 * 128 * ((columns + 3) / 4 * 4);
+    return scales->numel == rows * columns &&
+           (uint64_t)tensor_shape(m->build->model, scales)[scales->rank - 1] == columns;
+}

@@ -1,5 +1,7 @@
 #include "read/quant/quant_in.h"
 
+#include <string.h>
+
 #include "base/base.h"
 
 #define MX_GROUP      32  /* values that share an exponent of MXFP8 */
@@ -52,6 +54,57 @@ bool quant_matrix(const struct quant_matching *m, enum quant_part part,
     return true;
 }
 
+bool quant_rows(const struct quant_matching *m, enum quant_part part,
+                struct quant_run *ret_run, uint64_t ret_size[2])
+{
+    const struct tensor *tensor = quant_tensor(m->build, m->module, part, ret_run);
+
+    if (!tensor || tensor->rank < 2)
+        return false;
+    ret_size[1] = (uint64_t)tensor_shape(m->build->model, tensor)[tensor->rank - 1];
+    ret_size[0] = tensor->numel / ret_size[1];
+    return true;
+}
+
+int quant_integers(const struct quant_matching *m, enum quant_part part, int64_t *to,
+                   int most)
+{
+    struct source *source = m->build->model->source;
+    int32_t narrow[QUANT_RANK];
+    struct quant_run run;
+    size_t n;
+
+    if (!quant_tensor(m->build, m->module, part, &run) || run.n > (uint64_t)most)
+        return 0;
+    n = (size_t)run.n;
+    if (run.dtype == DTYPE_INT64)
+        return source_bytes(source, run.storage, run.at, to, n * sizeof *to, NULL) < 0
+                   ? 0
+                   : (int)n;
+    if (run.dtype != DTYPE_INT32 || n > QUANT_RANK ||
+        source_bytes(source, run.storage, run.at, narrow, n * sizeof *narrow, NULL) < 0)
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        to[i] = narrow[i];
+    return (int)n;
+}
+
+bool quant_shape_of(const struct quant_matching *m, enum quant_part part)
+{
+    const struct model *model = m->build->model;
+    const struct tensor *tensor =
+        &model->tensors[build_tensor_at(m->build, m->module->parts[part])];
+    struct quant_found *found = m->found;
+
+    if (tensor->rank < 1 || tensor->rank > QUANT_RANK)
+        return false;
+    found->rank = tensor->rank;
+    memcpy(found->shape, tensor_shape(model, tensor),
+           tensor->rank * sizeof *found->shape);
+    found->shape[found->rank - 1] = (int64_t)found->weight.columns;
+    return true;
+}
+
 static bool is_fp8(unsigned dtype)
 {
     return dtype >= DTYPE_FLOAT8_E4M3FN && dtype <= DTYPE_FLOAT8_E5M2FNUZ;
@@ -83,7 +136,7 @@ static bool scales_of(const struct quant_matching *m, enum quant_part part,
     return true;
 }
 
-/* An optional index of `n` group numbers: false if there is another one. */
+/* Is there no index, or one of `n` group numbers? */
 static bool index_fits(const struct quant_matching *m, enum quant_part part, uint64_t n)
 {
     struct quant_run *run = &m->found->weight.index;
@@ -94,7 +147,7 @@ static bool index_fits(const struct quant_matching *m, enum quant_part part, uin
            (run->dtype == DTYPE_INT32 || run->dtype == DTYPE_INT64);
 }
 
-/* The shape of the real weight, which is that of what is stored, perhaps transposed. */
+/* Sets the shape of the real weight: that of the codes, perhaps transposed. */
 static void set_shape(struct quant_found *found, bool transposed)
 {
     found->rank = 2;
@@ -105,17 +158,51 @@ static void set_shape(struct quant_found *found, bool transposed)
 
 /* ---- GPTQ and AWQ ---- */
 
-/* Does config.json beside the model say that zero points are stored as they are? */
-static bool is_gptq_v2(const struct model *model)
+struct str quant_config_text(const struct quant_matching *m, const char *key)
 {
-    uint32_t format;
+    const struct values *values = build_values(m->build);
+    uint32_t value;
 
-    for (uint32_t i = 0; i < model->n_facts; i++)
-        if (str_is(model_string(model, model->facts[i].key), "model") &&
-            value_get(&model->values, model->facts[i].value, "checkpoint_format",
-                      &format))
-            return str_is(value_text(&model->values, format), "gptq_v2");
-    return false;
+    return value_get(values, m->module->config, key, &value) ? value_text(values, value)
+                                                             : STR("");
+}
+
+bool quant_config_count(const struct quant_matching *m, const char *key, uint64_t most,
+                        uint64_t *ret_count)
+{
+    const struct values *values = build_values(m->build);
+    const struct value *value;
+    uint32_t id;
+
+    if (!value_get(values, m->module->config, key, &id))
+        return false;
+    value = value_at(values, id);
+    if (value->kind != VALUE_INT || value->integer < 1 ||
+        (uint64_t)value->integer > most)
+        return false;
+    *ret_count = (uint64_t)value->integer;
+    return true;
+}
+
+/* Are zero points stored as they are? Version 1 stores them minus one, and is assumed if
+ * config.json does not say. auto-round does so in formats that have "gptq" in their name,
+ * but not in that of gptqmodel. */
+static bool zeros_as_stored(const struct quant_matching *m)
+{
+    struct str format = quant_config_text(m, "checkpoint_format");
+    struct str packing = quant_config_text(m, "packing_format");
+
+    if (packing.len > 0 &&
+        str_ends(quant_config_text(m, "quantised"), STR("auto-round")))
+        return str_find(packing, STR("gptq")) < 0 ||
+               str_find(packing, STR("gptqmodel")) >= 0;
+    return str_is(format, "gptq_v2") || str_is(format, "gptq_p");
+}
+
+static bool is_gemv(const struct quant_matching *m)
+{
+    return str_is(quant_config_text(m, "quantised"), "awq") &&
+           str_is_word(quant_config_text(m, "version"), "gemv");
 }
 
 /* qweight [in * bits / 32, out], qzeros [groups, out * bits / 32], scales [groups, out],
@@ -126,14 +213,16 @@ static bool match_gptq(const struct quant_matching *m)
     uint64_t words[2], zeros[2], scales[2];
     unsigned bits;
 
-    if (!words_of(m, QUANT_QWEIGHT, &weight->codes, words) ||
+    if (is_gemv(m) || !words_of(m, QUANT_QWEIGHT, &weight->codes, words) ||
         !words_of(m, QUANT_QZEROS, &weight->zeros, zeros) ||
         !scales_of(m, QUANT_SCALES, scales) || scales[1] != words[1] ||
         zeros[0] != scales[0] || zeros[1] > scales[1] / 4 ||
         zeros[1] * 32 % scales[1] != 0)
         return false;
     bits = (unsigned)(zeros[1] * 32 / scales[1]);
-    if ((bits != 2 && bits != 3 && bits != 4 && bits != 8) || words[0] * 32 % bits != 0)
+    if ((bits != 2 && bits != 3 && bits != 4 && bits != 8) ||
+        words[0] * 32 % bits != 0 ||
+        (bits == 3 && str_is(quant_config_text(m, "checkpoint_format"), "gptq_p")))
         return false;
     weight->rows = words[0] * 32 / bits;
     weight->columns = words[1];
@@ -150,7 +239,7 @@ static bool match_gptq(const struct quant_matching *m)
     m->found->packing = "GPTQ";
     m->found->group = weight->block_rows;
     m->found->note = "as stored (GPTQ version 2)";
-    if (!is_gptq_v2(m->build->model)) {
+    if (!zeros_as_stored(m)) {
         weight->zero_more = 1;
         m->found->note = "taken as stored minus one (GPTQ version 1)";
     }
@@ -165,7 +254,7 @@ static bool match_awq(const struct quant_matching *m)
     struct quant_weight *weight = &m->found->weight;
     uint64_t words[2], zeros[2], scales[2];
 
-    if (!words_of(m, QUANT_QWEIGHT, &weight->codes, words) ||
+    if (is_gemv(m) || !words_of(m, QUANT_QWEIGHT, &weight->codes, words) ||
         !words_of(m, QUANT_QZEROS, &weight->zeros, zeros) ||
         !scales_of(m, QUANT_SCALES, scales) || scales[1] != words[1] * 8 ||
         zeros[0] != scales[0] || zeros[1] != words[1] || words[0] % scales[0] != 0 ||
@@ -185,28 +274,45 @@ static bool match_awq(const struct quant_matching *m)
     return true;
 }
 
+/* qweight [out, in / 8], and of each row its zero points and scales, with unused ones at
+ * the end: qzeros [out, words], scales [out, words * 8]. config.json has the group size. */
+static bool match_gemv(const struct quant_matching *m)
+{
+    struct quant_weight *weight = &m->found->weight;
+    uint64_t words[2], zeros[2], scales[2], group;
+
+    if (!is_gemv(m) || quant_has(m, QUANT_G_IDX) ||
+        !words_of(m, QUANT_QWEIGHT, &weight->codes, words) ||
+        !words_of(m, QUANT_QZEROS, &weight->zeros, zeros) ||
+        !scales_of(m, QUANT_SCALES, scales) || zeros[0] != words[0] ||
+        scales[0] != words[0] || scales[1] != zeros[1] * 8 ||
+        !quant_config_count(m, "group_size", UINT32_MAX, &group) ||
+        words[1] * 8 % group != 0 || words[1] * 8 / group > scales[1])
+        return false;
+    weight->rows = words[0];
+    weight->columns = words[1] * 8;
+    weight->block_rows = 1;
+    weight->block_columns = group;
+    weight->word_columns = words[1];
+    weight->zero_words = zeros[1];
+    weight->bits = 4;
+    weight->order = weight->zero_order = QUANT_ALONG;
+    m->found->packing = "AWQ for GEMV";
+    m->found->group = group;
+    m->found->codes = QUANT_QWEIGHT;
+    set_shape(m->found, false);
+    return true;
+}
+
 /* ---- compressed-tensors ---- */
 
-/* The two sizes that weight_shape holds. */
+/* Reads the two sizes in weight_shape. */
 static bool read_shape(const struct quant_matching *m, uint64_t size[2])
 {
-    struct source *source = m->build->model->source;
-    struct quant_run run;
     int64_t wide[2];
-    int32_t narrow[2];
 
-    if (!quant_tensor(m->build, m->module, QUANT_WEIGHT_SHAPE, &run) || run.n != 2)
+    if (quant_integers(m, QUANT_WEIGHT_SHAPE, wide, 2) != 2)
         return false;
-    if (run.dtype == DTYPE_INT64) {
-        if (source_bytes(source, run.storage, run.at, wide, sizeof wide, NULL) < 0)
-            return false;
-    } else {
-        if (run.dtype != DTYPE_INT32 ||
-            source_bytes(source, run.storage, run.at, narrow, sizeof narrow, NULL) < 0)
-            return false;
-        wide[0] = narrow[0];
-        wide[1] = narrow[1];
-    }
     for (int i = 0; i < 2; i++) {
         if (wide[i] < 1 || wide[i] > UINT32_MAX)
             return false;
@@ -318,15 +424,45 @@ static bool match_packed(const struct quant_matching *m)
 
 /* ---- int8 and FP8 with scales ---- */
 
-/* Scales of blocks of 128 rows and columns. */
+/* Rows and columns that share a scale, 128 unless config.json says otherwise. */
+static bool block_size(const struct quant_matching *m, uint64_t size[2])
+{
+    const struct values *values = build_values(m->build);
+    const struct value *list;
+    uint32_t id;
+
+    size[0] = size[1] = BLOCK;
+    if (!value_get(values, m->module->config, "weight_block_size", &id))
+        return true;
+    list = value_at(values, id);
+    if (list->kind != VALUE_LIST || list->n != 2)
+        return false;
+    for (int i = 0; i < 2; i++) {
+        const struct value *one = value_at(values, value_items(values, id)[i]);
+
+        if (one->kind != VALUE_INT || one->integer < 1 || one->integer > INT32_MAX)
+            return false;
+        size[i] = (uint64_t)one->integer;
+    }
+    return true;
+}
+
+/* Scales of blocks of rows and columns. */
 static bool blocks_fit(const struct quant_matching *m, const uint64_t scales[2])
 {
     struct quant_weight *weight = &m->found->weight;
+    uint64_t block[2];
 
-    weight->block_rows = weight->block_columns = BLOCK;
+    if (!block_size(m, block))
+        return false;
+    weight->block_rows = block[0];
+    weight->block_columns = block[1];
     m->found->group = 0;
-    return scales[0] == (weight->rows + BLOCK - 1) / BLOCK &&
-           scales[1] == (weight->columns + BLOCK - 1) / BLOCK;
+    m->found->packing = block[0] == BLOCK && block[1] == BLOCK
+                            ? "FP8 with scales of blocks of 128 x 128"
+                            : "FP8 with scales of blocks";
+    return scales[0] == (weight->rows + block[0] - 1) / block[0] &&
+           scales[1] == (weight->columns + block[1] - 1) / block[1];
 }
 
 /* weight e4m3 [out, in] with exponents, weight_scale [out, in / 32]. */
@@ -385,7 +521,6 @@ static bool match_bytes(const struct quant_matching *m)
         return zeros_fit(m, scales);
     if (!is_fp8(codes->dtype) || weight->index.n > 0 || !blocks_fit(m, scales))
         return false;
-    m->found->packing = "FP8 with scales of blocks of 128 x 128";
     return !quant_has(m, QUANT_WEIGHT_ZERO_POINT);
 }
 
@@ -393,9 +528,10 @@ bool quant_match(struct build *build, const struct quant_module *module,
                  struct quant_found *ret_found)
 {
     static bool (*const layouts[])(const struct quant_matching *) = {
-        match_gptq,          match_awq,         match_packed,    match_bytes,
-        match_mxfp8,         quant_match_nvfp4, quant_match_mx,  quant_match_blocks,
-        quant_match_torchao, quant_match_int8,  quant_match_4bit};
+        match_gemv,         match_gptq,          match_awq,         match_packed,
+        match_bytes,        match_mxfp8,         quant_match_nvfp4, quant_match_mx,
+        quant_match_blocks, quant_match_torchao, quant_match_int8,  quant_match_4bit,
+        quant_match_mlx,    quant_match_bitnet,  quant_match_hqq,   quant_match_quanto};
     struct quant_matching m = {build, module, ret_found};
 
     for (size_t i = 0; i < COUNT_OF(layouts); i++) {

@@ -4,7 +4,8 @@
  *                  "_data": {"block_size": [1, 256]}, ...} as text
  *     pickled      fc.weight of that class; below it qdata, scale, zero_point. Until
  *                  version 0.14: fc.weight.tensor_impl.int_data, or float8_data
- * Layouts for one kind of processor are shown as they are. */
+ * Layouts for one kind of processor are shown as stored: tile-packed int4 of NVIDIA and
+ * AMD have the same shape and another order. */
 #include "read/quant/quant_in.h"
 
 #include <string.h>
@@ -15,13 +16,14 @@
 #define MOST_TEXT   (64 * KIB)
 #define MOST_LEVELS 4 /* of subclasses in each other */
 
-/* What a weight says of itself. */
+/* What metadata or attributes say about a weight. */
 struct ao_weight {
-    enum { AO_OTHER, AO_BYTES, AO_INT4 } kind;
+    enum { AO_OTHER, AO_BYTES, AO_INT4, AO_MX, AO_FLAT } kind;
     const char *packing;
     int64_t blocks[QUANT_RANK]; /* values that share a scale, by dimension */
     int n_blocks;
     unsigned bits; /* of the values, if fewer than those of a code; else 0 */
+    struct quant_mx mx;
 };
 
 /* By the last part of the name of the class. */
@@ -34,6 +36,12 @@ static const struct {
     {"Float8Tensor", AO_BYTES, "torchao float8"},
     {"IntxUnpackedToInt8Tensor", AO_BYTES, "torchao intx"},
     {"Int4Tensor", AO_INT4, "torchao int4"},
+    {"MXTensor", AO_MX, "torchao MX"},
+    {"NVFP4Tensor", AO_MX, "torchao NVFP4"},
+    {"OptimState8bit", AO_FLAT, "torchao 8-bit state"},
+    {"OptimState4bit", AO_FLAT, "torchao 4-bit state"},
+    {"OptimStateFp8", AO_FLAT, "torchao float8 state"},
+    {"Int8QuantizedTrainingLinearWeight", AO_FLAT, "torchao int8 training"},
     {"PlainAQTTensorImpl", AO_BYTES, "torchao affine"},
     {"Float8AQTTensorImpl", AO_BYTES, "torchao float8"},
 };
@@ -45,6 +53,29 @@ static void set_kind(struct ao_weight *ao, struct str name)
             ao->kind = kinds[i].kind;
             ao->packing = kinds[i].packing;
         }
+    ao->mx.nvfp4 = str_is(name, "NVFP4Tensor");
+    if (ao->mx.nvfp4)
+        ao->mx.codes = DTYPE_FLOAT4_E2M1;
+}
+
+/* The type of the codes of an MXTensor, perhaps after "torch.". */
+static enum dtype code_type(struct str name)
+{
+    static const struct {
+        const char *name;
+        enum dtype dtype;
+    } types[] = {{"float8_e4m3fn", DTYPE_FLOAT8_E4M3FN},
+                 {"float8_e5m2", DTYPE_FLOAT8_E5M2},
+                 {"fp6_e2m3", DTYPE_FLOAT6_E2M3},
+                 {"fp6_e3m2", DTYPE_FLOAT6_E3M2},
+                 {"float4_e2m1fn_x2", DTYPE_FLOAT4_E2M1}};
+
+    if (str_starts(name, STR("torch.")))
+        name = str_from(name, 6);
+    for (size_t i = 0; i < COUNT_OF(types); i++)
+        if (str_is(name, types[i].name))
+            return types[i].dtype;
+    return DTYPE_UNKNOWN;
 }
 
 /* "int4" or "torch.int4": bits; else 0. */
@@ -58,6 +89,22 @@ static unsigned bits_of(struct str dtype)
 
 /* ---- safetensors ---- */
 
+/* "_data": {"elem_dtype": "fp6_e2m3", "block_size": 32, "is_swizzled_scales": true} */
+static void read_json_mx(struct ao_weight *ao, const struct json_doc *tree,
+                         uint32_t data)
+{
+    uint32_t type = json_doc_get(tree, data, "elem_dtype");
+    int64_t block;
+
+    if (json_doc_kind(tree, type) == JSON_OBJECT)
+        type = json_doc_get(tree, type, "_data");
+    if (!ao->mx.nvfp4)
+        ao->mx.codes = (uint8_t)code_type(json_doc_text(tree, type));
+    if (json_doc_int(tree, json_doc_get(tree, data, "block_size"), &block) && block > 0)
+        ao->mx.block = (uint64_t)block;
+    ao->mx.tiled = json_doc_true(tree, json_doc_get(tree, data, "is_swizzled_scales"));
+}
+
 static bool read_json(struct ao_weight *ao, const struct json_doc *tree)
 {
     uint32_t data = json_doc_get(tree, JSON_DOC_ROOT, "_data");
@@ -66,6 +113,10 @@ static bool read_json(struct ao_weight *ao, const struct json_doc *tree)
 
     set_kind(ao, json_doc_text(tree, json_doc_get(tree, JSON_DOC_ROOT, "_type")));
     ao->bits = bits_of(json_doc_text(tree, json_doc_get(tree, target, "_data")));
+    if (ao->kind == AO_MX) {
+        read_json_mx(ao, tree, data);
+        return true;
+    }
     for (uint32_t i = json_doc_first(tree, list); i; i = json_doc_next(tree, i))
         if (ao->n_blocks == QUANT_RANK ||
             !json_doc_int(tree, i, &ao->blocks[ao->n_blocks++]))
@@ -178,14 +229,31 @@ static unsigned bits_between(const struct values *values, uint32_t extra)
     return bits < 8 ? bits : 0;
 }
 
-/* Reads what a level of the subclasses says, which may have others inside; false: it is
- * not understood. */
+static void read_level_mx(struct ao_weight *ao, const struct values *values,
+                          uint32_t extra)
+{
+    int64_t block;
+    uint32_t id;
+
+    if (!ao->mx.nvfp4 && value_get(values, extra, "elem_dtype", &id))
+        ao->mx.codes = (uint8_t)code_type(value_text(values, id));
+    if (get_int(values, extra, "block_size", &block) && block > 0)
+        ao->mx.block = (uint64_t)block;
+    if (value_get(values, extra, "is_swizzled_scales", &id))
+        ao->mx.tiled = value_at(values, id)->integer != 0;
+}
+
+/* Reads the attributes of one of the nested subclasses; false: they are not supported. */
 static bool read_level(struct ao_weight *ao, const struct values *values,
                        const struct tensor *tensor, struct str class, bool inside)
 {
     const struct value *value;
     uint32_t id;
 
+    if (ao->kind == AO_MX && !inside)
+        read_level_mx(ao, values, tensor->extra);
+    if ((ao->kind == AO_MX || ao->kind == AO_FLAT) && !inside)
+        return true;
     if (value_get(values, tensor->extra, "transposed", &id)) {
         value = value_at(values, id);
         if (value->kind != VALUE_BOOL || value->integer)
@@ -204,8 +272,8 @@ static bool read_level(struct ao_weight *ao, const struct values *values,
                   : ao->kind != AO_OTHER;
 }
 
-/* The subclass that has the part `data`, and those around it. The outermost gets the
- * values. */
+/* Reads the subclass that has the part `data`, and those around it. The outermost gets
+ * the values. */
 static bool read_wrapped(const struct quant_matching *m, struct ao_weight *ao)
 {
     const struct values *values = build_values(m->build);
@@ -253,7 +321,7 @@ static bool blocks_fit(struct quant_weight *weight, const struct ao_weight *ao,
     return true;
 }
 
-/* Has it one element for each scale, in their order? */
+/* Does it have one element for each scale, in the same order? */
 static bool beside_scales(const struct quant_weight *weight, const struct ao_weight *ao,
                           const struct model *model, const struct tensor *tensor,
                           const int64_t *shape)
@@ -323,32 +391,89 @@ static bool int4_fits(const struct quant_matching *m, const struct ao_weight *ao
     return true;
 }
 
-/* A new tensor has the shape of its codes; an old one must have it. */
-static bool shape_fits(const struct quant_matching *m, const struct tensor *codes)
+/* A tensor whose elements in their order are cut into blocks with a scale each: state of
+ * an optimizer, with a table of what the codes stand for, or a weight of int8. */
+static bool flat_fits(const struct quant_matching *m, const struct tensor *codes,
+                      const struct tensor *scales)
+{
+    const struct tensor *tensor = tensor_at(m->build, m->module->node);
+    struct quant_weight *weight = &m->found->weight;
+    bool mapped = quant_has(m, QUANT_AO_MAP);
+
+    weight->bits = 8;
+    weight->order = QUANT_BYTES;
+    weight->meaning = mapped ? QUANT_MAPPED : QUANT_FLOAT;
+    if (mapped) {
+        if (!quant_tensor(m->build, m->module, QUANT_AO_MAP, &weight->map) ||
+            codes->dtype != DTYPE_UINT8 || weight->map.dtype != DTYPE_FLOAT32)
+            return false;
+        weight->bits = weight->map.n == 16 ? 4 : 8;
+        weight->order = weight->bits == 4 ? QUANT_HIGH_FIRST : QUANT_BYTES;
+    }
+    if ((mapped && weight->map.n != 1u << weight->bits) ||
+        (!mapped && codes->dtype != DTYPE_INT8 &&
+         codes->dtype != DTYPE_FLOAT8_E4M3FN) ||
+        tensor->numel > 2 * codes->numel ||
+        codes->numel * 8 != tensor->numel * weight->bits ||
+        tensor->numel % scales->numel != 0)
+        return false;
+    weight->rows = weight->block_rows = weight->scale_rows = 1;
+    weight->columns = tensor->numel;
+    weight->scale_columns = scales->numel;
+    weight->block_columns = tensor->numel / scales->numel;
+    return true;
+}
+
+/* A new tensor has the shape of its codes; an old one must have it. An MXTensor has the
+ * strides of its codes, which may be packed. */
+static bool shape_fits(const struct quant_matching *m, enum quant_part part, int kind)
 {
     const struct model *model = m->build->model;
     const struct tensor *tensor;
     struct quant_found *found = m->found;
 
-    if (codes->rank > QUANT_RANK)
+    if (kind != AO_FLAT && !quant_shape_of(m, part))
         return false;
-    found->rank = codes->rank;
-    memcpy(found->shape, tensor_shape(model, codes),
-           (size_t)codes->rank * sizeof *found->shape);
-    found->shape[codes->rank - 1] = (int64_t)found->weight.columns;
     if (found->wrapped == NO_OBJECT)
         return true;
     tensor = &model->tensors[found->wrapped];
-    return tensor->rank == found->rank && tensor_contiguous(model, tensor) &&
-           tensor->offset == 0 &&
+    if (kind == AO_FLAT && tensor->rank <= QUANT_RANK) {
+        found->rank = tensor->rank;
+        memcpy(found->shape, tensor_shape(model, tensor),
+               tensor->rank * sizeof *found->shape);
+    }
+    return tensor->rank == found->rank &&
+           (kind == AO_MX || tensor_contiguous(model, tensor)) && tensor->offset == 0 &&
            memcmp(tensor_shape(model, tensor), found->shape,
                   (size_t)found->rank * sizeof *found->shape) == 0;
+}
+
+/* Do the parts fit what is said of them? */
+static bool parts_fit(const struct quant_matching *m, const struct ao_weight *ao,
+                      const struct tensor *codes, const struct tensor *scales,
+                      const struct tensor *zeros)
+{
+    switch (ao->kind) {
+    case AO_BYTES:
+        return bytes_fit(m, ao, codes, scales, zeros);
+    case AO_INT4:
+        return int4_fits(m, ao, codes, scales, zeros);
+    case AO_MX:
+        return !zeros && quant_mx_fits(m, &ao->mx, codes, scales,
+                                       m->found->wrapped == NO_OBJECT
+                                           ? QUANT_AO_TENSOR_SCALE
+                                           : QUANT_AO_INNER_TENSOR_SCALE);
+    case AO_FLAT:
+        return !zeros && m->found->wrapped != NO_OBJECT && flat_fits(m, codes, scales);
+    default:
+        return false;
+    }
 }
 
 static enum quant_part data_part(const struct quant_matching *m)
 {
     static const uint8_t all[] = {QUANT_AO_INNER_DATA, QUANT_AO_INT_DATA,
-                                  QUANT_AO_FLOAT8_DATA};
+                                  QUANT_AO_FLOAT8_DATA, QUANT_CODES};
 
     for (size_t i = 0; i < COUNT_OF(all); i++)
         if (quant_has(m, all[i]))
@@ -374,13 +499,12 @@ bool quant_match_torchao(const struct quant_matching *m)
     if (!codes || !scales || !quant_is_scale(scales->dtype) ||
         (quant_has(m, zero_part) && !zeros) ||
         !(inner ? read_wrapped(m, &ao) : read_metadata(m, &ao)) ||
-        ao.kind == AO_OTHER ||
-        !(ao.kind == AO_INT4 ? int4_fits : bytes_fit)(m, &ao, codes, scales, zeros) ||
-        !shape_fits(m, codes))
+        !parts_fit(m, &ao, codes, scales, zeros) || !shape_fits(m, part, (int)ao.kind))
         return false;
     m->found->packing = ao.packing;
     m->found->codes = part;
-    m->found->bits = ao.bits;
+    if (ao.bits)
+        m->found->bits = ao.bits;
     if (weight->block_rows == 1 && weight->scale_columns > 1)
         m->found->group = weight->block_columns;
     return true;

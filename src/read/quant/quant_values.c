@@ -7,8 +7,8 @@
 
 #define CODES 256
 
-/* Columns of one row that are being decoded, and what was read for them. What the next
- * row needs too is not read again. */
+/* The columns of one row that are being decoded, and what was read for them. It is kept
+ * for the next row, which often needs the same. */
 struct quant_window {
     const struct quant_weight *weight;
     struct source *source;
@@ -20,12 +20,13 @@ struct quant_window {
     uint32_t words[QUANT_COLUMNS], more_words[QUANT_COLUMNS];
     uint8_t codes[QUANT_COLUMNS];
     float scales[QUANT_COLUMNS], zeros[QUANT_COLUMNS];
+    uint64_t whole_at; /* 1 + the index of `whole`; 0: not read */
     float whole;
 };
 
 /* ---- reading a few elements ---- */
 
-/* Decode n elements of a run from number `first` on, in float32. */
+/* Decodes n elements of a run from index `first`, in float32. */
 static int read_floats(struct source *source, const struct quant_run *run,
                        uint64_t first, size_t n, float *to, struct err *err)
 {
@@ -154,6 +155,25 @@ static int codes_low_first(struct quant_window *w, const struct quant_run *run,
     return 0;
 }
 
+/* Row `row` of a matrix whose parts share words. */
+static int codes_stacked(struct quant_window *w, uint64_t row, struct err *err)
+{
+    const struct quant_weight *q = w->weight;
+    bool bytes = q->codes.dtype == DTYPE_UINT8;
+    uint64_t part = row / q->part_rows;
+    uint64_t first = row % q->part_rows * q->columns + w->column;
+    unsigned last = (bytes ? 8u : 32u) / q->bits - 1;
+    unsigned shift =
+        q->bits * (q->order == QUANT_STACKED ? (unsigned)part : last - (unsigned)part);
+
+    if (bytes ? read_bytes(w->source, &q->codes, first, w->n, w->codes, err) < 0
+              : read_words(w->source, &q->codes, first, w->n, w->words, err) < 0)
+        return -1;
+    for (size_t i = 0; i < w->n; i++)
+        w->codes[i] = take_bits(bytes ? w->codes[i] : w->words[i], 0, shift, q->bits);
+    return 0;
+}
+
 static int read_codes(struct quant_window *w, uint64_t row, struct err *err)
 {
     const struct quant_weight *q = w->weight;
@@ -169,6 +189,9 @@ static int read_codes(struct quant_window *w, uint64_t row, struct err *err)
     case QUANT_LOW_FIRST:
         return codes_low_first(w, &q->codes, row * q->word_columns, q->bits, w->column,
                                w->n, w->codes, err);
+    case QUANT_STACKED:
+    case QUANT_STACKED_HIGH:
+        return codes_stacked(w, row, err);
     case QUANT_HIGH_FIRST:
         return codes_high_first(w, &q->codes, row * q->columns + w->column, w->n,
                                 w->codes, err);
@@ -178,7 +201,7 @@ static int read_codes(struct quant_window *w, uint64_t row, struct err *err)
     }
 }
 
-/* What each code stands for. */
+/* Fills the table of the values of all codes. */
 static int read_meaning(struct quant_window *w, struct err *err)
 {
     const struct quant_weight *q = w->weight;
@@ -210,14 +233,8 @@ static int read_scales(struct quant_window *w, uint64_t first, size_t n,
     float map[CODES], scale = 0;
     uint64_t block = UINT64_MAX;
 
-    if (q->nested_map.n == 0) {
-        if (read_floats(w->source, &q->scales, first, n, w->scales, err) < 0)
-            return -1;
-        for (size_t i = 0; q->whole.n > 0 && i < n; i++)
-            w->scales[i] =
-                q->whole_divides ? w->scales[i] / w->whole : w->scales[i] * w->whole;
-        return 0;
-    }
+    if (q->nested_map.n == 0)
+        return read_floats(w->source, &q->scales, first, n, w->scales, err);
     if (read_bytes(w->source, &q->scales, first, n, codes, err) < 0 ||
         read_floats(w->source, &q->nested_map, 0, CODES, map, err) < 0)
         return -1;
@@ -243,7 +260,8 @@ static int read_zeros(struct quant_window *w, uint64_t row, uint64_t column, siz
     int status;
 
     if (q->zeros.n == 0) {
-        memset(w->zeros, 0, n * sizeof *w->zeros);
+        for (size_t i = 0; i < n; i++)
+            w->zeros[i] = q->zero_more;
         return 0;
     }
     if (q->zero_order == QUANT_BYTES)
@@ -261,7 +279,7 @@ static int read_zeros(struct quant_window *w, uint64_t row, uint64_t column, siz
     return status;
 }
 
-/* Group numbers of the index, which the file may have wrong. */
+/* Reads group numbers from the index and checks them. */
 static int read_index(struct quant_window *w, uint64_t at, size_t n, uint64_t most,
                       float *to, struct err *err)
 {
@@ -293,6 +311,62 @@ static int read_down(struct quant_window *w, uint64_t row, size_t n, struct err 
     return 0;
 }
 
+/* The same for row `row` of scales in tiles of 128 rows and 4 columns. Element (i, j) of a
+ * tile is at i % 32 * 16 + i / 32 * 4 + j. */
+static int read_tiled(struct quant_window *w, uint64_t row, size_t n, struct err *err)
+{
+    const struct quant_weight *q = w->weight;
+    uint64_t tiles = (q->scale_columns + 3) / 4;
+    uint64_t in_tile = row % 32 * 16 + row % 128 / 32 * 4;
+
+    for (size_t done = 0, now; done < n; done += now) {
+        uint64_t column = w->scale_column + done;
+        uint64_t tile = row / 128 * tiles + column / 4;
+
+        now = 4 - (size_t)(column % 4);
+        if (now > n - done)
+            now = n - done;
+        if (read_floats(w->source, &q->scales, tile * 512 + in_tile + column % 4, now,
+                        &w->scales[done], err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Multiplies the scales by the one of all, or of the rows around `row`. */
+static int apply_whole(struct quant_window *w, uint64_t row, size_t n, struct err *err)
+{
+    const struct quant_weight *q = w->weight;
+    uint64_t at = q->whole.n > 1 ? row / q->whole_rows : 0;
+
+    if (q->whole.n == 0)
+        return 0;
+    if (w->whole_at != at + 1 &&
+        read_floats(w->source, &q->whole, at, 1, &w->whole, err) < 0)
+        return -1;
+    w->whole_at = at + 1;
+    for (size_t i = 0; i < n; i++)
+        w->scales[i] =
+            q->whole_divides ? w->scales[i] / w->whole : w->scales[i] * w->whole;
+    return 0;
+}
+
+/* Reads scales and zero points of row `row` of the scales. */
+static int read_row(struct quant_window *w, uint64_t row, size_t n, struct err *err)
+{
+    const struct quant_weight *q = w->weight;
+
+    if (q->scales_down)
+        return read_down(w, row, n, err);
+    if (q->scales_tiled
+            ? read_tiled(w, row, n, err) < 0
+            : read_scales(w, row * q->scale_columns + w->scale_column, n, err) < 0)
+        return -1;
+    for (size_t i = 0; q->scales_divide && i < n; i++)
+        w->scales[i] = 1 / w->scales[i];
+    return read_zeros(w, row, w->scale_column, n, err);
+}
+
 /* Makes scales and zeros those of `row`; element i is that of column
  * scale_column + i of the scales. */
 static int prepare_scales(struct quant_window *w, uint64_t row, struct err *err)
@@ -317,11 +391,7 @@ static int prepare_scales(struct quant_window *w, uint64_t row, struct err *err)
         last = q->scale_columns - 1;
     }
     n = (size_t)(last - w->scale_column + 1);
-    if (q->scales_down && read_down(w, at, n, err) < 0)
-        return -1;
-    if (!q->scales_down &&
-        (read_scales(w, at * q->scale_columns + w->scale_column, n, err) < 0 ||
-         read_zeros(w, at, w->scale_column, n, err) < 0))
+    if (read_row(w, at, n, err) < 0 || apply_whole(w, row, n, err) < 0)
         return -1;
     w->scale_row = at;
     return 0;
@@ -361,7 +431,7 @@ static int decode_row(struct quant_window *w, const uint16_t *groups, uint64_t r
 
         value *= w->scales[groups[i]];
         if (q->zero_added)
-            value += zero;
+            value += q->zero_negative ? -zero : zero;
         if (q->factor != 1)
             value *= q->factor;
         memcpy(to + (i - from) * sizeof value, &value, sizeof value);
@@ -409,8 +479,7 @@ int quant_values(const struct computed *computed, struct source *source, uint64_
         first = begin % q->columns;
         last = (end - 1) % q->columns + 1;
     }
-    if (read_meaning(&w, err) < 0 ||
-        (q->whole.n > 0 && read_floats(source, &q->whole, 0, 1, &w.whole, err) < 0))
+    if (read_meaning(&w, err) < 0)
         return -1;
     for (w.column = first; w.column < last; w.column += w.n) {
         w.n =
