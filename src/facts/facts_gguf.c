@@ -30,6 +30,7 @@ static const struct {
     const char *key, *before, *one, *many;
 } sizes[] = {
     {"block_count", "", "block", "blocks"},
+    {"decoder_block_count", "", "block of the decoder", "blocks of the decoder"},
     {"context_length", "context ", NULL, NULL},
     {"embedding_length", "embedding ", NULL, NULL},
     {"attention.head_count", "", "head", "heads"},
