@@ -331,6 +331,40 @@ static void check_rank(struct beside *self, const struct json_doc *tree)
     }
 }
 
+/* The types of peft, in words; AdaLoRA has its own keys for the rank. */
+static const struct {
+    const char *type, *words, *rank;
+} adapters[] = {
+    {"LORA", "LoRA", "r"},
+    {"ADALORA", "AdaLoRA", "target_r"},
+    {"IA3", "IA3", "r"},
+    {"LOHA", "LoHa", "r"},
+    {"LOKR", "LoKr", "r"},
+    {"OFT", "OFT", "r"},
+    {"BOFT", "BOFT", "r"},
+    {"VERA", "VeRA", "r"},
+    {"PROMPT_TUNING", "prompt tuning", "r"},
+    {"PREFIX_TUNING", "prefix tuning", "r"},
+    {"P_TUNING", "p-tuning", "r"},
+};
+
+static void add_kind(struct beside_dict *dict, const struct json_doc *tree,
+                     struct str type)
+{
+    const char *rank = "r";
+
+    if (json_doc_true(tree, json_doc_get(tree, JSON_DOC_ROOT, "use_dora")))
+        type = STR("DoRA");
+    for (size_t i = 0; i < COUNT_OF(adapters); i++)
+        if (str_is(type, adapters[i].type)) {
+            rank = adapters[i].rank;
+            type = str_of(adapters[i].words);
+            break;
+        }
+    beside_add_text(dict, "kind", type);
+    add_number(dict, tree, "rank", rank);
+}
+
 static void read_adapter(struct beside *self)
 {
     struct beside_dict dict = {.values = build_values(self->build)};
@@ -342,9 +376,9 @@ static void read_adapter(struct beside *self)
     type = text_of(&tree, JSON_DOC_ROOT, "peft_type");
     if (type.len == 0)
         return; /* of something else */
-    beside_add_text(&dict, "kind", str_is(type, "LORA") ? STR("LoRA") : type);
-    add_number(&dict, &tree, "rank", "r");
+    add_kind(&dict, &tree, type);
     add_number(&dict, &tree, "alpha", "lora_alpha");
+    add_number(&dict, &tree, "virtual_tokens", "num_virtual_tokens");
     beside_add_text(&dict, "base",
                     text_of(&tree, JSON_DOC_ROOT, "base_model_name_or_path"));
     add_targets(&dict, &tree);
@@ -370,7 +404,8 @@ static bool is_usual(struct str name)
     return false;
 }
 
-/* The folder of the model, to be closed unless it is that of the input; -1: no. */
+/* Opens the folder of the model; the caller closes it unless the input owns it. -1: there
+ * is none. */
 static int open_folder(const struct input *input, struct build *build)
 {
     ptrdiff_t slash;

@@ -349,8 +349,10 @@ static int say_none(struct shards *self, struct err *err)
         status = err_set_about(err, ERR_USAGE, path, ": no model file in this folder");
     else
         status = err_set_about(err, ERR_USAGE, path,
-                               ": no model file in this folder, but below it: %s. Name "
-                               "the one to open, as in %s/%.*s",
+                               "%s: %s. Name the one to open, as in %s/%.*s",
+                               has_file(self->input->folder, "model_index.json")
+                                   ? " is a pipeline of diffusers, with several models"
+                                   : ": no model file in this folder, but below it",
                                buf_cstr(&names), path, STR_ARG(below.names[0]));
     buf_release(&names);
     return status;

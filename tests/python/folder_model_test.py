@@ -220,6 +220,66 @@ class Facts(Folder):
         self.assertEqual(self.info()["findings"], [])
         self.assertEqual(classes(self.folder)["text_model.encoder"], "CLIPEncoder")
 
+    def test_adapters_of_peft(self):
+        for config, said in (
+            ({"peft_type": "LORA", "r": 8, "use_dora": True}, "DoRA rank 8"),
+            ({"peft_type": "ADALORA", "r": 8, "target_r": 4}, "AdaLoRA rank 4"),
+            ({"peft_type": "IA3", "target_modules": ["k_proj"]}, "IA3: k_proj"),
+            ({"peft_type": "PROMPT_TUNING", "num_virtual_tokens": 5},
+             "prompt tuning, 5 virtual tokens"),
+            ({"peft_type": "PREFIX_TUNING", "num_virtual_tokens": 1},
+             "prefix tuning, 1 virtual token"),
+            ({"peft_type": "NEWEST"}, "NEWEST"),
+        ):  # fmt: skip
+            self.adapter(config)
+            self.assertEqual(details(self.info())["adapter"]["text"], said)
+
+    def adapter(self, config):
+        from safetensors.torch import save_file
+
+        save_file({"prompt_embeddings": torch.zeros(5, 32)},
+                  self.folder / "adapter_model.safetensors")  # fmt: skip
+        (self.folder / "adapter_config.json").write_text(json.dumps(config))
+
+    def cached(self, name, commits):
+        """A repository in the cache of huggingface_hub."""
+        repository = self.folder / name
+        for commit, model in commits.items():
+            snapshot = repository / "snapshots" / commit
+            model.save_pretrained(snapshot)
+            for file in list(snapshot.iterdir()):
+                blob = repository / "blobs" / f"{commit}-{file.name}"
+                blob.parent.mkdir(exist_ok=True)
+                os.rename(file, blob)
+                file.symlink_to(f"../../blobs/{blob.name}")
+        (repository / "refs").mkdir()
+        return repository
+
+    def test_the_cache_of_hugging_face(self):
+        models = {"a1": build("LlamaForCausalLM"), "b2": build("BertForMaskedLM")}
+        repository = self.cached("models--a--b", models)
+        done = scope.run("info", repository)
+        self.assertEqual(done.returncode, 2)  # two snapshots
+        self.assertNotIn(b"Traceback", done.stderr)
+        (repository / "refs" / "main").write_text("b2\n")
+        self.assertEqual(classes(repository)[""], "BertForMaskedLM")
+        (repository / "refs" / "main").write_text("../../..")
+        self.assertEqual(scope.run("info", repository).returncode, 2)
+        alone = self.cached("models--c--d", {"a1": models["a1"]})
+        self.assertEqual(classes(alone)[""], "LlamaForCausalLM")
+        (alone / "snapshots" / "more").symlink_to("../..")
+        (alone / "refs" / "main").write_text("more")
+        self.assertEqual(scope.run("info", alone).returncode, 2)
+
+    def test_a_pipeline_of_diffusers(self):
+        build("CLIPTextModel").save_pretrained(self.folder / "text_encoder")
+        (self.folder / "model_index.json").write_text('{"_class_name": "FluxPipeline"}')
+        said = scope.run("info", self.folder).stderr.decode()
+        self.assertIn(f"{self.folder} is a pipeline of diffusers, with several models: "
+                      "text_encoder/model.safetensors. Name the one to open, as in "
+                      f"{self.folder}/text_encoder/model.safetensors", said)
+        self.assertEqual(classes(self.folder / "text_encoder")[""], "CLIPTextModel")
+
     def test_names_in_a_configuration_cannot_reach_the_terminal(self):
         build("LlamaForCausalLM").save_pretrained(self.folder)
         self.change("config.json", architectures=["\x1b[31mX\u202e" + "y" * 5000],
