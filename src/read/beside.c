@@ -255,6 +255,8 @@ static void read_config(struct beside *self)
     config.architecture = architecture_of(&tree);
     config.own_code = json_doc_get(&tree, JSON_DOC_ROOT, "auto_map") != 0;
     type = text_of(&tree, JSON_DOC_ROOT, "model_type");
+    if (type.len == 0)
+        type = text_of(&tree, JSON_DOC_ROOT, "architecture"); /* timm: "resnet50" */
     if (config.architecture.len == 0 && type.len == 0)
         return; /* of something else */
     beside_add_text(&dict, "class", config.architecture);

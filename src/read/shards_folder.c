@@ -364,8 +364,9 @@ int shards_choose(struct shards *self, enum folder_choice *ret_choice,
     const struct folder *folder = self->input->folder;
     struct choice indices = {0}, sets = {0}, files = {0};
     struct str name;
-    bool one_model =
-        has_file(folder, "config.json") || has_file(folder, "adapter_config.json");
+    bool one_model = has_file(folder, "config.json") ||
+                     has_file(folder, "adapter_config.json") ||
+                     has_file(folder, "open_clip_config.json");
 
     for (uint32_t i = 0; i < folder->n; i++)
         if (folder->entries[i].is_file && is_index(folder->entries[i].name))

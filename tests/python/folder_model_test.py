@@ -280,6 +280,20 @@ class Facts(Folder):
                       f"{self.folder}/text_encoder/model.safetensors", said)
         self.assertEqual(classes(self.folder / "text_encoder")[""], "CLIPTextModel")
 
+    def test_timm_and_open_clip(self):
+        from safetensors.torch import save_file
+
+        save_file({"fc.weight": torch.zeros(3, 5)}, self.folder / "model.safetensors")
+        (self.folder / "config.json").write_text(
+            '{"architecture": "resnet18", "num_classes": 3, "num_features": 512}')
+        self.assertEqual(details(self.info())["model"]["text"], "resnet18")
+        (self.folder / "config.json").rename(self.folder / "open_clip_config.json")
+        torch.save({}, self.folder / "open_clip_pytorch_model.bin")
+        os.rename(self.folder / "model.safetensors",
+                  self.folder / "open_clip_model.safetensors")  # fmt: skip
+        (tensor,) = scope.document("tree", self.folder)["tensors"]
+        self.assertEqual(tensor["name"], "fc.weight")
+
     def test_names_in_a_configuration_cannot_reach_the_terminal(self):
         build("LlamaForCausalLM").save_pretrained(self.folder)
         self.change("config.json", architectures=["\x1b[31mX\u202e" + "y" * 5000],
