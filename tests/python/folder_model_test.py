@@ -22,7 +22,7 @@ import transformers  # noqa: E402
 transformers.utils.logging.set_verbosity_error()
 transformers.utils.logging.disable_progress_bar()
 
-# Without a rule: embeddings keep their sizes, the rest differs between versions of
+# No rule: embeddings keep their sizes, the rest differs between versions of
 # transformers or depends on more than the tensors.
 UNNAMED = re.compile("Embedding$|Linear$|Head$|ConvLayer$|Router$|Experts$|"
                      "(Text|Vision)Model$|DeepseekV2Moe$|T5Model$|BottleNeckLayer$")
