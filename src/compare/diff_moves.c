@@ -105,6 +105,15 @@ static struct str *list_sources(struct diff_moves *moves)
     return sources;
 }
 
+/* Tensors with another shape on the right are assigned in one loop only if it is the
+ * same shape. */
+static uint64_t shape_tag(const struct diff_moves *moves, const struct diff_pair *pair)
+{
+    const struct tensor *tensor = place_tensor(moves->diff->right, pair->right);
+
+    return (uint64_t)tensor->numel << 40;
+}
+
 /* A tensor that is on both sides. */
 static void add_move(struct diff_moves *moves, uint32_t index, struct str left,
                      struct str right)
@@ -118,12 +127,13 @@ static void add_move(struct diff_moves *moves, uint32_t index, struct str left,
                   (struct str){NULL, 0});
     else if (pair->state == DIFF_RESHAPED)
         moves->reshaped[moves->n_reshaped++] = index;
-    if (pair->edit.kind == EDIT_PERMUTED || pair->edit.kind == EDIT_PLUS_ONE) {
+    if (pair->edit.kind != EDIT_NONE && pair->edit.kind != EDIT_TRANSPOSED &&
+        pair->edit.kind != EDIT_SLICE) {
         moves->edited[moves->n_edits] = index;
         add_tuple(moves, moves->edits, &moves->n_edits, right, (struct str){NULL, 0});
         if (!moves->arena->spent)
             moves->edits[moves->n_edits - 1].tag =
-                (uint64_t)pair->edit.kind << 32 | pair->edit.n;
+                (uint64_t)pair->edit.kind << 32 | pair->edit.n | shape_tag(moves, pair);
     }
 }
 

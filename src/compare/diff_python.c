@@ -111,41 +111,77 @@ static void write_transpose(struct diff_python_writer *writer,
     write_assignment(writer, run, 0, ".t()");
 }
 
+/* The shape on the right. */
+static void write_shape(struct buf *to, const struct diff *diff,
+                        const struct diff_pair *pair)
+{
+    const struct tensor *tensor = place_tensor(diff->right, pair->right);
+
+    buf_text(to, ".reshape(");
+    for (int i = 0; i < tensor->rank; i++)
+        buf_printf(to, "%s%" PRId64, i > 0 ? ", " : "",
+                   tensor_shape(diff->right, tensor)[i]);
+    buf_char(to, ')');
+}
+
 /* What llama.cpp's converter does, or its inverse. */
 static void write_edit(struct diff_python_writer *writer, const struct name_run *run)
 {
-    const struct diff_moves *moves = writer->moves;
-    struct compare_edit edit = moves->diff->pairs[moves->edited[run->tuple]].edit;
+    /* Around the tensor, and for the inverse. */
+    static const char *const words[][2][2] = {
+        [EDIT_PERMUTED] = {{"permute(", ""}, {"permute(", ""}},
+        [EDIT_GROUPED] = {{"group(", ""}, {"group(", ""}},
+        [EDIT_PLUS_ONE] = {{"", " + 1"}, {"", " - 1"}},
+        [EDIT_EXPONENT] = {{"-", ".exp()"}, {"(-", ").log()"}},
+        [EDIT_RESHAPED] = {{"", ""}, {"", ""}}};
+    const struct diff *diff = writer->moves->diff;
+    const struct diff_pair *pair = &diff->pairs[writer->moves->edited[run->tuple]];
     const struct name_tuple *tuple = &writer->tuples[run->tuple];
+    const char *const *around = words[pair->edit.kind][pair->edit.right];
     struct buf *to = writer->to;
 
-    if (edit.kind == EDIT_PLUS_ONE) {
-        write_assignment(writer, run, 0, edit.right ? " - 1" : " + 1");
-        return;
-    }
     buf_printf(to, "%sstate[", writer->indent);
     add_name(to, run, tuple, 0);
-    buf_text(to, "] = permute(state[");
+    buf_printf(to, "] = %sstate[", around[0]);
     add_name(to, run, tuple, 0);
-    buf_printf(to, "], %u)\n", (unsigned)edit.n);
+    buf_printf(to, "]%s", around[1]);
+    if (pair->edit.kind == EDIT_PERMUTED || pair->edit.kind == EDIT_GROUPED)
+        buf_printf(to, ", %u)", (unsigned)pair->edit.n);
+    else if (pair->edit.kind != EDIT_PLUS_ONE)
+        write_shape(to, diff, pair);
+    buf_char(to, '\n');
 }
 
-/* The function for it: the halves of each head are interleaved, or taken apart. */
-static void write_permute(struct buf *to, const struct diff_moves *moves)
+/* The first edit of a kind; NULL: none. */
+static const struct compare_edit *find_edit(const struct diff_moves *moves,
+                                            enum compare_edit_kind kind)
 {
-    for (uint32_t i = 0; i < moves->n_edits; i++) {
-        struct compare_edit edit = moves->diff->pairs[moves->edited[i]].edit;
+    for (uint32_t i = 0; i < moves->n_edits; i++)
+        if (moves->diff->pairs[moves->edited[i]].edit.kind == kind)
+            return &moves->diff->pairs[moves->edited[i]].edit;
+    return NULL;
+}
 
-        if (edit.kind != EDIT_PERMUTED)
-            continue;
+/* The functions for it: the halves of each head are interleaved, or taken apart; q, k
+ * and v of each head become those of all heads. */
+static void write_functions(struct buf *to, const struct diff_moves *moves)
+{
+    const struct compare_edit *permuted = find_edit(moves, EDIT_PERMUTED);
+    const struct compare_edit *grouped = find_edit(moves, EDIT_GROUPED);
+
+    if (permuted)
         buf_printf(to,
                    "def permute(x, heads):\n"
                    "    parts = x.reshape(heads, %s, *x.shape[1:])\n"
                    "    return parts.transpose(1, 2).reshape(x.shape)\n",
-                   edit.right ? "x.shape[0] // heads // 2, 2"
-                              : "2, x.shape[0] // heads // 2");
-        return;
-    }
+                   permuted->right ? "x.shape[0] // heads // 2, 2"
+                                   : "2, x.shape[0] // heads // 2");
+    if (grouped)
+        buf_printf(to,
+                   "def group(x, heads):\n"
+                   "    parts = x.reshape(%s, -1, *x.shape[1:])\n"
+                   "    return parts.transpose(0, 1).reshape(x.shape)\n",
+                   grouped->right ? "3, heads" : "heads, 3");
 }
 
 static void write_copy(struct diff_python_writer *writer, const struct name_run *run)
@@ -315,7 +351,7 @@ static int write_all(struct diff_python_writer *writer)
         diff_python_rename(to, moves);
     if (moves->n_joins > 0)
         buf_text(to, "state.update(made)\n");
-    write_permute(to, moves);
+    write_functions(to, moves);
     if (write_loops(writer, moves->edits, moves->n_edits, write_edit) < 0 ||
         write_loops(writer, moves->transpose, moves->n_transpose, write_transpose) <
             0 ||

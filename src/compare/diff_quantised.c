@@ -12,6 +12,9 @@ void diff_edit_rows(struct diff_rows_maker *maker)
         [EDIT_PERMUTED] = "rows of q and k are permuted as llama.cpp does",
         [EDIT_TRANSPOSED] = "weights of Conv1D are transposed as llama.cpp does",
         [EDIT_PLUS_ONE] = "1 is added to weights of norms as llama.cpp does",
+        [EDIT_EXPONENT] = "A_log is stored as -exp(A_log) by llama.cpp",
+        [EDIT_GROUPED] = "rows of fused q, k and v are grouped as llama.cpp does",
+        [EDIT_RESHAPED] = "the shape is changed as llama.cpp does",
     };
     uint32_t n[COUNT_OF(words)] = {0};
 

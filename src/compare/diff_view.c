@@ -130,6 +130,12 @@ static void add_tensor_state(struct buf *to, const struct diff_pair *pair)
         buf_text(to, ", permuted");
     if (pair->edit.kind == EDIT_PLUS_ONE)
         buf_text(to, ", 1 added");
+    if (pair->edit.kind == EDIT_EXPONENT)
+        buf_text(to, ", -exp");
+    if (pair->edit.kind == EDIT_GROUPED)
+        buf_text(to, ", q k v grouped");
+    if (pair->edit.kind == EDIT_RESHAPED)
+        buf_text(to, ", another shape");
     if (pair->flags & DIFF_BESIDE)
         buf_text(to, ", of the converter");
     if (pair->state == DIFF_RETYPED && pair->by.rounding)

@@ -30,6 +30,7 @@ static const struct {
     const char *key, *before, *one, *many;
 } sizes[] = {
     {"block_count", "", "block", "blocks"},
+    {"decoder_block_count", "", "block of the decoder", "blocks of the decoder"},
     {"context_length", "context ", NULL, NULL},
     {"embedding_length", "embedding ", NULL, NULL},
     {"attention.head_count", "", "head", "heads"},
@@ -368,12 +369,16 @@ static void add_targets(struct beside_facts *f)
 static void add_adapter(struct beside_facts *f)
 {
     uint32_t alpha;
-    uint64_t rank;
+    uint64_t n;
 
     add_text(f, "kind", "", "");
-    if (said_count(f, "rank", &rank)) {
+    if (said_count(f, "rank", &n)) {
         buf_text(&f->to->text, " rank ");
-        fact_count(f->to, "rank", rank);
+        fact_count(f->to, "rank", n);
+    }
+    if (said_count(f, "virtual_tokens", &n)) {
+        buf_text(&f->to->text, ", ");
+        fact_plural(f->to, "virtual_tokens", n, "virtual token", "virtual tokens");
     }
     if (value_get(&f->model->values, f->dict, "alpha", &alpha)) {
         buf_text(&f->to->text, ", alpha ");

@@ -73,7 +73,11 @@ enum compare_edit_kind {
                         the two halves are interleaved */
     EDIT_TRANSPOSED, /* two dimensions */
     EDIT_PLUS_ONE,   /* 1 added, in float32 */
-    EDIT_SLICE,      /* index `n` of the first dimension: one tensor of a stack */
+    EDIT_EXPONENT,   /* -exp(x), in float32; its last bits are not compared */
+    EDIT_GROUPED, /* rows, as llama.cpp orders those of a fused qkv: those of q, k and v
+                        of each of `n` heads become those of q, of k, of v */
+    EDIT_RESHAPED, /* the shape alone */
+    EDIT_SLICE,    /* index `n` of the first dimension: one tensor of a stack */
 };
 struct compare_edit {
     uint8_t kind; /* enum compare_edit_kind */

@@ -46,7 +46,7 @@ void quantiser_close(struct quantiser *quantiser);
 struct compare_input {
     struct compare_side side;
     struct quantiser quantiser;
-    bool plus_one; /* add 1 to each value */
+    uint8_t edit; /* EDIT_PLUS_ONE or EDIT_EXPONENT: done to each value */
 };
 
 /* ---- views ---- */

@@ -299,6 +299,44 @@ TEST(a_sample_detects_a_constant_tensor)
     CHECK_INT(compare_sample(side_of(&b), &number, &plain, NULL), -1);
 }
 
+TEST(rows_of_q_k_and_v_can_be_grouped)
+{
+    /* Two heads; q, k and v of each have one row. */
+    static const float left[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+    static const float right[] = {0, 1, 6, 7, 2, 3, 8, 9, 4, 5, 10, 11};
+    struct compare_edit edit = {EDIT_GROUPED, false, 2};
+    struct sample_model a, b;
+    struct compared by;
+
+    sample_init(&a, DTYPE_FLOAT32, left, sizeof left, (int64_t[]){6, 2}, NULL, 2);
+    sample_init(&b, DTYPE_FLOAT32, right, sizeof right, (int64_t[]){6, 2}, NULL, 2);
+    CHECK_INT(compare_edited(side_of(&a), side_of(&b), edit, exact, NULL, &by, NULL),
+              0);
+    CHECK_INT(by.different, 0);
+    CHECK_INT(by.count, 12);
+    edit.n = 4;
+    CHECK(!compare_editable(side_of(&a), edit));
+}
+
+TEST(minus_exp_is_compared_but_for_its_last_bits)
+{
+    static const float left[] = {0, 1, -2, 3};
+    float right[] = {-1, -2.7182817f, -0.13533528f, -20.085537f};
+    struct compare_edit edit = {EDIT_EXPONENT, false, 0};
+    struct sample_model a, b;
+    struct compared by;
+
+    sample_init(&a, DTYPE_FLOAT32, left, sizeof left, (int64_t[]){4}, NULL, 1);
+    sample_init(&b, DTYPE_FLOAT32, right, sizeof right, (int64_t[]){4, 1}, NULL, 2);
+    CHECK_INT(compare_edited(side_of(&a), side_of(&b), edit, exact, NULL, &by, NULL),
+              0);
+    CHECK_INT(by.different, 0);
+    right[2] = -0.1353355f;
+    CHECK_INT(compare_edited(side_of(&a), side_of(&b), edit, exact, NULL, &by, NULL),
+              0);
+    CHECK_INT(by.different, 1);
+}
+
 TEST(a_side_can_be_transformed_like_a_converter_did)
 {
     /* Two heads of two halves of one row each; the right side interleaves the halves. */

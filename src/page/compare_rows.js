@@ -64,6 +64,8 @@ function cells(tensor) {
     const more = [STATES[tensor.state][2], tensor.renamed && left ? `was ${left.name}` : '',
         tensor.transposed ? 'transposed' : '', tensor.rounding ? 'only rounded' : '',
         tensor.permuted ? 'rows permuted' : '', tensor.plus_one ? '1 added' : '',
+        tensor.exponent ? '-exp' : '', tensor.grouped ? 'q k v grouped' : '',
+        tensor.reshape ? 'another shape' : '',
         tensor.by_converter ? 'of the converter' : '',
         tensor.quantised && tensor.rms ? `${tensor.quantised}, rms ${short(tensor.rms)}` : '',
         different && count ? `${commas(different)} of ${plural(count, 'value')}` : '', tensor.why]

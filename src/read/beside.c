@@ -106,25 +106,46 @@ void beside_add_count(struct beside_dict *dict, const char *key, int64_t n)
 
 /* ---- config.json ---- */
 
+#define NAMES 8
+
 /* A size, its key in GGUF, and the keys that configurations use for it. */
 static const struct {
-    const char *key;
-    const char *names[4];
+    const char *key; /* NULL: only to check */
+    const char *names[NAMES];
     int size; /* enum beside_size, or -1 */
 } sizes[] = {
     {"block_count",
-     {"num_hidden_layers", "n_layer", "num_layers", "n_layers"},
+     {"num_hidden_layers", "n_layer", "num_layers", "n_layers", "encoder_layers"},
      SIZE_BLOCKS},
-    {"context_length", {"max_position_embeddings", "n_positions", "n_ctx"}, -1},
+    {"decoder_block_count",
+     {"num_decoder_layers", "decoder_layers"},
+     SIZE_DECODER_BLOCKS},
+    {"context_length",
+     {"max_position_embeddings", "n_positions", "n_ctx", "max_seq_len",
+      "max_target_positions"},
+     -1},
     {"embedding_length", {"hidden_size", "n_embd", "d_model", "dim"}, SIZE_EMBEDDING},
-    {"feed_forward_length", {"intermediate_size", "n_inner"}, SIZE_INNER},
+    {NULL, {"embed_dim", "embedding_size", "hidden_sizes"}, SIZE_FIRST},
+    {"feed_forward_length",
+     {"intermediate_size", "n_inner", "d_ff", "encoder_ffn_dim", "ffn_dim",
+      "hidden_dim"},
+     SIZE_INNER},
     {"attention.head_count",
-     {"num_attention_heads", "n_head", "n_heads", "num_heads"},
+     {"num_attention_heads", "n_head", "n_heads", "num_heads",
+      "encoder_attention_heads"},
      -1},
     {"attention.head_count_kv", {"num_key_value_heads"}, -1},
     {"expert_count", {"num_local_experts", "num_experts", "n_routed_experts"}, -1},
     {"vocab_size", {"vocab_size"}, SIZE_VOCABULARY},
 };
+
+/* A count, or the first of a list of counts. */
+static bool get_count(const struct json_doc *tree, uint32_t at, int64_t *ret_n)
+{
+    if (json_doc_kind(tree, at) == JSON_ARRAY)
+        at = json_doc_first(tree, at);
+    return json_doc_int(tree, at, ret_n) && *ret_n >= 0;
+}
 
 /* The first of these members that is a count; -1: none. */
 static int64_t count_of(const struct json_doc *tree, uint32_t at,
@@ -132,30 +153,54 @@ static int64_t count_of(const struct json_doc *tree, uint32_t at,
 {
     int64_t n;
 
-    for (int i = 0; i < 4 && names[i]; i++)
-        if (json_doc_int(tree, json_doc_get(tree, at, names[i]), &n) && n >= 0) {
+    for (int i = 0; i < NAMES && names[i]; i++)
+        if (get_count(tree, json_doc_get(tree, at, names[i]), &n)) {
             *ret_name = names[i];
             return n;
         }
     return -1;
 }
 
+static void read_sizes(const struct json_doc *tree, uint32_t at,
+                       enum beside_section section, struct beside_config *config)
+{
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        const char *name = "";
+        int64_t n = count_of(tree, at, sizes[i].names, &name);
+
+        if (sizes[i].size < 0)
+            continue;
+        config->sizes[section][sizes[i].size] = n;
+        config->keys[section][sizes[i].size] = name;
+    }
+}
+
 static void add_sizes(struct beside_dict *dict, const struct json_doc *tree,
                       struct beside_config *config)
 {
-    uint32_t inner = json_doc_get(tree, JSON_DOC_ROOT, "text_config");
+    static const char *const names[SECTION_COUNT] = {NULL, "text_config",
+                                                     "vision_config"};
+    const char *name;
 
+    for (int i = 0; i < SECTION_COUNT; i++)
+        read_sizes(tree,
+                   names[i] ? json_doc_get(tree, JSON_DOC_ROOT, names[i])
+                            : JSON_DOC_ROOT,
+                   i, config);
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
-        const char *name = "";
         int64_t n = count_of(tree, JSON_DOC_ROOT, sizes[i].names, &name);
 
-        if (sizes[i].size >= 0) {
-            config->sizes[sizes[i].size] = n;
-            config->keys[sizes[i].size] = name;
-        }
-        beside_add_count(dict, sizes[i].key,
-                         n < 0 ? count_of(tree, inner, sizes[i].names, &name) : n);
+        if (n < 0)
+            n = count_of(tree, json_doc_get(tree, JSON_DOC_ROOT, "text_config"),
+                         sizes[i].names, &name);
+        if (sizes[i].key)
+            beside_add_count(dict, sizes[i].key, n);
     }
+}
+
+bool beside_is_true(const struct beside_config *config, const char *key)
+{
+    return json_doc_true(config->tree, json_doc_get(config->tree, JSON_DOC_ROOT, key));
 }
 
 struct str beside_text_of(const struct json_doc *tree, uint32_t at, const char *key)
@@ -190,8 +235,8 @@ static struct str dtype_of(const struct json_doc *tree)
 static void read_config(struct beside *self)
 {
     struct beside_dict dict = {.values = build_values(self->build)};
-    struct beside_config config = {0};
     struct json_doc tree = {0};
+    struct beside_config config = {.tree = &tree};
     struct str type;
 
     if (!load_tree(self, "config.json", &tree))
@@ -199,6 +244,9 @@ static void read_config(struct beside *self)
     config.architecture = architecture_of(&tree);
     config.own_code = json_doc_get(&tree, JSON_DOC_ROOT, "auto_map") != 0;
     type = beside_text_of(&tree, JSON_DOC_ROOT, "model_type");
+    if (type.len == 0)
+        type =
+            beside_text_of(&tree, JSON_DOC_ROOT, "architecture"); /* timm: "resnet50" */
     if (config.architecture.len == 0 && type.len == 0)
         return; /* of something else */
     beside_add_text(&dict, "class", config.architecture);
@@ -275,6 +323,40 @@ static void check_rank(struct beside *self, const struct json_doc *tree)
     }
 }
 
+/* The types of peft, in words; AdaLoRA has its own keys for the rank. */
+static const struct {
+    const char *type, *words, *rank;
+} adapters[] = {
+    {"LORA", "LoRA", "r"},
+    {"ADALORA", "AdaLoRA", "target_r"},
+    {"IA3", "IA3", "r"},
+    {"LOHA", "LoHa", "r"},
+    {"LOKR", "LoKr", "r"},
+    {"OFT", "OFT", "r"},
+    {"BOFT", "BOFT", "r"},
+    {"VERA", "VeRA", "r"},
+    {"PROMPT_TUNING", "prompt tuning", "r"},
+    {"PREFIX_TUNING", "prefix tuning", "r"},
+    {"P_TUNING", "p-tuning", "r"},
+};
+
+static void add_kind(struct beside_dict *dict, const struct json_doc *tree,
+                     struct str type)
+{
+    const char *rank = "r";
+
+    if (json_doc_true(tree, json_doc_get(tree, JSON_DOC_ROOT, "use_dora")))
+        type = STR("DoRA");
+    for (size_t i = 0; i < COUNT_OF(adapters); i++)
+        if (str_is(type, adapters[i].type)) {
+            rank = adapters[i].rank;
+            type = str_of(adapters[i].words);
+            break;
+        }
+    beside_add_text(dict, "kind", type);
+    add_number(dict, tree, "rank", rank);
+}
+
 static void read_adapter(struct beside *self)
 {
     struct beside_dict dict = {.values = build_values(self->build)};
@@ -286,9 +368,9 @@ static void read_adapter(struct beside *self)
     type = beside_text_of(&tree, JSON_DOC_ROOT, "peft_type");
     if (type.len == 0)
         return; /* of something else */
-    beside_add_text(&dict, "kind", str_is(type, "LORA") ? STR("LoRA") : type);
-    add_number(&dict, &tree, "rank", "r");
+    add_kind(&dict, &tree, type);
     add_number(&dict, &tree, "alpha", "lora_alpha");
+    add_number(&dict, &tree, "virtual_tokens", "num_virtual_tokens");
     beside_add_text(&dict, "base",
                     beside_text_of(&tree, JSON_DOC_ROOT, "base_model_name_or_path"));
     add_targets(&dict, &tree);
@@ -314,7 +396,8 @@ static bool is_usual(struct str name)
     return false;
 }
 
-/* The folder of the model, to be closed unless it is that of the input; -1: no. */
+/* Opens the folder of the model; the caller closes it unless the input owns it. -1: there
+ * is none. */
 static int open_folder(const struct input *input, struct build *build)
 {
     ptrdiff_t slash;

@@ -1,115 +1,17 @@
-/* beside_classes.c - the classes of transformers' modules, by THE TABLE of families: one
- * rule per place. The names and sizes of the tensors must be those of the family, else
- * nothing is named. tests/python/folder_model_test.py compares it with the library. */
+/* The classes of transformers' modules, from THE TABLE of families
+ * (beside_families_in.h). The names and sizes of the tensors must be those of the
+ * family, else nothing is named. */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "base/base.h"
-#include "read/beside_in.h"
-
-enum class_rule_kind {
-    RULE_CLASS, /* `word` is the class, without the family's prefix */
-    RULE_PLAIN, /* `word` is the class */
-    RULE_BLOCK, /* one of SIZE_BLOCKS blocks */
-    RULE_SIZE,  /* a matrix whose size `dim` is `size` */
-};
-
-/* A place below the base model; "*" is any number. */
-struct class_rule {
-    const char *path;
-    enum class_rule_kind kind;
-    const char *word;
-    int dim;
-    enum beside_size size;
-};
-
-#define CLASS(path, word)                                                              \
-    {                                                                                  \
-        path, RULE_CLASS, word, 0, SIZE_COUNT                                          \
-    }
-#define PLAIN(path, word)                                                              \
-    {                                                                                  \
-        path, RULE_PLAIN, word, 0, SIZE_COUNT                                          \
-    }
-#define BLOCK(path)                                                                    \
-    {                                                                                  \
-        path, RULE_BLOCK, NULL, 0, SIZE_COUNT                                          \
-    }
-#define SIZE(path, dim, size)                                                          \
-    {                                                                                  \
-        path, RULE_SIZE, NULL, dim, size                                               \
-    }
-
-static const struct class_rule llama_rules[] = {
-    PLAIN("layers", "ModuleList"),
-    CLASS("layers.*", "DecoderLayer"),
-    CLASS("layers.*.self_attn", "Attention"),
-    CLASS("layers.*.self_attn.q_norm", "RMSNorm"),
-    CLASS("layers.*.self_attn.k_norm", "RMSNorm"),
-    CLASS("layers.*.mlp", "MLP"),
-    CLASS("layers.*.input_layernorm", "RMSNorm"),
-    CLASS("layers.*.post_attention_layernorm", "RMSNorm"),
-    CLASS("layers.*.pre_feedforward_layernorm", "RMSNorm"),
-    CLASS("layers.*.post_feedforward_layernorm", "RMSNorm"),
-    CLASS("norm", "RMSNorm"),
-    BLOCK("layers.*"),
-    SIZE("embed_tokens.weight", 0, SIZE_VOCABULARY),
-    SIZE("embed_tokens.weight", 1, SIZE_EMBEDDING),
-    SIZE("layers.*.mlp.down_proj.weight", 1, SIZE_INNER),
-};
-
-static const struct class_rule bert_rules[] = {
-    CLASS("embeddings", "Embeddings"),
-    CLASS("encoder", "Encoder"),
-    PLAIN("encoder.layer", "ModuleList"),
-    CLASS("encoder.layer.*", "Layer"),
-    CLASS("encoder.layer.*.attention", "Attention"),
-    CLASS("encoder.layer.*.attention.self", "SelfAttention"),
-    CLASS("encoder.layer.*.attention.output", "SelfOutput"),
-    CLASS("encoder.layer.*.intermediate", "Intermediate"),
-    CLASS("encoder.layer.*.output", "Output"),
-    CLASS("pooler", "Pooler"),
-    BLOCK("encoder.layer.*"),
-    SIZE("embeddings.word_embeddings.weight", 0, SIZE_VOCABULARY),
-    SIZE("embeddings.word_embeddings.weight", 1, SIZE_EMBEDDING),
-    SIZE("encoder.layer.*.intermediate.dense.weight", 0, SIZE_INNER),
-};
-
-static const struct class_rule gpt2_rules[] = {
-    PLAIN("h", "ModuleList"),
-    CLASS("h.*", "Block"),
-    CLASS("h.*.attn", "Attention"),
-    CLASS("h.*.mlp", "MLP"),
-    BLOCK("h.*"),
-    SIZE("wte.weight", 0, SIZE_VOCABULARY),
-    SIZE("wte.weight", 1, SIZE_EMBEDDING),
-    SIZE("h.*.mlp.c_fc.weight", 1, SIZE_INNER),
-};
-
-struct class_family {
-    const char *prefix, *base; /* the attribute that is the base model */
-    const struct class_rule *rules;
-    size_t n;
-};
-
-#define FAMILY(prefix, base, rules)                                                    \
-    {                                                                                  \
-        prefix, base, rules, COUNT_OF(rules)                                           \
-    }
-/* THE TABLE. */
-static const struct class_family families[] = {
-    FAMILY("Llama", "model", llama_rules),    FAMILY("Mistral", "model", llama_rules),
-    FAMILY("Qwen2", "model", llama_rules),    FAMILY("Qwen3", "model", llama_rules),
-    FAMILY("Gemma", "model", llama_rules),    FAMILY("Gemma2", "model", llama_rules),
-    FAMILY("Phi3", "model", llama_rules),     FAMILY("Bert", "bert", bert_rules),
-    FAMILY("Roberta", "roberta", bert_rules), FAMILY("GPT2", "transformer", gpt2_rules),
-};
+#include "read/beside_families_in.h"
 
 /* How far a node agrees with the rules. */
 struct fit {
-    uint32_t rules; /* bits: those whose path begins with that of the node */
-    uint16_t depth; /* below the base model */
-    uint16_t ends;  /* 1 + the rule for a class that is about the node; 0: none */
+    uint64_t rules; /* bits: those whose path begins with that of the node */
+    uint16_t depth; /* components of the rules' paths that the node has */
+    uint16_t ends;  /* 1 + the rule for the class of the node; 0: none */
 };
 
 struct classing {
@@ -118,25 +20,34 @@ struct classing {
     const struct class_family *family;
     struct fit *fits; /* by node */
     uint32_t base;    /* the node of the base model: 0 if it is the whole */
-    uint64_t blocks;
+    uint64_t blocks[SECTION_COUNT][SIZE_COUNT];
     bool embedding; /* has the size that the configuration says */
-    bool wrong[SIZE_COUNT], any_wrong;
+    bool wrong[SECTION_COUNT][SIZE_COUNT], any_wrong;
 };
 
-/* "ForCausalLM" in LlamaForCausalLM. */
+/* What follows the family's name in the classes of whole models. */
+static const char *const heads[] = {
+    "For*",         "Model",   "LMHeadModel",         "DoubleHeadsModel",
+    "EncoderModel", "MTModel", "ModelWithProjection", "WithLMHeadModel"};
+
 static const struct class_family *family_of(struct str architecture)
 {
-    for (size_t i = 0; i < COUNT_OF(families); i++) {
-        struct str prefix = str_of(families[i].prefix), rest;
+    for (size_t i = 0; i < n_class_families; i++) {
+        struct str prefix = str_of(class_families[i].prefix);
 
         if (!str_starts(architecture, prefix))
             continue;
-        rest = str_from(architecture, prefix.len);
-        if (str_is(rest, "Model") || str_starts(rest, STR("For")) ||
-            str_is(rest, "LMHeadModel") || str_is(rest, "DoubleHeadsModel"))
-            return &families[i];
+        for (size_t k = 0; k < COUNT_OF(heads); k++)
+            if (str_glob(str_from(architecture, prefix.len), heads[k]))
+                return &class_families[i];
     }
     return NULL;
+}
+
+/* False: config.json names the class of the whole, whatever the file holds. */
+static bool has_base_class(const struct class_family *family)
+{
+    return !family->model || *family->model != '\0';
 }
 
 static bool is_base_class(const struct classing *c)
@@ -154,6 +65,19 @@ static bool is_number(struct str name)
     return name.len > 0;
 }
 
+/* Is the name this component of a path, or one of its alternatives? */
+static bool is_component(struct str part, struct str name)
+{
+    struct str one;
+
+    if (str_is(part, "*"))
+        return is_number(name);
+    while (part.at && str_split(&part, '|', &one))
+        if (str_eq(one, name))
+            return true;
+    return false;
+}
+
 /* Does the path have this name at this depth? *ret_last: it ends there. */
 static bool part_fits(const char *path, uint32_t depth, struct str name, bool *ret_last)
 {
@@ -163,30 +87,39 @@ static bool part_fits(const char *path, uint32_t depth, struct str name, bool *r
         if (!str_split(&rest, '.', &part))
             return false;
     *ret_last = !rest.at;
-    return str_is(part, "*") ? is_number(name) : str_eq(part, name);
+    return is_component(part, name);
 }
 
 /* ---- sizes ---- */
 
-/* Once for each size: all blocks have the same. */
-static void compare(struct classing *c, uint32_t node, enum beside_size size,
-                    int64_t found)
-{
-    int64_t said = c->config->sizes[size];
+static const char *const section_names[SECTION_COUNT] = {"", "text_config.",
+                                                         "vision_config."};
 
-    if (said < 0 || said == found || c->wrong[size])
+static enum beside_section section_of(const struct classing *c,
+                                      const struct class_rule *rule)
+{
+    return c->family->within ? SECTION_WHOLE : rule->section;
+}
+
+/* Once for each size: all blocks have the same. */
+static void compare(struct classing *c, uint32_t node, enum beside_section section,
+                    enum beside_size size, int64_t found)
+{
+    int64_t said = c->config->sizes[section][size];
+
+    if (said < 0 || said == found || c->wrong[section][size])
         return;
-    c->wrong[size] = c->any_wrong = true;
+    c->wrong[section][size] = c->any_wrong = true;
     build_finding(c->self->build, FINDING_SIZE_MISMATCH, SEVERITY_WARNING, node,
-                  "config.json says %s %" PRId64 ", the tensors have %" PRId64,
-                  c->config->keys[size], said, found);
+                  "config.json says %s%s %" PRId64 ", the tensors have %" PRId64,
+                  section_names[section], c->config->keys[section][size], said, found);
 }
 
 static bool is_real(const struct tensor *tensor)
 {
     const struct dtype_info *info = dtype_info((enum dtype)tensor->dtype);
 
-    return tensor->rank == 2 && !(tensor->flags & TENSOR_INVALID) && !info->quantised &&
+    return tensor->rank >= 2 && !(tensor->flags & TENSOR_INVALID) && !info->quantised &&
            info->kind == DTYPE_KIND_FLOAT;
 }
 
@@ -194,30 +127,52 @@ static void check_size(struct classing *c, const struct class_rule *rule, uint32
 {
     const struct model *model = c->self->build->model;
     uint32_t id = build_tensor_at(c->self->build, node);
-    int64_t found;
+    enum beside_section section = section_of(c, rule);
+    int64_t found, said = c->config->sizes[section][rule->size];
 
-    if (id >= model->n_tensors || !is_real(&model->tensors[id]))
+    if (id >= model->n_tensors || !is_real(&model->tensors[id]) ||
+        rule->dim >= model->tensors[id].rank)
         return;
     found = tensor_shape(model, &model->tensors[id])[rule->dim];
-    compare(c, node, rule->size, found);
-    if (rule->size == SIZE_EMBEDDING)
-        c->embedding = found == c->config->sizes[SIZE_EMBEDDING];
+    compare(c, node, section, rule->size, found);
+    /* A section leaves out sizes that are the default of transformers. */
+    if (rule->size == SIZE_EMBEDDING || rule->size == SIZE_FIRST)
+        c->embedding |= said == found || (said < 0 && section != SECTION_WHOLE);
+}
+
+static void compare_blocks(struct classing *c)
+{
+    if (c->self->build->model->partial)
+        return;
+    for (int i = 0; i < SECTION_COUNT; i++)
+        for (int k = 0; k < SIZE_COUNT; k++)
+            if (c->blocks[i][k] > 0)
+                compare(c, c->base, i, k, (int64_t)c->blocks[i][k]);
 }
 
 /* ---- one pass over the nodes: a parent comes before its children ---- */
 
 static void follow_rule(struct classing *c, uint32_t node, size_t i)
 {
+    const struct model *model = c->self->build->model;
     const struct class_rule *rule = &c->family->rules[i];
 
+    if (rule->when && !beside_is_true(c->config, rule->when))
+        return;
     switch (rule->kind) {
     case RULE_CLASS:
     case RULE_PLAIN:
+    case RULE_NORM:
         if (build_kind(c->self->build, node) == PLACE_MODULE)
             c->fits[node].ends = (uint16_t)(i + 1);
         break;
+    case RULE_ABOVE:
+    case RULE_MOE:
+        if (build_kind(c->self->build, model->parent[node]) == PLACE_MODULE)
+            c->fits[model->parent[node]].ends = (uint16_t)(i + 1);
+        break;
     case RULE_BLOCK:
-        c->blocks++;
+        c->blocks[section_of(c, rule)][rule->size]++;
         break;
     case RULE_SIZE:
         check_size(c, rule, node);
@@ -225,23 +180,38 @@ static void follow_rule(struct classing *c, uint32_t node, size_t i)
     }
 }
 
+static uint64_t rules_with(const struct classing *c, uint64_t among, uint32_t depth,
+                           struct str name, uint64_t *ret_end)
+{
+    uint64_t rules = 0, end = 0;
+    bool last;
+
+    for (size_t i = 0; i < c->family->n; i++) {
+        uint64_t bit = UINT64_C(1) << i;
+
+        if (!(among & bit) || !part_fits(c->family->rules[i].path, depth, name, &last))
+            continue;
+        rules |= bit;
+        end |= last ? bit : 0;
+    }
+    *ret_end = end;
+    return rules;
+}
+
 static void look_at_node(struct classing *c, uint32_t node)
 {
     const struct model *model = c->self->build->model;
     struct fit *fit = &c->fits[node], above = c->fits[model->parent[node]];
-    struct str name = model_string(model, model->name[node]);
-    bool last;
+    uint64_t end;
 
     if (above.rules == 0)
         return;
     fit->depth = (uint16_t)(above.depth + 1); /* no rule is deeper than its path */
+    fit->rules = rules_with(c, above.rules, above.depth,
+                            model_string(model, model->name[node]), &end);
     for (size_t i = 0; i < c->family->n; i++)
-        if (above.rules & (1u << i) &&
-            part_fits(c->family->rules[i].path, above.depth, name, &last)) {
-            fit->rules |= 1u << i;
-            if (last)
-                follow_rule(c, node, i);
-        }
+        if (end >> i & 1)
+            follow_rule(c, node, i);
 }
 
 /* The node of the base model: "model" in LlamaForCausalLM; else the root. */
@@ -250,7 +220,7 @@ static uint32_t find_base(const struct classing *c)
     const struct build *build = c->self->build;
     const struct model *model = build->model;
 
-    for (uint32_t node = 1; node < build->n_nodes; node++)
+    for (uint32_t node = 1; c->family->base && node < build->n_nodes; node++)
         if (model->parent[node] == 0 && build_kind(build, node) == PLACE_MODULE &&
             str_is(model_string(model, model->name[node]), c->family->base))
             return node;
@@ -270,38 +240,49 @@ static void set_class(struct beside *self, uint32_t node, struct str name)
 
 static void set_family_class(struct classing *c, uint32_t node, const char *word)
 {
+    const char *prefix = c->family->classes ? c->family->classes : c->family->prefix;
     char name[80];
 
-    snprintf(name, sizeof name, "%s%s", c->family->prefix, word);
+    snprintf(name, sizeof name, "%s%s", prefix, word);
     set_class(c->self, node, str_of(name));
 }
 
-static void name_modules(struct classing *c)
+static void name_module(struct classing *c, uint32_t node,
+                        const struct class_rule *rule)
 {
-    for (uint32_t node = 1; node < c->self->build->n_nodes; node++) {
-        const struct class_rule *rule = &c->family->rules[c->fits[node].ends - 1];
+    const char *word = rule->kind == RULE_NORM  ? c->family->norm
+                       : rule->kind == RULE_MOE ? c->family->moe
+                                                : rule->word;
 
-        if (c->fits[node].ends == 0)
-            continue;
-        if (rule->kind == RULE_PLAIN)
-            set_class(c->self, node, str_of(rule->word));
-        else
-            set_family_class(c, node, rule->word);
-    }
-    if (c->base != 0)
-        set_family_class(c, c->base, "Model");
+    if (rule->kind == RULE_PLAIN)
+        set_class(c->self, node, str_of(word));
+    else if (word)
+        set_family_class(c, node, word);
 }
 
-/* The class of the whole. Published checkpoints may hold only the base model of what
- * config.json names, without the name of its attribute. */
-static void name_root(struct classing *c)
+/* Published checkpoints may hold only the base model of what config.json names, without
+ * the name of its attribute. */
+static void name_base(struct classing *c)
 {
-    if (is_base_class(c) && c->base != 0)
-        return;
-    if (c->base == 0)
-        set_family_class(c, 0, "Model");
-    else
+    bool known = has_base_class(c->family);
+    const char *word = c->family->model ? c->family->model : "Model";
+
+    if (known)
+        set_family_class(c, c->base, word);
+    if (!known || (c->base != 0 && !is_base_class(c)))
         set_class(c->self, 0, c->config->architecture);
+}
+
+static void start(struct classing *c)
+{
+    struct fit *base = &c->fits[c->base];
+    uint64_t end;
+
+    base->rules = UINT64_MAX;
+    if (!c->family->within)
+        return;
+    base->rules = rules_with(c, base->rules, 0, str_of(c->family->within), &end);
+    base->depth = 1;
 }
 
 static void name_family(struct classing *c)
@@ -312,16 +293,17 @@ static void name_family(struct classing *c)
     if (!c->fits)
         return;
     c->base = find_base(c);
-    c->fits[c->base].rules = UINT32_MAX;
+    start(c);
     for (uint32_t node = 1; node < build->n_nodes; node++)
         if (node != c->base)
             look_at_node(c, node);
-    if (c->blocks > 0 && !build->model->partial)
-        compare(c, c->base, SIZE_BLOCKS, (int64_t)c->blocks);
+    compare_blocks(c);
     if (c->any_wrong || !c->embedding || c->config->own_code)
         return;
-    name_modules(c);
-    name_root(c);
+    for (uint32_t node = 1; node < build->n_nodes; node++)
+        if (c->fits[node].ends > 0)
+            name_module(c, node, &c->family->rules[c->fits[node].ends - 1]);
+    name_base(c);
 }
 
 void beside_classes(struct beside *self, const struct beside_config *config)

@@ -5,6 +5,7 @@
  *   beside.c            finds and reads the files; the facts "model" and "adapter"
  *   beside_quantised.c  the settings of packed weights in config.json
  *   beside_classes.c    classes of known families, and sizes checked against tensors
+ *   beside_families.c   THE TABLE of these families (beside_families_in.h)
  *   beside_tokenizer.c  the fact "tokenizer"
  *
  * The facts are dicts with the keys of GGUF's metadata: block_count, head_count ... */
@@ -25,17 +26,22 @@ struct beside {
 /* The sizes in a config.json that can be checked against tensors; -1: missing. */
 enum beside_size {
     SIZE_BLOCKS,
+    SIZE_DECODER_BLOCKS, /* of a model that has an encoder too */
     SIZE_VOCABULARY,
     SIZE_EMBEDDING,
+    SIZE_FIRST, /* width of the first layers, if it is not that of the others */
     SIZE_INNER, /* of the feed-forward layers */
     SIZE_COUNT
 };
+/* Where in config.json a size is. */
+enum beside_section { SECTION_WHOLE, SECTION_TEXT, SECTION_VISION, SECTION_COUNT };
 
 struct beside_config {
     struct str architecture; /* architectures[0], or _class_name; may be empty */
-    int64_t sizes[SIZE_COUNT];
-    const char *keys[SIZE_COUNT]; /* their keys in config.json */
-    bool own_code;                /* its classes are in Python files in the folder */
+    int64_t sizes[SECTION_COUNT][SIZE_COUNT];
+    const char *keys[SECTION_COUNT][SIZE_COUNT]; /* their keys in config.json */
+    bool own_code;               /* its classes are in Python files in the folder */
+    const struct json_doc *tree; /* the whole */
 };
 
 /* A dict being built. */
@@ -47,6 +53,9 @@ struct beside_dict {
 
 /* Read the files beside the model just read; call it before build_finish(). */
 void beside_read(const struct input *input, struct build *build);
+
+/* A boolean of config.json. */
+bool beside_is_true(const struct beside_config *config, const char *key);
 
 /* Sets the guessed classes of modules, and compares sizes with the tensors. */
 void beside_classes(struct beside *self, const struct beside_config *config);

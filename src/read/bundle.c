@@ -23,8 +23,8 @@ static bool is_folder(const struct zip_entry *entry)
     return entry->size == 0 && str_ends(entry->name, STR("/"));
 }
 
-/* Does the name end like that of a model? Only to tell a zip of models from any other;
- * what a member is follows from its content. */
+/* Does the name have the suffix of a model? Only to recognise a zip of models: formats
+ * of members are detected by content. */
 static bool is_model_name(struct str name)
 {
     static const char *const endings[] = {

@@ -45,7 +45,7 @@ static bool take_field(struct bytes *in, uint8_t key, uint64_t *ret_len)
     return bytes_u8(in) == key && take_varint(in, ret_len);
 }
 
-/* Are the next bytes, as far as they are known, text? */
+/* Are the next bytes text, as far as they were read? */
 static bool begins_as_text(const struct bytes *in, uint64_t len)
 {
     size_t n = len < bytes_left(in) ? (size_t)len : bytes_left(in);

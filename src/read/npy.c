@@ -90,7 +90,7 @@ static bool data_bytes(const struct npy_header *header, uint64_t *ret_bytes)
     return true;
 }
 
-/* Compare what the header promises with what there is. */
+/* Compare the size in the header with the size of the file. */
 static void check_size(struct build *build, const struct npy_file *file, uint32_t node,
                        const struct npy_header *header)
 {

@@ -6,6 +6,7 @@
  *   beside_in.h      config.json and other files beside a model
  *   onnx/            the ONNX format; tour in onnx/onnx_in.h
  *   bundle_in.h      a zip of model files
+ *   hub_cache_in.h   the model in a folder of Hugging Face's cache
  *   not_a_model.c    identifies other files; foreign_in.h: of other frameworks
  *   verify.c         checks the zip entries that read_model() does not read
  *   file/            inputs, archives and sources of bytes; tour in file/input_in.h

@@ -8,6 +8,7 @@
 #include "read/file/inflate_in.h"
 #include "read/file/input_in.h"
 #include "read/gguf/gguf_in.h"
+#include "read/hub_cache_in.h"
 #include "read/onnx/onnx_in.h"
 #include "read/pt2/pt2_in.h"
 #include "read/quant/quant_in.h"
@@ -215,19 +216,24 @@ out:
     return model;
 }
 
-static const struct model *read_folder(const char *path, struct work *work,
+/* `cache`: it may be one of Hugging Face's cache, whose snapshot is read. */
+static const struct model *read_folder(const char *path, bool cache, struct work *work,
                                        struct err *err)
 {
     struct folder folder;
     struct input input = {.path = path, .name = path_last(path), .folder = &folder};
     const struct model *model = NULL;
+    const char *snapshot = NULL;
     struct build build;
 
     if (input_build(&build, path, work, err) < 0)
         goto out;
     if (folder_open(&folder, path, &build.scratch, err) < 0)
         goto out;
-    model = finish(&input, &build, err);
+    if (cache)
+        snapshot = hub_cache_snapshot(&folder, path, &build.scratch);
+    model = snapshot ? read_folder(snapshot, false, work, err)
+                     : finish(&input, &build, err);
     folder_close(&folder);
 
 out:
@@ -258,7 +264,7 @@ const struct model *read_model(const char *path, struct work *work, struct err *
     if (remote_is_url(path))
         return read_address(path, work, err);
     if (path_is_folder(path))
-        return read_folder(path, work, err);
+        return read_folder(path, true, work, err);
     blob = blob_open_file(path, err);
     return blob ? read_blob(blob, path, true, work, err) : NULL;
 }

@@ -40,7 +40,7 @@ static int note_broken(struct shards *self, struct shard *shard, const struct er
     return 0;
 }
 
-/* The shard that was opened, and found the others: it is the model's first file. */
+/* The shard that the user opened: it becomes the model's first file. */
 static int read_opened(struct shards *self, struct shard *shard, struct err *err)
 {
     struct err why = {0};
@@ -155,7 +155,7 @@ static void say_facts(struct shards *self)
     build_fact(build, "shards", value_int(build_values(build), self->n));
 }
 
-/* Read all shards, which are in the folder open as `dir_fd`, into one tree. */
+/* Read all shards of the folder `dir_fd` into one tree. */
 static int read_all(struct shards *self, int dir_fd, const char *folder,
                     struct err *err)
 {

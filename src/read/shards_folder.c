@@ -349,8 +349,10 @@ static int say_none(struct shards *self, struct err *err)
         status = err_set_about(err, ERR_USAGE, path, ": no model file in this folder");
     else
         status = err_set_about(err, ERR_USAGE, path,
-                               ": no model file in this folder, but below it: %s. Name "
-                               "the one to open, as in %s/%.*s",
+                               "%s: %s. Name the one to open, as in %s/%.*s",
+                               has_file(self->input->folder, "model_index.json")
+                                   ? " is a pipeline of diffusers, with several models"
+                                   : ": no model file in this folder, but below it",
                                buf_cstr(&names), path, STR_ARG(below.names[0]));
     buf_release(&names);
     return status;
@@ -362,8 +364,9 @@ int shards_choose(struct shards *self, enum folder_choice *ret_choice,
     const struct folder *folder = self->input->folder;
     struct choice indices = {0}, sets = {0}, files = {0};
     struct str name;
-    bool one_model =
-        has_file(folder, "config.json") || has_file(folder, "adapter_config.json");
+    bool one_model = has_file(folder, "config.json") ||
+                     has_file(folder, "adapter_config.json") ||
+                     has_file(folder, "open_clip_config.json");
 
     for (uint32_t i = 0; i < folder->n; i++)
         if (folder->entries[i].is_file && is_index(folder->entries[i].name))

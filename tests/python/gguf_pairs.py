@@ -1,6 +1,8 @@
 """Small models of transformers with random weights, and their GGUF written with gguf-py as
 llama.cpp's convert_hf_to_gguf.py does: its names, its order of rows, its shifts."""
 
+import re
+
 import gguf
 import numpy
 import torch
@@ -36,9 +38,55 @@ MODELS = {
     "gpt2": ("GPT2", {"n_embd": WIDE, "n_layer": LAYERS, "n_head": HEADS,
                       "vocab_size": VOCABULARY, "n_positions": 32}),
     "bert": ("Bert", {}),
+    "bloom": ("Bloom", {"n_layer": LAYERS, "n_head": HEADS}),
+    "gptneox": ("GPTNeoX", {}),
+    "falcon": ("Falcon", {"multi_query": False, "new_decoder_architecture": False}),
+    "mpt": ("Mpt", {"d_model": WIDE, "n_layers": LAYERS, "n_heads": HEADS}),
+    "starcoder": ("GPTBigCode", {"n_embd": WIDE, "n_layer": LAYERS, "n_head": HEADS,
+                                 "n_positions": 32}),
+    "starcoder2": ("Starcoder2", {}),
+    "phi2": ("Phi", {}),
+    "stablelm": ("StableLm", {"qk_layernorm": True}),
+    "olmo": ("Olmo", {}),
+    "olmo2": ("Olmo2", {}),
+    "olmoe": ("Olmoe", {"num_experts": 3, "intermediate_size": 32}),
+    "command-r": ("Cohere", {"use_qk_norm": True}),
+    "granite": ("Granite", {}),
+    "glm4": ("Glm4", {"head_dim": WIDE // HEADS}),
+    "exaone4": ("Exaone4", {}),
+    "apertus": ("Apertus", {}),
+    "hunyuan-dense": ("HunYuanDenseV1", {"head_dim": WIDE // HEADS}),
+    "ernie4_5": ("Ernie4_5", {"head_dim": WIDE // HEADS}),
+    "smollm3": ("SmolLM3", {}),
+    "nemotron": ("Nemotron", {}),
+    "deepseek2": ("DeepseekV3", {
+        "n_routed_experts": 4, "n_group": 1, "topk_group": 1, "num_experts_per_tok": 1,
+        "moe_intermediate_size": 32, "first_k_dense_replace": 1, "q_lora_rank": 32,
+        "kv_lora_rank": 32, "qk_rope_head_dim": 8, "qk_nope_head_dim": 8,
+        "v_head_dim": 16, "num_key_value_heads": HEADS}),
+    "gpt-oss": ("GptOss", {"num_local_experts": 3, "head_dim": WIDE // HEADS}),
+    "mamba": ("Mamba", {"state_size": 8}),
+    "falcon-mamba": ("FalconMamba", {"state_size": 8}),
+    "mamba2": ("Mamba2", {"num_heads": 8, "head_dim": 16, "n_groups": 2,
+                          "state_size": 8}),
+    "t5": ("T5", {"d_model": WIDE, "d_kv": 16, "d_ff": INNER, "num_layers": LAYERS,
+                  "num_heads": HEADS}),
+    "t5encoder": ("T5", {"d_model": WIDE, "d_kv": 16, "d_ff": INNER, "num_heads": HEADS,
+                         "num_layers": LAYERS, "feed_forward_proj": "gated-gelu"}),
+    "modern-bert": ("ModernBert", {"bos_token_id": 1, "eos_token_id": 2,
+                                   "cls_token_id": 1, "sep_token_id": 2}),
 }
+# Without an output layer, or with one of their own.
+HEADS_OF = {"bert": "Model", "gpt2": "LMHeadModel", "t5encoder": "EncoderModel",
+            "t5": "ForConditionalGeneration", "modern-bert": "Model"}
+# One key and value for each query.
+SQUARE = ("gpt2", "bert", "phi3", "bloom", "gptneox", "falcon", "mpt", "starcoder", "t5",
+          "t5encoder", "modern-bert", "mamba", "falcon-mamba", "mamba2", "deepseek2")
 # Names of architectures in GGUF, where they are not the key above.
-ARCHITECTURES = {"mistral": "llama", "mixtral": "llama"}
+ARCHITECTURES = {"mistral": "llama", "mixtral": "llama", "falcon-mamba": "mamba"}
+# Whose q and k are permuted, and whose fused qkv is grouped.
+PERMUTED = ("llama", "granite", "olmo", "smollm3")
+GROUPED = ("bloom", "gptneox", "falcon")
 
 
 def make(kind):
@@ -48,8 +96,12 @@ def make(kind):
     name, more = MODELS[kind]
     config = getattr(transformers, f"{name.removesuffix('Text')}TextConfig"
                      if name.endswith("Text") else f"{name}Config")
-    sizes = more if kind == "gpt2" else {**SIZES, **more}
-    model = {"bert": "Model", "gpt2": "LMHeadModel"}.get(kind, "ForCausalLM")
+    sizes = {**SIZES, **more}
+    if kind == "gpt2":
+        sizes = more
+    elif kind in ("t5", "t5encoder", "mpt", "starcoder"):
+        sizes = {**more, "vocab_size": VOCABULARY}
+    model = HEADS_OF.get(kind, "ForCausalLM")
     torch.manual_seed(1)
     made = getattr(transformers, name.removesuffix("Text") + model)(config(**sizes))
     with torch.no_grad():
@@ -65,15 +117,41 @@ def permuted(weights, heads):
     return parts.swapaxes(1, 2).reshape(weights.shape)
 
 
+def grouped(value):
+    """The rows of q, of k and of v of all heads, as for Bloom."""
+    parts = value.reshape(HEADS, 3, -1, *value.shape[1:])
+    return numpy.concatenate([parts[:, i].reshape(-1, *value.shape[1:])
+                              for i in range(3)])
+
+
+def changed_mamba(kind, name, value):
+    if name.endswith(".A_log"):
+        value = (-torch.exp(torch.from_numpy(value))).numpy()
+    if name.endswith(".conv1d.weight"):
+        value = value.squeeze()
+    if kind == "mamba2" and name.endswith((".A_log", ".D")):
+        value = value.reshape(*value.shape, 1)
+    if kind == "mamba2" and name.endswith("mixer.norm.weight"):
+        value = value.reshape(2, -1)
+    return value
+
+
 def changed(kind, name, value):
     """What llama.cpp stores for a tensor, as numbers."""
-    if ARCHITECTURES.get(kind, kind) == "llama":
+    architecture = ARCHITECTURES.get(kind, kind)
+    if architecture in PERMUTED:
         if ".q_proj." in name:
             return permuted(value, HEADS)
         if ".k_proj." in name:
             return permuted(value, KV_HEADS)
+    if kind in GROUPED and ".query_key_value." in name:
+        return grouped(value)
     if kind.startswith("gemma") and name.endswith("norm.weight"):
         return value + numpy.float32(1)
+    if kind == "nemotron" and "norm.weight" in name:
+        return value + numpy.float32(1)
+    if "mamba" in kind:
+        return changed_mamba(kind, name, value)
     conv1d = ("c_attn.weight", "c_proj.weight", "c_fc.weight")
     if kind == "gpt2" and name.endswith(conv1d):
         return numpy.ascontiguousarray(value.T)
@@ -92,9 +170,19 @@ def stacked(state):
             lists.setdefault(f"{head}.experts.{tail}", {})[int(number)] = value
         else:
             rest[name] = value
+    for name in [one for one in rest if "_layernorm.norms." in one]:
+        head, _, tail = name.partition(".norms.")
+        number, _, tail = tail.partition(".")
+        lists.setdefault(f"{head}.norms.{tail}", {})[int(number)] = rest.pop(name)
     for name, values in lists.items():
         rest[name] = numpy.stack([values[i] for i in range(len(values))])
     return rest
+
+
+# Tensors that the converter renames before it looks them up.
+RENAMES = {".dt_bias": ".dt_proj.bias",
+           "e_score_correction_bias": "e_score_correction.bias"}
+RENAMED = re.compile("|".join(re.escape(one) for one in RENAMES))
 
 
 def converted(kind, state):
@@ -104,8 +192,13 @@ def converted(kind, state):
     names = gguf.get_tensor_name_map(architecture, LAYERS)
     found = {}
     for name, value in stacked(state).items():
-        new = names.get_name(name, try_suffixes=(".weight", ".bias"))
-        if new:
+        looked_up = name.replace(".norms.", ".")
+        looked_up = RENAMED.sub(lambda at: RENAMES[at[0]], looked_up)
+        if kind == "bloom":
+            looked_up = looked_up.removeprefix("transformer.")
+        new = names.get_name(looked_up, try_suffixes=(".weight", ".bias"))
+        if new and not (kind == "gpt-oss" and "experts" in name):
+            new += ".weight" if name.endswith(".sinks") else ""
             found[new] = (name, changed(kind, name, value))
     return found
 
@@ -115,7 +208,7 @@ def write(path, kind, tensors, type_of, more=()):
     writer = gguf.GGUFWriter(path, ARCHITECTURES.get(kind, kind))
     writer.add_block_count(LAYERS)
     writer.add_head_count(HEADS)
-    writer.add_head_count_kv(HEADS if kind in ("gpt2", "bert", "phi3") else KV_HEADS)
+    writer.add_head_count_kv(HEADS if kind in SQUARE else KV_HEADS)
     stored = {}
     for name, (_, value) in tensors.items():
         kept = type_of(name, value)

@@ -170,6 +170,10 @@ static void write_pair(struct two *two, uint32_t index)
     if (pair->edit.kind == EDIT_PERMUTED)
         json_u64(json, "permuted", pair->edit.n);
     export_flag(json, "plus_one", pair->edit.kind == EDIT_PLUS_ONE);
+    export_flag(json, "exponent", pair->edit.kind == EDIT_EXPONENT);
+    if (pair->edit.kind == EDIT_GROUPED)
+        json_u64(json, "grouped", pair->edit.n);
+    export_flag(json, "reshape", pair->edit.kind == EDIT_RESHAPED);
     export_flag(json, "by_converter", pair->flags & DIFF_BESIDE);
     export_flag(json, "tied", pair->flags & DIFF_TIED);
     export_flag(json, "untied", pair->flags & DIFF_UNTIED);

@@ -1,6 +1,6 @@
 /* Matches a model with its GGUF: other names, other orders of rows, experts in one
- * tensor. Values cannot tell which tensors belong together, because they are rounded: a
- * table of names does (gguf_names.h). */
+ * tensor. Rounded values do not identify tensors, so a table of names does
+ * (gguf_names.h). */
 #include "study/diff/diff_in.h"
 
 #include <stdlib.h>
@@ -61,6 +61,11 @@ static bool fits(const struct pairing *g, uint32_t place, uint32_t in_gguf,
     if (edit->kind == EDIT_SLICE)
         return b->rank == a->rank + 1 && compare_editable(whole, *edit) &&
                (a->rank == 0 || memcmp(x, y + 1, a->rank * sizeof *x) == 0);
+    if (edit->kind == EDIT_EXPONENT || edit->kind == EDIT_RESHAPED) {
+        if (edit->kind == EDIT_RESHAPED && side_same_shape(left, a, right, b))
+            edit->kind = EDIT_NONE;
+        return a->numel == b->numel;
+    }
     if (a->rank != b->rank || a->rank == 0)
         return false;
     if (edit->kind == EDIT_TRANSPOSED && a->rank == 2 && x[0] == y[1] && x[1] == y[0])
@@ -93,6 +98,7 @@ static int try_match(struct pairing *g, const struct gguf_name *name, uint32_t p
         return 0;
     edit.right = (edit.kind == EDIT_SLICE) == (g->gguf == RIGHT);
     way->edit = edit;
+    way->obstacle = gguf_obstacle(name, &g->model);
     if (edit.kind == EDIT_SLICE)
         return add_part(g, place, in_gguf, edit.n) < 0 ? -1 : 1;
     if (match == NO_PLACE)
@@ -117,7 +123,7 @@ static int match_one(struct pairing *g, uint32_t place)
         return 0;
     if (other->match[place] != NO_PLACE)
         return 0;
-    while (found == 0 && gguf_name_next(&name, &g->name))
+    while (found == 0 && gguf_name_next(&name, g->model.architecture, &g->name))
         if (name_map_find(&g->names, buf_span(&g->name), &index))
             found = try_match(g, &name, place, g->places[index]);
     return found;
@@ -177,7 +183,7 @@ static int make_stacks(struct pairing *g)
 
 /* ---- all ---- */
 
-/* Flag what has no counterpart by design. */
+/* Flag tensors that only one side has by design. */
 static void flag_beside(struct pairing *g, int s)
 {
     struct side *side = &g->d->side[s];
@@ -235,7 +241,7 @@ int diffing_match_gguf(struct diffing *d)
 struct diff_conversion diffing_conversion(const struct diffing *d, uint32_t left,
                                           uint32_t right)
 {
-    struct diff_conversion none = {{EDIT_NONE, false, 0}, true};
+    struct diff_conversion none = {.usual = true};
 
     if (!d->conversions)
         return none;

@@ -43,6 +43,7 @@ struct side {
 struct diff_conversion {
     struct compare_edit edit;
     bool usual; /* try it first; else only if the values are far apart as they are */
+    const char *obstacle; /* why it cannot be undone, or NULL */
 };
 
 /* The comparison of two tensors. */

@@ -67,7 +67,7 @@ static bool far_apart(const struct compared *by)
 static bool may_be_either(struct compare_side a, struct compare_side b,
                           struct compare_edit edit)
 {
-    return edit.kind == EDIT_PERMUTED ||
+    return edit.kind == EDIT_PERMUTED || edit.kind == EDIT_GROUPED ||
            (edit.kind == EDIT_TRANSPOSED && a.tensor->rank == 2 &&
             b.tensor->rank == 2 &&
             tensor_shape(a.model, a.tensor)[0] == tensor_shape(a.model, a.tensor)[1]);
@@ -120,6 +120,9 @@ static bool compare_two(struct diffing *d, uint32_t left, uint32_t right,
         known->why = why;
         return true;
     }
+    known->why = diffing_conversion(d, left, right).obstacle;
+    if (known->why)
+        return true;
     if (diffing_conversion(d, left, right).edit.kind != EDIT_NONE)
         return compare_converted(d, left, right, known);
     if (d->flags[left] & DIFF_TRANSPOSED) {
@@ -282,6 +285,13 @@ static bool same_type(const struct tensor *a, const struct tensor *b)
            (a->layout == b->layout || (a->flags | b->flags) & TENSOR_DERIVED);
 }
 
+/* Conversions after which the shape is another one. */
+static bool reshapes(struct compare_edit edit)
+{
+    return edit.kind == EDIT_TRANSPOSED || edit.kind == EDIT_RESHAPED ||
+           edit.kind == EDIT_EXPONENT;
+}
+
 static void judge(const struct diffing *d, struct diff_pair *pair)
 {
     struct diff_conversion way = diffing_conversion(d, pair->left, pair->right);
@@ -292,7 +302,7 @@ static void judge(const struct diffing *d, struct diff_pair *pair)
 
     if (way.usual || !side_same_shape(left, a, right, b))
         pair->edit = way.edit;
-    if (!side_same_shape(left, a, right, b) && pair->edit.kind != EDIT_TRANSPOSED)
+    if (!side_same_shape(left, a, right, b) && !reshapes(pair->edit))
         pair->state = DIFF_RESHAPED;
     else if (!same_type(a, b))
         pair->state = DIFF_RETYPED;

@@ -1,5 +1,5 @@
-/* gguf_names.h - how the tensors of other files are called in a GGUF, and what
- * llama.cpp's converter does to some of them. */
+/* gguf_names.h - the names that tensors of other files have in a GGUF, and what
+ * llama.cpp's converter does to some tensors. */
 #ifndef STUDY_DIFF_GGUF_NAMES_H
 #define STUDY_DIFF_GGUF_NAMES_H
 
@@ -24,10 +24,10 @@ struct gguf_name {
     int row;        /* of the table */
     uint64_t expert;
 };
-/* False: no tensor of a GGUF is made of it. The text stays borrowed. */
+/* False: the tensor does not become one of a GGUF. The text stays borrowed. */
 bool gguf_name_split(struct gguf_name *name, struct str text);
-/* The next name that it may have in a GGUF; false: no further one. */
-bool gguf_name_next(struct gguf_name *name, struct buf *to);
+/* The next name that it may have in a GGUF of this architecture; false: no further one. */
+bool gguf_name_next(struct gguf_name *name, struct str architecture, struct buf *to);
 /* Is it a tensor that llama.cpp's converter adds (in a GGUF) or leaves out? */
 bool gguf_name_beside(const struct gguf_name *name, bool in_gguf);
 
@@ -35,5 +35,7 @@ bool gguf_name_beside(const struct gguf_name *name, bool in_gguf);
  * this architecture, else perhaps. */
 struct compare_edit gguf_edit(const struct gguf_name *name,
                               const struct gguf_model *model, bool *ret_usual);
+/* Why the values of the current name cannot be compared; NULL: they can. */
+const char *gguf_obstacle(const struct gguf_name *name, const struct gguf_model *model);
 
 #endif
