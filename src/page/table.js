@@ -132,6 +132,8 @@ class Table extends Tree {
             last: place, flat: true}));
     }
 
+    fit() {} // its columns have their own widths
+
     update() {
         super.update();
         if (this.model) this.total();
@@ -165,8 +167,8 @@ class Table extends Tree {
         if (document.activeElement !== this.field) this.field.value = state.filter;
     }
 
-    cells(row, name) {
-        return [div({class: 'tname', role: 'rowheader'}, name), ...this.columns.map((one) => {
+    cells(row, name, marks) {
+        return [div({class: 'tname', role: 'rowheader'}, name, marks), ...this.columns.map((one) => {
             const text = this.model.cell(one, row.place, row.many > 1 &&
                 this.model.runs.get(row.place)) || NONE;
             return div({role: 'gridcell', class: `${one.right ? 'num' : 'cut'} ` +

@@ -5,6 +5,7 @@ import {contents, download, isStatic} from './api.js';
 import {button, closeMenu, copyText, div, el, icon, menu, popover, put, said, span,
     svgEl} from './dom.js';
 import {isDark, setTheme} from './draw.js';
+import {keep, kept} from './kept.js';
 import {bind, showHelp} from './keys.js';
 import {connection, files} from './live.js';
 import {training} from './model.js';
@@ -82,18 +83,10 @@ function alarmList(document) {
 
 export function chooseTheme(theme) {
     setTheme(theme);
-    try {
-        localStorage.setItem('torchoscope-theme', theme);
-    } catch { /* then only until the page is loaded again */ }
+    keep('theme', theme);
 }
 
-export function keptTheme() {
-    try {
-        return localStorage.getItem('torchoscope-theme') || '';
-    } catch {
-        return '';
-    }
-}
+export const keptTheme = () => kept('theme');
 
 const link = () => new URL(address(), location.href).href;
 
