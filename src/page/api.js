@@ -96,22 +96,26 @@ const DIFFER = {
 /** What is in a page that is a file, in lines. */
 export const contents = () => answers.contents;
 
+const hasStep = ({step}) => step !== null && step !== undefined;
+
 function storedKey(name, params) {
-    if (name === 'rows' && params.columns) return 'rows all';
+    if (name === 'rows' && params.columns)
+        return hasStep(params) && nearest('cells', params) || 'rows all';
     return [name, ...(DIFFER[name] || []).filter((key) => params[key] || params[key] === 0)
         .map((key) => `${key}=${params[key]}`)].join(' ');
 }
 
 /** The newest stored step at or before the one that was asked for; it says which it is. */
-function nearest({step}) {
-    const list = Object.keys(answers).flatMap((key) => /^step step=/.test(key) ?
-        [Number(key.slice(10))] : []).filter((one) => one <= step);
-    return list.length ? `step step=${max(...list)}` : '';
+function nearest(name, {step}) {
+    const begin = `${name} step=`;
+    const list = Object.keys(answers).flatMap((key) => key.startsWith(begin) ?
+        [Number(key.slice(begin.length))] : []).filter((one) => one <= step);
+    return list.length ? begin + max(...list) : '';
 }
 
 function answered(name, params) {
     const key = storedKey(name, params);
-    let found = answers[key] ?? (name === 'step' ? answers[nearest(params)] : null);
+    let found = answers[key] ?? (name === 'step' ? answers[nearest(name, params)] : null);
     if (typeof found === 'string') found = answers[found];
     if (found) return Promise.resolve(found);
     return Promise.reject(new AskError('This page is a file: it does not contain that. ' +

@@ -1,7 +1,7 @@
 /* table.js - the tree with its columns beside it: sorted, filtered, or as one flat list. */
 
 import {copyable} from './actions.js';
-import {ask, isStatic} from './api.js';
+import {ask} from './api.js';
 import {button, div, el, icon, menu, put, seg, span} from './dom.js';
 import {textWidth} from './draw.js';
 import {find, keepOf} from './find.js';
@@ -41,7 +41,8 @@ class Table extends Tree {
         this.flat = span();
         const columns = menu(button({text: 'Columns', class: 'ghost'}), () => this.items());
         columns.append(icon('down'));
-        this.bar = div('viewbar', this.field, this.says, span('grow'), this.flat,
+        this.when = span('dim3');
+        this.bar = div('viewbar', this.field, this.says, span('grow'), this.when, this.flat,
             columns);
         this.unbind.push(copyable(() => [{text: 'CSV', detail: 'the rows of the table',
             value: () => this.csv()}]), bind({keys: Object.keys(SORTS).map((key) => `i ${key}`),
@@ -56,15 +57,24 @@ class Table extends Tree {
         if (state.sort && state.sort !== 'name' && !wanted.includes(state.sort))
             wanted.push(state.sort);
         const known = wanted.filter((id) => model.column(id)), file = files.get(this.file);
-        const step = file.has.includes('history') && !isStatic ? state.step ?? file.step : null;
-        const missing = known.filter((id) => !model.column(id).text || (step !== null &&
-            AT_STEP.includes(id) && model.column(id).step !== step));
-        if (missing.length) {
-            const more = await ask('rows', {file: this.file, columns: missing.join(','), step});
-            for (const one of more.columns)
-                Object.assign(model.column(one.id), one, {texts: more.texts, step});
-        }
+        const step = file.has.includes('history') ? state.step ?? file.step : null;
+        const isAtStep = (id) => step !== null && AT_STEP.includes(id);
+        const missing = known.filter((id) => !model.column(id).text ||
+            (isAtStep(id) && model.column(id).step !== step));
+        await this.fetch(model, missing.filter((id) => !isAtStep(id)), null);
+        await this.fetch(model, missing.filter(isAtStep), step);
         return known.map((id) => model.column(id)).filter((one) => one.text);
+    }
+
+    /** Gives these columns their cells; those of a step, which it may not have, anew. */
+    async fetch(model, ids, step) {
+        if (!ids.length) return;
+        const more = await ask('rows', {file: this.file, columns: ids.join(','), step});
+        const none = {text: [], number: null, run_text: [], run_number: null};
+        for (const id of ids)
+            Object.assign(model.column(id), step === null ? null : none,
+                more.columns.find((one) => one.id === id), {texts: more.texts, step,
+                    shows: more.step?.last});
     }
 
     async take(model) {
@@ -164,6 +174,8 @@ class Table extends Tree {
             head(one.id, one.title, one.about, one.right)));
         put(this.flat, seg('Rows', FLAT.map(([id, name]) => [name, id === state.flat, () =>
             go({flat: id})])));
+        const {shows} = columns.find((one) => AT_STEP.includes(one.id) && one.shows >= 0) || {};
+        this.when.textContent = shows === undefined ? '' : `numbers of step ${shows}`;
         if (document.activeElement !== this.field) this.field.value = state.filter;
     }
 
