@@ -45,6 +45,7 @@ void shelf_free(struct shelf *shelf)
         if (!item->borrowed)
             session_close(item->session);
         source_close(item->asks);
+        shared_release(&item->shared);
         pthread_mutex_destroy(&item->lock);
     }
     pthread_mutex_destroy(&shelf->lock);
