@@ -14,7 +14,7 @@ import {NONE, bytes, count, csv, plain, plural, time} from './text.js';
 import {ROW, Tree} from './tree.js';
 import {TreeRows} from './tree_rows.js';
 
-const HEAD = 30, LETTER = textWidth('0') * 12 / 11, FIRST = 300; // px
+const HEAD = 30, LETTER = textWidth('0') * 12 / 11, FIRST = 300, NARROW = 200; // px
 const FLAT = [['', 'Tree'], ['leaves', 'Leaves'], ['tensors', 'Tensors']];
 /* As in the terminal, behind i. */
 const SORTS = {x: '', n: 'name', p: 'params', m: 'memory', r: 'time', s: 'self', c: 'calls',
@@ -159,9 +159,10 @@ class Table extends Tree {
             texts.set(column, most);
             return ceil(most * LETTER) + 18;
         });
-        this.list.style.setProperty('--cols', `minmax(${FIRST}px,1fr) ${wide.map((one) =>
+        const most = innerWidth < 720 ? NARROW : FIRST;
+        this.list.style.setProperty('--cols', `minmax(${most}px,1fr) ${wide.map((one) =>
             `${one}px`).join(' ')}`);
-        this.list.style.setProperty('--wide', `${wide.reduce((a, b) => a + b, FIRST)}px`);
+        this.list.style.setProperty('--wide', `${wide.reduce((a, b) => a + b, most)}px`);
         const head = (id, text, about, right) => {
             const now = (state.sort || '') === id && id;
             return div({role: 'columnheader', class: right ? 'num' : '', aria: {sort: now ?
@@ -184,7 +185,7 @@ class Table extends Tree {
             const text = this.model.cell(one, row.place, row.many > 1 &&
                 this.model.runs.get(row.place)) || NONE;
             return div({role: 'gridcell', class: `${one.right ? 'num' : 'cut'} ` +
-                `${text === 'NaN' ? 'bad' : ''}`}, one.whole ? this.value(row, one) : text);
+                `${/^(NaN|[+\u2212]?Inf)/.test(text) ? 'bad' : ''}`}, one.whole ? this.value(row, one) : text);
         })];
     }
 
