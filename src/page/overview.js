@@ -2,6 +2,7 @@
    the cursor's step. */
 
 import {ask} from './api.js';
+import {stepRange} from './axis.js';
 import {div, failure, loading, put, span, toast, tooltip} from './dom.js';
 import {canvas} from './draw.js';
 import {files} from './live.js';
@@ -129,7 +130,16 @@ class Overview {
 
     /** The newest, and that of the cursor. */
     newest() {
-        return this.steps.last.at(-1) ?? 0;
+        return this.ends().last;
+    }
+
+    /** From the first to the last step: of the heat maps in a zoom, else of all that was
+        logged. A fast training logs its losses more often than its modules. */
+    ends() {
+        const {first, last} = this.steps, all = this.phase().columns || NO_COLUMNS;
+        const least = (a, b) => min(a ?? b ?? 0, b ?? a ?? 0), most = (a, b) => max(a ?? 0, b ?? 0);
+        return {first: state.from === null ? least(all.first[0], first[0]) : first[0] ?? 0,
+            last: state.to === null ? most(last.at(-1), all.last.at(-1)) : last.at(-1) ?? 0};
     }
 
     /** Of the heat maps; if no series was logged, of the scalars. */
@@ -149,11 +159,12 @@ class Overview {
 
     /** first, last, end: a live run has room for more columns, until two become one. */
     setScales() {
-        const {first, columns: n} = this.steps, last = this.newest(), begin = first[0] ?? 0;
+        const {first, columns: n} = this.steps, {first: begin, last} = this.ends();
         const live = files.get(state.file)?.live && state.to === null && n;
-        const wide = n > 1 ? first[1] - begin : last - begin + 1;
+        const wide = n > 1 ? first[1] - first[0] : last - begin + 1;
         const room = min(this.asked.columns, max(16, 2 ** ceil(Math.log2(n))));
-        this.range = {first: begin, last, end: max(last + 1, live && begin + wide * room)};
+        const end = live ? begin + wide * room : last + 1;
+        this.range = end > last ? {first: begin, last, end} : stepRange(begin, last, live);
         this.scales = scales(this.modules, this.rows);
         measure(this);
     }

@@ -5,7 +5,7 @@ import {stepAxis, token} from './draw.js';
 import {colour, deadScale, gradientScale, ratioScale} from './heat.js';
 import {ceil, floor, max, min, round} from './math.js';
 
-const LEAST = 2; // px of a stripe
+const LEAST = 2; // px of a stripe or a cell
 const MARK = 5; // px at the lower edge: dead units, where they have no column
 
 /** The places of each stripe of a row of `height` px: one a repeat, or several. */
@@ -31,7 +31,9 @@ function paintCells(pen, {modules, scales: all}, id, places, {axis, left, from},
     for (let i = from; i < modules.n; i++) {
         const value = modules.worst(id, places, i);
         if (Number.isNaN(value)) continue;
-        const [x, end] = cell(modules.columns, i, axis.x);
+        const [x, right] = cell(modules.columns, i, axis.x);
+        const next = i + 1 < modules.n ? cell(modules.columns, i + 1, axis.x)[0] : Infinity;
+        const end = max(right, min(x + LEAST, next)); // a step that stands alone is seen
         if (value === Infinity) hatched(pen, left + x, y, end - x, height);
         else {
             pen.fillStyle = colour(all[id], value);

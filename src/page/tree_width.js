@@ -11,7 +11,7 @@ const LEAST = 180, STEP = 16; // px
 const BROAD = 14, SLIM = 6; // px of a level
 const LEVELS = 4, DEEPEST = 12; // broad levels; levels that are indented
 const AROUND = 84; // px of a row beside its name: chevron, gaps and a value with its bar
-const MARK = 20, BAR = 46, GAP = 6; // px
+const MARK = 20, BAR = 46, GAP = 6, WORD = 24; // px
 const LETTER = 9; // px; few letters are wider
 
 /** The indentation in px: less for each level below the fourth, so that names have room. */
@@ -28,6 +28,7 @@ export function setRowWidth(element, needs, seen) {
     const value = element.querySelector('.value');
     const wide = min(BAR, textWidth(value ? value.textContent : '') * 12 / 11);
     element.style.width = `${max(seen, needs)}px`;
+    if (needs + WORD > seen) element.classList.add('short');
     if (needs > seen) element.classList.add('tight');
     if (needs - (BAR - wide) - GAP > seen) element.classList.add('over');
 }

@@ -161,6 +161,19 @@ class Overview(browser.BrowserTest):
                 ".map((one) => one.textContent))")
             self.assertEqual(cut, [])
 
+    def test_steps_that_only_logged_their_loss_are_on_the_axis(self):
+        def first_only(modules):
+            modules["columns"] = {"columns": 1, "first": [0], "last": [0], "width": 1}
+            for one in modules["modules"]:
+                one.update({key: value[:1] for key, value in one.items()
+                            if isinstance(value, list)}, bad=[])
+
+        self.server.edits["modules"] = first_only
+        self.open()
+        ticks = self.run_js("return [...document.querySelectorAll('.ovaxis .k-gradient span')]"
+                            ".map((one) => one.textContent)")
+        self.assertEqual((ticks[0], ticks[-1]), ("0", "12480"))
+
     def test_an_alarm_about_a_parameter_marks_its_module(self):
         names, rows = data.model().names, self.server.documents["rows 1"]
         parameter = next(at for at, name in names.items() if name == f"{data.MAKER}.c_attn")
