@@ -55,6 +55,23 @@ function codeCard({source}) {
     left > 0 && el('p', 'dim3', `${left} further lines are in the file`));
 }
 
+/** A value of JSON; an object of another language as its constructor. */
+function valueText(value) {
+    if (typeof value === 'string') return value;
+    if (Array.isArray(value)) return `[${value.map(valueText).join(', ')}]`;
+    if (value === null || typeof value !== 'object') return String(value);
+    const parts = Object.entries(value.attributes || value).map(([key, one]) =>
+        `${key}: ${valueText(one)}`);
+    return `${value.$object || ''}{${parts.join(', ')}}`;
+}
+
+/** What the file says of itself: GGUF, safetensors. */
+function metadataCard({metadata = {}}) {
+    const rows = Object.entries(metadata);
+    return rows.length > 0 && el('section', 'dtcard meta', el('h2', null, 'Metadata'), rows.map(
+        ([key, value]) => div('atrow', span('atname', key), span(null, valueText(value)))));
+}
+
 /** The tensors of a module or group, as links that can be dragged into a panel. */
 const tensorsCard = (tensors, full) => el('section', 'dtcard', el('h2', null, 'Tensors'),
     div(null, tensors.map(({name, shape: dims, dtype}) => div({class: 'atrow', draggable: true,
@@ -92,7 +109,9 @@ export function details(stage) {
         else if (kind !== 'value') later(body, ask('attributes', {file: asked.file, place: at}),
             (answer) => attributesCard(answer, asked, model));
         if (doc.tensors?.length) body.append(tensorsCard(doc.tensors, model.full(at)));
-        if (kind === 'module') later(body, ask('code', asked), codeCard);
+        if (at === 0) later(body, ask('info', {file: asked.file}), metadataCard);
+        if (kind === 'module') later(body, ask('code', asked), (answer) => answer.source &&
+            codeCard(answer));
         if (!kept) return;
         body.append(factsCard(`Result of call ${kept.number + 1}, kept`, doc.kept_details));
         if (kept.shape?.length === 4) later(body, ask('show', {...asked, sheet: 1}),

@@ -89,6 +89,13 @@ export class GraphView {
 
     take(data) {
         this.data = data;
+        if (data.ids.length < 2) { // only the root
+            this.drop();
+            this.drawBar();
+            put(this.banner);
+            put(this.host, emptyState('Nothing to draw', data.note || 'No module was called.'));
+            return;
+        }
         if (this.graph) this.graph.update(data, this.fresh);
         else this.mount(data);
         this.fresh = [];
@@ -137,7 +144,7 @@ export class GraphView {
     drawBar() {
         const at = max(0, this.model.find(state.root));
         const path = breadcrumb(this.model, at, (root) => go({root, at: state.root || null}));
-        for (const {text} of this.graph.path()) path.append(el('i', null, '\u203a'), text);
+        for (const {text} of this.graph?.path() || []) path.append(el('i', null, '\u203a'), text);
         const level = (name, text) => el('button', {class:
             (state.level || 'modules') === name ? 'on' : '', onclick: () =>
             go({level: name === 'ops' ? name : ''}), aria: {pressed: (state.level ||
