@@ -144,6 +144,7 @@ function updateBottom(file) {
     const fits = file ? views.filter((one) => one.fits(file) && !one.hidden) : [];
     const one = (name, image, on, onclick) => el('button', {class: on ? 'on' : '',
         aria: {current: on ? 'page' : null}, onclick}, icon(image), name);
+    bottomBar.hidden = !file;
     put(bottomBar, fits.slice(0, 3).map((view) => one(view.title, view.icon,
         view.id === state.view, () => go({view: view.id}))),
     one('Modules', 'table', false, () => document.body.classList.toggle('treeopen')),

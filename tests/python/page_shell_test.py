@@ -357,6 +357,23 @@ class Shell(browser.BrowserTest):
         self.assertIn("There is no rows of this file.", self.text(".fail"))
         self.silence()
 
+    def test_the_heading_of_a_long_name_is_for_screen_readers_only(self):
+        self.server.files = [dict(page_server.FILE, name="long_" * 60 + ".onnx")]
+        self.open("#file=2")
+        self.browser.wait("return document.querySelector('h1').textContent.length > 300")
+        self.assertLessEqual(self.browser.run("return document.querySelector('h1').offsetWidth"),
+                             1)
+
+    def test_the_list_of_files_shows_verdicts_on_a_phone(self):
+        name = "test_data_simple_test_strnorm_model_monday_lower_model.onnx"
+        self.server.files = [dict(page_server.FILE, name=name), dict(page_server.BIG)]
+        self.browser.size(390, 844)
+        self.browser.open(self.server.url)
+        self.browser.wait("return document.querySelector('.list .pill')")
+        at = "return document.querySelector('.list .pill').getBoundingClientRect().right"
+        self.assertLessEqual(self.browser.run(at), 382)
+        self.assertTrue(self.browser.run("return document.querySelector('.bottomnav').hidden"))
+
     def test_narrow_windows(self):
         for width in (1024, 390):
             self.browser.size(width, 844)
