@@ -1,4 +1,4 @@
-/* graph_view.js - the graph of the open level: one goes into modules and up again. */
+/* graph_view.js - the graph of one level; users go into modules and back up. */
 
 import {exportable} from './actions.js';
 import {ask, save} from './api.js';
@@ -14,19 +14,19 @@ import {selectTensor} from './slots.js';
 import {go, state} from './state.js';
 import {short} from './text.js';
 
-/* Numbers of a step of the training: their colour, column and title. */
+/* Metrics of a training step: [column, title] by the colour in the address. */
 const STEP_COLOURS = {
     grad: ['gradient_norm', 'gradient norm'],
     ratio: ['update_ratio', 'update \u00f7 weight'],
 };
-const MOST_IDS = 150; // groups that are asked for one by one; more: everything
+const MOST_IDS = 150; // groups that are requested by name; above this, all are
 const ASKS = ['file', 'level', 'root', 'depth', 'pass', 'call', 'expand'];
 
 const above = (name) => name.slice(0, max(0, name.lastIndexOf('.')));
 
 export class GraphView {
-    /** old: another file, whose differences from `file` (else that of the state) are
-        drawn. */
+    /** old: another file; the graph shows how `file` (default: the current one)
+        differs from it. */
     constructor(stage, {old, file} = {}) {
         this.old = old;
         this.newer = file;
@@ -73,7 +73,7 @@ export class GraphView {
         }
     }
 
-    /** A list of modules is never called: it is shown by what is around it. */
+    /** A module list is never called, so its parent is shown instead. */
     fail(error, root) {
         if (root && (error.status === 404 || error.status === 409)) {
             go({root: above(root)}, 'replace');

@@ -12,5 +12,5 @@ export function kept(name) {
 export function keep(name, text) {
     try {
         localStorage.setItem(`torchoscope-${name}`, text);
-    } catch { /* then only until the page is loaded again */ }
+    } catch { /* kept until the page is reloaded */ }
 }

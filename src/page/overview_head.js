@@ -1,5 +1,4 @@
-/* overview_head.js - the heads of the columns: legends, orders, ranks. `view` is the
-   overview. */
+/* overview_head.js - column heads: legends, sort order, ranks. `view` is the overview. */
 
 import {div, el, icon, menu, put, span} from './dom.js';
 import {canvas} from './draw.js';

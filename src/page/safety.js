@@ -1,4 +1,4 @@
-/* safety.js - what loading a file would do, and how that is known. */
+/* safety.js - what loading a file would do, and the evidence. */
 
 import {ask} from './api.js';
 import {div, el, failure, icon, loading, put, span} from './dom.js';

@@ -1,5 +1,5 @@
-/* series.js - the series of one module over steps: the document `series`, of which only new
-   columns are asked for again, as traces that a plot can show. */
+/* series.js - the series of one module over steps (document `series`) as traces for plots.
+   Updates request only new columns. */
 
 import {ask, isStatic} from './api.js';
 import {abs, max, min, round, sign} from './math.js';
@@ -9,7 +9,7 @@ import {MINUS, number, plural, share, short} from './text.js';
 const COLUMNS = 160, ROWS = 48, MOST_CALLS = 8, PARAM = 2;
 const NUMBERS = ['norm', 'mean', 'std', 'min', 'max', 'bad', 'ratio'];
 const OWNERS = ['input', 'output', 'param'];
-/* Kind -> whose it is, what, px, place among those of the same tensor. */
+/* Kind -> owner, quantity, px, position among those of the same tensor. */
 const KINDS = {
     input: [0, 'values', 120, 0], grad_input: [0, 'grad', 88, 1],
     grad_input_norm: [0, 'grad norm', 88, 2], output: [1, 'values', 120, 0],
