@@ -117,7 +117,7 @@ function answered(name, params) {
     let found = answers[key] ?? (name === 'step' ? answers[nearest(name, params)] : null);
     if (typeof found === 'string') found = answers[found];
     if (found) return Promise.resolve(found);
-    return Promise.reject(new AskError('This page is a file: it does not contain that. ' +
+    return Promise.reject(new AskError('This saved page does not contain that. ' +
         'torchoscope serve shows everything.', 404));
 }
 

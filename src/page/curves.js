@@ -128,8 +128,8 @@ class Curves {
         if (!keys.length) {
             this.small.replaceChildren();
             this.big.replaceChildren(div('curve none', emptyState('No scalars logged yet',
-                'The loss is shown by itself where it can be found. Any other number comes ' +
-                'from your training loop:', 'w.log(loss=loss)')));
+                'The loss is found automatically where possible. Log any other number in ' +
+                'your training loop:', 'w.log(loss=loss)')));
             return;
         }
         const main = keys.includes(state.chart) ? state.chart : keys[0];

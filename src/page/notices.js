@@ -9,8 +9,8 @@ import {ceil, max} from './math.js';
 /** No file is served, or the requested file does not exist. */
 export function nothingOpen(id) {
     if (id) return failure({title: 'This file is not here', message:
-        'The address names a file that is not served, or not any more.',
-    rest: 'Choose another one at the top.'});
+        'The file in the address is not served.',
+    rest: 'Select another file at the top.'});
     return emptyState('Open a model or a recording', 'Start with',
         'torchoscope serve model.safetensors');
 }
@@ -40,7 +40,7 @@ export function connectionBanner() {
     const left = span({class: 'left'});
     const box = div({class: 'banner warn', role: 'status'}, icon('alarm'),
         span('grow', el('b', null, 'Not connected'), ' ', left,
-            ' What was received stays usable. Training is not affected by this page.'),
+            ' Received data stay usable. The training is not affected.'),
         button({text: 'Try now', onclick: retryNow}));
     const tick = () => {
         if (!box.isConnected && tick.begun) return;

@@ -140,7 +140,7 @@ export class Panel {
         if (!alive()) return;
         if (!phases.length) {
             this.say(emptyState('Waiting for the first step', file.live ?
-                'Histograms appear when it ends.' : 'The training ended before it.'));
+                'Histograms appear when it ends.' : 'The training ended before its first step.'));
             return;
         }
         // a page that is a file has the series of modules
@@ -198,8 +198,8 @@ export class Panel {
             model.has(place, FLAGS.notCalled) ? 'It was not called in this run.' : missing &&
             `Not logged: watch(model, log=[${missing}])`].filter(Boolean).join(' ');
         if (n) return text ? el('p', 'dim', text) : '';
-        return emptyState('No data', text || 'It has no forward of its own, or nothing that it ' +
-            'takes and returns is a tensor.');
+        return emptyState('No data', text || 'Its forward was not called, or it takes and ' +
+            'returns no tensors.');
     }
 
     step() {

@@ -1,4 +1,4 @@
-/* table.js - the tree with its columns beside it: sorted, filtered, or as one flat list. */
+/* table.js - the tree with columns, which can be sorted, filtered and flattened. */
 
 import {copyable} from './actions.js';
 import {ask} from './api.js';
@@ -16,7 +16,7 @@ import {TreeRows} from './tree_rows.js';
 
 const HEAD = 30, LETTER = textWidth('0') * 12 / 11, FIRST = 300, NARROW = 200; // px
 const FLAT = [['', 'Tree'], ['leaves', 'Leaves'], ['tensors', 'Tensors']];
-/* As in the terminal, behind i. */
+/* The keys after i, as in the terminal. */
 const SORTS = {x: '', n: 'name', p: 'params', m: 'memory', r: 'time', s: 'self', c: 'calls',
     f: 'flops', o: 'ops', g: 'grad', u: 'update', w: 'weight', z: 'zeros', '!': 'nan'};
 const AT_STEP = ['grad', 'update', 'weight', 'dead']; // columns of numbers of a step
@@ -50,7 +50,7 @@ class Table extends Tree {
                 (_, both) => this.sort(SORTS[both[2]])}));
     }
 
-    /** Columns that the address names, or the usual ones; their cells are asked for. */
+    /** The columns of the address, or the default ones; requests their cells. */
     async columnsOf(model) {
         const wanted = state.columns ? state.columns.split(',') : model.columns.filter((one) =>
             one.text).map((one) => one.id);
@@ -66,7 +66,7 @@ class Table extends Tree {
         return known.map((id) => model.column(id)).filter((one) => one.text);
     }
 
-    /** Gives these columns their cells; those of a step, which it may not have, anew. */
+    /** Requests cells of columns. A column without numbers at a step becomes empty. */
     async fetch(model, ids, step) {
         if (!ids.length) return;
         const more = await ask('rows', {file: this.file, columns: ids.join(','), step});
@@ -88,7 +88,7 @@ class Table extends Tree {
         this.markAlarms();
     }
 
-    /** The numbers of another step. */
+    /** The cursor moved: requests the numbers of its step. */
     follow() {
         clearTimeout(this.waits);
         this.waits = setTimeout(async () => {
@@ -149,7 +149,7 @@ class Table extends Tree {
         if (this.model) this.total();
     }
 
-    /** Widths, heads and switches. */
+    /** Updates widths, heads and switches. */
     heads() {
         const {columns, model} = this, texts = new Map();
         const wide = columns.map((column) => {
@@ -189,7 +189,7 @@ class Table extends Tree {
         })];
     }
 
-    /** The same head again turns the order round, and then takes it away. */
+    /** Sorts; a second click reverses the order, a third one restores model order. */
     sort(id) {
         if (id && id !== 'name' && !this.model?.column(id)) return;
         if (id !== state.sort) go({sort: id, reverse: false});
@@ -206,7 +206,7 @@ class Table extends Tree {
                         [...shown, one.id]).join(',')})}))];
     }
 
-    /** Of all, or of the matches that are not below another one. */
+    /** Totals of the model, or of the matches that are not below another match. */
     total() {
         const {model, columns, keep} = this, some = keep || state.flat;
         const rows = state.flat ? this.rows.map((row) => row.place) : keep ?

@@ -20,7 +20,7 @@ export const VERDICTS = {
 
 const pill = (kind, ...content) => span(`pill ${kind}`, content);
 
-/** Or null, if it is none. */
+/** The pill of a verdict; null: no verdict. */
 export function verdictPill(verdict) {
     const [kind, image, word] = VERDICTS[verdict] || [];
     return word ? pill(`strong ${kind}`, icon(image), word) : null;
@@ -90,7 +90,7 @@ export const keptTheme = () => kept('theme');
 
 const link = () => new URL(address(), location.href).href;
 
-/** What the terminal shows of the same: torchoscope FILE --at NAME ... */
+/** The command that shows the same in the terminal: torchoscope FILE --at NAME ... */
 function command() {
     const file = files.get(state.file), parts = ['torchoscope', word(file.path || file.name)];
     if (state.at) parts.push('--at', word(state.at));
@@ -111,11 +111,11 @@ exportable(() => {
         run: () => download('export', {file: file.id, form})}));
 });
 
-/** A name of which the middle is cut if there is no room. */
+/** A name that loses its middle if there is no room. */
 const named = (name) => span({class: 'name', title: name}, span('cut', name.slice(0, -12)),
     span(null, name.slice(-12)));
 
-/** The bar. views: those that fit the file; it is made once and updated. */
+/** The bar, which is made once and updated. views: the table of app.js. */
 export function topbar(views) {
     const fileButton = menu(button({text: 'No file', class: 'file'}), fileItems);
     const status = span({class: 'status', role: 'status'});

@@ -1,5 +1,5 @@
-/* tree.js - the modules at the left. Only rows on screen are elements, so 100,000 places
-   stay fluid. */
+/* tree.js - the modules at the left. Only visible rows are elements, so 100,000 places
+   scroll smoothly. */
 
 import {div, el, emptyState, failure, icon, loading, put, span} from './dom.js';
 import {hitsOf} from './find.js';
@@ -20,7 +20,7 @@ export function badge(letter) {
         letter);
 }
 
-/** Also the base of the table. id: of its rows; top: px of what stays above them. */
+/** Also the base class of the table. id: prefix of row ids; top: px of sticky rows. */
 export class Tree {
     constructor(stage, {id = 'row', role = 'tree', label = 'Modules', top = 0} = {}) {
         Object.assign(this, {stage, id, top, where: label === 'Modules' ? 'Tree' : label});
@@ -69,7 +69,7 @@ export class Tree {
             span('dim3 grow', commas(many)),
             span('dim3', this.column ? this.column.title : ''));
         if (model.n > 1) put(this.stage, this.head, this.list);
-        else put(this.stage, emptyState('No modules', 'This file names none.'));
+        else put(this.stage, emptyState('No modules', 'This file contains no modules.'));
         this.reveal();
         this.markAlarms();
     }
@@ -82,7 +82,7 @@ export class Tree {
         this.update();
     }
 
-    /** Opens what is above the selected place and brings it into view. */
+    /** Unfolds the parents of the selected place and scrolls to it. */
     reveal() {
         const place = this.model.find(state.at);
         if (place > 0) this.folds.reveal(place);
@@ -108,7 +108,7 @@ export class Tree {
 
     visible(apart) { return this.folds.visible(apart); }
 
-    /** Names that do not fit are scrolled sideways. */
+    /** Sets the width for scrolling sideways to names that do not fit. */
     fit() {
         this.needs = widest(this.rows, (row) => this.nameOf(row));
         this.space.style.minWidth = `${this.needs}px`;
