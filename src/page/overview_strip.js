@@ -152,10 +152,12 @@ export function makeStrip(view) {
     const is = (test) => scalar(training, phase, test);
     const loss = is((name) => name === training.loss) || is((name) => /loss/i.test(name));
     const rates = training.scalars.filter((one) => /^lr\//.test(one.name)).length;
-    const norm = modules.values('gradient', 0);
+    const norm = modules.values('gradient', 0), {ranks = []} = modules.document;
+    const whose = ranks.length > 1 && state.rank === null ? 'largest of the ranks, log' :
+        'all parameters, log';
     const parts = {
         loss: {columns, ...loss, name: phase},
-        'gradient norm': {name: 'all parameters, log', log: true, ...norm ? {columns:
+        'gradient norm': {name: whose, log: true, ...norm ? {columns:
             modules.columns, values: Array.from(norm, (one) => Number.isNaN(one) ? null :
             one === Infinity ? NaN : one)} : {columns, ...is((name) => name === 'grad_norm'),
             name: 'all parameters, log'}},

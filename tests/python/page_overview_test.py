@@ -283,14 +283,26 @@ class Overview(browser.BrowserTest):
             " one.textContent)"), ["model order", "largest gradient", "farthest from healthy",
                                    "most dead units", "first not finite", "name"])
 
+    def test_labels_of_legends_do_not_touch(self):
+        for width in 1200, 1280, 1440, 1600:
+            self.browser.size(width)
+            self.open()
+            self.assertEqual(self.run_js(
+                "return [...document.querySelectorAll('.lg')].flatMap((box) => {"
+                " const at = [...box.querySelectorAll('span')].map((one) =>"
+                "  one.getBoundingClientRect()).sort((a, b) => a.left - b.left);"
+                " return at.filter((one, i) => i && one.left < at[i - 1].right)}).length"), 0)
+
     def test_ranks(self):
         self.open()
         self.assertEqual(self.text(".k-numbers .btn"), "4 ranks, merged")
+        self.assertIn("largest of the ranks", self.text(".strip"))
         self.run_js("document.querySelector('.k-numbers .btn').click()")
         self.run_js("document.querySelectorAll('.menu button')[3].click()")
         self.wait_hash("rank=2")
         self.wait("document.querySelector('.k-numbers .btn').textContent === 'rank 2 of 4'")
         self.assertTrue(any("rank=2" in one for one in self.browser.requests()))
+        self.wait("document.querySelector('.strip').textContent.includes('all parameters')")
 
     # ---- pointer
 

@@ -374,6 +374,13 @@ class Shell(browser.BrowserTest):
         self.assertLessEqual(self.browser.run(at), 382)
         self.assertTrue(self.browser.run("return document.querySelector('.bottomnav').hidden"))
 
+    def test_a_graph_without_boxes_says_why(self):
+        graph = {"ids": [""], "metrics": [], "note": "The code is too large."}
+        self.server.documents["graph 1"] = graph
+        self.open("#file=1&view=graph")
+        self.browser.wait("return document.querySelector('.gr .empty')")
+        self.assertEqual(self.text(".gr .empty"), "Nothing to drawThe code is too large.")
+
     def test_narrow_windows(self):
         for width in (1024, 390):
             self.browser.size(width, 844)
