@@ -294,6 +294,7 @@ static struct session *take_oldest(struct shelf *shelf, const struct shelf_item 
         return NULL;
     session = oldest->session;
     oldest->session = NULL;
+    shared_release(&oldest->shared);
     oldest->open = false;
     shelf->n_open--;
     pthread_mutex_unlock(&oldest->lock);
