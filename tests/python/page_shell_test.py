@@ -173,7 +173,6 @@ class Shell(browser.BrowserTest):
 
     def test_the_tree_is_resized(self):
         width = "return Math.round(document.querySelector('aside.tree').offsetWidth)"
-        name = f"{DEEP}.post_attention_layernorm_of_the_block"
         self.open_deep(1280)
         self.assertEqual(self.browser.run(width), 248)
         self.focus_tree()
@@ -183,7 +182,7 @@ class Shell(browser.BrowserTest):
         self.assertEqual(self.browser.run(width), 232)
         self.browser.press("=")
         self.assertGreater(self.browser.run(width), 300)
-        self.assertFalse(self.seen(name)[2])
+        self.browser.wait("return !document.querySelector('.row.over')")
         self.browser.run("document.querySelector('.treegrip').focus()")
         self.browser.press("Home", "Right")
         self.assertEqual(self.browser.run(width), 196)
