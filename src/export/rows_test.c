@@ -186,6 +186,30 @@ TEST(only_columns_with_values_are_listed_and_only_default_ones_have_cells)
     scene_end(&s);
 }
 
+TEST(bars_are_shares_of_a_total_only)
+{
+    static const char *const ids[] = {"params", "time", "calls", "in_mem", "out_mem"};
+    struct scene s;
+    int without = 0;
+
+    scene_begin(&s, session_of_run(sample_attention(), NULL));
+    ask(&s, &(struct export_rows_wanted){"params,time,calls,in_mem,out_mem", NULL});
+    for (size_t i = 0; i < COUNT_OF(ids); i++) {
+        const struct json_tree *column = column_of(&s, ids[i]), *numbers;
+
+        if (!column || !json_find(column, "number"))
+            continue;
+        numbers = json_get(column, "number");
+        for (uint32_t p = 0; p < s.session->model->n_places; p++)
+            if (json_find(column, "whole") && json_at(numbers, p)->kind != JSON_NULL)
+                CHECK(json_int(json_at(numbers, p)) <=
+                      json_int(json_get(column, "whole")));
+        without += !json_find(column, "whole");
+    }
+    CHECK(json_find(column_of(&s, "params"), "whole") && without > 0);
+    scene_end(&s);
+}
+
 TEST(numbers_counted_elsewhere_are_marked_and_omitted)
 {
     const struct json_tree *params;

@@ -1,7 +1,6 @@
-/* api.js - questions to the server, each asked once for a version of its file. A page
-   made by `torchoscope export` has the answers in it, as JSON in #answers: an object from
-   `name place=3` to the document, or to the key of one that is the same
-   (src/web/page_file.c). */
+/* api.js - requests to the server, cached for each version of a file. A page made by
+   `torchoscope export` contains the answers as JSON in #answers: an object that maps
+   `name place=3` to the document, or to the key of an equal one (src/web/page_file.c). */
 
 import {max} from './math.js';
 
@@ -16,7 +15,7 @@ const versions = new Map(); // file -> {version, model}
 const LASTING = new Set(['rows', 'info', 'graph', 'code', 'check']);
 const listeners = new Set();
 
-/** A sentence for the reader; status: of HTTP, 0 without an answer. */
+/** An error with a sentence for the user. status: of HTTP; 0: no answer. */
 export class AskError extends Error {
     constructor(message, status) {
         super(message);
@@ -38,7 +37,7 @@ function keptToken() {
 let secret = '';
 try {
     secret = keptToken();
-} catch { /* nothing can be stored here */ }
+} catch { /* the browser stores nothing */ }
 
 /** The token of an address as printed by the server, or the token alone. */
 export function setToken(text) {
@@ -46,10 +45,10 @@ export function setToken(text) {
     secret = found ? decodeURIComponent(found[1]) : text.trim();
     try {
         sessionStorage.setItem('torchoscope-token', secret);
-    } catch { /* then until the page is loaded again */ }
+    } catch { /* kept until the page is reloaded */ }
 }
 
-/** Calls fn(status) for each answer: 200, 403, 0 (no connection) ... */
+/** Calls fn(status) after each request: 200, 403, 0 (no connection) ... */
 export function onStatus(fn) {
     listeners.add(fn);
 }
@@ -72,7 +71,7 @@ export async function get(path, options = {}) {
     let sentence = `The server answered ${answer.status}.`;
     try {
         sentence = (await answer.json()).error || sentence;
-    } catch { /* not JSON: a proxy's */ }
+    } catch { /* not JSON: a proxy answered */ }
     throw new AskError(sentence, answer.status);
 }
 
@@ -86,39 +85,43 @@ function query(params) {
     return String(values);
 }
 
-/* In a page that is a file: the arguments, sorted, in which its answers to a question
-   differ. Others choose how much of it, or which part: the file has one of them. */
+/* For a saved page: the arguments, sorted, that select a stored answer. Other arguments
+   select its size or a part; the file contains one answer for all of them. */
 const DIFFER = {
     code: ['call', 'place'], diff: ['right'], graph: ['all', 'call', 'level', 'pass', 'root'],
     modules: ['from', 'rank', 'to'], series: ['clip', 'from', 'log', 'phase', 'place', 'to'],
     show: ['call', 'place', 'slice'], step: ['step'], timeline: ['pass'],
 };
-/** What is in a page that is a file, in lines. */
+/** The lines that describe the content of a saved page. */
 export const contents = () => answers.contents;
 
+const hasStep = ({step}) => step !== null && step !== undefined;
+
 function storedKey(name, params) {
-    if (name === 'rows' && params.columns) return 'rows all';
+    if (name === 'rows' && params.columns)
+        return hasStep(params) && nearest('cells', params) || 'rows all';
     return [name, ...(DIFFER[name] || []).filter((key) => params[key] || params[key] === 0)
         .map((key) => `${key}=${params[key]}`)].join(' ');
 }
 
-/** The newest stored step at or before the one that was asked for; it says which it is. */
-function nearest({step}) {
-    const list = Object.keys(answers).flatMap((key) => /^step step=/.test(key) ?
-        [Number(key.slice(10))] : []).filter((one) => one <= step);
-    return list.length ? `step step=${max(...list)}` : '';
+/** The key of the newest stored step at or before the requested one, or ''. */
+function nearest(name, {step}) {
+    const begin = `${name} step=`;
+    const list = Object.keys(answers).flatMap((key) => key.startsWith(begin) ?
+        [Number(key.slice(begin.length))] : []).filter((one) => one <= step);
+    return list.length ? begin + max(...list) : '';
 }
 
 function answered(name, params) {
     const key = storedKey(name, params);
-    let found = answers[key] ?? (name === 'step' ? answers[nearest(params)] : null);
+    let found = answers[key] ?? (name === 'step' ? answers[nearest(name, params)] : null);
     if (typeof found === 'string') found = answers[found];
     if (found) return Promise.resolve(found);
-    return Promise.reject(new AskError('This page is a file: it does not contain that. ' +
+    return Promise.reject(new AskError('This saved page does not contain that. ' +
         'torchoscope serve shows everything.', 404));
 }
 
-/** The document of a question; the same promise while its file does not change. */
+/** Requests a document. Returns the same promise until the file changes. */
 export function ask(name, params = {}) {
     if (isStatic) return answered(name, params);
     const key = `${name}?${query(params)}`;
@@ -131,14 +134,14 @@ export function ask(name, params = {}) {
         return kept.promise;
     }
     const promise = get(`api/${key}`).then((answer) => answer.json());
-    if (params.since) return promise; // only what is new: nobody asks for that twice
+    if (params.since) return promise; // increments are requested once
     cache.set(key, {file: params.file, version, lasts, promise});
     promise.catch(() => cache.get(key)?.promise === promise && cache.delete(key));
     if (cache.size > MOST) cache.delete(cache.keys().next().value);
     return promise;
 }
 
-/** From live.js: answers about this file are as new as these versions. */
+/** Called by live.js: sets the current versions of a file and drops older answers. */
 export function setVersion(file, version, model) {
     const before = versions.get(file);
     versions.set(file, {version, model});
@@ -147,7 +150,7 @@ export function setVersion(file, version, model) {
             cache.delete(key);
 }
 
-/** Offers bytes as a file. */
+/** Downloads a blob under this name. */
 export function save(blob, name) {
     const link = document.createElement('a');
     link.href = URL.createObjectURL(blob);
@@ -156,7 +159,7 @@ export function save(blob, name) {
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
-/** Saves what a route answers: download('export', {file, form: 'csv'}). */
+/** Downloads the answer of a route: download('export', {file, form: 'csv'}). */
 export async function download(path, params) {
     const answer = await get(`${path}?${query(params)}`);
     const said = /filename="?([^";]+)/.exec(answer.headers.get('Content-Disposition') || '');

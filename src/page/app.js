@@ -1,4 +1,4 @@
-/* app.js - begins, and puts the parts together. */
+/* app.js - starts the page and mounts its parts. */
 
 import {isStatic, onStatus} from './api.js';
 import {closeMenu, div, el, failure, icon, put} from './dom.js';
@@ -18,8 +18,8 @@ import {go, onState, state} from './state.js';
 import {keptTheme, topbar} from './topbar.js';
 import {tree} from './tree.js';
 
-/* THE TABLE of views, in the order of the bar. The first one that fits a file opens.
-   wide: without the tree at the left; hidden: not in the bar. */
+/* THE TABLE of views, in the order of the bar. A file opens in the first one that fits.
+   wide: hides the tree; hidden: not listed in the bar. */
 const views = [
     overview,
     graphView,
@@ -34,8 +34,8 @@ const views = [
         fits: (file) => Boolean(file.verdict)}),
 ];
 
-/* Parts around every view, mounted once, by the element that they fill: search, tree,
-   panels, scrubber. They get the state and the news as views do. */
+/* Parts around the views, mounted once. `where` names the element that a part fills. They
+   receive state changes and news like views. */
 const parts = [
     {...search, where: 'search'},
     {...tree, where: 'tree'},
@@ -60,10 +60,10 @@ let list = null; // of the files, while it is shown
 
 const fileNow = () => files.get(state.file);
 
-/** The view of the address if it fits, else the first that does. */
+/** The view that the address names if it fits the file, else the first that fits. */
 function viewNow(file) {
     const asked = views.find((one) => one.id === state.view);
-    if (file.pending) return asked || null; // nobody knows yet what fits
+    if (file.pending) return asked || null; // the file is not read yet
     const fits = views.filter((one) => one.fits(file));
     return fits.find((one) => one.id === state.view) || fits[0] || null;
 }
@@ -75,7 +75,7 @@ function unmount() {
     put(stage);
 }
 
-/** Something instead of a view. */
+/** Shows an element instead of a view. */
 function say(kind, element) {
     if (shown === kind) return;
     unmount();
@@ -90,7 +90,7 @@ function mountAround() {
     around = parts.map((one) => ({...one.mount(places[one.where]), id: one.id}));
 }
 
-/** Several files are served, and none is chosen. */
+/** Shows the list of files: several are served and none is selected. */
 function showFiles() {
     if (list) list.update();
     else {
@@ -132,7 +132,7 @@ function show() {
     return null;
 }
 
-/** The address always names the file and the view, without a new entry of the history. */
+/** Completes the address with file and view; adds no history entry. */
 function complete() {
     const first = files.keys().next().value;
     if (!state.file && files.size === 1) go({file: first}, 'replace');
@@ -144,6 +144,7 @@ function updateBottom(file) {
     const fits = file ? views.filter((one) => one.fits(file) && !one.hidden) : [];
     const one = (name, image, on, onclick) => el('button', {class: on ? 'on' : '',
         aria: {current: on ? 'page' : null}, onclick}, icon(image), name);
+    bottomBar.hidden = !file;
     put(bottomBar, fits.slice(0, 3).map((view) => one(view.title, view.icon,
         view.id === state.view, () => go({view: view.id}))),
     one('Modules', 'table', false, () => document.body.classList.toggle('treeopen')),

@@ -1,5 +1,5 @@
-/* attributes.js - the attributes of an object, as rows that fold; what is inside is asked
-   for when it is opened. */
+/* attributes.js - the attributes of an object as foldable rows; nested ones are requested
+   when a row is opened. */
 
 import {ask} from './api.js';
 import {div, el, link, put, span} from './dom.js';
@@ -31,7 +31,7 @@ function row(one, path, asked, model) {
     }) : div('atrow', words);
 }
 
-/** Those that say nothing are one row, if there are many. */
+/** Groups many attributes without information into one row. */
 function rows(answer, before, asked, model) {
     const list = answer.attributes || [], quiet = [], made = [];
     list.forEach((one, i) => {
@@ -45,7 +45,7 @@ function rows(answer, before, asked, model) {
     return [made, answer.left_out && el('p', 'dim', `and ${commas(answer.left_out)} more`)];
 }
 
-/** Null if there are none. */
+/** Returns null if there are no attributes. */
 export function attributesCard(answer, asked, model) {
     const list = rows(answer, '', {file: asked.file, place: asked.place}, model);
     return list[0].length ? el('section', 'dtcard', el('h2', null, 'Attributes'), div(null, list)) :

@@ -1,5 +1,5 @@
-/* axis.js - cells over steps: what heat maps, curves and the scrubber draw alike. Columns
-   are those of the documents: {columns, first, last, ...}. */
+/* axis.js - drawing over steps, shared by heat maps, curves and the scrubber. Columns have
+   the form used in documents: {columns, first, last, ...}. */
 
 import {hatch, token} from './draw.js';
 import {ceil, floor, max, min, round} from './math.js';
@@ -15,8 +15,8 @@ export function columnOf({first}, step) {
     return low;
 }
 
-/** The steps of an axis: {first, last, end}. Of a live run it ends a little behind the
-    newest step: new columns have room, and the others stay where they are. */
+/** The range of an axis: {first, last, end}. For a live run, `end` leaves room for new
+    columns so that existing ones do not move. */
 export function stepRange(first, last, live) {
     const span = last - first + 1, unit = live ? 2 ** (floor(Math.log2(span)) - 4) : 1;
     return {first, last, end: first + (unit > 1 ? ceil(span / unit) * unit : span)};
@@ -31,15 +31,15 @@ export function cell({first, last}, i, x) {
     return [left, max(left + 1, round(x(next)))];
 }
 
-/** What is not finite. */
+/** Hatches an area: its values are not finite. */
 export function hatched(pen, left, top, width, height) {
     pen.fillStyle = hatch(pen);
     pen.fillRect(left, top, width, height);
 }
 
-/** Values by column as places to draw a line through: [x, y], or null where it stops.
-    null: not logged, so the line goes on; not a finite number: it stops, and that is
-    hatched from `top` to `bottom`. x: of an axis that ends at `end`. */
+/** The points of a line through values by column: [x, y], or null where the line breaks. A
+    null value was not logged, and the line skips it. At a value that is not finite the line
+    breaks, and the column is hatched from `top` to `bottom`. x: an axis up to `end`. */
 export function linePlaces(pen, {first, last}, values, {x, y, end, top, bottom}) {
     const bad = (one) => one !== null && !Number.isFinite(one);
     values.forEach((one, i) => {
@@ -50,7 +50,7 @@ export function linePlaces(pen, {first, last}, values, {x, y, end, top, bottom})
         [[x((first[i] + last[i]) / 2), y(one)]]);
 }
 
-/** Draws a line through places. */
+/** Draws a line through points. */
 export function drawPlaces(pen, places, colour, width) {
     pen.strokeStyle = token(colour);
     pen.lineWidth = width;
@@ -64,7 +64,7 @@ export function drawPlaces(pen, places, colour, width) {
     });
 }
 
-/** The cursor of all views. */
+/** Draws the cursor, which all views share. */
 export function cursorLine(pen, x, top, bottom) {
     const at = round(max(1, x));
     pen.fillStyle = token('surface');
@@ -73,7 +73,7 @@ export function cursorLine(pen, x, top, bottom) {
     pen.fillRect(at - 1, top, 2, bottom - top);
 }
 
-/** The triangle of an alarm: filled if something is not finite, else an outline. */
+/** Draws the triangle of an alarm: filled for NaN and Inf, else outlined. */
 export function triangle(pen, at, top, filled, size = 9) {
     const x = max(size / 2 + 1, at);
     pen.beginPath();

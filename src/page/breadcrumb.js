@@ -1,11 +1,11 @@
-/* breadcrumb.js - the path to a place; the middle of a deep one folds. */
+/* breadcrumb.js - the path to a place; the middle of a long path is folded. */
 
 import {el, menu, span} from './dom.js';
 import {DOTS} from './text.js';
 
 const MOST = 5;
 
-/** places: of the model; at: number of a place; choose(full name): called on a click. */
+/** places: the model; at: index of a place; choose(full name): called on a click. */
 export function breadcrumb(places, at, choose) {
     const path = [];
     for (let i = at; i >= 0; i = places.parent[i]) path.unshift(i);

@@ -1,4 +1,4 @@
-/* chart.js - one chart of lines: painted on a canvas or as SVG, in full or from a place on. */
+/* chart.js - a line chart, drawn on a canvas or as SVG, in full or from an x position on. */
 
 import {cursorLine, hatched, triangle} from './axis.js';
 import {textWidth, token, write} from './draw.js';
@@ -9,14 +9,14 @@ const DASHES = {A: [], B: [9, 4], C: [2, 3], D: [9, 3, 2, 3], E: [4, 3]};
 export const colour = (letter) => token(`p-${letter.toLowerCase()}`);
 export const dashes = (letter) => DASHES[letter];
 
-/** Where the lines of a chart are: big ones have more room for words. */
+/** The plot area of a chart; big charts reserve more room for labels. */
 export function frame(width, height, big, {range: {ticks}}, top = 5) {
     const left = max(48, ...ticks.map(([, words]) => textWidth(words) + 14));
     const right = width - (big ? 40 : 30), bottom = height - (big ? 40 : 33);
     return {left, right, top, bottom, big, width: right - left, height: bottom - top};
 }
 
-/** Makes x and y of a frame, for values. */
+/** Returns the functions x and y that map values to the frame. */
 export function scales(box, {span, range}) {
     const {low, high, t} = range;
     return {x: (at) => box.left + (at - span.first) / (span.end - span.first || 1) * box.width,
@@ -29,7 +29,7 @@ function rule(pen, x, y, width, height, name) {
     pen.fillRect(round(x), round(y), width, height);
 }
 
-/** One polyline; values may be the raw ones, then with what was merged. */
+/** Draws one line; raw values also show the range of merged steps. */
 function line(pen, points, values, {x, y}, raw) {
     pen.beginPath();
     values.forEach((value, i) => {
@@ -69,7 +69,7 @@ function paintLines(pen, box, {lines, width}, scale) {
     pen.setLineDash([]);
 }
 
-/** The letter of each run at the end of its line, beside the others. */
+/** Draws the letter of each run at the end of its line, without overlaps. */
 function paintLetters(pen, box, {lines, span}, {x, y}) {
     const placed = [];
     for (const one of lines) {
@@ -99,7 +99,7 @@ function paintLetters(pen, box, {lines, span}, {x, y}) {
     }
 }
 
-/** Triangles under the axis; words in big charts where they have room. */
+/** Draws alarms as triangles under the axis; big charts add words where there is room. */
 function paintAlarms(pen, box, alarms, {x}) {
     const taken = alarms.map((one) => [x(one.x) - 7, x(one.x) + 7]);
     const free = (from, to) => from > 0 && to < box.right + 40 &&
@@ -116,7 +116,7 @@ function paintAlarms(pen, box, alarms, {x}) {
 }
 
 /** chart: {lines: [{points, smooth}], range, span: {first, end, ticks}, axis, alarms,
-    width}. from: only what is right of it. */
+    width}. from: draws only what is right of it. */
 export function paintChart(pen, box, chart, from = 0) {
     const scale = scales(box, chart), {x, y} = scale, {range, span} = chart;
     pen.save();
@@ -153,7 +153,7 @@ export function paintChart(pen, box, chart, from = 0) {
     pen.restore();
 }
 
-/** The cursor of all views and the readout, on a layer of their own. */
+/** Draws the shared cursor and the readout on a separate layer. */
 export function paintOver(pen, box, chart, cursor, at) {
     const {x, y} = scales(box, chart), inside = (one) => one !== null &&
         one >= chart.span.first && one <= chart.span.end;

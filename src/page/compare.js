@@ -1,4 +1,4 @@
-/* compare.js - what differs between this file and another one. */
+/* compare.js - the differences between this file and another one. */
 
 import {ask} from './api.js';
 import {diffHead, diffTree} from './compare_rows.js';
@@ -21,7 +21,7 @@ const COUNTS = [['changed', '~', 'chg', 'changed'], ['retyped', '~', 'chg', 'of 
     ['unread', '?', 'dim3', 'not compared']];
 const STATS = ['mean', 'std', 'min', 'max', 'l2', 'nan'];
 
-/** One sentence: equal, or what differs. */
+/** One sentence: equal, or the differences. */
 function sentenceOf(doc) {
     const {counts, training, results} = doc;
     const prefix = doc.values || counts.unread === 0 ? '' : 'Values were not compared. ';
@@ -37,7 +37,7 @@ function sentenceOf(doc) {
     return prefix + (doc.sentence || 'The files differ.');
 }
 
-/** Numbers of the two sides, one below the other. */
+/** The numbers of both sides, one below the other. */
 function sides(left, right) {
     const keys = STATS.filter((key) => left[key] !== undefined || right[key] !== undefined);
     const row = (title, one) => el('tr', null, el('td', 'dim', title), keys.map((key) =>
@@ -47,7 +47,7 @@ function sides(left, right) {
     row('right', right)));
 }
 
-/** Where two runs part. */
+/** The step at which two runs diverge. */
 function parting({first, scalar, steps, common_steps: common}) {
     const lines = [el('p', 'dim', `${commas(steps.left)} and ${plural(steps.right, 'step')}, ` +
         `${commas(common)} in common`)];
@@ -71,7 +71,7 @@ function result(one) {
         (one.begins ? ': the error begins here' : ''));
 }
 
-/** Where the results of two recordings begin to differ. */
+/** The call at which the results of two recordings start to differ. */
 function divergence({first, later}) {
     if (!first) return null;
     return el('section', 'tlcard', el('h2', null, el('b', null, 'Where results begin to differ')),
@@ -81,7 +81,7 @@ function divergence({first, later}) {
 
 const RULES = {prefix: 'prefix', part: 'part', name: 'name', swap: 'swapped', shift: 'shifted'};
 
-/** Prefixes and names that were aligned. */
+/** The prefixes and names that were aligned. */
 function aligned(doc) {
     const of = (side, word) => doc[side].prefix ? `${doc[side].prefix} is taken off all names ` +
         `${word}` : '';
@@ -103,14 +103,14 @@ class Compare {
         this.load();
     }
 
-    /** Files to compare with, those of the same kind first. */
+    /** The files to compare with; files of the same kind first. */
     others() {
         const mine = files.get(state.file), kind = (file) => Number(file.kind !== mine.kind);
         return [...files.values()].filter((file) => file !== mine && !file.why).sort((a, b) =>
             kind(a) - kind(b));
     }
 
-    /** What both files have can be shown: [name in the address, title]. */
+    /** The views that both files support: [name in the address, title]. */
     tabs() {
         const both = (what) => [state.file, state.right].every((id) =>
             files.get(id).has.includes(what));
@@ -136,7 +136,7 @@ class Compare {
         put(this.stage, this.bar(), content);
     }
 
-    /** Nothing is chosen yet: buttons for the other files, or how to serve more. */
+    /** No file is selected: buttons for the other files, or how to serve more. */
     choose() {
         const others = this.others(), path = files.get(state.file).path || 'A.pth';
         const folder = path.slice(0, path.lastIndexOf('/') + 1) || '.';
@@ -153,7 +153,7 @@ class Compare {
                 word(folder)}`)]));
     }
 
-    /** Another view, in here. */
+    /** Mounts another view inside this one. */
     show(mount) {
         const host = div('cmpgraph');
         this.say(host);

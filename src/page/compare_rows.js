@@ -1,4 +1,4 @@
-/* compare_rows.js - the tree of differences: two sides in one list, so that they scroll
+/* compare_rows.js - the tree of differences. Both sides are one list, so they scroll
    together. */
 
 import {div, el, icon, put, span} from './dom.js';
@@ -45,7 +45,7 @@ function placesOf(tensors) {
         }};
 }
 
-/** 2 ~ 1 + of what is below a place. */
+/** Counts of differences below a place: 2 ~ 1 +. */
 function sums(places, i) {
     const counts = new Map();
     for (let at = i; at < places.end[i]; at++) {

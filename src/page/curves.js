@@ -63,7 +63,7 @@ class Curves {
         }
     }
 
-    /** New steps: only what is new is asked for and drawn. */
+    /** Requests and draws only the new steps. */
     async news(changed) {
         for (const run of this.runs) {
             const file = changed.find(({id}) => id === run.file.id);
@@ -80,7 +80,7 @@ class Curves {
                     return;
                 }
                 this.update(ended ? null : {run, step: since});
-            } catch { /* the connection is lost: the frame says so */
+            } catch { /* the connection is lost; a banner reports it */
             } finally {
                 this.busy.delete(file.id);
             }
@@ -113,7 +113,7 @@ class Curves {
             [one, axisText(axis, one)])};
     }
 
-    /** grown: {run, step}, if only columns from this step on are new. */
+    /** grown: {run, step} if only columns from this step on are new. */
     update(grown = null) {
         const axes = this.runs[0].axes, keys = order(this.runs);
         const before = this.span;
@@ -128,8 +128,8 @@ class Curves {
         if (!keys.length) {
             this.small.replaceChildren();
             this.big.replaceChildren(div('curve none', emptyState('No scalars logged yet',
-                'The loss is shown by itself where it can be found. Any other number comes ' +
-                'from your training loop:', 'w.log(loss=loss)')));
+                'The loss is found automatically where possible. Log any other number in ' +
+                'your training loop:', 'w.log(loss=loss)')));
             return;
         }
         const main = keys.includes(state.chart) ? state.chart : keys[0];
@@ -179,12 +179,12 @@ class Curves {
 
     /* --- The readout */
 
-    /** The run with the most columns at the end, whose columns the readout stops at. */
+    /** The run whose columns the readout snaps to: the one that reaches farthest. */
     base() {
         return this.runs.reduce((a, b) => b.newest() > a.newest() ? b : a);
     }
 
-    /** Puts the readout to the column nearest to a place of the axis, or takes it away. */
+    /** Moves the readout to the column nearest to an axis value, or removes it. */
     read(at) {
         const {main} = this.base();
         if (at === null || !main) this.at = null;

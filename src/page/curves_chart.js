@@ -35,7 +35,7 @@ export function titleOf({runs}, key) {
     return [title, about];
 }
 
-/** Loss first, then the user's by groups, learning rates, what the watch adds. */
+/** Sort order: loss, the user's scalars by group, learning rates, the watch's scalars. */
 export function order(runs) {
     const keys = new Set(runs.flatMap((run) => [...run.lines.keys()]));
     const main = new Set(runs.map(({document}) => mainScalar(document)).filter(Boolean)
@@ -48,7 +48,7 @@ export function order(runs) {
         groups.indexOf(group(a)) - groups.indexOf(group(b)));
 }
 
-/** How the lines of a run look. */
+/** The line style of a run. */
 export function sample(letter) {
     const stroke = `var(--p-${letter.toLowerCase()})`;
     return svgEl('svg', {class: 'sample', viewBox: '0 0 22 10', fill: 'none', stroke,
@@ -58,7 +58,7 @@ export function sample(letter) {
         dashes(letter).map((one) => one * .66).join(' ') || null}));
 }
 
-/** Of all runs, the worst first: {x, bad, words}. */
+/** The alarms of all runs, worst first: {x, bad, words}. */
 function alarmsOf({runs, axis}) {
     const made = new Map();
     for (const run of runs)
@@ -98,8 +98,8 @@ export class Chart {
         this.view.read(at(event.clientX - box.left));
     }
 
-    /** Takes the lines of its view. grown: {run, step}: only what came since is painted;
-        keep: the range of y may only grow. */
+    /** Takes the lines of the view. grown: {run, step}: paints only newer columns; keep: the
+        range of y may only grow. */
     take(big, grown, keep) {
         const {view, key} = this, {width} = view.smoothing, log = view.log(key);
         const before = this.chart, all = view.runs.map((run) => run.points(key, view.axis, log))
@@ -147,7 +147,7 @@ export class Chart {
         this.card.setAttribute('aria-label', title);
     }
 
-    /** {smoothed, raw, text} of each run at the readout, or at the end. */
+    /** {smoothed, raw, text} of each run at the readout, or at its end. */
     values() {
         return this.view.runs.map((run) => {
             const one = this.chart.lines.find(({points}) => points.run === run);
@@ -162,7 +162,7 @@ export class Chart {
         });
     }
 
-    /** The readout: line, dots, values. */
+    /** Draws the readout: line, dots, values. */
     show() {
         const {view} = this, list = this.values();
         this.over.redraw();

@@ -1,6 +1,6 @@
-/* details.js - the selected place in full: what is known of it; of a tensor its numbers,
-   distribution and values (tensor.js); of a module its attributes, the source of its class
-   and the result that was kept. */
+/* details.js - all facts about the selected place. A tensor also has statistics, its
+   distribution and values (tensor.js); a module has attributes, the source of its class
+   and the kept result. */
 
 import {copyable} from './actions.js';
 import {ask} from './api.js';
@@ -18,17 +18,17 @@ import {shape} from './text.js';
 
 const LINES = 400; // of source, shown at first
 const NUMBERS = {all: 1, bins: 125, inner: 1, quantiles: '0.1,1,5,25,50,75,95,99,99.9'};
-/* Rows of the attributes say the same. */
+/* Facts that the attributes repeat. */
 const ATTRIBUTES = ['arguments', 'training', 'hidden'];
 
-/** Facts as the terminal has them: a line each. */
+/** The facts of the terminal, one per line. */
 function factsCard(title, facts) {
     return el('section', 'dtcard', title && el('h2', null, title), facts.filter((fact) =>
         fact.text).map((fact) => el('p', `dtfact ${fact.role || ''}`, fact.label &&
         span('dim3', fact.label), span(null, fact.text))));
 }
 
-/** The path above says the name, and the root is no file. */
+/** The title without the name, which the path above shows. */
 function headOf(model, at, facts) {
     const text = facts.find(({id}) => id === 'title')?.text || '', name = model.full(at) ||
         model.name(at);
@@ -55,6 +55,23 @@ function codeCard({source}) {
     left > 0 && el('p', 'dim3', `${left} further lines are in the file`));
 }
 
+/** A JSON value as text; `$object` is the name of a constructor. */
+function valueText(value) {
+    if (typeof value === 'string') return value;
+    if (Array.isArray(value)) return `[${value.map(valueText).join(', ')}]`;
+    if (value === null || typeof value !== 'object') return String(value);
+    const parts = Object.entries(value.attributes || value).map(([key, one]) =>
+        `${key}: ${valueText(one)}`);
+    return `${value.$object || ''}{${parts.join(', ')}}`;
+}
+
+/** The metadata of a GGUF or safetensors file. */
+function metadataCard({metadata = {}}) {
+    const rows = Object.entries(metadata);
+    return rows.length > 0 && el('section', 'dtcard meta', el('h2', null, 'Metadata'), rows.map(
+        ([key, value]) => div('atrow', span('atname', key), span(null, valueText(value)))));
+}
+
 /** The tensors of a module or group, as links that can be dragged into a panel. */
 const tensorsCard = (tensors, full) => el('section', 'dtcard', el('h2', null, 'Tensors'),
     div(null, tensors.map(({name, shape: dims, dtype}) => div({class: 'atrow', draggable: true,
@@ -62,7 +79,7 @@ const tensorsCard = (tensors, full) => el('section', 'dtcard', el('h2', null, 'T
         link(name.slice(full ? full.length + 1 : 0), () => go({at: name}))), span(null,
         `${shape(dims)} ${dtype}`)))));
 
-/** Adds the card when its answer is there; a question that cannot be answered says why. */
+/** Adds a card when its answer arrives, or the reason why there is none. */
 async function later(box, promise, make) {
     const place = div();
     box.append(place);
@@ -92,14 +109,16 @@ export function details(stage) {
         else if (kind !== 'value') later(body, ask('attributes', {file: asked.file, place: at}),
             (answer) => attributesCard(answer, asked, model));
         if (doc.tensors?.length) body.append(tensorsCard(doc.tensors, model.full(at)));
-        if (kind === 'module') later(body, ask('code', asked), codeCard);
+        if (at === 0) later(body, ask('info', {file: asked.file}), metadataCard);
+        if (kind === 'module') later(body, ask('code', asked), (answer) => answer.source &&
+            codeCard(answer));
         if (!kept) return;
         body.append(factsCard(`Result of call ${kept.number + 1}, kept`, doc.kept_details));
         if (kept.shape?.length === 4) later(body, ask('show', {...asked, sheet: 1}),
             (answer) => sheetCard(answer.kept.sheet));
         tensorCards(body, kept, where);
     }
-    /** Of a training: what is known of the cursor's step. */
+    /** For a training run, requests the facts of the cursor's step. */
     function question(model, at) {
         const {file, call} = state, kind = model.kind(at), {has, step} = files.get(file);
         return ask('show', {file, place: at, call, step: has.includes('history') ? state.step ??
@@ -115,7 +134,7 @@ export function details(stage) {
         const doc = await promise, alive = () => !closed && mine === turn;
         if (alive()) draw(model, at, doc, body, {file, place: at, call, alive});
     }
-    /** Another step: only facts change. */
+    /** The cursor moved to another step: updates the facts. */
     async function follow() {
         const mine = turn, {step} = state, model = await places(state.file);
         const at = max(0, model.find(state.at)), doc = await question(model, at).catch(() => null);

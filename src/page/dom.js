@@ -1,4 +1,4 @@
-/* dom.js - elements, and the few parts that every view uses. Texts are always text. */
+/* dom.js - elements, and parts that all views use. Text is always set as text, never HTML. */
 
 import {icons} from './icons.js';
 import {max, min} from './math.js';
@@ -38,17 +38,17 @@ export function el(tag, props, ...children) {
 export const div = (props, ...children) => el('div', props, children);
 export const span = (props, ...children) => el('span', props, children);
 
-/** Puts children, as of el(), in place of those that an element has. */
+/** Replaces the children of an element; children as for el(). */
 export function put(element, ...children) {
     element.replaceChildren();
     return append(element, children);
 }
 
-/** Text that one clicks. */
+/** A text that acts as a button. */
 export const link = (text, onclick, kind = '') => el('button', {class: `link ${kind}`, onclick},
     text);
 
-/** A row of buttons, one of which is on: seg('Level', [[text, on, run], ...]). */
+/** A segmented control: seg('Level', [[text, on, run], ...]). */
 export const seg = (label, choices) => div({class: 'seg', role: 'group', aria: {label}},
     choices.map(([text, on, onclick]) => el('button', {class: on ? 'on' : '', onclick,
         aria: {pressed: on}}, text)));
@@ -65,7 +65,7 @@ export function icon(name) {
         svgEl('path', {d: icons[name]}));
 }
 
-/** A button. Without text the label is its name; `press`: true or false, for a switch. */
+/** A button. `label` names a button without text; `press` makes it a toggle. */
 export function button({text, icon: image, label, press, onclick, class: kind, ...more}) {
     const name = label ?? text;
     return el('button', {class: `btn ${text ? '' : 'icon'} ${kind || ''}`,
@@ -76,12 +76,12 @@ export function button({text, icon: image, label, press, onclick, class: kind, .
 
 let floating = null; // {element, anchor, close}
 
-/** Takes the open menu away. */
+/** Closes the open menu. */
 export function closeMenu() {
     if (floating) floating.close();
 }
 
-/** Puts a floating element below its anchor, inside the window. */
+/** Places a floating element below its anchor, inside the window. */
 export function putBelow(element, anchor) {
     const at = anchor.getBoundingClientRect(), size = element.getBoundingClientRect();
     const left = min(at.left, innerWidth - size.width - 8);
@@ -154,7 +154,7 @@ export function menu(anchor, items) {
     return anchor;
 }
 
-/** A dialog with a title, until Escape or a click beside it. */
+/** A dialog with a title; Escape or a click outside closes it. */
 export function dialog(title, kind, head, ...content) {
     const box = el('dialog', {class: `help ${kind}`, aria: {label: title}}, el('header', null,
         el('h2', 'grow', title), head, button({icon: 'close', label: 'Close', class: 'ghost',
@@ -174,7 +174,7 @@ export function toast(text) {
     setTimeout(() => box.remove(), 4000);
 }
 
-/** Runs it; says what goes wrong. */
+/** Runs a function and shows its error. */
 export async function said(run) {
     try {
         await run();
@@ -231,14 +231,14 @@ export async function copyText(text, what = 'Copied') {
     toast(what);
 }
 
-/** One bold line, one dim line, one command to copy. */
+/** An empty state: a bold line, a dim line, a command to copy. */
 export function emptyState(title, sentence, command) {
     return el('div', 'empty', el('b', null, title), el('div', 'dim', sentence),
         command ? el('button', {class: 'cmd', title: 'Copy',
             onclick: () => copyText(command)}, command) : null);
 }
 
-/** What went wrong: a title, a sentence, what still works, one button. */
+/** An error: a title, a sentence, what still works, one button. */
 export function failure(error, again, label = 'Try again') {
     return el('div', {class: 'fail', role: 'alert'}, icon('alarm'), el('div', 'grow',
         el('b', null, error.title || 'This cannot be shown'), el('div', null, error.message),

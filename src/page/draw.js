@@ -1,4 +1,4 @@
-/* draw.js - colours of the theme, and canvases that follow it. */
+/* draw.js - theme colours, and canvases that redraw when the theme changes. */
 
 import {el} from './dom.js';
 import {ceil, floor, log10, max, min, round} from './math.js';
@@ -20,7 +20,7 @@ export const SANS = 'Arial,"Liberation Sans",Arimo,Helvetica,sans-serif';
 const FONTS = {small: `11px ${SANS}`, strong: `bold 11px ${SANS}`, bold: `bold 12px ${SANS}`};
 const widths = new Map(), meter = document.createElement('canvas').getContext('2d');
 
-/** Width of a text in a font: small, strong or bold; measured once. */
+/** The width of a text in a font (small, strong or bold); cached. */
 export function textWidth(text, font = 'small') {
     const key = font + text;
     if (!widths.has(key)) {
@@ -31,7 +31,7 @@ export function textWidth(text, font = 'small') {
     return widths.get(key);
 }
 
-/** Writes it; x is its left, middle or right as `align` says. */
+/** Draws a text; x is its left, middle or right edge, depending on `align`. */
 export function write(pen, font, colour, text, x, y, align = 'left') {
     pen.font = FONTS[font];
     pen.textAlign = align;
@@ -65,7 +65,7 @@ export function ramp(name, t) {
     return list.css[i] = list.css[i] || `rgb(${rampAt(name, i / 255).join(' ')})`;
 }
 
-/** The pattern of what is not finite. */
+/** The hatch pattern for values that are not finite. */
 export function hatch(context) {
     let pattern = hatches.get(context);
     if (pattern) return pattern;
@@ -139,7 +139,7 @@ function themeChanged() {
 
 system.addEventListener('change', themeChanged);
 
-/* On paper everything is light, canvases too. */
+/* Prints with the light theme; canvases are redrawn. */
 let onScreen;
 function print(begins) {
     const {dataset} = document.documentElement;
@@ -153,7 +153,7 @@ addEventListener('afterprint', () => print(false));
 export const isDark = () => (document.documentElement.dataset.theme ||
     (system.matches ? 'dark' : 'light')) === 'dark';
 
-/** 'light', 'dark' or '' for that of the system. */
+/** 'light', 'dark', or '' to follow the system. */
 export function setTheme(theme) {
     if (theme) document.documentElement.dataset.theme = theme;
     else delete document.documentElement.dataset.theme;

@@ -1,4 +1,4 @@
-/* files.js - the list of what is served: where a folder opens. */
+/* files.js - the list of served files, which a folder opens with. */
 
 import {button, div, el, put, span} from './dom.js';
 import {bind} from './keys.js';

@@ -2,7 +2,7 @@
 
 import {TIMES} from './text.js';
 
-/** Where a regular expression goes wrong: behind the longest part of it that is none. */
+/** The position of an error in a regular expression: after its longest valid prefix. */
 function where(text, flags) {
     for (let n = text.length; n > 0; n--) {
         try {
@@ -45,8 +45,8 @@ function choice(text) {
 
 const kept = new WeakMap(); // places -> Map of results
 
-/** The places that a text finds: {list, has: Uint8Array}. `!text`: has are those that do not
-    match and are not below a match. Throws a sentence for a bad regular expression. */
+/** The places that match a text: {list, has: Uint8Array}. For `!text`, `has` marks places
+    that neither match nor lie below a match. Throws a sentence for an invalid regex. */
 export function find(model, text) {
     if (!kept.has(model)) kept.set(model, new Map());
     const results = kept.get(model);
@@ -90,7 +90,7 @@ function look(model, text) {
     return {list, has, inverse};
 }
 
-/** Which rows a filtered view keeps: matches, what is below and above them. */
+/** The rows that a filtered view keeps: matches, and places below and above them. */
 export function keepOf(model, text) {
     const {has, inverse} = find(model, text), keep = has.slice();
     for (let i = 1; i < model.n && !inverse; i++) if (keep[model.parent[i]]) keep[i] = 1;
@@ -99,7 +99,7 @@ export function keepOf(model, text) {
     return keep;
 }
 
-/** What a text finds, or null if it is no regular expression (yet). */
+/** The matches of a text, or null while it is not a valid regular expression. */
 export function hitsOf(model, text) {
     try {
         return find(model, text);

@@ -1,4 +1,4 @@
-/* graph_view.js - the graph of the open level: one goes into modules and up again. */
+/* graph_view.js - the graph of one level; users go into modules and back up. */
 
 import {exportable} from './actions.js';
 import {ask, save} from './api.js';
@@ -14,19 +14,19 @@ import {selectTensor} from './slots.js';
 import {go, state} from './state.js';
 import {short} from './text.js';
 
-/* Numbers of a step of the training: their colour, column and title. */
+/* Metrics of a training step: [column, title] by the colour in the address. */
 const STEP_COLOURS = {
     grad: ['gradient_norm', 'gradient norm'],
     ratio: ['update_ratio', 'update \u00f7 weight'],
 };
-const MOST_IDS = 150; // groups that are asked for one by one; more: everything
+const MOST_IDS = 150; // groups that are requested by name; above this, all are
 const ASKS = ['file', 'level', 'root', 'depth', 'pass', 'call', 'expand'];
 
 const above = (name) => name.slice(0, max(0, name.lastIndexOf('.')));
 
 export class GraphView {
-    /** old: another file, whose differences from `file` (else that of the state) are
-        drawn. */
+    /** old: another file; the graph shows how `file` (default: the current one)
+        differs from it. */
     constructor(stage, {old, file} = {}) {
         this.old = old;
         this.newer = file;
@@ -73,7 +73,7 @@ export class GraphView {
         }
     }
 
-    /** A list of modules is never called: it is shown by what is around it. */
+    /** A module list is never called, so its parent is shown instead. */
     fail(error, root) {
         if (root && (error.status === 404 || error.status === 409)) {
             go({root: above(root)}, 'replace');
@@ -89,6 +89,13 @@ export class GraphView {
 
     take(data) {
         this.data = data;
+        if (data.ids.length < 2) { // only the root
+            this.drop();
+            this.drawBar();
+            put(this.banner);
+            put(this.host, emptyState('Nothing to draw', data.note || 'No module was called.'));
+            return;
+        }
         if (this.graph) this.graph.update(data, this.fresh);
         else this.mount(data);
         this.fresh = [];
@@ -137,7 +144,7 @@ export class GraphView {
     drawBar() {
         const at = max(0, this.model.find(state.root));
         const path = breadcrumb(this.model, at, (root) => go({root, at: state.root || null}));
-        for (const {text} of this.graph.path()) path.append(el('i', null, '\u203a'), text);
+        for (const {text} of this.graph?.path() || []) path.append(el('i', null, '\u203a'), text);
         const level = (name, text) => el('button', {class:
             (state.level || 'modules') === name ? 'on' : '', onclick: () =>
             go({level: name === 'ops' ? name : ''}), aria: {pressed: (state.level ||

@@ -1,4 +1,4 @@
-/* heat.js - the scales of the heat maps of modules: which colour a number has. A scale is
+/* heat.js - the colour scales of the overview's heat maps. A scale is
    {ramp, at(value) -> place on the ramp, ticks: [[place in the legend, text]], of(place in
    the legend) -> value, cut: 'low', 'high' ...}. */
 
@@ -35,7 +35,7 @@ export function gradientScale(values) {
         of: (at) => 10 ** (low + at * (high - low))};
 }
 
-/** Always the same: neutral where it is healthy, a jump at the edges. */
+/** A fixed scale: neutral in the healthy band, with a jump at its edges. */
 export const ratioScale = {
     ramp: 'div',
     at(value) {
@@ -49,7 +49,7 @@ export const ratioScale = {
         [1, '1']],
 };
 
-/** A share, up to 20%. */
+/** The scale of a share, up to 20%. */
 export const deadScale = {
     ramp: 'density',
     at: (value) => .04 + .96 * min(1, value / .2) ** .7,
@@ -57,7 +57,7 @@ export const deadScale = {
     ticks: [[0, '0'], [.25, '5%'], [.5, '10%'], [1, '\u2265 20%']],
 };
 
-/** 'low', 'high' or '': outside of what is healthy. */
+/** 'low' or 'high' outside the healthy band, else ''. */
 export const ratioWord = (value) => value < HEALTHY[0] ? 'low' : value > HEALTHY[1] ? 'high' : '';
 
 export const colour = (scale, value) => ramp(scale.ramp, scale.at(value));

@@ -1,5 +1,5 @@
-/* histogram.js - one series over steps: cells, the lines of its least and largest value,
-   zero, what is not finite, the cursor, and the numbers of the cursor's step. */
+/* histogram.js - a histogram over steps: cells, lines of the minimum and maximum, the zero
+   line, hatched NaN and Inf, the cursor, and the numbers at its step. */
 
 import {cell, columnOf, hatched} from './axis.js';
 import {button, div, el, icon, menu, put, span, svgEl} from './dom.js';
@@ -26,7 +26,7 @@ function linePath(spans, y) {
     return path;
 }
 
-/** The value of a series that never changes, else null. */
+/** The value of a constant series, else null. */
 function constantOf({min, max, line}) {
     const all = line ? [] : [...min, ...max].filter(known);
     return all.length && all.every((value) => value === all[0]) ? all[0] : null;
@@ -57,7 +57,7 @@ export class Histogram {
                 host.tools(this)));
     }
 
-    /** Reads the cell under the pointer, or goes to its step. */
+    /** Shows the cell under the pointer, or goes to its step. */
     point({clientX, clientY}, choose) {
         const {plot, columns} = this, {first, end} = this.host.range();
         const box = plot.getBoundingClientRect(), x = (clientX - box.x - 1) / plot.clientWidth;
@@ -114,7 +114,7 @@ export class Histogram {
         this.placeCursor();
     }
 
-    /** Where a value is, in px from the top. */
+    /** The position of a value, in px from the top. */
     y(value, height) {
         return this.constant !== null ? height / 2 : clamp(height * (1 -
             axisPlace(this.trace.axis, value)), 0.5, height - 0.5).toFixed(1);
@@ -171,7 +171,7 @@ export class Histogram {
             this.plot.setAttribute(`aria-${name}`, text);
     }
 
-    /** Shows what a cell means; column -1: nothing. */
+    /** Shows the readout of a cell; column -1 hides it. */
     read(column, row = 0) {
         const {plot, trace, columns, tip, spans} = this, hide = column < 0 || !spans?.length;
         this.frame.classList.toggle('off', hide);

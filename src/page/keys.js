@@ -1,4 +1,4 @@
-/* keys.js - THE TABLE of keys. Modules put theirs in with bind(); the help shows all. */
+/* keys.js - THE TABLE of keys. Modules register theirs with bind(); the help lists all. */
 
 import {dialog, div, el} from './dom.js';
 
@@ -9,7 +9,7 @@ let first = ''; // of two keys
 
 /** keys: ['/', 'Ctrl+F', 'i g']; where: the heading in the help; what: a few words; run
     returns false to pass the key on; within: only while the focus is in this element;
-    hidden: not in the help. Returns what takes it out again. */
+    hidden: not in the help. Returns a function that removes it. */
 export function bind(binding) {
     table.unshift(binding);
     return () => {

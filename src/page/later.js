@@ -1,9 +1,9 @@
-/* later.js - views of the second script, more.js: it is loaded when one of them is opened. */
+/* later.js - views in the second script, more.js, which is loaded on first use. */
 
 import {failure, loading, put} from './dom.js';
 
-/** A view of app.js, of which `mount` is in the second script. Its part has `loaded`, a
-    promise that it is shown. */
+/** A view whose `mount` is in the second script. Its part has `loaded`, a promise that
+    resolves once it is shown. */
 export const later = (view) => ({...view, mount(stage) {
     let part = null, closed = false;
     const script = import('./more.js');

@@ -1,5 +1,5 @@
-/* lines.js - scalars of training runs as lines: where they stop, their smoothed values, the
-   range that an axis shows. */
+/* lines.js - scalars of training runs as lines: gaps, smoothing, and the range of an
+   axis. */
 
 import {columnOf} from './axis.js';
 import {abs, ceil, floor, log10, max, min, round} from './math.js';
@@ -7,14 +7,14 @@ import {MINUS, count, number, short, time} from './text.js';
 
 export const AXES = ['step', 'time', 'tokens'];
 
-/** Of axes and readouts: 0.3957, 181.0K, −12.5M */
+/** A number for axes and readouts: 0.3957, 181.0K, −12.5M */
 export function value(x) {
     const size = abs(x);
     if (!(size >= 1e4 && size < 1e12)) return short(x);
     return (x < 0 ? MINUS : '') + count(round(size));
 }
 
-/** Of an axis: seconds as time, others as steps or counts. */
+/** An x value: seconds as time, others as steps or counts. */
 export function axisText(axis, x) {
     if (axis === 'time') return x > 0 ? time(x * 1e9) : '0';
     return axis === 'tokens' ? count(round(x)) : String(round(x));
@@ -36,12 +36,12 @@ function filled(list, steps) {
     });
 }
 
-/** The name of a line: of evaluation with `eval:` in front. */
+/** The name of a line; evaluation has the prefix `eval:`. */
 export const keyOf = ({phase, name}) => phase === 'train' ? name : `${phase}:${name}`;
 
 const wide = (list, n) => Array.from({length: n}, (_, i) => list?.[i] ?? null);
 
-/** The training of a file with its letter. */
+/** The training run of a file, with its letter. */
 export class Run {
     constructor(file, letter, document) {
         Object.assign(this, {file, letter});
@@ -74,7 +74,7 @@ export class Run {
                 step >= one.first)))};
     }
 
-    /** Takes the columns since the last one in; false: they are not the same any more. */
+    /** Appends new columns; false: older columns changed, too. */
     add(more) {
         const {document} = this, cuts = new Map();
         for (const [i, {phase, columns}] of more.phases.entries()) {
@@ -160,7 +160,7 @@ export function smooth({step, y, cut}, width, log) {
     return out;
 }
 
-/** Index of the point at a place of the axis: -1 none, NaN where it is not finite. */
+/** Index of the point at an axis value; -1: none; NaN: not finite there. */
 export function pointAt({x, bad}, at) {
     if (bad.some(([from, to]) => at >= from && at < to)) return NaN;
     const span = x.at(-1) - x[0], usual = min(1.5 / (x.length - 1), .1) * span || 1;
@@ -174,10 +174,10 @@ export function pointAt({x, bad}, at) {
     return x.length && abs(x[low] - at) <= usual ? low : -1;
 }
 
-/** Are these one value, but for how it was rounded? */
+/** Are these equal, up to rounding? */
 const isConstant = (low, high) => high - low <= 1e-6 * max(abs(low), abs(high));
 
-/** Round numbers from low to high, at most so many. */
+/** Round numbers from low to high, at most `most` of them. */
 export function ticks(low, high, most) {
     if (isConstant(low, high)) return [low];
     const span = high - low || 1, unit = 10 ** floor(log10(span / most));

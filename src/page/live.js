@@ -1,5 +1,5 @@
-/* live.js - what is served and what is new: server-sent events, read with fetch because
-   they need the token; polling where a proxy holds them back. */
+/* live.js - the served files and their changes, by server-sent events. They are read with
+   fetch, because they need the token; behind a proxy that buffers them, the page polls. */
 
 import {AskError, ask, get, isStatic, setVersion} from './api.js';
 import {min} from './math.js';
@@ -33,7 +33,7 @@ function setStatus(status, retry = 0) {
 
 const named = new Map(); // name -> ids of the files that have it
 
-/** Files of one name have their folder before it. */
+/** Adds the folder to the name if several files have the same name. */
 function nameOf({file, name, path}) {
     if (!named.has(name)) named.set(name, new Set());
     const all = named.get(name).add(file);
@@ -66,8 +66,8 @@ function take(shelf) {
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 let wake = () => {};
 
-/** Waits until somebody sees the page. A hidden one holds no connection open: a browser
-    has six for a server, and pages that were left keep theirs. */
+/** Waits until the page is visible. A hidden page closes its stream, because a browser
+    allows six connections to a server. */
 const seen = () => new Promise((done) => {
     const look = () => {
         if (document.hidden) return;
@@ -78,8 +78,8 @@ const seen = () => new Promise((done) => {
     look();
 });
 
-/** One stream of events, until it ends or the page is hidden. Throws if it never says
-    anything. */
+/** Reads one event stream until it ends or the page is hidden. Throws if nothing
+    arrives. */
 async function stream(since) {
     const stop = new AbortController(), leave = () => document.hidden && stop.abort();
     document.addEventListener('visibilitychange', leave);
@@ -126,7 +126,7 @@ async function follow(since) {
     } catch (error) {
         if (document.hidden && error.name === 'AbortError') return;
         if (error.name !== 'AbortError' && error.status !== 404) throw error;
-        return poll(since); // a proxy holds the events back
+        return poll(since); // a proxy buffers the events
     }
 }
 
@@ -153,10 +153,10 @@ async function keepFollowing() {
     }
 }
 
-/** Tries again at once. */
+/** Reconnects immediately. */
 export const retryNow = () => wake();
 
-/** Begins; also after another token was given. */
+/** Starts following the server; call it again after a new token. */
 export async function startLive() {
     if (!isStatic) return keepFollowing();
     take(await ask('shelf'));

@@ -26,12 +26,12 @@ class Places {
         return this.rows.texts[i] ?? '';
     }
 
-    /** Its own name, the last part of the full one. */
+    /** The last part of the full name. */
     name(i) {
         return this.text(this.rows.name[i]);
     }
 
-    /** '' for the root, whose name is that of the file. */
+    /** The full name; '' for the root. */
     full(i) {
         const parts = [];
         for (let at = i; at > 0; at = this.parent[at]) parts.push(this.name(at));
@@ -100,13 +100,13 @@ class Places {
         return this.columns.find((one) => one.id === id) || null;
     }
 
-    /** The text of a column at a place, or at a run of them; '' if it was not asked for. */
+    /** The text of a column at a place, or at a run of places; '' if not requested. */
     cell(column, i, run) {
         const list = run ? column.run_text : column.text;
         return list ? (column.texts || this.rows.texts)[list[run ? run.i : i]] ?? '' : '';
     }
 
-    /** Marks places, and those above them, that alarms of a training name. */
+    /** Marks the places that alarms name, and all places above them. */
     addAlarms(alarms) {
         for (const {severity, name, place} of alarms) {
             let at = severity === 'note' ? -1 : place ?? this.find(name ?? null);

@@ -1,6 +1,5 @@
-/* moment.js - what a panel shows without a history: the values of a recording's one step, or
-   the parameters of a file, each as one histogram or, if only statistics were kept, as the
-   span of its values. */
+/* moment.js - the content of a panel without a history: values of a recording, or the
+   parameters of a file. Each is a histogram, or a range if only statistics were kept. */
 
 import {ask} from './api.js';
 import {div, el, failure, icon, loading, span, svgEl} from './dom.js';
@@ -10,7 +9,7 @@ import {brief, plural, short} from './text.js';
 const IO = [['inputs', 'input', 'values'], ['grad_inputs', 'input', 'grad'],
     ['outputs', 'output', 'values'], ['grad_outputs', 'output', 'grad']];
 
-/** One bar a bin; or from the least to the largest value, with mean and deviation. */
+/** Bars, one per bin; or the range from minimum to maximum with mean and deviation. */
 function drawing({histogram, min, max, mean, std}) {
     const low = histogram ? histogram.min : min, high = histogram ? histogram.max : max;
     const x = (value) => 1000 * (value - low) / (high - low || 1), parts = [];
@@ -54,7 +53,7 @@ function figure({tensor, what, call}, stats) {
         el('b', null, text)))));
 }
 
-/** The figure of a tensor's elements, counted on demand. */
+/** Adds the figure of a tensor, whose values are counted on demand. */
 async function fill(box, file, model, place) {
     const title = {tensor: model.name(place), what: 'values', call: ''};
     const promise = ask('show', {file, place, bins: 48});

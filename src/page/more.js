@@ -1,5 +1,5 @@
-/* more.js - the views that never are the first one: a script of its own, which later.js loads
-   when one of them is opened. */
+/* more.js - views that are never shown first. A separate script, which later.js loads on
+   first use. */
 
 export {compare} from './compare.js';
 export {curves} from './curves.js';

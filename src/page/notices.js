@@ -1,16 +1,16 @@
-/* notices.js - what the page says when there is nothing to show: nothing open, waiting,
-   connection lost, token missing, ended. */
+/* notices.js - states without a view: nothing open, waiting, connection lost, token
+   missing, ended. */
 
 import {isStatic, setToken} from './api.js';
 import {button, div, el, emptyState, failure, icon, span} from './dom.js';
 import {connection, retryNow, startLive} from './live.js';
 import {ceil, max} from './math.js';
 
-/** No file is served, or there is no such file. */
+/** No file is served, or the requested file does not exist. */
 export function nothingOpen(id) {
     if (id) return failure({title: 'This file is not here', message:
-        'The address names a file that is not served, or not any more.',
-    rest: 'Choose another one at the top.'});
+        'The file in the address is not served.',
+    rest: 'Select another file at the top.'});
     return emptyState('Open a model or a recording', 'Start with',
         'torchoscope serve model.safetensors');
 }
@@ -34,13 +34,13 @@ export function tokenMissing() {
     div('row2', field, button({text: 'Open', type: 'submit'})));
 }
 
-/** A line below the bar while the connection is lost or the page is a file; or null. */
+/** The banner while the connection is lost or for a saved page; or null. */
 export function connectionBanner() {
     if (isStatic || connection.status !== 'lost') return null;
     const left = span({class: 'left'});
     const box = div({class: 'banner warn', role: 'status'}, icon('alarm'),
         span('grow', el('b', null, 'Not connected'), ' ', left,
-            ' What was received stays usable. Training is not affected by this page.'),
+            ' Received data stay usable. The training is not affected.'),
         button({text: 'Try now', onclick: retryNow}));
     const tick = () => {
         if (!box.isConnected && tick.begun) return;

@@ -1,4 +1,4 @@
-/* numbers.js - a series as a table, as CSV, and as a picture to keep. */
+/* numbers.js - exports a series as a table, CSV or picture. */
 
 import {save} from './api.js';
 import {button, copyText, dialog, div, el} from './dom.js';
@@ -11,7 +11,7 @@ export function csvOf(trace, columns) {
     return csv([heads, ...rows]);
 }
 
-/** Every column as a row of a table, in a dialog. */
+/** Shows all columns as table rows in a dialog. */
 export function showTable(title, trace, columns) {
     const {heads, rows} = tableOf(trace, columns);
     dialog(title, 'figures', button({text: 'Copy as CSV', onclick: () =>
@@ -25,7 +25,7 @@ export function showTable(title, trace, columns) {
 
 const escaped = (text) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
 
-/** The plot as a picture of its own: text stays text, cells are one image. */
+/** The plot as a self-contained SVG: text stays text, cells become one image. */
 function svgOf(figure, title) {
     const {plot, canvas, lines} = figure, left = 56, top = 50;
     const width = plot.clientWidth, height = plot.clientHeight, {first, end} =

@@ -1,7 +1,8 @@
-/* overview.js - where a training opens: modules by steps as heat maps, and the numbers of
-   the cursor's step. */
+/* overview.js - the first view of a training run: heat maps of modules over steps, and the
+   numbers at the cursor's step. */
 
 import {ask} from './api.js';
+import {stepRange} from './axis.js';
 import {div, failure, loading, put, span, toast, tooltip} from './dom.js';
 import {canvas} from './draw.js';
 import {files} from './live.js';
@@ -48,7 +49,7 @@ class Overview {
 
     /* --- Documents */
 
-    /** Large runs: at first some steps of each column, then all. */
+    /** Large runs are read twice: first a part of each column, then all of it. */
     async load(quick = true) {
         const {file, from, to, rank, step} = state, {around} = this;
         const columns = max(360, min(2400, this.stage.clientWidth - 700)) / 6 & ~1;
@@ -86,7 +87,7 @@ class Overview {
         else this.reveal();
     }
 
-    /** New steps: asks for the columns that changed. */
+    /** Requests the columns that changed with new steps. */
     async news() {
         const {modules} = this;
         this.again = Boolean(this.busy);
@@ -102,14 +103,14 @@ class Overview {
             if (file !== state.file || modules !== this.modules) return;
             if (at === false) await this.load();
             else this.grow(training, step, at);
-        } catch { /* the connection is lost: the frame says so */
+        } catch { /* the connection is lost; a banner reports it */
         } finally {
             this.busy = false;
             if (this.again) this.news();
         }
     }
 
-    /** Takes new columns, and draws only these if nothing else moves. */
+    /** Takes new columns; repaints only these if no other cell moves. */
     grow(training, step, at) {
         const look = () => this.range.end + JSON.stringify(this.scales.gradient.ticks);
         const before = look(), alarms = this.training.alarms.length;
@@ -127,12 +128,21 @@ class Overview {
 
     /* --- Steps */
 
-    /** The newest, and that of the cursor. */
+    /** The newest step; now() is the cursor's. */
     newest() {
-        return this.steps.last.at(-1) ?? 0;
+        return this.ends().last;
     }
 
-    /** Of the heat maps; if no series was logged, of the scalars. */
+    /** The first and last step of the axis: all logged steps, or the zoomed part of the heat
+        maps. A fast training logs its losses more often than its modules. */
+    ends() {
+        const {first, last} = this.steps, all = this.phase().columns || NO_COLUMNS;
+        const least = (a, b) => min(a ?? b ?? 0, b ?? a ?? 0), most = (a, b) => max(a ?? 0, b ?? 0);
+        return {first: state.from === null ? least(all.first[0], first[0]) : first[0] ?? 0,
+            last: state.to === null ? most(last.at(-1), all.last.at(-1)) : last.at(-1) ?? 0};
+    }
+
+    /** The columns of the heat maps, or of the scalars if no series was logged. */
     get steps() {
         return this.modules.n ? this.modules.columns : this.phase().columns || NO_COLUMNS;
     }
@@ -149,11 +159,12 @@ class Overview {
 
     /** first, last, end: a live run has room for more columns, until two become one. */
     setScales() {
-        const {first, columns: n} = this.steps, last = this.newest(), begin = first[0] ?? 0;
+        const {first, columns: n} = this.steps, {first: begin, last} = this.ends();
         const live = files.get(state.file)?.live && state.to === null && n;
-        const wide = n > 1 ? first[1] - begin : last - begin + 1;
+        const wide = n > 1 ? first[1] - first[0] : last - begin + 1;
         const room = min(this.asked.columns, max(16, 2 ** ceil(Math.log2(n))));
-        this.range = {first: begin, last, end: max(last + 1, live && begin + wide * room)};
+        const end = live ? begin + wide * room : last + 1;
+        this.range = end > last ? {first: begin, last, end} : stepRange(begin, last, live);
         this.scales = scales(this.modules, this.rows);
         measure(this);
     }
@@ -173,7 +184,7 @@ class Overview {
         return this.list.sorted(this.sort(), state.reverse, this.step);
     }
 
-    /** A sorted list keeps its order, except when it is sorted again. */
+    /** A sorted list keeps its order until the user sorts again. */
     update(again = false) {
         const {model, list} = this, kept = this.rows[this.at]?.place ?? 0;
         const wanted = new Set([state.at, ...state.panels].map((name) => model.find(name)));
@@ -238,7 +249,7 @@ class Overview {
         if (row.many === 1) go({at: this.model.full(row.place)}, 'replace');
     }
 
-    /** Brings the selected place into view. */
+    /** Scrolls to the selected place. */
     reveal() {
         const place = this.model.find(state.at);
         if (place > 0) this.list.folds.reveal(place);
@@ -257,7 +268,7 @@ class Overview {
         if (this.written) go({open: this.written}, 'replace');
     }
 
-    /** Repeats open; a row goes into a panel, usually the next free one. */
+    /** Unfolds repeats; opens any other row in a panel, by default the next free one. */
     open(row, at = state.panels.length) {
         if (row.many > 1) {
             this.fold('Space', row);

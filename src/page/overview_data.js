@@ -1,5 +1,5 @@
-/* overview_data.js - the numbers of modules: by column from the document `modules`, and at
-   one step from the document `step`. NaN: not logged; infinite: not finite. */
+/* overview_data.js - numbers of modules: by column (document `modules`) and at one step
+   (document `step`). NaN: not logged; Infinity: not finite. */
 
 import {columnOf} from './axis.js';
 import {HEALTHY, ratioWord} from './heat.js';
@@ -27,7 +27,7 @@ const middle = log10(Math.sqrt(HEALTHY[0] * HEALTHY[1]));
 const badness = (kind, value) => Number.isNaN(value) ? -1 : kind === 'ratio' ?
     value > 0 ? abs(log10(value) - middle) : 99 : value;
 
-/** The worse of two: what is not finite; of ratios the one farther from healthy. */
+/** The worse of two values: not finite first; of ratios, the one farther from healthy. */
 export const worse = (kind, a, b) => badness(kind, b) > badness(kind, a) ? b : a;
 
 /** A row of the document as numbers. */
@@ -58,7 +58,7 @@ export class Modules {
         return this.at.has(place);
     }
 
-    /** Is this number known of any module? */
+    /** Does any module have this number? */
     logged(kind) {
         return this.document.modules.some((one) => one.values[kind]);
     }
@@ -87,7 +87,7 @@ export class Modules {
             ['1', '0'].find((letter) => all.some((one) => one[i] === letter)) || '-');
     }
 
-    /** Was it not finite in the first step in which anything was not? */
+    /** Was one of these not finite in the first step with NaN or Inf? */
     carries(places) {
         const {first_bad: step, close_up: near} = this.document;
         if (step === null || step === undefined) return false;
@@ -100,7 +100,7 @@ export class Modules {
         return this.at.get(place)?.bad[0] ?? Infinity;
     }
 
-    /** Takes the columns from one on, as asked for with `since`. False: ask for all. */
+    /** Merges columns that were requested with `since`. False: request all. */
     add(document) {
         const {columns} = document, old = this.columns, from = columns.first[0];
         const at = old.first.indexOf(from);

@@ -1,8 +1,7 @@
-/* overview_head.js - the heads of the columns: legends, orders, ranks. `view` is the
-   overview. */
+/* overview_head.js - column heads: legends, sort order, ranks. `view` is the overview. */
 
 import {div, el, icon, menu, put, span} from './dom.js';
-import {canvas} from './draw.js';
+import {canvas, textWidth} from './draw.js';
 import {paintLegend} from './heat.js';
 import {KINDS, ORDERS} from './overview_data.js';
 import {go, state} from './state.js';
@@ -14,6 +13,19 @@ function dropDown(label, items, now, choose) {
         ({text, current: id === now, run: () => choose(id)})));
 }
 
+/** The ticks that fit beside each other in a legend; numbers first, then words. */
+function spaced(ticks, width) {
+    const kept = [];
+    const isWord = ([, text]) => /^[a-z]/.test(text);
+    for (const tick of [...ticks].sort((a, b) => isWord(a) - isWord(b))) {
+        const [at, text] = tick, wide = textWidth(text) + 3;
+        const left = at < .06 ? 0 : at > .94 ? width - wide : at * width - wide / 2;
+        if (width && kept.some((one) => one.left < left + wide && left < one.right)) continue;
+        kept.push({left, right: left + wide, tick});
+    }
+    return kept.map((one) => one.tick);
+}
+
 function legend(view, {id}) {
     if (id === 'bad') return div('lg', el('i', 'hatch'), 'NaN, Inf', el('i', 'fine'),
         'finite');
@@ -22,7 +34,7 @@ function legend(view, {id}) {
     strip.ariaHidden = 'true';
     box.update = () => {
         if (!view.scales) return;
-        put(box, strip, ...view.scales[id].ticks.map(([at, text]) =>
+        put(box, strip, ...spaced(view.scales[id].ticks, box.clientWidth).map(([at, text]) =>
             span({style: {left: `${at * 100}%`},
                 class: at < .06 ? 'left' : at > .94 ? 'right' : ''}, text)),
         ...id === 'ratio' ? [el('i', 'healthy')] : []);

@@ -1,4 +1,4 @@
-/* overview_keys.js - the keys of the overview, `view`. */
+/* overview_keys.js - the keys of the overview (`view`). */
 
 import {columnOf} from './axis.js';
 import {copyText, toast} from './dom.js';
@@ -29,7 +29,7 @@ function cellBy(view, by) {
     if (n) go({step: columns.last[max(0, min(n - 1, i))]}, 'replace');
 }
 
-/** Returns what takes them out again. */
+/** Returns functions that remove them. */
 export function bindKeys(view) {
     const page = () => max(1, floor(view.table.clientHeight / view.high()) - 3);
     const row = () => view.rows[view.at], move = (by) => view.moveTo(view.at + by);

@@ -5,10 +5,10 @@ import {stepAxis, token} from './draw.js';
 import {colour, deadScale, gradientScale, ratioScale} from './heat.js';
 import {ceil, floor, max, min, round} from './math.js';
 
-const LEAST = 2; // px of a stripe
+const LEAST = 2; // px of a stripe or a cell
 const MARK = 5; // px at the lower edge: dead units, where they have no column
 
-/** The places of each stripe of a row of `height` px: one a repeat, or several. */
+/** The places of each stripe of a row of `height` px: one repeat each, or several. */
 export function stripes({members}, height) {
     const n = members.length, many = min(n, floor(height / LEAST));
     return Array.from({length: many}, (_, i) =>
@@ -26,12 +26,14 @@ export function scales(modules, rows) {
     return {gradient: gradientScale(values), ratio: ratioScale, dead: deadScale};
 }
 
-/** Cells from column `from` on. */
+/** Paints cells from column `from` on. */
 function paintCells(pen, {modules, scales: all}, id, places, {axis, left, from}, y, height) {
     for (let i = from; i < modules.n; i++) {
         const value = modules.worst(id, places, i);
         if (Number.isNaN(value)) continue;
-        const [x, end] = cell(modules.columns, i, axis.x);
+        const [x, right] = cell(modules.columns, i, axis.x);
+        const next = i + 1 < modules.n ? cell(modules.columns, i + 1, axis.x)[0] : Infinity;
+        const end = max(right, min(x + LEAST, next)); // a step that stands alone is seen
         if (value === Infinity) hatched(pen, left + x, y, end - x, height);
         else {
             pen.fillStyle = colour(all[id], value);
@@ -54,7 +56,7 @@ function paintRow(pen, view, id, row, at, top, high) {
     triangle(pen, at.left + max(7, x), top + high / 2 - 6, true, 11);
 }
 
-/** The steps around the first one that is not finite. */
+/** Paints the steps around the first one with NaN or Inf. */
 function paintClose(pen, {modules}, row, {left, width}, top, high) {
     const letters = modules.close(row.members), size = width / letters.length;
     letters.forEach((letter, i) => {
@@ -68,7 +70,7 @@ function paintClose(pen, {modules}, row, {left, width}, top, high) {
         triangle(pen, left + round(first * size) - 8, top + high / 2 - 7, true, 12);
 }
 
-/** Where the cursor is in a column; NaN: it is not there. */
+/** The x position of the cursor in a column; NaN: outside. */
 function cursorAt({modules: {document: {close_up: near}}, range, now}, {id, width}, step) {
     if (id !== 'bad') return step >= range.first && step <= range.last ?
         stepAxis(range, width).x(step) : NaN;
@@ -92,8 +94,8 @@ export function paintMap(view, pen, width, height, from = 0) {
     }
 }
 
-/** Draws the columns from one on again, without touching the others: all that lies right of
-    the old cursor's left edge. */
+/** Repaints the columns from one on, that is everything right of the old cursor's left
+    edge. */
 export function paintFrom(view, from) {
     const {map, modules: {columns, n}} = view, {clientWidth: width, clientHeight: height} = map;
     const pen = map.getContext('2d');

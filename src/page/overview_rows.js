@@ -8,7 +8,7 @@ import {TreeRows} from './tree_rows.js';
 
 const MOST = 24; // rows at first
 
-/** Modules that alarms name; of a parameter that is its module. */
+/** The modules that alarms name; for a parameter, its module. */
 function alarmPlaces(places, alarms) {
     return alarms.map(({place, name}) => {
         let at = place ?? places.find(name || null);
@@ -35,7 +35,7 @@ export class OverviewRows {
             one.severity === 'alarm')));
     }
 
-    /** Alarms are always visible; of the others what fits, level by level. */
+    /** Opens rows with alarms, then others level by level while they fit. */
     openStart() {
         const {folds} = this, tried = new Set();
         folds.openOnly([]);
@@ -62,12 +62,12 @@ export class OverviewRows {
         return row;
     }
 
-    /** In the order of the model; places for which apart() is true stand alone. */
+    /** Rows in model order; places for which apart() is true are not folded. */
     tree(apart) {
         return this.folds.visible(apart).map((row) => this.finish(row));
     }
 
-    /** Leaves, the worst first. sort: the id of a kind, or 'name'. */
+    /** Leaves, worst first. sort: the id of a kind, or 'name'. */
     sorted(sort, reverse, step) {
         const list = [], {folds, modules, places} = this;
         for (let i = 0; i < places.n; i++)

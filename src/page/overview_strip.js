@@ -17,7 +17,7 @@ const SIGNS = {alarm: 'alarm', warning: 'alarm', good: 'check', none: 'help'};
 const showAlarms = () => document.querySelector('.btn.alarms')?.click();
 const LEVELS = ['alarm', 'warning', 'note'];
 
-/** Where an alarm is: the step and the module. */
+/** Goes to the step and module of an alarm. */
 export const goTo = ({step, name}) => go({step: step ?? null, at: name ?? null});
 
 /** One sentence: who, what, when; the same as `torchoscope check` prints. */
@@ -32,7 +32,7 @@ function verdict(training) {
         /good|none/.test(found.role) ? null : button({text: 'Details', onclick: showAlarms}));
 }
 
-/** The worst first, then the first. */
+/** Alarms by severity, then by step. */
 export const worstAlarms = ({alarms}) => alarms.filter((one) => one.severity !== 'note')
     .sort((a, b) => LEVELS.indexOf(a.severity) - LEVELS.indexOf(b.severity) || a.step - b.step);
 
@@ -58,7 +58,7 @@ function alarmList(training, steps) {
             `and ${commas(all - 3)} more`) : null), list.slice(0, 3).map(line));
 }
 
-/** Does a line cross a box? Both ends of its pieces may lie outside. */
+/** Does a line cross a box? Both ends of a segment may lie outside. */
 const crosses = (places, [left, right, top, bottom]) => places.some((to, i) => {
     const from = places[i - 1];
     if (!to || !from || to[0] < left || from[0] > right) return false;
@@ -67,8 +67,8 @@ const crosses = (places, [left, right, top, bottom]) => places.some((to, i) => {
     return min(...ends) <= bottom && max(...ends) >= top;
 });
 
-/** Where a label above a rule ends so that nothing crosses it, as far right as possible;
-    -1: nowhere. taken: [from, to] of what is in the way. */
+/** The rightmost right edge of a label above a rule where nothing crosses it; -1: none.
+    taken: occupied ranges [from, to]. */
 function freePlace(places, taken, width, wide, top) {
     for (let right = width - 2; right - wide >= 0; right -= 4) {
         const box = [right - wide - 2, right + 2, top - 12, top + 1];
@@ -152,10 +152,12 @@ export function makeStrip(view) {
     const is = (test) => scalar(training, phase, test);
     const loss = is((name) => name === training.loss) || is((name) => /loss/i.test(name));
     const rates = training.scalars.filter((one) => /^lr\//.test(one.name)).length;
-    const norm = modules.values('gradient', 0);
+    const norm = modules.values('gradient', 0), {ranks = []} = modules.document;
+    const whose = ranks.length > 1 && state.rank === null ? 'largest of the ranks, log' :
+        'all parameters, log';
     const parts = {
         loss: {columns, ...loss, name: phase},
-        'gradient norm': {name: 'all parameters, log', log: true, ...norm ? {columns:
+        'gradient norm': {name: whose, log: true, ...norm ? {columns:
             modules.columns, values: Array.from(norm, (one) => Number.isNaN(one) ? null :
             one === Infinity ? NaN : one)} : {columns, ...is((name) => name === 'grad_norm'),
             name: 'all parameters, log'}},

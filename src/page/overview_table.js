@@ -12,7 +12,7 @@ import {DOTS, TIMES, stepCount} from './text.js';
 export const LETTERS = 'ABCDE';
 export const HEAD = 46; // px
 export const AXIS = 20;
-/* A unit is dead if it is 0 for all inputs: a GELU gives no zeros. */
+/* A unit is dead if it is 0 for all inputs; GELU never returns 0. */
 const NO_UNITS = 'none to count: no result is 0 in parts, as after a ReLU';
 const INDENT = 11, MORE = 4; // px; rows beside those on screen
 
@@ -63,7 +63,7 @@ function rowElement(view, i, high) {
         number(view, kind, members, tied))));
 }
 
-/** The rows on screen. */
+/** Draws the visible rows. */
 export function drawRows(view) {
     const high = view.high(), {scrollTop, clientHeight} = view.table, rows = [];
     const first = max(0, floor(scrollTop / high) - MORE);
@@ -86,7 +86,7 @@ function axisOf(view, {id, width}) {
     return box;
 }
 
-/** The text of a column that has no cells. */
+/** The text in a column without cells. */
 function emptyText({modules, training: {logged}}, {id, missing}, {steps, phase}) {
     if (!steps) return '';
     if (id === 'bad') return modules.document.close_up ? '' : `none in ${stepCount(steps)}`;
@@ -96,7 +96,7 @@ function emptyText({modules, training: {logged}}, {id, missing}, {steps, phase})
         "not logged: log=['params']" : missing;
 }
 
-/** Where the columns are, axes, legends, what columns without cells say. */
+/** Measures the columns; draws axes, legends and the texts of empty columns. */
 export function measure(view) {
     const high = view.rows.length * view.high(), {head, pane, map, space} = view;
     space.style.height = `${high}px`;

@@ -1,5 +1,5 @@
-/* overview_tip.js - the pointer: what is under it, its tooltip, a drag on the axis. `view`
-   is the overview. */
+/* overview_tip.js - the pointer in the overview (`view`): hit test, tooltip, dragging on
+   the axis. */
 
 import {isStatic} from './api.js';
 import {cell, columnOf} from './axis.js';
@@ -106,7 +106,7 @@ function click(view, event) {
     else go({at});
 }
 
-/** Drag on the step axis: these steps only. */
+/** Zooms to the steps that were dragged over. */
 function zoom(view, event) {
     if (isStatic) return; // it has the steps of all
     const {axis, range} = view, box = axis.getBoundingClientRect();

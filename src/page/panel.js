@@ -37,7 +37,7 @@ export class Panel {
             style: {'--pc': `var(--p-${letter.toLowerCase()})`}}, this.head, this.body, this.foot);
     }
 
-    /** Shows what has this name (Places.locate()); FREE: nothing. */
+    /** Shows the place with this name (Places.locate()); FREE: an empty slot. */
     show(name) {
         if (this.name === name && this.file === state.file && this.body.firstChild) return;
         Object.assign(this, {name, file: state.file, parts: null, range: null});
@@ -60,7 +60,7 @@ export class Panel {
             buttons[0] || '', ...buttons.slice(1));
     }
 
-    /** Of the menu: what concerns all plots. */
+    /** Menu items for all plots. */
     items() {
         if (isStatic) return [{head: 'as it was saved'}];
         return [{head: 'Axis'}, ...AXES.map(([axis, text]) => ({text, current: axisNow() === axis,
@@ -69,7 +69,7 @@ export class Panel {
             state.clip === clip, run: () => go({clip})}))];
     }
 
-    /** Of a plot's menu. */
+    /** Menu items of one plot. */
     tools(figure) {
         const {trace, columns, words} = figure, {title} = this;
         const alone = panelName(trace.series, this.module);
@@ -82,7 +82,7 @@ export class Panel {
             .map(([text, run]) => ({text, run}));
     }
 
-    /** Asks and shows; what is asked later wins. */
+    /** Requests and shows the data; only the newest request counts. */
     async load() {
         const {letter, name, slot} = this, turn = ++this.turn, file = files.get(this.file);
         const alive = () => turn === this.turn;
@@ -112,7 +112,7 @@ export class Panel {
         }
     }
 
-    /** A module has its class beside it, a tensor its module. */
+    /** The words beside the name: the class of a module, the module of a tensor. */
     setTitle(model, place, of, ...buttons) {
         const {name} = this, klass = place < 0 ? '' : model.klass(place);
         const root = klass || files.get(this.file).name;
@@ -140,7 +140,7 @@ export class Panel {
         if (!alive()) return;
         if (!phases.length) {
             this.say(emptyState('Waiting for the first step', file.live ?
-                'Histograms appear when it ends.' : 'The training ended before it.'));
+                'Histograms appear when it ends.' : 'The training ended before its first step.'));
             return;
         }
         // a page that is a file has the series of modules
@@ -157,7 +157,7 @@ export class Panel {
         if (alive()) this.showTraces(model, place, run);
     }
 
-    /** The axis: the steps of the page. While the cursor is held nothing moves. */
+    /** The step axis; it does not move while the cursor is held. */
     setRange(file, phases) {
         const {from, to} = state, key = `${from} ${to}`;
         this.newest = max(...phases.map((one) => one.columns.last.at(-1)));
@@ -189,7 +189,7 @@ export class Panel {
         this.showFoot();
     }
 
-    /** What is not there, and why. */
+    /** Says which data are missing, and why. */
     gaps(n, model, place, run) {
         const left = this.parts.reduce((sum, part) => sum + (part.leftOut || 0), 0);
         const missing = Object.keys(LOGS).filter((key) => run.logged?.[key] === false)
@@ -198,8 +198,8 @@ export class Panel {
             model.has(place, FLAGS.notCalled) ? 'It was not called in this run.' : missing &&
             `Not logged: watch(model, log=[${missing}])`].filter(Boolean).join(' ');
         if (n) return text ? el('p', 'dim', text) : '';
-        return emptyState('No data', text || 'It has no forward of its own, or nothing that it ' +
-            'takes and returns is a tensor.');
+        return emptyState('No data', text || 'Its forward was not called, or it takes and ' +
+            'returns no tensors.');
     }
 
     step() {
@@ -215,7 +215,7 @@ export class Panel {
             span(null, String(end - 1)));
     }
 
-    /** The cursor moved: everything stays, the exact numbers of the step follow. */
+    /** The cursor moved: updates the numbers only. */
     moved() {
         for (const figure of this.figures.values()) {
             figure.trace.own = null;
@@ -225,7 +225,7 @@ export class Panel {
         this.timer = setTimeout(() => this.load(), 150);
     }
 
-    /** New steps. Held: nothing moves, and only the foot says that there are more. */
+    /** New steps arrived. If the cursor is held, only the footer changes. */
     async news(file) {
         if (state.step !== null && this.figures.size) {
             this.newest = max(this.newest, file.step ?? 0);

@@ -43,12 +43,12 @@ class Panels {
         };
     }
 
-    /** Panels on screen. */
+    /** The visible panels. */
     open() {
         return this.panels.filter((one) => one.element.isConnected);
     }
 
-    /** How many slots are columns now. */
+    /** The number of slots shown as columns. */
     count() {
         if (state.panels.length) return min(5, state.panels.length);
         return this.hint && files.get(state.file)?.has.includes('history') &&
@@ -92,7 +92,7 @@ class Panels {
         this.show();
     }
 
-    /** One size up or down; round: from the largest to the smallest. */
+    /** The next size up or down; round: the largest is followed by the smallest. */
     sheet(by, round) {
         const at = SHEETS.indexOf(this.stage.dataset.sheet) + by;
         this.stage.dataset.sheet = SHEETS[round ? (at + 3) % 3 : max(0, min(2, at))];
@@ -108,14 +108,14 @@ class Panels {
 
     /* ---- slots */
 
-    /** Closes an empty slot: those behind it move up. */
+    /** Closes an empty slot; the following ones move up. */
     closeFree(slot) {
         this.hint = false;
         if (state.panels.length) go({panels: state.panels.filter((_, i) => i !== slot)});
         else this.show();
     }
 
-    /** The key of a panel: goes to it, or opens the selected module in it. */
+    /** The key of a panel: focuses it, or opens the selected module in it. */
     letter(slot) {
         const {element} = this.panels[slot], name = slots()[slot], at = selectedName();
         const again = element.contains(document.activeElement) && at !== name;

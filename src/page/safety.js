@@ -1,4 +1,4 @@
-/* safety.js - what loading a file would do, and how that is known. */
+/* safety.js - what loading a file would do, and the evidence. */
 
 import {ask} from './api.js';
 import {div, el, failure, icon, loading, put, span} from './dom.js';
@@ -14,10 +14,10 @@ const WORDS = {
     'needs code': ['The file names classes or functions that are not on the allow-list. ' +
         'Loading it calls them, from packages that are installed.', 'Load it only if you know ' +
         'who made it; else read the tensors with torchoscope.open(), which runs nothing.'],
-    unsafe: ['A plain load of this file would run something.', 'Do not load it. torchoscope ' +
+    unsafe: ['A plain load of this file would run code.', 'Do not load it. torchoscope ' +
         'reads its tensors without running anything.'],
-    inconclusive: ['The file could not be decoded to its end, so nobody can say what is in it.',
-        'Do not load it before that is understood.'],
+    inconclusive: ['The file could not be decoded completely, so its content is unknown.',
+        'Do not load it until the cause is known.'],
 };
 /* Mark of a check or severity of a finding -> role and sign. */
 const MARKS = {good: ['good', 'check'], note: ['dim', 'question'], warning: ['warn', 'bang'],

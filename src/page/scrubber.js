@@ -1,5 +1,5 @@
-/* scrubber.js - the steps of a training at the bottom: the loss as the track, alarms, what
-   is not finite, the cursor of all views. */
+/* scrubber.js - the step bar at the bottom: the loss as the track, alarms, NaN and Inf,
+   and the cursor that all views share. */
 
 import {columnOf, cursorLine, drawPlaces, linePlaces, triangle} from './axis.js';
 import {button, div, el, failure, icon, put, span} from './dom.js';
@@ -13,7 +13,7 @@ import {number, plural, short} from './text.js';
 
 const DROP = 9; // px below the track, for the triangles
 
-/** The scalar that stands for the run: the loss if there is one. */
+/** The scalar of the track: the loss if there is one. */
 export function mainScalar(document) {
     const list = document.scalars.filter((one) => one.phase === 'train');
     return list.find((one) => one.name === 'loss') ||

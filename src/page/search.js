@@ -1,4 +1,4 @@
-/* search.js - the field of the bar: modules, tensors and operations whose names match. */
+/* search.js - the search field: modules, tensors and operations by name. */
 
 import {ask} from './api.js';
 import {div, el, icon, put, span} from './dom.js';
@@ -87,7 +87,7 @@ class Search {
         this.open(parts.flat());
     }
 
-    /** Operations by name and place; null: they were not asked for. */
+    /** Operations by name and place; null: not requested yet. */
     opsOf(text) {
         if (this.ops?.file !== state.file) return null;
         return this.ops.list.filter(({name}) => name.toLowerCase().includes(text.toLowerCase()));
@@ -141,7 +141,7 @@ class Search {
         }
     }
 
-    /** The match behind or before the selected place. */
+    /** The next or previous match from the selected place. */
     step(by) {
         if (!state.query) return false;
         placesOf(state.file).then((model) => {

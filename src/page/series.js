@@ -1,5 +1,5 @@
-/* series.js - the series of one module over steps: the document `series`, of which only new
-   columns are asked for again, as traces that a plot can show. */
+/* series.js - the series of one module over steps (document `series`) as traces for plots.
+   Updates request only new columns. */
 
 import {ask, isStatic} from './api.js';
 import {abs, max, min, round, sign} from './math.js';
@@ -9,7 +9,7 @@ import {MINUS, number, plural, share, short} from './text.js';
 const COLUMNS = 160, ROWS = 48, MOST_CALLS = 8, PARAM = 2;
 const NUMBERS = ['norm', 'mean', 'std', 'min', 'max', 'bad', 'ratio'];
 const OWNERS = ['input', 'output', 'param'];
-/* Kind -> whose it is, what, px, place among those of the same tensor. */
+/* Kind -> owner, quantity, px, position among those of the same tensor. */
 const KINDS = {
     input: [0, 'values', 120, 0], grad_input: [0, 'grad', 88, 1],
     grad_input_norm: [0, 'grad norm', 88, 2], output: [1, 'values', 120, 0],
@@ -38,8 +38,8 @@ export function axisValue(axis, place) {
     return sign(scale) * 2 ** (size - 0.5) * least;
 }
 
-/** Is this the path of a tensor as it is written in the graph, or of a part of it? A path
-    that is empty has the name of what it is. */
+/** Does this path of a tensor equal the one in the graph, or lie inside it? For an empty
+    path the graph has a word such as `output`. */
 export const isPath = (path, wanted) => {
     const own = path.replace(/^\./, ''), next = own[wanted.length];
     return own === wanted || (own ? wanted && own.startsWith(wanted) && /[.[]/.test(next) :
@@ -49,12 +49,12 @@ export const isPath = (path, wanted) => {
 /* attach() gives a result a name; other paths begin with a bracket or a dot. */
 const isAttached = ({kind, path}) => KINDS[kind][0] === 1 && /^[^[.]/.test(path);
 const whose = (one) => isAttached(one) ? 'attached' : OWNERS[KINDS[one.kind][0]];
-/** The name of the tensor of a series, for a panel of its own; place: of the module. */
+/** The name of a series' tensor, for opening it in a panel; place: its module. */
 export const panelName = ({kind, name, ...one}, place) => KINDS[kind][0] === PARAM ? name :
     `${place}@${whose({kind, ...one})}:${one.path.replace(/^\./, '')}`;
 const tensorOf = ({kind, path, name, call}) => [KINDS[kind][0], path, name, call].join();
 
-/** What a series is called: its tensor, what of it, whose, which call. */
+/** The title of a series: tensor, quantity, owner, call. */
 function titleOf(one, list) {
     const {kind, name, path, call} = one, [of, what] = KINDS[kind], attached = isAttached(one);
     const calls = 1 + max(...list.map((other) => other.kind === kind &&
@@ -110,8 +110,8 @@ export class PlaceSeries {
         Object.assign(this, {params, of});
     }
 
-    /** Asks for what is new. how: {log, clip, from, to}; at: the step of the numbers;
-        newest: of this phase. */
+    /** Requests new columns. how: {log, clip, from, to}; at: the step of the numbers;
+        newest: the newest step of this phase. */
     async load(how, at, newest) {
         const key = JSON.stringify(how), {columns} = this, last = columns?.last.at(-1);
         const same = key === this.how && columns.columns > 1;
@@ -130,7 +130,7 @@ export class PlaceSeries {
         this.at = at;
     }
 
-    /** Takes the last columns anew. False: something else changed, so all is needed. */
+    /** Replaces the last columns. False: something else changed; request everything. */
     extend(doc) {
         const {columns, traces} = this, at = columns.first.indexOf(doc.columns.first[0]);
         const news = new Map(tracesOf(doc, this.of).map((one) => [one.id, one]));
@@ -157,7 +157,7 @@ export const badWords = ({nan, pos_inf: up, neg_inf: down, count}) => [['NaN', n
     ['+Inf', up], [`${MINUS}Inf`, down]].filter(([, n]) => n).map(([word, n]) =>
     `${word} ${share(n, count)}`).join(', ');
 
-/** {text, mask} of what is not finite in a column, or null; mask: -Inf alone, as in masks. */
+/** {text, mask} of NaN and Inf in a column, or null; mask: only -Inf, as in masks. */
 export function badOf({own, line, bad, series}, at) {
     const text = line ? '' : own ? badWords(own) :
         bad[at] ? `NaN, Inf ${share(bad[at], 1)}` : '';
@@ -175,7 +175,7 @@ export function numbersOf(trace, at) {
 export const stepsText = ({first, last}, i) => first[i] === last[i] ? `step ${first[i]}` :
     `steps ${first[i]} to ${last[i]}`;
 
-/** What a cell means, in lines; row 0 is the highest. */
+/** The readout of a cell, in lines; row 0 is the highest. */
 export function cellWords(trace, columns, i, row) {
     const {axis, own, line, ratio, norm, bad, cells} = trace, lines = [stepsText(columns, i)];
     if (line) return [...lines, short(ratio[i])];

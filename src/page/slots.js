@@ -6,11 +6,11 @@ import {go, state} from './state.js';
    its module. */
 let tensor = null;
 export const selectTensor = (name) => { tensor = name && {name, at: state.at}; };
-/** What is selected. */
+/** The selected tensor or place. */
 export const selectedName = () => tensor && tensor.at === state.at ? tensor.name : state.at;
 
 export const LETTERS = 'ABCDE';
-/* A slot without a module, between others: no module has this name. */
+/* The name of an empty slot between others; no module has this name. */
 export const FREE = '.';
 
 /** The names in the slots A to E. */

@@ -1,5 +1,5 @@
-/* state.js - what the page shows. All of it is in the address, behind the #, so that
-   links, back and forward work everywhere, also in a file. */
+/* state.js - the state of the page. All of it is in the address, after the #, so that links,
+   back and forward work everywhere, also in a saved page. */
 
 /* Names equal those of src/explorer/settings.c where the setting is the same.
    name: null or '' if absent; text: '' if absent; list: repeated. */
@@ -13,14 +13,14 @@ const KEYS = {
     expand: 'flag', chart: 'text', tab: 'text', theme: 'text', axis: 'text', clip: 'number',
     span: 'text',
 };
-/* These belong to one file: another file begins without them. */
+/* Kept when another file is opened; all others are reset. */
 const KEPT = ['view', 'theme', 'colour', 'log', 'axis', 'clip', 'smooth', 'x', 'sort', 'reverse',
     'level'];
 
 const NOTHING = {text: '', name: null, number: null, list: [], flag: false};
 const listeners = new Set();
 
-/** Read only: changed by go(). */
+/** Read-only; go() changes it. */
 export const state = {};
 
 function read(values, key) {
@@ -41,7 +41,7 @@ function parse(hash) {
 const same = (a, b) => a === b || (Array.isArray(a) && Array.isArray(b) &&
     a.length === b.length && a.every((one, i) => one === b[i]));
 
-/** The address of this state with changes: for links. */
+/** The address of the state with these changes, for links. */
 export function address(changes = {}) {
     const next = {...state, ...changes}, values = new URLSearchParams();
     for (const [key, kind] of Object.entries(KEYS)) {
@@ -73,7 +73,7 @@ export function go(changes, how = 'push') {
     take(next);
 }
 
-/** Calls fn(changed: Set of keys) after each change; returns what ends that. */
+/** Calls fn(changed: Set of keys) after each change; returns a function that stops it. */
 export function onState(fn) {
     listeners.add(fn);
     return () => listeners.delete(fn);

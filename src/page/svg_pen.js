@@ -1,4 +1,4 @@
-/* svg_pen.js - a pen like that of a canvas, that writes SVG: so one function draws both. */
+/* svg_pen.js - a canvas-like pen that writes SVG, so one function draws both. */
 
 import {svgEl} from './dom.js';
 import {SANS} from './draw.js';

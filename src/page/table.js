@@ -1,7 +1,7 @@
-/* table.js - the tree with its columns beside it: sorted, filtered, or as one flat list. */
+/* table.js - the tree with columns, which can be sorted, filtered and flattened. */
 
 import {copyable} from './actions.js';
-import {ask, isStatic} from './api.js';
+import {ask} from './api.js';
 import {button, div, el, icon, menu, put, seg, span} from './dom.js';
 import {textWidth} from './draw.js';
 import {find, keepOf} from './find.js';
@@ -14,9 +14,9 @@ import {NONE, bytes, count, csv, plain, plural, time} from './text.js';
 import {ROW, Tree} from './tree.js';
 import {TreeRows} from './tree_rows.js';
 
-const HEAD = 30, LETTER = textWidth('0') * 12 / 11, FIRST = 300; // px
+const HEAD = 30, LETTER = textWidth('0') * 12 / 11, FIRST = 300, NARROW = 200; // px
 const FLAT = [['', 'Tree'], ['leaves', 'Leaves'], ['tensors', 'Tensors']];
-/* As in the terminal, behind i. */
+/* The keys after i, as in the terminal. */
 const SORTS = {x: '', n: 'name', p: 'params', m: 'memory', r: 'time', s: 'self', c: 'calls',
     f: 'flops', o: 'ops', g: 'grad', u: 'update', w: 'weight', z: 'zeros', '!': 'nan'};
 const AT_STEP = ['grad', 'update', 'weight', 'dead']; // columns of numbers of a step
@@ -41,7 +41,8 @@ class Table extends Tree {
         this.flat = span();
         const columns = menu(button({text: 'Columns', class: 'ghost'}), () => this.items());
         columns.append(icon('down'));
-        this.bar = div('viewbar', this.field, this.says, span('grow'), this.flat,
+        this.when = span('dim3');
+        this.bar = div('viewbar', this.field, this.says, span('grow'), this.when, this.flat,
             columns);
         this.unbind.push(copyable(() => [{text: 'CSV', detail: 'the rows of the table',
             value: () => this.csv()}]), bind({keys: Object.keys(SORTS).map((key) => `i ${key}`),
@@ -49,22 +50,31 @@ class Table extends Tree {
                 (_, both) => this.sort(SORTS[both[2]])}));
     }
 
-    /** Columns that the address names, or the usual ones; their cells are asked for. */
+    /** The columns of the address, or the default ones; requests their cells. */
     async columnsOf(model) {
         const wanted = state.columns ? state.columns.split(',') : model.columns.filter((one) =>
             one.text).map((one) => one.id);
         if (state.sort && state.sort !== 'name' && !wanted.includes(state.sort))
             wanted.push(state.sort);
         const known = wanted.filter((id) => model.column(id)), file = files.get(this.file);
-        const step = file.has.includes('history') && !isStatic ? state.step ?? file.step : null;
-        const missing = known.filter((id) => !model.column(id).text || (step !== null &&
-            AT_STEP.includes(id) && model.column(id).step !== step));
-        if (missing.length) {
-            const more = await ask('rows', {file: this.file, columns: missing.join(','), step});
-            for (const one of more.columns)
-                Object.assign(model.column(one.id), one, {texts: more.texts, step});
-        }
+        const step = file.has.includes('history') ? state.step ?? file.step : null;
+        const isAtStep = (id) => step !== null && AT_STEP.includes(id);
+        const missing = known.filter((id) => !model.column(id).text ||
+            (isAtStep(id) && model.column(id).step !== step));
+        await this.fetch(model, missing.filter((id) => !isAtStep(id)), null);
+        await this.fetch(model, missing.filter(isAtStep), step);
         return known.map((id) => model.column(id)).filter((one) => one.text);
+    }
+
+    /** Requests cells of columns. A column without numbers at a step becomes empty. */
+    async fetch(model, ids, step) {
+        if (!ids.length) return;
+        const more = await ask('rows', {file: this.file, columns: ids.join(','), step});
+        const none = {text: [], number: null, run_text: [], run_number: null};
+        for (const id of ids)
+            Object.assign(model.column(id), step === null ? null : none,
+                more.columns.find((one) => one.id === id), {texts: more.texts, step,
+                    shows: more.step?.last});
     }
 
     async take(model) {
@@ -78,7 +88,7 @@ class Table extends Tree {
         this.markAlarms();
     }
 
-    /** The numbers of another step. */
+    /** The cursor moved: requests the numbers of its step. */
     follow() {
         clearTimeout(this.waits);
         this.waits = setTimeout(async () => {
@@ -132,12 +142,14 @@ class Table extends Tree {
             last: place, flat: true}));
     }
 
+    fit() {} // its columns have their own widths
+
     update() {
         super.update();
         if (this.model) this.total();
     }
 
-    /** Widths, heads and switches. */
+    /** Updates widths, heads and switches. */
     heads() {
         const {columns, model} = this, texts = new Map();
         const wide = columns.map((column) => {
@@ -147,9 +159,10 @@ class Table extends Tree {
             texts.set(column, most);
             return ceil(most * LETTER) + 18;
         });
-        this.list.style.setProperty('--cols', `minmax(${FIRST}px,1fr) ${wide.map((one) =>
+        const most = innerWidth < 720 ? NARROW : FIRST;
+        this.list.style.setProperty('--cols', `minmax(${most}px,1fr) ${wide.map((one) =>
             `${one}px`).join(' ')}`);
-        this.list.style.setProperty('--wide', `${wide.reduce((a, b) => a + b, FIRST)}px`);
+        this.list.style.setProperty('--wide', `${wide.reduce((a, b) => a + b, most)}px`);
         const head = (id, text, about, right) => {
             const now = (state.sort || '') === id && id;
             return div({role: 'columnheader', class: right ? 'num' : '', aria: {sort: now ?
@@ -162,19 +175,21 @@ class Table extends Tree {
             head(one.id, one.title, one.about, one.right)));
         put(this.flat, seg('Rows', FLAT.map(([id, name]) => [name, id === state.flat, () =>
             go({flat: id})])));
+        const {shows} = columns.find((one) => AT_STEP.includes(one.id) && one.shows >= 0) || {};
+        this.when.textContent = shows === undefined ? '' : `numbers of step ${shows}`;
         if (document.activeElement !== this.field) this.field.value = state.filter;
     }
 
-    cells(row, name) {
-        return [div({class: 'tname', role: 'rowheader'}, name), ...this.columns.map((one) => {
+    cells(row, name, marks) {
+        return [div({class: 'tname', role: 'rowheader'}, name, marks), ...this.columns.map((one) => {
             const text = this.model.cell(one, row.place, row.many > 1 &&
                 this.model.runs.get(row.place)) || NONE;
             return div({role: 'gridcell', class: `${one.right ? 'num' : 'cut'} ` +
-                `${text === 'NaN' ? 'bad' : ''}`}, one.whole ? this.value(row, one) : text);
+                `${/^(NaN|[+\u2212]?Inf)/.test(text) ? 'bad' : ''}`}, one.whole ? this.value(row, one) : text);
         })];
     }
 
-    /** The same head again turns the order round, and then takes it away. */
+    /** Sorts; a second click reverses the order, a third one restores model order. */
     sort(id) {
         if (id && id !== 'name' && !this.model?.column(id)) return;
         if (id !== state.sort) go({sort: id, reverse: false});
@@ -191,7 +206,7 @@ class Table extends Tree {
                         [...shown, one.id]).join(',')})}))];
     }
 
-    /** Of all, or of the matches that are not below another one. */
+    /** Totals of the model, or of the matches that are not below another match. */
     total() {
         const {model, columns, keep} = this, some = keep || state.flat;
         const rows = state.flat ? this.rows.map((row) => row.place) : keep ?

@@ -23,8 +23,7 @@ function bars(kind, values, scale = (n) => n, turned = false) {
     }).join('')}));
 }
 
-/** The quantiles on the axis of the histogram above them; labels that would touch are left
-    out. */
+/** The quantiles on the axis of the histogram above; omits labels that would touch. */
 function quantileLine(tensor, {min, max}) {
     const line = div('dtline');
     let last = -10;
@@ -61,7 +60,7 @@ function distributionCard(tensor) {
 
 /* ---- values ---- */
 
-/** The slice that is shown: that of the address, else the last two dimensions. */
+/** The shown slice: from the address, or the last two dimensions. */
 const sliceOf = (shape) => state.slice ||
     `[${shape.map((_, i) => i < shape.length - 2 ? '0' : ':').join(', ')}]`;
 
@@ -167,7 +166,7 @@ class Values {
     }
 }
 
-/** Appends the cards of a tensor or a kept result, which has its numbers. */
+/** Appends the cards of a tensor or a kept result. */
 export function tensorCards(box, tensor, where) {
     const why = tensor.stats_why || tensor.readable_why || tensor.values_why;
     if (why) box.append(el('p', 'dim dtnote', `No values here: ${why}.`, 

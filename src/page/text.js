@@ -1,5 +1,5 @@
-/* text.js - numbers as people read them: the twins of src/text/number.c. Drawn texts have
-   the minus U+2212; `plain` gives the - of copies and CSV. */
+/* text.js - number formats, equal to src/text/number.c. Drawn text uses the minus U+2212;
+   plain() converts it to - for copies and CSV. */
 
 import {abs, floor, min} from './math.js';
 
@@ -8,7 +8,7 @@ export const NONE = '\u2013';
 export const DOTS = '\u2026';
 export const TIMES = '\u00d7';
 
-/** Of JSON: a number, also for "NaN", "Infinity" and "-Infinity"; else null. */
+/** A JSON value as a number, also "NaN", "Infinity" and "-Infinity"; else null. */
 export function number(value) {
     if (typeof value === 'number') return value;
     return value === 'NaN' || /^-?Infinity$/.test(value) ? Number(value) : null;
@@ -130,6 +130,6 @@ export const shape = (dims) => dims.length ? dims.join(TIMES) : 'scalar';
 export const csv = (rows) => rows.map((row) => `${row.map((cell) => /[",\n]/.test(cell) ?
     `"${cell.replaceAll('"', '""')}"` : cell).join(',')}\n`).join('');
 
-/** As a word of a shell. */
+/** Quotes a word for a shell. */
 export const word = (text) => /^[\w@%+=:,./-]+$/.test(text) ? text :
     `'${text.replaceAll("'", "'\\''")}'`;

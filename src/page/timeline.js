@@ -1,4 +1,4 @@
-/* timeline.js - when each call and operation of a step ran, and what memory it held. */
+/* timeline.js - when each call and operation of a step ran, and the memory over time. */
 
 import {copyable} from './actions.js';
 import {ask} from './api.js';
@@ -234,7 +234,7 @@ class Timeline {
         this.hovered = -1;
     }
 
-    /** The box under the pointer: as drawn, so not one that is merged. */
+    /** The box under the pointer as drawn: merged boxes are not found. */
     boxAt(event) {
         const at = this.host.getBoundingClientRect(), [from, to] = this.window;
         const row = floor((event.clientY - at.top - this.top) / ROW);
@@ -246,7 +246,7 @@ class Timeline {
 
     // --- pointer and keys
 
-    /** move(from, to): parts of the width, from where the button went down. */
+    /** move(from, to): fractions of the width, from the position of the press. */
     dragged(element, move, click) {
         element.addEventListener('pointerdown', (event) => {
             if (event.button) return;

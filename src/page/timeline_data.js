@@ -1,5 +1,4 @@
-/* timeline_data.js - the boxes of the document `timeline`: where each lies, and what it
-   says. */
+/* timeline_data.js - the boxes of the document `timeline`: positions and texts. */
 
 import {ceil, floor, log10, max, round} from './math.js';
 import {share, time} from './text.js';
@@ -71,8 +70,8 @@ export class Boxes {
         return `${time(this.ns[i])}, ${share(this.ns[i], this.whole)} of step`;
     }
 
-    /** Index in a row of the first box that ends behind `at`. Boxes of a row do not lie in
-        one another; those of other threads may overlap a little. */
+    /** Index of the first box of a row that ends after `at`. Boxes of a row are not nested;
+        those of other threads may overlap a little. */
     first(row, at) {
         const list = this.rows[row];
         let low = 0, high = list.length;
@@ -92,7 +91,7 @@ export class Boxes {
         return i !== undefined && this.start[i] <= at ? i : -1;
     }
 
-    /** The neighbour that an arrow leads to, or -1. */
+    /** The neighbour in the direction of an arrow key, or -1. */
     next(i, key) {
         if (i < 0) return this.rows[1] ? this.rows[1][0] : -1;
         if (key === 'Up') return this.parent[i];

@@ -1,4 +1,4 @@
-/* timeline_draw.js - what the canvases of the timeline show. */
+/* timeline_draw.js - drawing on the canvases of the timeline. */
 
 import {textWidth, token, write} from './draw.js';
 import {max, min, round} from './math.js';
@@ -14,7 +14,7 @@ function rect(pen, colour, x, y, width, height) {
     pen.fillRect(x, y, width, height);
 }
 
-/** The texts that fit, whole, in this order: name, time, share, class. */
+/** The texts that fit completely, in this order: name, time, share, class. */
 function label(pen, {name, klass, took, short}, left, right, y) {
     const room = right - left - 14, bold = textWidth(name, 'bold');
     if (bold > room) return;
@@ -124,7 +124,7 @@ export function drawStrip(pen, width, height, boxes) {
     }
 }
 
-/** What of the step ends behind its forward: a dashed line there. */
+/** Draws a dashed line at the end of forward. */
 function dashed(pen, x, top, bottom) {
     pen.beginPath();
     pen.setLineDash([3, 3]);

@@ -5,6 +5,7 @@ import {contents, download, isStatic} from './api.js';
 import {button, closeMenu, copyText, div, el, icon, menu, popover, put, said, span,
     svgEl} from './dom.js';
 import {isDark, setTheme} from './draw.js';
+import {keep, kept} from './kept.js';
 import {bind, showHelp} from './keys.js';
 import {connection, files} from './live.js';
 import {training} from './model.js';
@@ -19,7 +20,7 @@ export const VERDICTS = {
 
 const pill = (kind, ...content) => span(`pill ${kind}`, content);
 
-/** Or null, if it is none. */
+/** The pill of a verdict; null: no verdict. */
 export function verdictPill(verdict) {
     const [kind, image, word] = VERDICTS[verdict] || [];
     return word ? pill(`strong ${kind}`, icon(image), word) : null;
@@ -82,22 +83,14 @@ function alarmList(document) {
 
 export function chooseTheme(theme) {
     setTheme(theme);
-    try {
-        localStorage.setItem('torchoscope-theme', theme);
-    } catch { /* then only until the page is loaded again */ }
+    keep('theme', theme);
 }
 
-export function keptTheme() {
-    try {
-        return localStorage.getItem('torchoscope-theme') || '';
-    } catch {
-        return '';
-    }
-}
+export const keptTheme = () => kept('theme');
 
 const link = () => new URL(address(), location.href).href;
 
-/** What the terminal shows of the same: torchoscope FILE --at NAME ... */
+/** The command that shows the same in the terminal: torchoscope FILE --at NAME ... */
 function command() {
     const file = files.get(state.file), parts = ['torchoscope', word(file.path || file.name)];
     if (state.at) parts.push('--at', word(state.at));
@@ -118,11 +111,11 @@ exportable(() => {
         run: () => download('export', {file: file.id, form})}));
 });
 
-/** A name of which the middle is cut if there is no room. */
+/** A name that loses its middle if there is no room. */
 const named = (name) => span({class: 'name', title: name}, span('cut', name.slice(0, -12)),
     span(null, name.slice(-12)));
 
-/** The bar. views: those that fit the file; it is made once and updated. */
+/** The bar, which is made once and updated. views: the table of app.js. */
 export function topbar(views) {
     const fileButton = menu(button({text: 'No file', class: 'file'}), fileItems);
     const status = span({class: 'status', role: 'status'});

@@ -1,5 +1,5 @@
-/* tree.js - the modules at the left. Only rows on screen are elements, so 100,000 places
-   stay fluid. */
+/* tree.js - the modules at the left. Only visible rows are elements, so 100,000 places
+   scroll smoothly. */
 
 import {div, el, emptyState, failure, icon, loading, put, span} from './dom.js';
 import {hitsOf} from './find.js';
@@ -10,16 +10,17 @@ import {FLAGS, places as placesOf, training} from './model.js';
 import {go, state} from './state.js';
 import {DOTS, TIMES, commas} from './text.js';
 import {TreeRows} from './tree_rows.js';
+import {indent, rowNeeds, setRowWidth, treeGrip, widest} from './tree_width.js';
 
 export const ROW = 24;
-const INDENT = 14, MORE = 6; // px, rows above and below
+const MORE = 6; // rows above and below
 
 export function badge(letter) {
     return span({class: 'badge', data: {panel: letter}, aria: {label: `panel ${letter}`}},
         letter);
 }
 
-/** Also the base of the table. id: of its rows; top: px of what stays above them. */
+/** Also the base class of the table. id: prefix of row ids; top: px of sticky rows. */
 export class Tree {
     constructor(stage, {id = 'row', role = 'tree', label = 'Modules', top = 0} = {}) {
         Object.assign(this, {stage, id, top, where: label === 'Modules' ? 'Tree' : label});
@@ -68,7 +69,7 @@ export class Tree {
             span('dim3 grow', commas(many)),
             span('dim3', this.column ? this.column.title : ''));
         if (model.n > 1) put(this.stage, this.head, this.list);
-        else put(this.stage, emptyState('No modules', 'This file names none.'));
+        else put(this.stage, emptyState('No modules', 'This file contains no modules.'));
         this.reveal();
         this.markAlarms();
     }
@@ -81,7 +82,7 @@ export class Tree {
         this.update();
     }
 
-    /** Opens what is above the selected place and brings it into view. */
+    /** Unfolds the parents of the selected place and scrolls to it. */
     reveal() {
         const place = this.model.find(state.at);
         if (place > 0) this.folds.reveal(place);
@@ -100,18 +101,26 @@ export class Tree {
             at = this.rows.findIndex((row) => row.place === up);
         this.at = max(0, at);
         this.space.style.height = `${this.rows.length * ROW}px`;
+        this.fit();
         this.drawn = '';
         this.draw();
     }
 
     visible(apart) { return this.folds.visible(apart); }
 
+    /** Sets the width for scrolling sideways to names that do not fit. */
+    fit() {
+        this.needs = widest(this.rows, (row) => this.nameOf(row));
+        this.space.style.minWidth = `${this.needs}px`;
+    }
+
     draw() {
         if (!this.model || !this.list.isConnected) return;
         const first = max(0, floor(this.list.scrollTop / ROW) - MORE);
         const last = min(this.rows.length,
             ceil((this.list.scrollTop + this.list.clientHeight) / ROW) + MORE);
-        const key = `${first} ${last} ${this.at} ${state.at} ${state.panels}`;
+        this.seen = this.list.scrollLeft + this.list.clientWidth; // px that are seen
+        const key = `${first} ${last} ${this.seen} ${this.at} ${state.at} ${state.panels}`;
         if (key === this.drawn) return;
         this.drawn = key;
         const rows = [];
@@ -138,8 +147,15 @@ export class Tree {
             part >= 1 ? el('i', {style: {width: `${part}px`}}) : null);
     }
 
+    nameOf({place, many, last, flat}) {
+        const {model} = this, name = model.name(place);
+        if (flat) return model.full(place);
+        if (place === 0) return model.klass(0) || name || 'model';
+        return many > 1 ? `${name}${DOTS}${model.name(last)}` : name;
+    }
+
     row(i) {
-        const row = this.rows[i], {model} = this, {place} = row;
+        const row = this.rows[i], {model} = this, {place} = row, name = this.nameOf(row);
         const full = model.full(place), letter = 'ABCDE'[state.panels.indexOf(full)];
         const can = !row.flat && (row.many > 1 || this.folds.hasChildren(place));
         const isOpen = row.many === 1 && this.folds.open[place] === 1;
@@ -147,10 +163,8 @@ export class Tree {
         const kinds = ['row', state.at === full && row.many === 1 && 'sel',
             i === this.at && 'cursor', is(FLAGS.carries) && 'prop', is(FLAGS.frozen) && 'frozen',
             is(FLAGS.notCalled) && 'uncalled', this.hits?.has[place] && 'match'];
-        const name = row.flat ? full : place === 0 ? model.klass(0) || model.name(0) || 'model' :
-            row.many > 1 ? `${model.name(place)}${DOTS}${model.name(row.last)}` :
-                model.name(place);
         const klass = place === 0 ? '' : model.klass(place);
+        const marks = [letter ? badge(letter) : null, this.mark(place)].filter(Boolean);
         const element = div({class: kinds.filter(Boolean).join(' '), id: `${this.id}${i}`,
             role: this.list.role === 'tree' ? 'treeitem' : 'row', draggable: true,
             data: {row: i}, title: full || name,
@@ -159,11 +173,11 @@ export class Tree {
         this.cells(row, [span('ch', can ? icon(isOpen ? 'down' : 'right') : null),
             el('b', 'nm', name),
             span('cl', row.many > 1 ? `${row.many} ${TIMES} ${klass}` : klass,
-                is(FLAGS.notCalled) ? ', not called' : null),
-            letter ? badge(letter) : null, this.mark(place)]));
+                is(FLAGS.notCalled) ? ', not called' : null)], marks));
         element.style.top = `${i * ROW}px`;
         (element.querySelector('.tname') || element).style.paddingLeft =
-            `${10 + INDENT * row.depth}px`;
+            `${indent(row.depth)}px`;
+        if (this.needs) setRowWidth(element, rowNeeds(name, row.depth, marks.length), this.seen);
         element.ondragstart = (event) => {
             for (const type of ['text/plain', 'application/x-torchoscope-place'])
                 event.dataTransfer.setData(type, full);
@@ -171,7 +185,9 @@ export class Tree {
         return element;
     }
 
-    cells(row, name) { return [...name, this.value(row)]; }
+    cells(row, name, marks) {
+        return [...name, span('tail', marks, this.value(row))];
+    }
 
     rowOf(event) {
         const element = event.target.closest('.row');
@@ -283,7 +299,10 @@ export class Tree {
 export const tree = {
     id: 'tree',
     mount(stage) {
-        const made = new Tree(stage);
+        const body = div('treebody'), made = new Tree(body);
+        const {grip, close} = treeGrip(stage, () => made.needs + made.list.offsetWidth -
+            made.list.clientWidth + 1);
+        put(stage, body, grip);
         if (state.file) made.load(state.file);
         return {
             state: (changed) => changed.has('file') ? made.load(state.file) :
@@ -291,6 +310,7 @@ export const tree = {
             news: (file) => placesOf(file.id).then((model) => made.file !== file.id ||
                 (model === made.model ? made.markAlarms() : made.take(model)), () => {}),
             close() {
+                close();
                 made.unbind.forEach((end) => end());
                 made.sizes.disconnect();
             },

@@ -1,11 +1,11 @@
-/* tree_rows.js - which rows a tree shows: what is open, and which repeats are one row. */
+/* tree_rows.js - the rows of a tree: open places, and repeats folded into one row. */
 
 import {FLAGS} from './model.js';
 
 const FEW = 36; // rows that are opened at first
 
 export class TreeRows {
-    /** shown(i): is this place a row at all? blocks: even two equal ones are one row. */
+    /** shown(i): can this place be a row? blocks: fold two equal ones, too. */
     constructor(places, shown, blocks = false) {
         this.places = places;
         this.shown = shown;
@@ -36,8 +36,8 @@ export class TreeRows {
         }
     }
 
-    /** The siblings of a run as pieces: [first, many]; those with an alarm, or for which
-        apart(place) is true, stand alone. */
+    /** Splits a run of equal siblings into pieces [first, many]. Places with an alarm, or
+        for which apart(place) is true, are not folded. */
     pieces(first, {many, pairs}, apart) {
         const {places} = this, list = [];
         const alone = FLAGS.alarm | FLAGS.warning;
@@ -94,7 +94,7 @@ export class TreeRows {
         return rows;
     }
 
-    /** Shows the repeats of this row one by one. */
+    /** Unfolds the repeats of this row. */
     unfoldRun(place) {
         for (const [first, {many}] of this.runs) {
             let end = first;
@@ -104,7 +104,7 @@ export class TreeRows {
         }
     }
 
-    /** Opens what is above a place. */
+    /** Opens all parents of a place. */
     reveal(place) {
         for (let at = this.places.parent[place]; at >= 0; at = this.places.parent[at])
             this.open[at] = 1;
@@ -114,7 +114,7 @@ export class TreeRows {
         list.forEach((i) => { this.open[i] = value; });
     }
 
-    /** Places from `list` and all below them that can be opened. */
+    /** The places from `list` and below that can be opened. */
     deep(list) {
         const all = [];
         for (const first of list)
@@ -157,7 +157,7 @@ export class TreeRows {
         return list;
     }
 
-    /** Opens these and what is above them, and nothing else. */
+    /** Opens these places and their parents; closes all others. */
     openOnly(names) {
         this.open.fill(0);
         this.open[0] = 1;

@@ -31,38 +31,45 @@ static void put_gradient(struct history_writer *writer, const struct model *mode
     history_writer_point(writer, &point);
 }
 
-static void write_file(const char *path)
+static void write_step(struct history_writer *writer, const struct model *model,
+                       uint64_t step)
 {
-    struct run *run = sample_run(1);
-    struct history_writer *writer = history_writer_create(
-        path, run, NULL, &(struct history_options){.queue = 100}, NULL);
+    history_writer_begin(writer, step, HISTORY_TRAIN, (step + 1) * 1000000000u);
+    put_gradient(writer, model, (float)step + 1);
+    history_writer_scalar(writer, history_writer_name(writer, STR("loss")),
+                          (double)step);
+    history_writer_end(writer, 0);
+}
 
+/* A writer of a new file in s->path, with 20 steps. */
+static struct history_writer *begin_file(struct history_stage *s, const struct run *run)
+{
+    struct history_writer *writer;
+    int fd;
+
+    *s = (struct history_stage){.text = BUF_INIT};
+    snprintf(s->path, sizeof s->path, "/tmp/torchoscope_web_XXXXXX");
+    fd = mkstemp(s->path);
+    CHECK(fd >= 0);
+    close(fd);
+    writer = history_writer_create(s->path, run, NULL,
+                                   &(struct history_options){.queue = 100}, NULL);
     CHECK(writer);
-    for (uint64_t i = 0; i < 20; i++) {
-        history_writer_begin(writer, i, HISTORY_TRAIN, (i + 1) * 1000000000u);
-        put_gradient(writer, run->model, (float)i + 1);
-        history_writer_scalar(writer, history_writer_name(writer, STR("loss")),
-                              (double)i);
-        history_writer_end(writer, 0);
-    }
-    CHECK_INT(history_writer_close(writer, NULL), 0);
-    run_free(run);
+    for (uint64_t i = 0; i < 20; i++)
+        write_step(writer, run->model, i);
+    return writer;
 }
 
 static void stage_begin(struct history_stage *s)
 {
     const struct web_wanted wanted = {0};
     struct shelf *shelf = shelf_new(NULL);
-    int fd;
+    struct run *run = sample_run(1);
 
-    *s = (struct history_stage){.text = BUF_INIT};
-    snprintf(s->path, sizeof s->path, "/tmp/torchoscope_web_XXXXXX");
-    fd = mkstemp(s->path);
-    CHECK(fd >= 0 && shelf);
-    close(fd);
-    write_file(s->path);
+    CHECK_INT(history_writer_close(begin_file(s, run), NULL), 0);
+    run_free(run);
     s->session = session_open(s->path, NULL, NULL);
-    CHECK(s->session && s->session->history);
+    CHECK(shelf && s->session && s->session->history);
     CHECK_INT(shelf_add_session(shelf, "run", s->session, NULL), 0);
     s->server = web_server_new(shelf, &wanted, NULL);
     CHECK(s->server);
@@ -131,6 +138,55 @@ TEST(a_training_run_answers_requests)
     CHECK_INT(ask(&s, "api/series?file=run&below=1&phase=eval"), 200);
     CHECK(says(&s, "\"series\":[]"));
     stage_end(&s);
+}
+
+TEST(an_answer_that_several_clients_request_is_made_once_for_each_step)
+{
+    static const char *const shared[] = {
+        "api/show?name=a&step=newest", "api/training",
+        "api/modules?columns=10",      "api/step",
+        "api/series?place=a",          "api/rows?columns=grad"};
+    const struct web_wanted wanted = {0};
+    struct shelf *shelf = shelf_new(NULL);
+    struct run *run = sample_run(1);
+    struct history_writer *writer;
+    struct shelf_live live;
+    struct history_stage s;
+
+    writer = begin_file(&s, run);
+    history_writer_flush(writer);
+    live = (struct shelf_live){.name = "run",
+                               .owner = owner_new(),
+                               .model = run->model,
+                               .run = run,
+                               .path = s.path};
+    CHECK_INT(shelf_add_live(shelf, &live, NULL, NULL), 0);
+    s.server = web_server_new(shelf, &wanted, NULL);
+    for (size_t i = 0; i < COUNT_OF(shared); i++) {
+        uint64_t before = s.server->made;
+
+        for (int client = 0; client < 5; client++)
+            CHECK_INT(ask(&s, shared[i]), 200);
+        CHECK_INT(s.server->made, before + 1);
+    }
+    CHECK_INT(ask(&s, "api/step"), 200);
+    CHECK(says(&s, "\"text\":\"step 19\""));
+    CHECK_INT(ask(&s, "api/step?step=3"), 200);
+    CHECK(says(&s, "\"text\":\"step 3\""));
+    write_step(writer, run->model, 20);
+    history_writer_flush(writer);
+    owner_answer(live.owner, 20);
+    CHECK_INT(ask(&s, "api/step"), 200);
+    CHECK(says(&s, "\"text\":\"step 20\""));
+    CHECK_INT(s.server->made, COUNT_OF(shared) + 2);
+    for (int client = 0; client < 5; client++) /* reads on each time */
+        CHECK_INT(ask(&s, "api/modules?quick=1"), 200);
+    CHECK_INT(s.server->made, COUNT_OF(shared) + 7);
+    CHECK_INT(history_writer_close(writer, NULL), 0);
+    owner_end(live.owner);
+    stage_end(&s);
+    owner_free(live.owner);
+    run_free(run);
 }
 
 TEST(invalid_requests_are_refused_with_a_clear_error)

@@ -324,11 +324,17 @@ static void put_series(struct page_making *self)
 
 /* ---- numbers of steps, places ---- */
 
+/* The overview's numbers of a step, and the table's. */
 static bool put_step(struct page_making *self, uint64_t step)
 {
     char text[24], key[40];
 
     snprintf(text, sizeof text, "%" PRIu64, step);
+    snprintf(key, sizeof key, "cells step=%" PRIu64, step);
+    if (!put(self, key,
+             &(struct ask_words){
+                 "rows", {"columns", "grad,update,weight,dead", "step", text, NULL}}))
+        return false;
     snprintf(key, sizeof key, "step step=%" PRIu64, step);
     return put(self, key, &(struct ask_words){"step", {"step", text, NULL}});
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "web/shelf_in.h"
 #include "web/web_in.h"
 
 #define ASK_LIMIT (2 * GIB)
@@ -13,24 +14,24 @@ const struct web_question web_questions[] = {
     {"shelf", "", 0, ask_shelf},
     {"news", "since", 0, ask_news},
     {"info", "", WEB_FILE, ask_info},
-    {"rows", "columns step", WEB_FILE, ask_rows},
+    {"rows", "columns step", WEB_FILE | WEB_SHARED, ask_rows},
     {"show",
      "place name step bins quantiles inner all slice row rows column columns picture "
      "cell sheet item channel call",
-     WEB_FILE, ask_show},
+     WEB_FILE | WEB_SHARED, ask_show},
     {"code", "place name call", WEB_FILE, ask_code},
     {"attributes", "place name open", WEB_FILE, ask_attributes},
-    {"timeline", "pass", WEB_FILE | WEB_RUN, ask_timeline},
+    {"timeline", "pass", WEB_FILE | WEB_RUN | WEB_SHARED, ask_timeline},
     {"check", "", WEB_FILE, ask_check},
-    {"training", "columns since", WEB_FILE | WEB_HISTORY, ask_training},
-    {"modules", "columns from to since rank least quick around", WEB_FILE | WEB_HISTORY,
-     ask_modules},
-    {"step", "step", WEB_FILE | WEB_HISTORY, ask_step},
+    {"training", "columns since", WEB_FILE | WEB_HISTORY | WEB_SHARED, ask_training},
+    {"modules", "columns from to since rank least quick around",
+     WEB_FILE | WEB_HISTORY | WEB_SHARED, ask_modules},
+    {"step", "step", WEB_FILE | WEB_HISTORY | WEB_SHARED, ask_step},
     {"series", "place name columns rows below phase from to since at clip log",
-     WEB_FILE | WEB_HISTORY, ask_series},
+     WEB_FILE | WEB_HISTORY | WEB_SHARED, ask_series},
     {"diff", "right all structure", WEB_FILE | WEB_RIGHT, ask_diff},
-    {"graph", "level root depth pass call all inside old", WEB_FILE | WEB_OLD,
-     ask_graph},
+    {"graph", "level root depth pass call all inside old",
+     WEB_FILE | WEB_OLD | WEB_SHARED, ask_graph},
 };
 const size_t n_web_questions = COUNT_OF(web_questions);
 
@@ -146,8 +147,45 @@ static int check_needs(const struct web_ask *ask, unsigned needs, struct err *er
     return 0;
 }
 
+/* The name and arguments of a question. False: the answer is not shared: a quick one
+ * reads more each time. */
+static bool shared_key(const struct web_question *question,
+                       const struct web_request *request, struct buf *key)
+{
+    if (!(question->needs & WEB_SHARED) || find_arg(request, "quick").at)
+        return false;
+    buf_text(key, question->name);
+    for (unsigned i = 0; i < request->n_args; i++) {
+        buf_printf(key, " %zu %zu ", request->args[i].name.len,
+                   request->args[i].value.len);
+        buf_str(key, request->args[i].name);
+        buf_str(key, request->args[i].value);
+    }
+    return !key->bad;
+}
+
+/* Answers with the session taken. */
+static int make_answer(struct web_ask *ask, const struct web_question *question,
+                       struct json *json, struct buf *text, struct err *err)
+{
+    struct shelf *shelf = ask->server->shelf;
+    struct buf key = BUF_INIT;
+    bool shared = shared_key(question, ask->request, &key);
+    int status = 0;
+
+    if (!shared || !shared_find(shelf, ask->item, buf_span(&key), text)) {
+        atomic_fetch_add(&ask->server->made, 1);
+        status = question->answer(ask, json, err);
+        ask->live = shelf_age(ask->item, &ask->age);
+        if (status == 0 && shared && !ask->live && !text->bad)
+            shared_keep(shelf, ask->item, buf_span(&key), buf_span(text));
+    }
+    buf_release(&key);
+    return status;
+}
+
 static int answer_one(struct web_ask *ask, const struct web_question *question,
-                      struct json *json, struct err *err)
+                      struct json *json, struct buf *text, struct err *err)
 {
     struct shelf *shelf = ask->server->shelf;
     int status;
@@ -162,8 +200,7 @@ static int answer_one(struct web_ask *ask, const struct web_question *question,
         return -1;
     status = check_needs(ask, question->needs, err);
     if (status == 0)
-        status = question->answer(ask, json, err);
-    ask->live = shelf_age(ask->item, &ask->age);
+        status = make_answer(ask, question, json, text, err);
     shelf_give(shelf, ask->item);
     return status;
 }
@@ -220,7 +257,7 @@ static int answer_asked(struct web_ask *ask, const struct web_question *question
     else if (question->needs & WEB_OLD && web_arg(ask, "old").at)
         status = answer_two(ask, question, "old", &json, err);
     else
-        status = answer_one(ask, question, &json, err);
+        status = answer_one(ask, question, &json, text, err);
     if (status < 0)
         return -1;
     return text->bad ? err_set(err, ERR_LIMIT, "no memory is left for the answer") : 0;

@@ -45,6 +45,7 @@ void shelf_free(struct shelf *shelf)
         if (!item->borrowed)
             session_close(item->session);
         source_close(item->asks);
+        shared_release(&item->shared);
         pthread_mutex_destroy(&item->lock);
     }
     pthread_mutex_destroy(&shelf->lock);
@@ -293,6 +294,7 @@ static struct session *take_oldest(struct shelf *shelf, const struct shelf_item 
         return NULL;
     session = oldest->session;
     oldest->session = NULL;
+    shared_release(&oldest->shared);
     oldest->open = false;
     shelf->n_open--;
     pthread_mutex_unlock(&oldest->lock);

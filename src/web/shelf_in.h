@@ -12,9 +12,19 @@
 
 #define SHELF_OPEN 8u /* sessions that stay open */
 
+/* The newest answers about a file, for other clients (shared.c). */
+#define SHARED_ANSWERS 16
+struct shared_answers {
+    struct {
+        uint64_t version; /* of the file */
+        struct buf key, body;
+    } at[SHARED_ANSWERS];
+    unsigned next; /* the oldest */
+};
+
 struct shelf_item {
     uint32_t number;
-    pthread_mutex_t lock; /* protects the session, `stamp` and `bare` */
+    pthread_mutex_t lock; /* protects the session, `stamp`, `live` and `shared` */
     struct session *session;
     uint64_t stamp; /* of the file version that the session has read */
     bool borrowed;
@@ -22,6 +32,7 @@ struct shelf_item {
     struct source *asks;    /* the session's; NULL: no session was made yet */
     struct model view;      /* live.model with that source */
     uint64_t steps;         /* owner_steps() when the session was made */
+    struct shared_answers shared;
     /* The shelf's lock protects the rest. */
     struct export_shelf_file facts;
     bool asked;             /* named by the user, not found in a folder */
@@ -75,6 +86,16 @@ void shelf_learn_training(struct shelf_item *item,
                           const struct history_summary *summary);
 /* Updates whether a process is writing this run. Call it with the lock held. */
 void shelf_learn_live(struct shelf_item *item);
+/* Appends the answer to the same request that was made for this version of the file;
+ * false: there is none. Call it with the item's lock held. */
+bool shared_find(struct shelf *shelf, struct shelf_item *item, struct str key,
+                 struct buf *to);
+/* Keeps an answer in place of the oldest one. Sessions that were lent to the shelf
+ * may change at any time: their answers are not kept. Call it with the item's lock held. */
+void shared_keep(struct shelf *shelf, struct shelf_item *item, struct str key,
+                 struct str body);
+void shared_release(struct shared_answers *shared);
+
 /* The process in the newest segment, if it runs on this machine; 0: unknown. */
 int shelf_writer(struct history *history);
 

@@ -116,23 +116,34 @@ static struct session *make_session(struct shelf_item *item, struct err *err)
     return session;
 }
 
-/* The session caches numbers, so it is only kept until the next step or a new age of
- * the values. */
+/* Is the session still right? It caches numbers of live values, so it is only kept until
+ * the next step if none was read. A history that has grown is read on. */
+static bool is_kept(struct shelf_item *item, uint64_t stamp, uint64_t steps)
+{
+    if (!item->session || !item->asks || owner_source_age(item->asks).used)
+        return false;
+    if (stamp == item->stamp && (steps == item->steps || item->session->history))
+        return true;
+    return item->live.path && session_refresh_training(item->session);
+}
+
 int shelf_open_live(struct shelf *shelf, struct shelf_item *item, struct err *err)
 {
     uint64_t stamp, steps = owner_steps(item->owner);
+    bool kept, news;
 
     take_next(shelf, item);
     stamp = item->live.path ? shelf_stamp(item->live.path) : 0;
-    if (!item->session || stamp != item->stamp || steps != item->steps || !item->asks ||
-        owner_source_age(item->asks).used) {
+    kept = is_kept(item, stamp, steps);
+    if (!kept) {
         session_close(item->session);
         item->session = make_session(item, err);
-        item->stamp = stamp;
-        item->steps = steps;
-        if (item->session)
-            shelf_learn(shelf, item);
     }
+    news = item->session && (!kept || stamp != item->stamp);
+    item->stamp = stamp;
+    item->steps = steps;
+    if (news)
+        shelf_learn(shelf, item);
     if (item->session)
         owner_source_begin(item->asks);
     return item->session ? 0 : -1;

@@ -6,6 +6,7 @@
  *     shelf.c        files by id; sessions, opened on demand
  *     shelf_live.c   live models, whose data is requested from Python (owner.h)
  *     shelf_look.c   detects changes: growing runs, new files
+ *     shared.c       answers that several clients request, made once
  *   request.h    a request and its answer, without a library
  *   guard.c      access control: Host, Origin, token, method
  *   routes.c     THE TABLE of paths; web_answer()

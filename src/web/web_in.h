@@ -24,7 +24,8 @@ struct web_server {
     int listener;          /* -1: none, or owned by the module */
     unsigned port;
     bool local;
-    struct work work; /* cancelled when the server ends */
+    struct work work;      /* cancelled when the server ends */
+    _Atomic uint64_t made; /* answers that were not shared */
     const struct web_http_module *module;
     struct web_http *http;
     /* events.c */
@@ -86,6 +87,7 @@ enum web_needs {
     WEB_HISTORY = 4, /* ... which must have the history of a training run */
     WEB_RIGHT = 8,   /* right=: another file, whose session is taken too */
     WEB_OLD = 16,    /* old=: the same, optional */
+    WEB_SHARED = 32, /* the answer depends on the arguments and the file only */
 };
 
 /* One question while it is answered. */

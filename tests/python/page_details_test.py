@@ -4,11 +4,13 @@ import unittest
 import urllib.parse
 
 import numpy
+import onnx
 import torch
 from safetensors.numpy import save_file
 from torch import nn
 
 import browser
+import onnx_models
 import torchoscope
 from serve_test import Serving
 
@@ -60,6 +62,22 @@ class Details(Serving, browser.BrowserTest):
         for cell, value in zip(cells, self.values[0, 0, :9]):
             self.assertAlmostEqual(float(cell), float(value), places=3)
         self.assertEqual(self.text(".dtgrid td.bad"), ["NaN"])
+
+    def test_metadata_of_a_file_is_shown_with_its_root(self):
+        save_file({"w": self.values}, self.folder / "x.safetensors",
+                  metadata={"made by": "a test", "<b>": "</b>"})
+        self.look("x.safetensors", "", ".meta")
+        self.assertEqual(sorted(self.text(".meta .atrow")), ["<b></b>", "made bya test"])
+
+    def test_a_model_without_source_has_no_card_for_it(self):
+        nodes = [onnx.helper.make_node("Relu", ["x"], ["y"])]
+        ends = [onnx_models.info(name, shape=[2]) for name in "xy"]
+        onnx.save(onnx_models.model(nodes, ends[:1], ends[1:]), self.folder / "x.onnx")
+        self.look("x.onnx", "", ".dtcard")
+        self.browser.wait("return performance.getEntriesByType('resource')"
+                          ".some((one) => /code/.test(one.name) && one.responseEnd > 0)")
+        self.browser.run("return new Promise((done) => setTimeout(done, 100))")
+        self.assertEqual(self.text(".dtnote"), [])
 
     def test_arrow_keys_move_the_cell_and_its_window(self):
         self.look("x.safetensors", "a.weight", ".dtgrid td.on")

@@ -71,6 +71,18 @@ class Outer(nn.Module):
         return self.inner(2 * x, labels)
 
 
+class Apart(nn.Module):
+    """The input is read by one of nine layers that have nothing to do with each other."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(3, size) for size in range(2, 11))
+
+    def forward(self, x):
+        first, *others = self.layers
+        return first(x), *(layer(torch.zeros(1, 3)) for layer in others)
+
+
 class Wide(nn.Module):
     """More operations than the first answer contains."""
 
@@ -105,6 +117,10 @@ def record(folder):
     torchoscope.trace(Bad(), image).save(folder / "nan.scope")
     wide = torchoscope.trace(Wide(), torch.randn(2, 3), backward=False)
     wide.save(folder / "wide.scope")
+    apart = Apart()
+    with torchoscope.record(apart) as recording:
+        apart(torch.zeros(1, 3))
+    recording.save(folder / "apart.scope")
 
 
 class PageGraph(browser.BrowserTest):
@@ -137,6 +153,16 @@ class PageGraph(browser.BrowserTest):
         return self.js(
             "return Object.fromEntries(new URLSearchParams(location.hash.slice(1)))"
         )
+
+    def test_a_graph_wider_than_a_phone_begins_with_its_input(self):
+        self.browser.size(390, 844)
+        self.open("apart")
+        left, right = self.js(
+            "const [top] = [...document.querySelectorAll('.gr .node')].map((one) =>"
+            " one.getBoundingClientRect()).sort((a, b) => a.top - b.top);"
+            "return [top.left, top.right]")
+        self.assertGreaterEqual(left, 0)
+        self.assertLessEqual(right, 390)
 
     def wait_hash(self, name, value):
         self.browser.wait(

@@ -161,6 +161,19 @@ class Overview(browser.BrowserTest):
                 ".map((one) => one.textContent))")
             self.assertEqual(cut, [])
 
+    def test_steps_that_only_logged_their_loss_are_on_the_axis(self):
+        def first_only(modules):
+            modules["columns"] = {"columns": 1, "first": [0], "last": [0], "width": 1}
+            for one in modules["modules"]:
+                one.update({key: value[:1] for key, value in one.items()
+                            if isinstance(value, list)}, bad=[])
+
+        self.server.edits["modules"] = first_only
+        self.open()
+        ticks = self.run_js("return [...document.querySelectorAll('.ovaxis .k-gradient span')]"
+                            ".map((one) => one.textContent)")
+        self.assertEqual((ticks[0], ticks[-1]), ("0", "12480"))
+
     def test_an_alarm_about_a_parameter_marks_its_module(self):
         names, rows = data.model().names, self.server.documents["rows 1"]
         parameter = next(at for at, name in names.items() if name == f"{data.MAKER}.c_attn")
@@ -270,14 +283,26 @@ class Overview(browser.BrowserTest):
             " one.textContent)"), ["model order", "largest gradient", "farthest from healthy",
                                    "most dead units", "first not finite", "name"])
 
+    def test_labels_of_legends_do_not_touch(self):
+        for width in 1200, 1280, 1440, 1600:
+            self.browser.size(width)
+            self.open()
+            self.assertEqual(self.run_js(
+                "return [...document.querySelectorAll('.lg')].flatMap((box) => {"
+                " const at = [...box.querySelectorAll('span')].map((one) =>"
+                "  one.getBoundingClientRect()).sort((a, b) => a.left - b.left);"
+                " return at.filter((one, i) => i && one.left < at[i - 1].right)}).length"), 0)
+
     def test_ranks(self):
         self.open()
         self.assertEqual(self.text(".k-numbers .btn"), "4 ranks, merged")
+        self.assertIn("largest of the ranks", self.text(".strip"))
         self.run_js("document.querySelector('.k-numbers .btn').click()")
         self.run_js("document.querySelectorAll('.menu button')[3].click()")
         self.wait_hash("rank=2")
         self.wait("document.querySelector('.k-numbers .btn').textContent === 'rank 2 of 4'")
         self.assertTrue(any("rank=2" in one for one in self.browser.requests()))
+        self.wait("document.querySelector('.strip').textContent.includes('all parameters')")
 
     # ---- pointer
 

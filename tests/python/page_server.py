@@ -198,6 +198,7 @@ class Server(ThreadingHTTPServer):
         source = {"name": "Net", "file": "net.py", "first": 1, "forward": 2, "marks": []}
         source["lines"] = ["class Net:", "    def forward(self): ..."]
         for file in "123":
+            self.documents[f"info {file}"] = {"kind": "info", "metadata": {}}
             self.documents[f"show {file}"] = {"kind": "show", "details": facts}
             self.documents[f"code {file}"] = {"kind": "code", "source": source}
             self.documents[f"attributes {file}"] = {"kind": "attributes", "attributes": []}

@@ -7,6 +7,19 @@ import browser
 import page_server
 
 CONV = "layer1.0.conv2"
+DEEP = "down_blocks.0.attentions.1.transformer_blocks.0.attn1.to_out"
+
+
+def deep():
+    """Names on eight levels, as in diffusers."""
+    rows = page_server.Rows()
+    above = rows.add(-1, "", "UNet2DConditionModel")
+    for name in DEEP.split("."):
+        above = rows.add(above, name, "ModuleList")
+        rows.add(above, "layer_norm", "LayerNorm", 320)
+    rows.add(above, "post_attention_layernorm_of_the_block", "LayerNorm", 320)
+    return rows.document()
+
 
 
 class Shell(browser.BrowserTest):
@@ -120,6 +133,64 @@ class Shell(browser.BrowserTest):
         self.assertEqual(rows, 100001)
         self.browser.press("End")
         self.wait_selected("block999.lin98")
+
+    def seen(self, title):
+        """Of the name of this row: how much is in view, and all of it, in px."""
+        return self.browser.run(
+            "const [row] = [...document.querySelectorAll('.row')].filter((one) =>"
+            " one.title === arguments[0]);"
+            "const name = row.querySelector('.nm'), tail = row.querySelector('.tail');"
+            "const at = name.getBoundingClientRect();"
+            "return [Math.min(at.right, tail.getBoundingClientRect().left) - at.left,"
+            " name.scrollWidth, row.classList.contains('over')]", title)
+
+    def open_deep(self, width):
+        self.server.documents["rows 1"] = deep()
+        self.browser.size(width)
+        self.open(f"#file=1&at={DEEP}")
+        self.browser.wait("return document.querySelector('.row.sel')")
+
+    def test_names_of_the_eighth_level_are_readable(self):
+        for width in 390, 1280, 1600:
+            self.open_deep(width)
+            if width == 390:
+                self.browser.run("document.body.classList.add('treeopen')")
+            for name in DEEP, f"{DEEP}.layer_norm":
+                seen, all_of_it, cut = self.seen(name)
+                self.assertGreaterEqual(round(seen), all_of_it, (width, name))
+                self.assertFalse(cut)
+
+    def test_a_name_that_is_too_long_says_so_and_scrolls(self):
+        name = f"{DEEP}.post_attention_layernorm_of_the_block"
+        self.open_deep(1280)
+        seen, all_of_it, cut = self.seen(name)
+        self.assertLess(seen, all_of_it)
+        self.assertTrue(cut)
+        self.browser.run("document.querySelector('.rows').scrollLeft = 1e6")
+        self.browser.wait("return !document.querySelector('.row.over')")
+        seen, all_of_it, _ = self.seen(name)
+        self.assertGreaterEqual(round(seen), all_of_it)
+
+    def test_the_tree_is_resized(self):
+        width = "return Math.round(document.querySelector('aside.tree').offsetWidth)"
+        self.open_deep(1280)
+        self.assertEqual(self.browser.run(width), 248)
+        self.focus_tree()
+        self.browser.press(">")
+        self.assertEqual(self.browser.run(width), 264)
+        self.browser.press("<", "<")
+        self.assertEqual(self.browser.run(width), 232)
+        self.browser.press("=")
+        self.assertGreater(self.browser.run(width), 300)
+        self.browser.wait("return !document.querySelector('.row.over')")
+        self.browser.run("document.querySelector('.treegrip').focus()")
+        self.browser.press("Home", "Right")
+        self.assertEqual(self.browser.run(width), 196)
+        self.assertEqual(self.browser.run("return document.querySelector('.treegrip')"
+                                          ".getAttribute('aria-valuenow')"), "196")
+        self.browser.mouse(("move", 196, 400), ("down",), ("move", 320, 400), ("up",))
+        self.assertAlmostEqual(self.browser.run(width), 320, delta=4)
+        self.browser.run("localStorage.clear()")
 
     def test_steps(self):
         self.open("#file=1")
@@ -284,6 +355,30 @@ class Shell(browser.BrowserTest):
         self.browser.wait("return document.querySelector('.fail')")
         self.assertIn("There is no rows of this file.", self.text(".fail"))
         self.silence()
+
+    def test_the_heading_of_a_long_name_is_for_screen_readers_only(self):
+        self.server.files = [dict(page_server.FILE, name="long_" * 60 + ".onnx")]
+        self.open("#file=2")
+        self.browser.wait("return document.querySelector('h1').textContent.length > 300")
+        self.assertLessEqual(self.browser.run("return document.querySelector('h1').offsetWidth"),
+                             1)
+
+    def test_the_list_of_files_shows_verdicts_on_a_phone(self):
+        name = "test_data_simple_test_strnorm_model_monday_lower_model.onnx"
+        self.server.files = [dict(page_server.FILE, name=name), dict(page_server.BIG)]
+        self.browser.size(390, 844)
+        self.browser.open(self.server.url)
+        self.browser.wait("return document.querySelector('.list .pill')")
+        at = "return document.querySelector('.list .pill').getBoundingClientRect().right"
+        self.assertLessEqual(self.browser.run(at), 382)
+        self.assertTrue(self.browser.run("return document.querySelector('.bottomnav').hidden"))
+
+    def test_a_graph_without_boxes_says_why(self):
+        graph = {"ids": [""], "metrics": [], "note": "The code is too large."}
+        self.server.documents["graph 1"] = graph
+        self.open("#file=1&view=graph")
+        self.browser.wait("return document.querySelector('.gr .empty')")
+        self.assertEqual(self.text(".gr .empty"), "Nothing to drawThe code is too large.")
 
     def test_narrow_windows(self):
         for width in (1024, 390):

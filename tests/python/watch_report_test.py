@@ -133,6 +133,28 @@ class Page(browser.BrowserTest):
         self.assertEqual(names, [1, 1])
         self.assertEqual(self.js("document.querySelectorAll('.fail').length"), 0)
 
+    def test_the_table_follows_the_steps_as_the_served_one_does(self):
+        server = Server(self.path, "--port", 0)
+        self.addCleanup(server.close)
+        for step in (12, 79):
+            with self.subTest(step=step):
+                self.show("table", f"&columns=grad,update,weight&step={step}")
+                self.browser.wait("return document.querySelector('.viewbar').innerText"
+                                  f".includes('numbers of step {step}')")
+                shown = self.js("[...document.querySelectorAll('.table .row')].map((row) =>"
+                                " [row.title, ...[...row.querySelectorAll('.num')].map("
+                                "(cell) => cell.textContent)])")
+                wanted = server.document(
+                    f"api/rows?columns=grad,update,weight&step={step}")
+                texts, columns = wanted["texts"], wanted["columns"]
+                self.assertEqual(wanted["step"]["last"], step)
+                rows, names = server.document("api/rows"), [""]
+                for at, above in zip(rows["name"][1:], rows["parent"][1:]):
+                    names.append(f"{names[above]}.{rows['texts'][at]}".lstrip("."))
+                for name, *cells in shown:
+                    at = 0 if name == "Sequential" else names.index(name)
+                    self.assertEqual(cells, [texts[one["text"][at]] for one in columns])
+
     def test_the_contents_are_listed_in_the_page_and_by_the_program(self):
         told = self.done.stdout.decode().splitlines()
         self.assertEqual(told[0], f"{self.page} has:")

@@ -158,7 +158,8 @@ static void put_tied(struct rows_writing *w, uint32_t n)
         json_array_end(w->json);
 }
 
-/* Bars are shares of this. */
+/* Bars are shares of this. If a place has more than the root, as of calls or of NaN in
+ * its own results, the root's number is not a total. */
 static void put_whole(struct rows_writing *w, const struct column *column)
 {
     struct row root = rows_writing_row(0);
@@ -171,6 +172,9 @@ static void put_whole(struct rows_writing *w, const struct column *column)
     else if (!some || !number_of(&figure, &whole) || figure.kind == FIGURE_REAL ||
              figure.kind == FIGURE_SHARE)
         return;
+    for (uint32_t i = 0; i < w->model->n_places; i++)
+        if (bit_get(w->known, i) && w->numbers[i] > whole)
+            return;
     json_key(w->json, STR("whole"));
     put_number(w->json, whole);
 }

@@ -103,7 +103,21 @@ export function startView() {
         : (stageWidth() - 2 * MARGIN) / scene.width;
     const zoom = Math.max(0.5, Math.min(1, room));
     const middle = viewOf(0, 0, scene.width, scene.height, zoom);
-    return {...middle, [sideways ? 'x' : 'y']: -MARGIN / zoom};
+    const along = sideways ? 'x' : 'y', across = sideways ? 'y' : 'x';
+    return {...middle, [along]: -MARGIN / zoom, [across]: startAcross(sideways, zoom) ??
+        middle[across]};
+}
+
+/** Where a view of this zoom begins across the flow, with the first box in its middle, if
+    the graph is wider than the stage; else undefined. */
+function startAcross(sideways, zoom) {
+    const seen = (sideways ? stageHeight() : stageWidth()) / zoom;
+    const whole = sideways ? scene.height : scene.width;
+    if (whole <= seen) return undefined;
+    const [at, from, size] = sideways ? [box.x, box.y, box.h] : [box.y, box.x, box.w];
+    const first = [...scene.nodes, ...scene.frames].reduce((a, b) => at[b] < at[a] ? b : a);
+    return nearestView(from[first] + size[first] / 2 - seen / 2,
+        sideways ? stageHeight() : stageWidth(), from[first], size[first], whole, zoom);
 }
 
 /** Bring a box into view: no further than needed, or to the middle. */
@@ -125,9 +139,9 @@ const AROUND = 80; // px of the graph around a box that is revealed, if there is
 
 /** On one axis: the view nearest to the current one that shows a box, `from` on for
     `size`, of a graph that is `whole` long; the beginning of a box that is too long. */
-function nearestView(now, stagePixels, from, size, whole) {
-    const seen = stagePixels / view.zoom, margin = MARGIN / view.zoom;
-    const pad = Math.max(0, Math.min(AROUND / view.zoom, (seen - size) / 2));
+function nearestView(now, stagePixels, from, size, whole, zoom = view.zoom) {
+    const seen = stagePixels / zoom, margin = MARGIN / zoom;
+    const pad = Math.max(0, Math.min(AROUND / zoom, (seen - size) / 2));
     const most = Math.max(-margin, from - pad); // the view begins there or before
     const least = Math.min(whole + margin, from + size + pad) - seen;
     return Math.min(most, Math.max(least, now));

@@ -73,12 +73,15 @@ bool check_is_sharded(const struct model *model)
     return has_fact(model, "shards", &shards);
 }
 
+/* The entries of a GGUF file are its metadata. */
 static enum check_topic container(const struct model *model)
 {
     uint64_t entries;
 
     if (check_is_sharded(model))
         return CHECK_SHARDS;
+    if (str_is(str_of(model->format), "GGUF"))
+        return CHECK_FILE;
     return has_fact(model, "entries", &entries) ? CHECK_ZIP : CHECK_FILE;
 }
 

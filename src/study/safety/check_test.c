@@ -69,6 +69,17 @@ static const struct check_item *item_of(const struct sample *s, enum check_topic
     return NULL;
 }
 
+TEST(the_metadata_of_gguf_is_no_zip)
+{
+    struct sample s;
+
+    begin(&s, "GGUF");
+    build_fact(&s.build, "entries", value_int(build_values(&s.build), 20));
+    make(&s, &(struct check_ask){0});
+    CHECK_INT(s.check.items[1].topic, CHECK_FILE);
+    end(&s);
+}
+
 TEST(a_valid_model_has_one_good_item_for_each_topic)
 {
     struct sample s;
