@@ -88,8 +88,20 @@ static void add_near(struct near *to, struct near one, bool tail)
     to->far |= !one.keyed || one.far;
 }
 
-/* A box without a key has what the boxes before it and those after it have in common:
- * it is between two of one block. An activation also belongs to what it activates. */
+/* The key of a box without one. An activation belongs to what it activates; another box
+ * is inside a block if the boxes before it and those after it are. */
+static struct str key_between(const struct alike_level *level, uint32_t box,
+                              const struct near *before, const struct near *after)
+{
+    uint32_t part = level->boxes[box].part;
+    bool activation = level->parts->at[part].box.family == FAMILY_ACTIVATION;
+    struct str key = alike_common(before->key, after->key, level->tail);
+
+    if (activation && before->key.len > 0 && !before->far)
+        return before->key;
+    return activation && key.len == 0 && !after->far ? after->key : key;
+}
+
 static int fill_between(struct alike_level *level)
 {
     struct arena *scratch = level->parts->scratch;
@@ -101,32 +113,23 @@ static int fill_between(struct alike_level *level)
     for (uint32_t i = 0; i < level->n; i++)
         if (level->boxes[i].key.len > 0)
             before[i] = after[i] =
-                (struct near){level->boxes[i].key, true, true, false};
+                (struct near){.key = level->boxes[i].key, .some = true, .keyed = true};
     /* Lines are sorted by target, so their sources are complete. */
     for (uint32_t i = 0; i < level->n_lines; i++) {
         const struct alike_line *line = &level->lines[i];
 
-        if (level->boxes[line->target].key.len == 0)
+        if (!before[line->target].keyed)
             add_near(&before[line->target], before[line->source], level->tail);
     }
     for (uint32_t i = level->n_lines; i-- > 0;) {
         const struct alike_line *line = &level->lines[i];
 
-        if (level->boxes[line->source].key.len == 0)
+        if (!after[line->source].keyed)
             add_near(&after[line->source], after[line->target], level->tail);
     }
-    for (uint32_t i = 0; i < level->n; i++) {
-        struct alike_box *box = &level->boxes[i];
-
-        if (box->key.len > 0 || box->stays)
-            continue;
-        box->key = alike_common(before[i].key, after[i].key, level->tail);
-        if (box->key.len == 0 &&
-            level->parts->at[box->part].box.family == FAMILY_ACTIVATION)
-            box->key = before[i].key.len > 0 && !before[i].far ? before[i].key
-                       : !after[i].far                         ? after[i].key
-                                                               : STR("");
-    }
+    for (uint32_t i = 0; i < level->n; i++)
+        if (!before[i].keyed && !level->boxes[i].stays)
+            level->boxes[i].key = key_between(level, i, &before[i], &after[i]);
     return 0;
 }
 
