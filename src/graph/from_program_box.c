@@ -87,8 +87,8 @@ static bool is_turned(const struct op_look *look)
            number_of(look, "transposed", 0) != 0;
 }
 
-/* In TFLite the weight of a convolution is (out, height, width, in), of one by channel (1,
- * height, width, out). */
+/* In TFLite the weight of a convolution is (out, height, width, in), of one by channel
+ * (1, height, width, out). */
 static void look_at_tflite(struct op_look *look, const struct from *from,
                            const struct program_op *op)
 {

@@ -7,8 +7,8 @@
  * file that was not run also branches and loops. The boxes inside a module's call are
  * its group. Other groups: equal siblings in sequence (a repeat: "2 × Bottleneck"),
  * chains of views ("4 views"), and in long levels boxes whose names begin alike
- * ("conv2_block1", a module's box without a place). A diagram holds everything below its root, and says
- * which groups are open at first.
+ * ("conv2_block1", a module's box without a place). A diagram holds everything below
+ * its root, and says which groups are open at first.
  *
  *   graph.h      diagrams and questions
  *   shorten.c    drops the content of closed groups from a diagram

@@ -67,8 +67,8 @@ static int add_promise(struct shards *self, struct str tensor, struct str file)
     return 0;
 }
 
-/* Keras lists the files of each layer: "/layers/dense/vars": ["shard_00000.weights.h5"].
- * So a tensor may be in any of them. */
+/* Keras lists the files of each layer: "/layers/dense/vars":
+ * ["shard_00000.weights.h5"]. So a tensor may be in any of them. */
 static int add_files(struct shards *self, struct json_read *json)
 {
     enum json_token token;

@@ -104,7 +104,7 @@ static int add_vars(struct keras *keras, uint32_t index, uint32_t vars, struct e
     return 0;
 }
 
-/* Older versions do not write names: KEY is the class in small letters, numbered. */
+/* Older versions do not write names: KEY is the class in lower case, with a number. */
 static uint32_t find_by_class(struct keras *keras, uint32_t parent, struct str key)
 {
     struct arena *arena = &keras->build->scratch;
@@ -130,7 +130,7 @@ static uint32_t find_by_class(struct keras *keras, uint32_t parent, struct str k
     return UINT32_MAX;
 }
 
-/* Find the layer of a group, or make one that only the weights show. */
+/* Find the layer of a group, or add one that the configuration does not have. */
 static int bind_item(struct keras *keras, uint32_t parent, uint32_t item, bool listed,
                      struct err *err)
 {
@@ -163,7 +163,8 @@ static int bind_item(struct keras *keras, uint32_t parent, uint32_t item, bool l
     return 0;
 }
 
-/* The groups of one layer. Items come after their parents, so this never returns. */
+/* Bind the groups of one layer. Items come after their parents, so there are no loops.
+ * */
 static int bind_layer(struct keras *keras, uint32_t index, uint32_t item,
                       struct err *err)
 {
@@ -201,7 +202,8 @@ int keras_bind(struct keras *keras, uint32_t item, struct err *err)
             keras_mode(build_values(keras->build), args_of(keras, &keras->layers[i]));
     if (bind_layer(keras, 0, item, err) < 0)
         return -1;
-    /* Layers that are bound may lie before or behind those that bound them. */
+    /* A layer may bind layers with lower or higher numbers, so repeat until all are
+     * done. */
     for (bool more = true; more;) {
         more = false;
         for (uint32_t i = 1; i < keras->n_layers; i++) {

@@ -83,8 +83,8 @@ static bool is_packed(struct str name)
     return str_ends(name, STR("kernel")) || str_ends(name, STR("embeddings"));
 }
 
-/* Add a weight of the layer `layer` at `node`: of "model/layer/part/kernel:0" the name of
- * the layer and what is before it are left out, parts are modules. */
+/* Add a weight of the layer `layer` at `node`. Of its path "model/layer/part/kernel:0",
+ * the part up to the layer is dropped; the others are modules. */
 static int add_weight(struct keras *keras, uint32_t item, uint32_t node,
                       struct str layer, struct str path, struct err *err)
 {

@@ -43,7 +43,7 @@ static const struct {
     {"RMSNormalization ", "scale ", ""},
 };
 
-/* The parts of a layer that it makes itself. */
+/* Parts that a layer creates itself. */
 static const struct {
     const char *class_name, *part, *part_class;
 } parts[] = {
@@ -76,7 +76,7 @@ static bool is_listed(const char *list, struct str name)
     return false;
 }
 
-/* Is the argument true? A missing one is, if it is `use_bias`; None is false. */
+/* Is the argument true? A missing one counts as true, None as false. */
 static bool holds(const struct values *values, uint32_t args, struct str key)
 {
     const struct value *dict = value_at(values, args), *value;
@@ -191,8 +191,9 @@ static bool is_lower(char c)
     return c >= 'a' && c <= 'z';
 }
 
-/* A `_` goes before a capital that follows a small letter, or that a small letter follows:
- * LayerNormalization, PReLU, Conv2D give layer_normalization, p_re_lu, conv2d. */
+/* A `_` goes before a capital that follows a small letter, or that a small letter
+ * follows: LayerNormalization, PReLU, Conv2D give layer_normalization, p_re_lu, conv2d.
+ * */
 struct str keras_snake_case(struct arena *arena, struct str class_name)
 {
     char *to = arena_alloc(arena, 2 * class_name.len + 1);
