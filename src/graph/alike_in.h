@@ -6,8 +6,7 @@
  * it.
  *
  *   alike.c          the levels: which ones are long, keys, groups as parts
- *   alike_name.c     names as tokens: beginnings, ends, names without meaning
- *   alike_region.c   keys for boxes whose names mean nothing ("conv2d_5")
+ *   alike_name.c     names as tokens; keys, also of boxes whose names mean nothing
  *   alike_split.c    the division of a level into groups, and their order
  *
  * A group is a set of siblings through which no path leaves and comes back, so that it
@@ -67,7 +66,7 @@ struct str alike_stem(struct str name);
 /* Does a name consist of its class and a number: "conv2d_5" of Conv2D? */
 bool alike_is_nameless(struct str name, struct str class_name);
 
-/* ---- keys (alike_region.c) ---- */
+/* ---- keys (alike_name.c) ---- */
 
 /* Sets the keys of all boxes: their names; of nameless ones what the boxes around them
  * suggest. */
