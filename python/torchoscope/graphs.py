@@ -318,7 +318,7 @@ def graph(
     depth     how many levels are open at first; by default what fits one page
     focus     only this module and what is `neighbours` (1) lines away from it, or with
               `to` what is on a path to that module
-    all       do not fold repeated blocks and chains of views
+    all       do not fold repeated blocks, chains of views and boxes with similar names
     color     "family", "params", "time", "memory", "flops" or "grad"
     direction "tb", top to bottom, or "lr"
     theme     "light" or "dark"; background="none" is transparent

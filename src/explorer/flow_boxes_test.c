@@ -1,10 +1,13 @@
 /* Panel 6 as boxes: the drawing, keys and the mouse. */
+#include <stdio.h>
+
 #include "base/test.h"
 #include "explorer/flow_in.h"
 #include "run/sample_attention.h"
 #include "run/sample_block.h"
 #include "run/sample_run.h"
 #include "session/sample_session.h"
+#include "study/sample_program.h"
 #include "text/glyph.h"
 #include "text/width.h"
 
@@ -343,6 +346,45 @@ TEST(a_click_selects_a_box)
 }
 
 /* In a small panel the selected box stays visible, also sideways. */
+/* 24 layers in a row, in four blocks of six: "b0_l0" to "b3_l5". */
+static const struct model *flat_model(void)
+{
+    struct sample_program s;
+    uint32_t modules[24], x, y;
+
+    sample_program_begin(&s);
+    for (int i = 0; i < 24; i++) {
+        char name[16], class_name[16];
+
+        snprintf(name, sizeof name, "b%d_l%d", i / 6, i % 6);
+        snprintf(class_name, sizeof class_name, "net.L%d", i);
+        modules[i] = sample_program_module(&s, name, class_name);
+    }
+    sample_program_code(&s);
+    x = y = sample_program_input(&s, "x", false);
+    for (int i = 0; i < 24; i++) {
+        sample_program_enter(&s, modules[i], y);
+        y = sample_program_op(&s, "aten::first", y, PROGRAM_NONE);
+        sample_program_leave(&s, y);
+    }
+    return sample_program_end(&s, x, y);
+}
+
+TEST(enter_on_a_group_of_names_goes_to_its_first_module)
+{
+    struct box_scene s;
+
+    scene_begin(&s, session_of(flat_model(), NULL));
+    s.room.height = 20;
+    CHECK(says(&s, "b3"));
+    for (int i = 0; i < 60 && !is_at(&s, "b1"); i++)
+        act(&s, ACT_DOWN);
+    CHECK(is_at(&s, "b1"));
+    CHECK(act(&s, ACT_ENTER));
+    CHECK_STR(place_name(s.session->model, explorer_place(&s.explorer)).at, "b1_l0");
+    scene_end(&s);
+}
+
 TEST(the_selected_box_stays_visible)
 {
     struct box_scene s;

@@ -1,6 +1,4 @@
 /* Chains of views fold into one group: "4 views". */
-#include <math.h>
-
 #include "graph/parts_in.h"
 
 struct chains {
@@ -64,19 +62,6 @@ static void find_chains(struct chains *chains)
     }
 }
 
-static void add_box(struct diagram_box *to, const struct diagram_box *box)
-{
-    static const uint8_t sums[] = {DIAGRAM_TIME, DIAGRAM_MEMORY};
-
-    for (size_t i = 0; i < sizeof sums; i++)
-        if (!isnan(box->metric[sums[i]]))
-            to->metric[sums[i]] =
-                (isnan(to->metric[sums[i]]) ? 0 : to->metric[sums[i]]) +
-                box->metric[sums[i]];
-    to->n_ops += box->n_ops;
-    to->flags |= box->flags & (DIAGRAM_MADE | DIAGRAM_CARRIES);
-}
-
 /* "views:57" for a chain that begins with the operation "op:57"; "old:views:57" if it
  * was removed, because its number is from the old recording. */
 static struct str chain_id(struct parts *parts, const struct diagram_box *first)
@@ -103,7 +88,7 @@ static uint32_t make_group(struct chains *chains, uint32_t first)
     for (uint32_t i = first; i != PART_NONE; i = chains->behind[i]) {
         parts->at[i].parent = group;
         tree_append(parts, group, i);
-        add_box(box, &parts->at[i].box);
+        tree_add_box(box, &parts->at[i].box);
         last = i;
         n++;
     }

@@ -1,5 +1,6 @@
 #include <math.h>
 
+#include "base/base.h"
 #include "graph/parts_in.h"
 #include "text/number.h"
 
@@ -90,12 +91,16 @@ static bool is_remark(struct str word)
     static const char *const remarks[] = {"tied",  "frozen",       "not called",
                                           "fused", "shared",       "inside",
                                           "was ",  "renamed from", "result "};
+    static const char *const endings[] = {" modules", " groups", " operations",
+                                          " change", " changes"};
 
-    for (size_t i = 0; i < sizeof remarks / sizeof *remarks; i++)
+    for (size_t i = 0; i < COUNT_OF(remarks); i++)
         if (str_starts(word, str_of(remarks[i])))
             return true;
-    return str_find(word, STR(" × ")) >= 0 || str_ends(word, STR(" modules")) ||
-           str_ends(word, STR(" change")) || str_ends(word, STR(" changes"));
+    for (size_t i = 0; i < COUNT_OF(endings); i++)
+        if (str_ends(word, str_of(endings[i])))
+            return true;
+    return str_find(word, STR(" × ")) >= 0;
 }
 
 const char *diagram_before_word(const struct diagram *diagram, uint32_t box,
@@ -208,7 +213,8 @@ static int shape_tree(struct parts *parts, const struct session *session,
         return spent(parts, err);
     if (focus_apply(parts, session, wanted, err) < 0)
         return -1;
-    if ((!wanted->all && tree_chains(parts) < 0) || tree_number(parts) < 0 ||
+    if (tree_number(parts) < 0 || (!wanted->all && tree_alike(parts) < 0) ||
+        (!wanted->all && tree_chains(parts) < 0) || tree_number(parts) < 0 ||
         (!wanted->all && repeats_fold(parts) < 0) || unique_ids(parts) < 0)
         return spent(parts, err);
     return 0;

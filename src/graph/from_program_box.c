@@ -87,8 +87,8 @@ static bool is_turned(const struct op_look *look)
            number_of(look, "transposed", 0) != 0;
 }
 
-/* In TFLite the weight of a convolution is (out, height, width, in), of one by channel (1,
- * height, width, out). */
+/* In TFLite the weight of a convolution is (out, height, width, in), of one by channel
+ * (1, height, width, out). */
 static void look_at_tflite(struct op_look *look, const struct from *from,
                            const struct program_op *op)
 {
@@ -156,6 +156,24 @@ struct op_look from_program_op(const struct from *from, uint32_t i)
     return look;
 }
 
+/* The name of an operation: ONNX has one for its nodes; TFLite names their results
+ * after them. */
+static struct str key_of(const struct from *from, const struct op_look *look,
+                         const struct program_op *op)
+{
+    const struct program *program = from->program;
+
+    if (!str_starts(look->name, STR("onnx::")) &&
+        !str_starts(look->name, STR("tflite::")))
+        return STR("");
+    if (op->file > 0 && op->line == 0)
+        return model_string(from->model, op->file);
+    if (op->n_out == 0)
+        return STR("");
+    return model_string(from->model,
+                        program->values[program->ios[op->io + op->n_in].value].name);
+}
+
 static int op_box(struct from *from, uint32_t part, uint32_t i)
 {
     const struct program_op *op = &from->program->ops[i];
@@ -166,6 +184,7 @@ static int op_box(struct from *from, uint32_t part, uint32_t i)
     box->call = op->call;
     box->place = op->place < from->model->n_places ? op->place : NO_PLACE;
     box->line = from_program_line(from, op->file, op->line);
+    from->parts->at[part].key = parts_text(from->parts, key_of(from, &look, op));
     if (op->n_out > 0)
         look.shape =
             from->as->look(from, from->program->ios[op->io + op->n_in].value).shape;

@@ -5,9 +5,10 @@
  *
  * Boxes are calls of modules, operations, chains of views, inputs and outputs; in a
  * file that was not run also branches and loops. The boxes inside a module's call are
- * its group. Other groups: equal siblings in sequence (a repeat: "2 × Bottleneck") and
- * chains of views ("4 views"). A diagram holds everything below its root, and says
- * which groups are open at first.
+ * its group. Other groups: equal siblings in sequence (a repeat: "2 × Bottleneck"),
+ * chains of views ("4 views"), and in long levels boxes whose names begin alike
+ * ("conv2_block1", a module's box without a place). A diagram holds everything below
+ * its root, and says which groups are open at first.
  *
  *   graph.h      diagrams and questions
  *   shorten.c    drops the content of closed groups from a diagram
@@ -65,7 +66,7 @@ struct graph_wanted {
     uint32_t pass; /* index of the pass in the recording; GRAPH_AUTO: newest complete */
     uint32_t call; /* draw this call of the recording, from 1; overrides root and pass;
                       0: the newest call of the root in that pass */
-    bool all;      /* do not fold repeats and chains of views */
+    bool all;      /* do not fold repeats, chains of views and similar names */
 };
 #define GRAPH_WANTED                                                                   \
     {                                                                                  \
@@ -105,6 +106,8 @@ enum diagram_flag {
     DIAGRAM_SHARED = 32, /* a later call of a module: the value is the word "shared" */
     DIAGRAM_NOT_CALLED = 64,
     DIAGRAM_RAISED = 128,
+    DIAGRAM_ALIKE = 256, /* a group of boxes whose names begin or end alike; not a
+                            module */
 };
 
 /* In a diff: how a box or a line of the new network differs. */

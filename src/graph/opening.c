@@ -94,6 +94,8 @@ static bool is_container(const struct diagram *diagram, uint32_t box)
     static const char *const names[] = {"Sequential", "ModuleList", "ModuleDict"};
     const struct diagram_box *of = &diagram->boxes[box];
 
+    if (of->flags & DIAGRAM_ALIKE)
+        return true;
     for (size_t i = 0; of->n_words > 0 && i < COUNT_OF(names); i++)
         if (str_is(diagram->words[of->words], names[i]))
             return true;
@@ -139,7 +141,7 @@ static uint64_t *find_structures(const struct diagram *diagram, struct arena *sc
             continue;
         if (box->kind == DIAGRAM_REPEAT)
             structure[i] = structure[i + 1];
-        else
+        else if (!(box->flags & DIAGRAM_ALIKE))
             structure[i] = hash_mix(structure[i], box->kind == DIAGRAM_MODULE
                                                       ? class_key(diagram, i)
                                                       : str_hash(box->name));

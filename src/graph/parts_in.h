@@ -15,6 +15,7 @@
  *   from_program*.c  programs of files: calls, branches, loops
  *   from_nothing.c   why a file has no graph
  *   tree.c           parts become a tree: single children merge
+ *   alike*.c         long levels are grouped by the names of their boxes: alike_in.h
  *   chains.c         chains of views fold
  *   repeats.c        equal siblings in sequence fold
  *   focus.c          keeps a neighbourhood, or the paths between two places
@@ -40,6 +41,8 @@ struct graph_part {
     uint32_t parent; /* an earlier part; of the root: PART_NONE */
     uint64_t same;   /* equal for equal parts: class and arguments; 0 if the words of
                         the box suffice */
+    struct str key;  /* of an operation: its own name in the file, or that of its first
+                        result; may be empty */
     bool frame;      /* the call that is drawn, if it has a frame: it never merges */
     bool dropped;    /* removed from the diagram */
     uint32_t into;   /* if dropped: the part that takes over its links; else
@@ -152,12 +155,23 @@ void tree_empty(struct parts *parts, uint32_t group);
 /* A module with one operation becomes a leaf; a module with one module inside merges
  * with it. */
 int tree_merge(struct parts *parts);
+/* Adds the content of one container as a word. */
+int tree_say_content(struct parts *parts, uint32_t group);
+/* The class of a part; of a group by names the word that its name begins with. */
+struct str tree_class(const struct parts *parts, uint32_t part);
+/* Adds the metrics, operations and alarms of a box to those of a group. */
+void tree_add_box(struct diagram_box *group, const struct diagram_box *box);
+/* Boxes of long levels become groups by their names. Needs numbered boxes. */
+int tree_alike(struct parts *parts);
 /* Chains of views become groups. */
 int tree_chains(struct parts *parts);
 /* Adds the content of closed containers as a word: "4 × Bottleneck". */
 int tree_contents(struct parts *parts);
 /* Numbers the boxes. */
 int tree_number(struct parts *parts);
+/* By box: the number of boxes that repeats_fold() would leave directly inside it. In
+ * scratch; NULL: spent. */
+uint32_t *repeats_count(struct parts *parts);
 /* Equal siblings in sequence become groups. Needs numbered boxes and renumbers them. */
 int repeats_fold(struct parts *parts);
 /* Drops everything outside the wanted neighbourhood or path. */

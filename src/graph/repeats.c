@@ -7,7 +7,7 @@
  * block can be opened without showing all. */
 #include <math.h>
 
-#include "graph/parts_in.h"
+#include "graph/alike_in.h"
 
 #define LEAST_BLOCKS 2 /* equal siblings with parts inside */
 #define LEAST_LEAVES 3
@@ -67,6 +67,16 @@ static uint64_t own_hash(const struct parts *parts, const struct graph_part *par
     return hash;
 }
 
+/* Its name, without a number that counts the boxes of its class. */
+static struct str name_of(const struct parts *parts, uint32_t box)
+{
+    uint32_t part = parts->part_of[box];
+    struct str name = parts->at[part].box.name;
+
+    return alike_is_nameless(name, parts_words_at(parts, part, 0)) ? alike_stem(name)
+                                                                   : name;
+}
+
 static void make_hashes(struct repeats_of *of)
 {
     const struct parts *parts = of->parts;
@@ -78,7 +88,7 @@ static void make_hashes(struct repeats_of *of)
 
         of->hash[i] =
             hash_mix(hash_mix(of->hash[i], of->lines[i]), own_hash(parts, part));
-        *up = hash_mix(*up, hash_mix(of->hash[i], str_hash(part->box.name)));
+        *up = hash_mix(*up, hash_mix(of->hash[i], str_hash(name_of(parts, i))));
     }
 }
 
@@ -185,29 +195,16 @@ static struct str joined(struct parts *parts, struct str first, struct str last)
     return parts_printf(parts, "%.*s…%.*s", STR_ARG(first), STR_ARG(last));
 }
 
-static void add_box(struct diagram_box *to, const struct diagram_box *box)
-{
-    for (int i = 0; i < DIAGRAM_METRICS; i++) {
-        double sum = isnan(to->metric[i]) ? 0 : to->metric[i];
-
-        if (isnan(box->metric[i]))
-            continue;
-        to->metric[i] = i == DIAGRAM_GRADIENT ? stats_join_l2(sum, box->metric[i])
-                                              : sum + box->metric[i];
-    }
-    to->n_ops += box->n_ops;
-    to->flags |= box->flags & (DIAGRAM_MADE | DIAGRAM_CARRIES | DIAGRAM_RAISED);
-}
-
 static int repeat_words(struct parts *parts, uint32_t group, uint32_t first, uint32_t n)
 {
     uint32_t n_words = parts->at[first].box.n_words;
-    struct str class_name = parts_words_at(parts, first, 0);
+    struct str class_name = tree_class(parts, first);
+    bool alike = parts->at[first].box.flags & DIAGRAM_ALIKE; /* no class in its words */
 
     if (parts_word(parts, group,
                    parts_printf(parts, "%u × %.*s", n, STR_ARG(class_name))) < 0)
         return -1;
-    for (uint32_t i = 1; i < n_words; i++)
+    for (uint32_t i = alike ? 0 : 1; i < n_words; i++)
         if (parts_word(parts, group, parts_words_at(parts, first, i)) < 0)
             return -1;
     return 0;
@@ -239,7 +236,7 @@ static uint32_t make_repeat(struct parts *parts, const uint32_t *members, uint32
     box->name = joined(parts, from->name, to->name);
     box->id = joined(parts, from->id, to->id);
     for (uint32_t i = 0; i < n; i++)
-        add_box(box, &parts->at[members[i]].box);
+        tree_add_box(box, &parts->at[members[i]].box);
     return repeat_words(parts, group, first, n) < 0 ? PART_NONE : group;
 }
 
@@ -290,6 +287,16 @@ static void take_repeat(struct parts *parts, uint32_t group)
     repeat->dropped = true;
 }
 
+/* The number of siblings from `box` on that fold into one; `last` is the end of their
+ * parent. */
+static uint32_t count_folded(struct repeats_of *of, uint32_t box, uint32_t last)
+{
+    bool leaf = of->parts->end[box] == box + 1;
+    uint32_t n = count_equal(of, box, last);
+
+    return n < (leaf ? LEAST_LEAVES : LEAST_BLOCKS) ? 1 : n;
+}
+
 /* Rebuild the list of parts inside a group, with repeats as groups. */
 static int fold_inside(struct repeats_of *of, uint32_t box, uint32_t *members)
 {
@@ -299,11 +306,8 @@ static int fold_inside(struct repeats_of *of, uint32_t box, uint32_t *members)
     tree_empty(parts, group);
     for (uint32_t i = box + 1; i < parts->end[box];) {
         uint32_t part = parts->part_of[i];
-        bool leaf = parts->end[i] == i + 1;
 
-        n = count_equal(of, i, parts->end[box]);
-        if (n < (leaf ? LEAST_LEAVES : LEAST_BLOCKS))
-            n = 1;
+        n = count_folded(of, i, parts->end[box]);
         for (uint32_t k = 0; k < n; k++, i = parts->end[i])
             members[k] = parts->part_of[i];
         if (n > 1)
@@ -347,4 +351,19 @@ int repeats_fold(struct parts *parts)
         if (parts->end[i] > i + 1 && fold_inside(&of, i, members) < 0)
             return -1;
     return tree_number(parts);
+}
+
+uint32_t *repeats_count(struct parts *parts)
+{
+    struct repeats_of of = {.parts = parts};
+    uint32_t *count =
+        arena_array(parts->scratch, (size_t)parts->n_boxes + 1, sizeof *count);
+
+    if (!count || prepare(&of) < 0)
+        return NULL;
+    for (uint32_t i = 0; i < parts->n_boxes; i++)
+        for (uint32_t k = i + 1; k < parts->end[i]; count[i]++)
+            for (uint32_t n = count_folded(&of, k, parts->end[i]); n > 0; n--)
+                k = parts->end[k];
+    return count;
 }

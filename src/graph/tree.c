@@ -2,7 +2,7 @@
  * file may nest modules to any depth. */
 #include <math.h>
 
-#include "graph/parts_in.h"
+#include "graph/alike_in.h"
 
 #define MERGED_NAME 120 /* bytes: a longer "a.b.c" stays nested */
 
@@ -34,6 +34,20 @@ void tree_link(struct parts *parts)
     for (uint32_t i = 1; i < parts->n; i++)
         if (!parts->at[i].dropped)
             tree_append(parts, parts->at[i].parent, i);
+}
+
+void tree_add_box(struct diagram_box *group, const struct diagram_box *box)
+{
+    for (int i = 0; i < DIAGRAM_METRICS; i++) {
+        double sum = isnan(group->metric[i]) ? 0 : group->metric[i];
+
+        if (isnan(box->metric[i]))
+            continue;
+        group->metric[i] = i == DIAGRAM_GRADIENT ? stats_join_l2(sum, box->metric[i])
+                                                 : sum + box->metric[i];
+    }
+    group->n_ops += box->n_ops;
+    group->flags |= box->flags & (DIAGRAM_MADE | DIAGRAM_CARRIES | DIAGRAM_RAISED);
 }
 
 /* ---- merging ---- */
@@ -133,6 +147,16 @@ static bool is_held(const struct parts *parts, uint32_t group, uint32_t part)
             parts->at[group].box.change == DIAGRAM_REMOVED);
 }
 
+struct str tree_class(const struct parts *parts, uint32_t part)
+{
+    const struct diagram_box *box = &parts->at[part].box;
+    struct str stem = alike_stem(box->name);
+
+    if (!(box->flags & DIAGRAM_ALIKE))
+        return parts_words_at(parts, part, 0);
+    return stem.len > 0 ? stem : STR("group");
+}
+
 /* The class of most modules inside, if one has a majority. */
 static struct str main_class(const struct parts *parts, uint32_t group)
 {
@@ -140,7 +164,7 @@ static struct str main_class(const struct parts *parts, uint32_t group)
     uint32_t votes = 0;
 
     for (uint32_t i = parts->at[group].first; i != PART_NONE; i = parts->at[i].next) {
-        struct str other = parts_words_at(parts, i, 0);
+        struct str other = tree_class(parts, i);
 
         if (!is_held(parts, group, i))
             continue;
@@ -154,18 +178,26 @@ static struct str main_class(const struct parts *parts, uint32_t group)
 static struct str contents_word(struct parts *parts, uint32_t group)
 {
     struct str name = main_class(parts, group);
-    uint32_t n = 0, same = 0;
+    uint32_t n = 0, same = 0, groups = 0;
 
     for (uint32_t i = parts->at[group].first; i != PART_NONE; i = parts->at[i].next)
         if (is_held(parts, group, i)) {
             n++;
-            same += str_eq(name, parts_words_at(parts, i, 0));
+            same += str_eq(name, tree_class(parts, i));
+            groups += (parts->at[i].box.flags & DIAGRAM_ALIKE) > 0;
         }
+    if (n == 0 && parts->at[group].box.flags & DIAGRAM_ALIKE)
+        return parts_printf(parts, "%u operations", parts->at[group].n_inside);
     if (n < 2)
         return STR("");
     if (same * 2 > n && same > 1 && name.len > 0)
         return parts_printf(parts, "%u × %.*s", same, STR_ARG(name));
-    return parts_printf(parts, "%u modules", n);
+    return parts_printf(parts, n == groups ? "%u groups" : "%u modules", n);
+}
+
+int tree_say_content(struct parts *parts, uint32_t group)
+{
+    return parts_word(parts, group, contents_word(parts, group));
 }
 
 int tree_contents(struct parts *parts)
@@ -174,7 +206,7 @@ int tree_contents(struct parts *parts)
         const struct graph_part *part = &parts->at[i];
 
         if (!part->dropped && is_module(part) && part->first != PART_NONE &&
-            parts_word(parts, i, contents_word(parts, i)) < 0)
+            tree_say_content(parts, i) < 0)
             return -1;
     }
     return 0;

@@ -50,7 +50,8 @@ static int read_opened(struct shards *self, struct shard *shard, struct err *err
     return shard->read ? 0 : note_broken(self, shard, &why, err);
 }
 
-/* The shard `name`, in the folder open as `dir_fd` or beside the index on its server. */
+/* The shard `name`, in the folder open as `dir_fd` or beside the index on its server.
+ * */
 static struct blob *open_shard(struct shards *self, const char *name, int dir_fd,
                                const char *shown, const char **ret_url, struct err *err)
 {
@@ -143,14 +144,16 @@ static struct shard **sorted(struct shards *self)
 static void say_facts(struct shards *self)
 {
     struct build *build = self->build;
-    bool safetensors = false, gguf = false;
+    bool safetensors = false, gguf = false, hdf5 = false;
 
     for (uint32_t i = 0; i < self->n; i++) {
         safetensors |= str_ends(self->shards[i].name, STR(".safetensors"));
         gguf |= str_ends(self->shards[i].name, STR(".gguf"));
+        hdf5 |= str_ends(self->shards[i].name, STR(".h5"));
     }
     build->model->format = safetensors ? "safetensors shards"
                            : gguf      ? "GGUF shards"
+                           : hdf5      ? "Keras shards"
                                        : "torch shards";
     build_fact(build, "shards", value_int(build_values(build), self->n));
 }

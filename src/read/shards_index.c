@@ -67,6 +67,19 @@ static int add_promise(struct shards *self, struct str tensor, struct str file)
     return 0;
 }
 
+/* Keras lists the files of each layer: "/layers/dense/vars":
+ * ["shard_00000.weights.h5"]. So a tensor may be in any of them. */
+static int add_files(struct shards *self, struct json_read *json)
+{
+    enum json_token token;
+
+    self->has_index = false;
+    while ((token = json_next(json)) == JSON_STRING)
+        if (shards_add(self, json->text) == UINT32_MAX)
+            return -1;
+    return token == JSON_ARRAY_END ? 0 : -1;
+}
+
 static int read_weight_map(struct shards *self, struct json_read *json)
 {
     enum json_token token = json_next(json);
@@ -79,6 +92,11 @@ static int read_weight_map(struct shards *self, struct json_read *json)
         token = json_next(json);
         if (token == JSON_STRING) {
             if (add_promise(self, tensor, json->text) < 0)
+                return -1;
+            continue;
+        }
+        if (token == JSON_ARRAY) {
+            if (add_files(self, json) < 0)
                 return -1;
             continue;
         }

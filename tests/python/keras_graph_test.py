@@ -9,6 +9,7 @@ import warnings
 import zipfile
 
 import scope
+import svg_geometry
 from folder import TemporaryFolder
 
 os.environ.setdefault("KERAS_BACKEND", "torch")
@@ -192,7 +193,9 @@ class KerasGraphs(TemporaryFolder):
                 svg = self.folder / "m.svg"
                 done = scope.run("graph", self.save(make(), form), "-o", svg)
                 self.assertEqual(done.returncode, 0, done.stderr)
-                self.assertIn("From the configuration in the file", svg.read_text())
+                text = svg.read_text()
+                self.assertIn("From the configuration in the file", text)
+                self.assertEqual(svg_geometry.problems(text, [svg_geometry.Arial()]), [])
 
     def test_sums_are_signs_and_models_inside_are_frames(self):
         path = self.folder / "g.dot"
@@ -202,6 +205,26 @@ class KerasGraphs(TemporaryFolder):
         text = path.read_text()
         for box in ("inner", "inner.hidden", "inner#2", "chain.link", "chain#2"):
             self.assertIn(f'id="{box}"', text)
+
+    def test_a_long_flat_model_is_drawn_as_blocks(self):
+        x = image = keras.Input((8, 8, 4), name="image")
+        for stage in (1, 2):
+            for block in range(1, 7):
+                name = f"conv{stage}_block{block}"
+                y = layers.Conv2D(4, 3, padding="same", name=f"{name}_1_conv")(x)
+                y = layers.BatchNormalization(name=f"{name}_1_bn")(y)
+                x = layers.ReLU()(layers.Add(name=f"{name}_add")([x, y]))
+        model = keras.Model(image, layers.Dense(3, name="head")(layers.Flatten()(x)))
+        for form in ("keras", "h5"):
+            picture = self.folder / f"{form}.dot"
+            path = self.save(model, form)
+            scope.run("graph", path, "-d", "9", "-o", picture)
+            text = picture.read_text()
+            for box in ("conv1*", "conv1_block2*…6*", "conv1_block1_add", "head"):
+                self.assertIn(f'id="{box}"', text)
+            self.assertIn('label="1_conv', text)
+            scope.run("graph", path, "-a", "-o", picture)
+            self.assertNotIn('id="conv1*"', picture.read_text())
 
     def test_a_diff_of_two_versions_of_a_model(self):
         left, right = self.folder / "a.keras", self.folder / "b.keras"

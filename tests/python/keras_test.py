@@ -294,6 +294,63 @@ class Keras(Folder):
         self.assertEqual(found["dtype"], "bfloat16")
         self.assertEqual(found["shape"], [3, 2])
 
+    def test_weights_of_quantised_layers_have_names_and_roles(self):
+        for mode, scales in (("int8", 1), ("int4", 3), ("float8", 6)):
+            tokens = keras.Input((6,))
+            embedded = keras.layers.Embedding(30, 8)(tokens)
+            attended = keras.layers.MultiHeadAttention(2, 4)(embedded, embedded)
+            dense = keras.layers.Dense(16, use_bias=mode != "int8", name="dense")(attended)
+            model = keras.Model(tokens, dense)
+            try:
+                model.quantize(mode)
+            except (ValueError, TypeError, NotImplementedError):
+                continue  # an older version of Keras
+            for form in ("m.keras", "m.h5"):
+                path = self.save(model, form)
+                self.check_weights(model, path)
+                rows = scope.document("tree", path)["tensors"]
+                roles = {row["name"]: row["role"] for row in rows}
+                found = [roles[name] for name in roles if name.startswith("dense.")]
+                self.assertEqual(roles["dense.kernel"], "parameter", form)
+                self.assertEqual(found.count("buffer"), scales, (mode, form))
+                self.assertEqual(self.verdict(path)[0], "safe")
+
+    def test_weights_of_normalisation_and_of_recurrent_convolutions(self):
+        norm = keras.layers.Normalization(name="norm")
+        norm.adapt(numpy.random.default_rng(0).random((20, 4)))
+        recurrent = keras.layers.ConvLSTM2D(3, 2, use_bias=False)
+        for model in (
+            keras.Sequential([keras.Input((4,)), norm]),
+            keras.Sequential([keras.Input((3, 6, 6, 2)), recurrent]),
+        ):
+            for form in ("m.keras", "m.h5"):
+                path = self.save(model, form)
+                self.check_weights(model, path)
+        path = self.save(keras.Sequential([keras.Input((4,)), norm]), "m.h5")
+        self.assertEqual(scope.document("info", path)["counts"]["stored"], 0)
+
+    def test_shards_of_weights_are_one_model(self):
+        model = keras.Sequential(
+            [keras.Input((200,)), *(keras.layers.Dense(300) for _ in range(3))]
+        )
+        path = self.folder / "m.weights.json"
+        try:
+            model.save_weights(path, max_shard_size=0.0005)
+        except TypeError:
+            self.skipTest("this version of Keras does not write shards")
+        self.assertGreater(len(list(self.folder.glob("*.h5"))), 1)
+        for i, layer in enumerate(model.layers):
+            key = f"layers.dense{f'_{i}' if i else ''}.vars"
+            for k, weight in enumerate(layer.weights):
+                found = self.shown(path, f"{key}.{k}")
+                array = keras.ops.convert_to_numpy(weight)
+                self.assertEqual(found["sha256"], digest(array))
+        info = scope.document("info", path)
+        self.assertEqual((info["format"], info["findings"]), ("Keras shards", []))
+        self.assertEqual(info["counts"]["stored"], model.count_params())
+        (self.folder / "m_00001.weights.h5").unlink()
+        self.assertIn("m_00001.weights.h5", self.lines("check", path))
+
     def verdict(self, path):
         done = scope.run("check", path, "--json")
         document = json.loads(done.stdout)
@@ -343,6 +400,17 @@ class Keras(Folder):
                 '"module": "keras.layers", "class_name": "Flatten"',
                 f'"module": "{module}", "class_name": "{name}"'))
             self.assertEqual(self.verdict(path)[0], "unsafe", module)
+
+    def test_classes_and_operations_of_keras_itself_are_safe(self):
+        for module, name in (
+            ("keras.src.applications.convnext", "LayerScale"),
+            ("keras.src.ops.core", "Cast"),
+            ("keras.src.ops.linalg", "Norm"),
+        ):
+            path = self.edited(lambda text: text.replace(
+                '"module": "keras.layers", "class_name": "Flatten"',
+                f'"module": "{module}", "class_name": "{name}"'))
+            self.assertEqual(self.verdict(path)[0], "safe", module)
 
     def test_of_two_equal_keys_the_one_that_python_takes_is_judged(self):
         path = self.edited(lambda text: text.replace(

@@ -43,7 +43,8 @@ struct boxes_node {
     uint16_t flags;          /* enum diagram_flag */
     bool open;               /* a group that may be drawn as a frame */
     bool inside;             /* a group, open or not */
-    uint32_t place, call;    /* the target of Enter; NO_PLACE, RUN_NONE: none */
+    uint32_t place, call;    /* the target of Enter; NO_PLACE, RUN_NONE: none; a call of
+                                a recording */
     struct str name;         /* escaped, like all texts here */
     struct str calls;        /* "2/3": the second of three calls; or empty */
     uint32_t words, n_words; /* in graph->words */

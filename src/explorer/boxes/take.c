@@ -96,13 +96,15 @@ static struct str facts_of(struct taking *t, uint32_t box)
     return kept;
 }
 
-/* Enter on a repeat goes to its first block. */
+/* Enter on a repeat goes to its first block, and on a group of names to its first
+ * box. */
 static uint32_t target_of(const struct diagram *diagram, uint32_t box)
 {
     uint32_t end = diagram->plan.boxes[box].end;
 
     while (diagram->boxes[box].place == NO_PLACE && box + 1 < end &&
-           diagram->boxes[box].kind == DIAGRAM_REPEAT)
+           (diagram->boxes[box].kind == DIAGRAM_REPEAT ||
+            diagram->boxes[box].flags & DIAGRAM_ALIKE))
         box++;
     return box;
 }
@@ -115,6 +117,7 @@ static void take_node(struct taking *t, uint32_t box)
     uint32_t n = t->graph->n_nodes++;
     struct boxes_node *node = &t->graph->nodes[n];
     bool module = of->kind == DIAGRAM_MODULE || of->kind == DIAGRAM_REPEAT;
+    bool recorded = module && diagram->session->run; /* else calls of a program */
     struct buf calls = BUF_INIT;
 
     t->node_of[box] = n;
@@ -124,7 +127,7 @@ static void take_node(struct taking *t, uint32_t box)
                                 .open = is_open(diagram, box),
                                 .inside = is_group(diagram, box),
                                 .place = module ? diagram->boxes[to].place : NO_PLACE,
-                                .call = module ? diagram->boxes[to].call : RUN_NONE,
+                                .call = recorded ? diagram->boxes[to].call : RUN_NONE,
                                 .name = shown_text(t, of->name),
                                 .id = shown_text(t, of->id),
                                 .line = shown_text(t, of->line),

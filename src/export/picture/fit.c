@@ -321,11 +321,11 @@ static void fit_plan(struct picture *picture, uint32_t i, double width)
     if (texts->shape == PICTURE_SIGN) {
         box->width = box->height = 26;
         box->flags |= PLAN_SIDE;
+    } else if (kind == &tall || kind == &flat) {
+        box->flags |= PLAN_STRETCH;
     }
     if (picture->diagram->boxes[i].kind == DIAGRAM_INPUT)
         box->flags |= PLAN_EARLY;
-    if (kind == &tall || kind == &flat)
-        box->flags |= PLAN_STRETCH;
 }
 
 static void fit_box(struct picture *picture, uint32_t i, struct buf *tmp)

@@ -19,7 +19,7 @@ const struct option picture_options[PICTURE_OPTIONS + PICTURE_COMMAND_OPTIONS] =
     {"to", 0, OPTION_TEXT, "NAME", AT(to),
      "with --focus: only the paths to this module"},
     {"all", 'a', OPTION_FLAG, NULL, AT(all),
-     "do not fold repeated blocks and chains of views"},
+     "do not fold repeated blocks, chains of views and boxes with similar names"},
     {"pass", 0, OPTION_COUNT, "N", AT(pass),
      "which pass of a recording, from 0; default: the newest complete one"},
     {"color", 'c', OPTION_TEXT, "family|params|time|memory|flops|grad", AT(color),

@@ -442,11 +442,15 @@ int hdf5_add_dataset(struct hdf5 *file, uint32_t item, uint32_t node,
 
 static uint32_t make_node(struct hdf5 *file, uint32_t item, uint32_t parent)
 {
+    const struct hdf5_item *one = &file->items[item];
     bool again;
 
+    /* The shards of a model have groups in common. */
+    if (one->kind == HDF5_GROUP && one->same == item)
+        return build_child(file->build, parent, PLACE_GROUP, one->name);
     return build_leaf(file->build, parent,
-                      file->items[item].kind == HDF5_GROUP ? PLACE_GROUP : PLACE_VALUE,
-                      file->items[item].name, &again);
+                      one->kind == HDF5_GROUP ? PLACE_GROUP : PLACE_VALUE, one->name,
+                      &again);
 }
 
 static int add_link(struct hdf5 *file, struct str path, uint32_t node, struct err *err)

@@ -1,5 +1,5 @@
-/* h5.c - the reader of HDF5 files: a model of Keras (its configuration is an attribute of
- * the root), weights of Keras, or any other file: groups, datasets, attributes. */
+/* h5.c - the reader of HDF5 files: a model of Keras (its configuration is an attribute
+ * of the root), weights of Keras, or any other file: groups, datasets, attributes. */
 #include "base/base.h"
 #include "read/keras/keras_in.h"
 

@@ -60,32 +60,51 @@ static uint32_t args_of(const struct keras *keras, const struct keras_layer *lay
                : VALUE_ID_NONE;
 }
 
+void keras_keep_role(struct keras *keras, uint32_t item)
+{
+    uint32_t node = keras->nodes[keras->file->items[item].same];
+    uint32_t tensor =
+        node != NO_PLACE ? build_tensor_at(keras->build, node) : NO_OBJECT;
+
+    if (tensor != NO_OBJECT)
+        keras->build->model->tensors[tensor].flags &= (uint8_t)~TENSOR_ROLE_GUESSED;
+}
+
 /* The datasets in `vars`. */
 static int add_vars(struct keras *keras, uint32_t index, uint32_t vars, struct err *err)
 {
     struct hdf5 *file = keras->file;
     struct keras_layer layer = keras->layers[index];
     uint32_t args = args_of(keras, &layer), n = 0, i = 0;
+    struct str mode;
+
+    /* A part that the configuration does not have gets the arguments of its layer. */
+    if (layer.config == VALUE_ID_NONE && layer.parent < keras->n_layers)
+        args = args_of(keras, &keras->layers[layer.parent]);
+    mode = keras_mode(build_values(keras->build), args);
+    if (layer.config == VALUE_ID_NONE && mode.len == 0)
+        mode = keras->mode;
 
     for (uint32_t c = file->items[vars].first; c; c = file->items[c].next)
         n += file->items[c].kind == HDF5_DATASET;
     for (uint32_t c = file->items[vars].first; c; c = file->items[c].next) {
-        struct str name;
-        bool buffer;
+        struct keras_weight weight;
 
         if (file->items[c].kind != HDF5_DATASET)
             continue;
-        name = keras_weight_name(build_values(keras->build), layer.class_name, args,
-                                 i++, n, &buffer);
+        weight = keras_weight_name(build_values(keras->build), layer.class_name, args,
+                                   mode, i++, n);
         if (keras_add_weight(keras, c, layer.node,
-                             name.len > 0 ? name : file->items[c].name,
-                             buffer ? ROLE_BUFFER : ROLE_PARAMETER, err) < 0)
+                             weight.name.len > 0 ? weight.name : file->items[c].name,
+                             weight.buffer ? ROLE_BUFFER : ROLE_PARAMETER, err) < 0)
             return -1;
+        if (weight.packed)
+            keras_keep_role(keras, c);
     }
     return 0;
 }
 
-/* Older versions do not write names: KEY is the class in small letters, numbered. */
+/* Older versions do not write names: KEY is the class in lower case, with a number. */
 static uint32_t find_by_class(struct keras *keras, uint32_t parent, struct str key)
 {
     struct arena *arena = &keras->build->scratch;
@@ -111,7 +130,7 @@ static uint32_t find_by_class(struct keras *keras, uint32_t parent, struct str k
     return UINT32_MAX;
 }
 
-/* Find the layer of a group, or make one that only the weights show. */
+/* Find the layer of a group, or add one that the configuration does not have. */
 static int bind_item(struct keras *keras, uint32_t parent, uint32_t item, bool listed,
                      struct err *err)
 {
@@ -144,7 +163,8 @@ static int bind_item(struct keras *keras, uint32_t parent, uint32_t item, bool l
     return 0;
 }
 
-/* The groups of one layer. Items come after their parents, so this never returns. */
+/* Bind the groups of one layer. Items come after their parents, so there are no loops.
+ * */
 static int bind_layer(struct keras *keras, uint32_t index, uint32_t item,
                       struct err *err)
 {
@@ -177,9 +197,13 @@ int keras_bind(struct keras *keras, uint32_t item, struct err *err)
 
     if (!done)
         return arena_err(&keras->build->scratch, keras->input->path, err);
+    for (uint32_t i = 0; i < keras->n_layers && keras->mode.len == 0; i++)
+        keras->mode =
+            keras_mode(build_values(keras->build), args_of(keras, &keras->layers[i]));
     if (bind_layer(keras, 0, item, err) < 0)
         return -1;
-    /* Layers that are bound may lie before or behind those that bound them. */
+    /* A layer may bind layers with lower or higher numbers, so repeat until all are
+     * done. */
     for (bool more = true; more;) {
         more = false;
         for (uint32_t i = 1; i < keras->n_layers; i++) {

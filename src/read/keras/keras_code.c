@@ -1,10 +1,10 @@
 #include "base/base.h"
 #include "read/keras/keras_in.h"
 
-/* Every object of a configuration that has a class is one that loading makes:
+/* Loading a model creates each object of its configuration that has a class:
  *     {"module": "keras.layers", "class_name": "Dense", "config": {...},
  *      "registered_name": null}
- * Objects are read as a stream; of equal keys the last one counts, as in Python. */
+ * Objects are read as a stream. Of repeated keys the last one counts, as in Python. */
 struct object_frame {
     size_t at; /* where it begins */
     struct str module, class_name, registered, text, name, vocabulary;
@@ -26,7 +26,7 @@ static bool is_data(struct str class_name)
     return str_starts(class_name, STR("__")) && !str_is(class_name, "__lambda__");
 }
 
-/* The nearest name around an object: that of its layer. */
+/* The innermost name around an object: the name of its layer. */
 static uint32_t name_around(struct config_code *self)
 {
     struct values *values = build_values(self->build);
@@ -137,7 +137,7 @@ void keras_code(struct build *build, struct str text, struct str name)
             self->depth--;
         }
     }
-    /* What was not read may name anything. */
+    /* The unread rest may name anything. */
     if (token == JSON_ERROR && self->stream != UINT32_MAX)
         build->model->pickle.streams[self->stream].complete = false;
 }

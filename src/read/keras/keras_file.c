@@ -20,7 +20,7 @@ static int keras_knows(const struct input *input)
     return has(zip, "model.weights.h5") || has(zip, "metadata.json") ? SURE_MAGIC : 0;
 }
 
-/* The JSON value of a member; VALUE_ID_NONE: it has none, and a finding says so. */
+/* The JSON value of a member; VALUE_ID_NONE: missing or damaged, which is a finding. */
 static uint32_t load_json(struct keras *keras, const char *name, struct str *ret_text)
 {
     struct build *build = keras->build;

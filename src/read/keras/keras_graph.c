@@ -1,5 +1,5 @@
-/* Which layers of a model call which: calls from the configuration, in an order in which
- * each comes after those that it needs. */
+/* Reads the calls of layers from the configuration and sorts them: each call comes
+ * after the calls whose results it reads. */
 #include "read/keras/keras_graph_in.h"
 
 #include "base/base.h"
@@ -36,7 +36,7 @@ static bool is_input(const struct keras_graphs *g, uint32_t layer)
     return str_is(g->keras->layers[layer].class_name, "InputLayer");
 }
 
-/* All calls of a layer in the list of a model. */
+/* Reads all calls of a layer in the list of a model. */
 static int add_calls(struct keras_graphs *g, uint32_t model, uint32_t layer)
 {
     const struct values *values = build_values(g->build);
@@ -87,7 +87,7 @@ static int read_functional(struct keras_graphs *g, struct keras_graph *graph)
                : 0;
 }
 
-/* ---- Sequential: each layer takes the result of the one before ---- */
+/* ---- Sequential: each layer reads the result of the previous one ---- */
 
 static int add_link(struct keras_graphs *g, uint32_t node, uint32_t arg)
 {
@@ -131,9 +131,10 @@ static int read_sequential(struct keras_graphs *g, struct keras_graph *graph)
 
 /* ---- results ---- */
 
-/* The number of the first call of a layer. In Keras 3, the ends of a model count those of
- * a Functional model from 1. In Keras 2, all count those of models with inputs of their
- * own from 1; as all calls that are saved are used, the lowest number is the first. */
+/* The number of the first call of a layer. In Keras 3, the ends of a model count those
+ * of a Functional model from 1. In Keras 2, all count those of models with inputs of
+ * their own from 1; as all calls that are saved are used, the lowest number is the
+ * first. */
 static uint32_t first_number(const struct keras_graphs *g,
                              const struct keras_graph *graph,
                              const struct keras_ref *ref)
@@ -160,7 +161,7 @@ static void note_form(struct keras_graphs *g, struct keras_graph *graph, uint32_
     graph->keras_3 |= g->refs[ref].tensor;
 }
 
-/* All tensors that are taken, in calls and at the end. */
+/* Resolves all tensors that calls read and that the model returns. */
 static void each_ref(struct keras_graphs *g, struct keras_graph *graph,
                      void (*act)(struct keras_graphs *g, struct keras_graph *graph,
                                  uint32_t ref))
@@ -201,7 +202,7 @@ static void note_shape(struct keras_graphs *g, struct keras_graph *graph, uint32
         slot->dtype = at->dtype;
 }
 
-/* What an InputLayer says of itself; in Keras 2 any first layer may. */
+/* The shape and dtype that an InputLayer states; in Keras 2 any first layer may. */
 static void note_input(struct keras_graphs *g, struct keras_graph *graph,
                        uint32_t layer, struct keras_slot *slot)
 {
@@ -292,7 +293,7 @@ static void say_cycle(struct keras_graphs *g, uint32_t node)
                   STR_ARG(str_head(g->keras->layers[g->nodes[node].layer].name, 100)));
 }
 
-/* Append a call after those that it needs. */
+/* Append a call after the calls that it depends on. */
 static void add_ordered(struct keras_graphs *g, struct keras_graph *graph,
                         struct keras_step *stack, uint32_t first)
 {
@@ -381,7 +382,7 @@ int keras_graphs_read(struct keras_graphs *g, struct keras *keras, struct err *e
         .keras = keras, .build = keras->build, .arena = &keras->build->scratch};
     if (allocate(g) < 0)
         return arena_err(g->arena, keras->input->path, err);
-    /* The listed children of a layer follow one another. */
+    /* The listed children of a layer are consecutive. */
     for (uint32_t i = 0; i < keras->n_layers; i++) {
         g->least[i] = KERAS_NONE;
         if (layers[i].listed && g->n_children[layers[i].parent]++ == 0)

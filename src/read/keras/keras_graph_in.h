@@ -2,7 +2,7 @@
  * keras_program.c.
  *
  * A model lists its layers; each layer lists its calls (`inbound_nodes`), and each call
- * names what it takes: a layer, the number of a call of it, and the number of a result:
+ * names the tensors that it reads: a layer, the number of its call, and of its result:
  *
  *     Keras 2:  [[["conv", 0, 0, {"training": false}], ["conv", 1, 0, {}]], ...]
  *     Keras 3:  [{"args": [{"class_name": "__keras_tensor__", "config": {"shape":
@@ -19,12 +19,12 @@
 #define KERAS_NONE         UINT32_MAX
 #define KERAS_RESULTS_MOST 1000 /* results of one call */
 
-/* One tensor that a call takes, or that goes into or out of a model. */
+/* One tensor that a call reads, or an input or output of a model. */
 struct keras_ref {
     uint32_t layer;          /* KERAS_NONE: the configuration does not have it */
     uint32_t number, result; /* which call of the layer, which of its results */
     uint32_t node;           /* the call; KERAS_NONE: there is none */
-    uint32_t shape, dtype;   /* value ids; VALUE_ID_NONE: not said */
+    uint32_t shape, dtype;   /* value ids; VALUE_ID_NONE: unknown */
     uint32_t arg;            /* string id */
     uint32_t item;           /* position in a list, or PROGRAM_NONE */
     bool tensor;             /* in the form of Keras 3 */
@@ -49,7 +49,7 @@ struct keras_graph {
     bool keras_3; /* calls take tensors in the form of Keras 3 */
     bool shapes;  /* of a Sequential: those in its layers fit its input */
     uint32_t nodes, n_nodes;
-    uint32_t *order; /* nodes, each after those that it needs */
+    uint32_t *order; /* nodes, each after those that it depends on */
     uint32_t n_order;
     uint32_t inputs, n_inputs, outputs, n_outputs; /* refs */
     struct keras_slot *slots;
@@ -78,8 +78,9 @@ int keras_graphs_read(struct keras_graphs *graphs, struct keras *keras,
 
 /* ---- keras_refs.c ---- */
 
-/* Appends the tensors in a value that is an argument `arg` of a call in a model. Returns
- * how many, or -1. `sure`: an unknown layer is a mistake, not another kind of list. */
+/* Appends the tensors in a value that is an argument `arg` of a call in a model.
+ * Returns how many, or -1. `sure`: an unknown layer is a mistake, not another kind of
+ * list. */
 int64_t keras_refs_add(struct keras_graphs *graphs, uint32_t model, uint32_t value,
                        uint32_t arg, bool sure);
 /* The calls that a layer lists: all their tensors and constants. */

@@ -118,7 +118,7 @@ static int index_name(struct keras *keras, uint32_t parent, struct str name)
     uint64_t key = hash_mix(hash_u64(parent), str_hash(name));
     uint32_t i;
 
-    /* The model itself is nobody's child, though its parent is 0. */
+    /* The model itself is no child, although its parent is 0. */
     if (keras->n_layers == 0 || keras_layer_find(keras, parent, name) != UINT32_MAX)
         return 0;
     while (map_find(&keras->by_name, key, &i))
@@ -143,7 +143,7 @@ uint32_t keras_add_layer(struct keras *keras, uint32_t parent, uint32_t node,
     return keras->n_layers++;
 }
 
-/* The name of a layer in its configuration, else beside it. */
+/* The name of a layer: inside its configuration, otherwise beside it. */
 static struct str name_of(const struct values *values, uint32_t config)
 {
     uint32_t inner;
@@ -233,7 +233,7 @@ int keras_layers(struct keras *keras, uint32_t config, struct err *err)
         return arena_err(&keras->build->scratch, keras->input->path, err);
     keras->layers[0].config = config;
     build_set_kind(keras->build, keras->root, PLACE_MODULE);
-    /* Children are added behind the layers that there are. */
+    /* Children are appended to the layers. */
     for (uint32_t i = 0; i < keras->n_layers; i++) {
         struct keras_layer layer = keras->layers[i];
 

@@ -69,13 +69,22 @@ static struct str plain_name(struct str name)
     return name;
 }
 
-static bool is_moving(struct str name)
+static bool is_buffer(struct str name)
 {
-    return str_starts(name, STR("moving_")) || build_is_buffer_name(name);
+    return str_starts(name, STR("moving_")) || str_is(name, "mean") ||
+           str_is(name, "variance") || str_ends(name, STR("_scale")) ||
+           str_ends(name, STR("_zero")) || str_is(name, "g_idx") ||
+           str_ends(name, STR("_amax_history")) || build_is_buffer_name(name);
 }
 
-/* Add a weight of the layer `layer` at `node`: of "model/layer/part/kernel:0" the name of
- * the layer and what is before it are left out, parts are modules. */
+/* Integers are guessed to be buffers; the weights of a quantised layer are none. */
+static bool is_packed(struct str name)
+{
+    return str_ends(name, STR("kernel")) || str_ends(name, STR("embeddings"));
+}
+
+/* Add a weight of the layer `layer` at `node`. Of its path "model/layer/part/kernel:0",
+ * the part up to the layer is dropped; the others are modules. */
 static int add_weight(struct keras *keras, uint32_t item, uint32_t node,
                       struct str layer, struct str path, struct err *err)
 {
@@ -93,8 +102,12 @@ static int add_weight(struct keras *keras, uint32_t item, uint32_t node,
             return arena_err(&keras->build->model->arena, keras->input->path, err);
     }
     inside = plain_name(inside);
-    return keras_add_weight(keras, item, node, inside,
-                            is_moving(inside) ? ROLE_BUFFER : ROLE_PARAMETER, err);
+    if (keras_add_weight(keras, item, node, inside,
+                         is_buffer(inside) ? ROLE_BUFFER : ROLE_PARAMETER, err) < 0)
+        return -1;
+    if (is_packed(inside))
+        keras_keep_role(keras, item);
+    return 0;
 }
 
 /* The weights of one layer, in the order that Keras made them. */

@@ -3,38 +3,66 @@
 
 /* ---- weights ---- */
 
-/* The weights of a layer in the order of its file. One with a condition exists if the
- * argument is true: "bias?use_bias". A star marks one that is not trained. */
+#define QUANTISED "Dense EinsumDense "
+#define FLOAT8                                                                         \
+    "kernel bias?use_bias inputs_scale* inputs_amax_history* kernel_scale* "           \
+    "kernel_amax_history* outputs_grad_scale* outputs_grad_amax_history* "
+
+/* The weights of a layer in the order of its file. "bias?use_bias" exists if the layer
+ * has a bias. A star marks one that is not trained, "!" a packed one. A layer that is
+ * quantised in some mode has other weights. */
 static const struct {
-    const char *classes, *weights;
+    const char *classes, *weights, *mode;
 } weights[] = {
     {"Dense Conv1D Conv2D Conv3D Conv1DTranspose Conv2DTranspose Conv3DTranspose "
-     "DepthwiseConv1D DepthwiseConv2D ",
-     "kernel bias?use_bias "},
-    {"EinsumDense ", "kernel bias?bias_axes "},
+     "DepthwiseConv1D DepthwiseConv2D EinsumDense ",
+     "kernel bias?use_bias ", ""},
+    {QUANTISED, "kernel! bias?use_bias kernel_scale* ", "int8"},
+    {QUANTISED, "kernel! bias?use_bias kernel_scale* ", "int4"},
+    {QUANTISED, "kernel! bias?use_bias kernel_scale* kernel_zero* g_idx* ", "int4"},
+    {QUANTISED, FLOAT8, "float8"},
+    {QUANTISED, "bias?use_bias quantized_kernel! kernel_scale* kernel_zero* g_idx* ",
+     "gptq"},
+    {QUANTISED,
+     "bias?use_bias quantized_kernel! kernel_scale* kernel_zero* awq_scales* g_idx* ",
+     "awq"},
     {"SeparableConv1D SeparableConv2D ",
-     "depthwise_kernel pointwise_kernel bias?use_bias "},
-    {"Embedding ", "embeddings "},
-    {"BatchNormalization ", "gamma?scale beta?center moving_mean* moving_variance* "},
-    {"LayerNormalization GroupNormalization ", "gamma?scale beta?center "},
-    {"LSTMCell GRUCell SimpleRNNCell ", "kernel recurrent_kernel bias?use_bias "},
-    {"PReLU ", "alpha "},
-    {"RMSNormalization ", "scale "},
+     "depthwise_kernel pointwise_kernel bias?use_bias ", ""},
+    {"Embedding ReversibleEmbedding ", "embeddings ", ""},
+    {"ReversibleEmbedding ", "embeddings reverse_embeddings ", ""},
+    {"Embedding ReversibleEmbedding ", "embeddings! embeddings_scale* ", "int8"},
+    {"Embedding ReversibleEmbedding ", "embeddings! embeddings_scale* ", "int4"},
+    {"Embedding ", "embeddings! embeddings_scale* embeddings_zero* g_idx* ", "int4"},
+    {"BatchNormalization ", "gamma?scale beta?center moving_mean* moving_variance* ",
+     ""},
+    {"LayerNormalization GroupNormalization ", "gamma?scale beta?center ", ""},
+    {"Normalization ", "mean* variance* count* ", ""},
+    {"LSTMCell GRUCell SimpleRNNCell ConvLSTMCell ",
+     "kernel recurrent_kernel bias?use_bias ", ""},
+    {"PReLU ", "alpha ", ""},
+    {"RMSNormalization ", "scale ", ""},
 };
 
-/* The parts of a layer that it makes itself. */
+/* Parts that a layer creates itself. */
 static const struct {
     const char *class_name, *part, *part_class;
 } parts[] = {
     {"LSTM", "cell", "LSTMCell"},
     {"GRU", "cell", "GRUCell"},
     {"SimpleRNN", "cell", "SimpleRNNCell"},
+    {"ConvLSTM1D", "cell", "ConvLSTMCell"},
+    {"ConvLSTM2D", "cell", "ConvLSTMCell"},
+    {"ConvLSTM3D", "cell", "ConvLSTMCell"},
     {"MultiHeadAttention", "query_dense", "EinsumDense"},
     {"MultiHeadAttention", "key_dense", "EinsumDense"},
     {"MultiHeadAttention", "value_dense", "EinsumDense"},
     {"MultiHeadAttention", "output_dense", "EinsumDense"},
     {"MultiHeadAttention", "_softmax", "Softmax"},
     {"MultiHeadAttention", "_dropout_layer", "Dropout"},
+    {"GroupQueryAttention", "_query_dense", "EinsumDense"},
+    {"GroupQueryAttention", "_key_dense", "EinsumDense"},
+    {"GroupQueryAttention", "_value_dense", "EinsumDense"},
+    {"GroupQueryAttention", "_output_dense", "EinsumDense"},
 };
 
 /* Is the name in a list in which each name is followed by a blank? */
@@ -48,7 +76,7 @@ static bool is_listed(const char *list, struct str name)
     return false;
 }
 
-/* Is the argument true? A missing one is, if it is `use_bias`; None is false. */
+/* Is the argument true? A missing one counts as true, None as false. */
 static bool holds(const struct values *values, uint32_t args, struct str key)
 {
     const struct value *dict = value_at(values, args), *value;
@@ -64,46 +92,83 @@ static bool holds(const struct values *values, uint32_t args, struct str key)
     return true;
 }
 
+/* EinsumDense names the axes of its bias instead. */
+static bool has_bias(const struct values *values, uint32_t args)
+{
+    return holds(values, args, STR("use_bias")) &&
+           holds(values, args, STR("bias_axes"));
+}
+
 /* Split "gamma?scale" or "moving_mean*"; false: this layer does not have it. */
 static bool has_weight(const struct values *values, uint32_t args, struct str *weight,
-                       bool *ret_buffer)
+                       struct keras_weight *ret_weight)
 {
     ptrdiff_t mark = str_find_char(*weight, '?');
 
-    *ret_buffer = str_ends(*weight, STR("*"));
-    if (*ret_buffer)
+    *ret_weight = (struct keras_weight){.buffer = str_ends(*weight, STR("*")),
+                                        .packed = str_ends(*weight, STR("!"))};
+    if (ret_weight->buffer || ret_weight->packed)
         *weight = str_head(*weight, weight->len - 1);
+    ret_weight->name = *weight;
     if (mark < 0)
         return true;
-    if (!holds(values, args, str_from(*weight, (size_t)mark + 1)))
-        return false;
-    *weight = str_head(*weight, (size_t)mark);
-    return true;
+    ret_weight->name = str_head(*weight, (size_t)mark);
+    *weight = str_from(*weight, (size_t)mark + 1);
+    return str_is(*weight, "use_bias") ? has_bias(values, args)
+                                       : holds(values, args, *weight);
 }
 
-struct str keras_weight_name(const struct values *values, struct str class_name,
-                             uint32_t args, uint32_t i, uint32_t n, bool *ret_buffer)
+/* Weight i of a line of the table; *ret_n is the number of its weights. */
+static struct keras_weight weight_of(const struct values *values, uint32_t args,
+                                     const char *line, uint32_t i, uint32_t *ret_n)
 {
-    struct str rest = {0}, one, found = {0};
-    uint32_t count = 0;
-    bool buffer;
+    struct keras_weight found = {.name = STR("")}, weight;
+    struct str rest = str_of(line), one;
 
-    *ret_buffer = false;
-    for (size_t k = 0; k < COUNT_OF(weights); k++)
-        if (class_name.len > 0 && is_listed(weights[k].classes, class_name))
-            rest = str_of(weights[k].weights);
-    while (str_split(&rest, ' ', &one)) {
-        if (one.len == 0 || !has_weight(values, args, &one, &buffer))
+    *ret_n = 0;
+    while (str_split(&rest, ' ', &one))
+        if (one.len > 0 && has_weight(values, args, &one, &weight) && (*ret_n)++ == i)
+            found = weight;
+    return found;
+}
+
+struct str keras_mode(const struct values *values, uint32_t args)
+{
+    uint32_t dtype, config;
+    struct str mode, block;
+
+    if (!value_json_get(values, args, "dtype", &dtype) ||
+        !value_json_get(values, dtype, "config", &config))
+        return STR("");
+    block = keras_text(values, config, "mode"); /* "int4/128": of blocks of 128 */
+    return str_split(&block, '/', &mode) ? mode : STR("");
+}
+
+struct keras_weight keras_weight_name(const struct values *values,
+                                      struct str class_name, uint32_t args,
+                                      struct str mode, uint32_t i, uint32_t n)
+{
+    struct keras_weight found = {.name = STR("")};
+    uint32_t n_found = 0, count;
+    bool certain = false; /* in this mode, not in another one */
+
+    for (size_t k = 0; class_name.len > 0 && k < COUNT_OF(weights); k++) {
+        struct keras_weight one;
+
+        bool same = str_is(mode, weights[k].mode);
+
+        if (!is_listed(weights[k].classes, class_name))
             continue;
-        if (count++ == i) {
-            found = one;
-            *ret_buffer = buffer;
-        }
+        one = weight_of(values, args, weights[k].weights, i, &count);
+        if (count != n || (certain && !same) ||
+            (certain == same && n_found > 0 && str_eq(one.name, found.name)))
+            continue;
+        n_found = same && !certain ? 1 : n_found + 1;
+        certain |= same;
+        found = one;
     }
-    if (count == n)
-        return found;
-    *ret_buffer = false; /* quantised, or a subclass: more than we know of */
-    return STR("");
+    /* None, or several that differ: a subclass, or quantised in an unknown way. */
+    return n_found == 1 ? found : (struct keras_weight){.name = STR("")};
 }
 
 struct str keras_part_class(struct str class_name, struct str part)
@@ -126,8 +191,9 @@ static bool is_lower(char c)
     return c >= 'a' && c <= 'z';
 }
 
-/* A `_` goes before a capital that follows a small letter, or that a small letter follows:
- * LayerNormalization, PReLU, Conv2D give layer_normalization, p_re_lu, conv2d. */
+/* A `_` goes before a capital that follows a small letter, or that a small letter
+ * follows: LayerNormalization, PReLU, Conv2D give layer_normalization, p_re_lu, conv2d.
+ * */
 struct str keras_snake_case(struct arena *arena, struct str class_name)
 {
     char *to = arena_alloc(arena, 2 * class_name.len + 1);
@@ -162,7 +228,8 @@ static const struct {
      "Dropout ELU EinsumDense Embedding Equalization Flatten GELU GRU GRUCell GRUV2 "
      "GaussianDropout GaussianNoise GlobalAveragePooling1D GlobalAveragePooling2D "
      "GlobalAveragePooling3D GlobalMaxPooling1D GlobalMaxPooling2D GlobalMaxPooling3D "
-     "GroupNormalization GroupQueryAttention HashedCrossing Hashing Identity "
+     "GroupNormalization GroupQueryAttention GroupedQueryAttention HashedCrossing "
+     "Hashing Identity "
      "InputLayer "
      "InputSpec IntegerLookup LSTM LSTMCell LSTMV2 Lambda LayerNormalization LeakyReLU "
      "LocallyConnected1D LocallyConnected2D Masking MaxPooling1D MaxPooling2D "

@@ -1,6 +1,6 @@
-/* The graph of a configuration as the program of the file: a call of a layer is a call of
- * a module with one operation, named after its class; a model inside a model is a call
- * with those of its layers inside, each time that it is called. */
+/* Turns the graph of a configuration into the program of the file. A call of a layer is
+ * a call of a module with one operation, which is named after the class. Each call of a
+ * model inside a model is a call that contains those of its layers. */
 #include <string.h>
 
 #include "base/base.h"
@@ -8,7 +8,7 @@
 #include "read/keras/keras_graph_in.h"
 
 #define RANK_MOST  64
-#define STEPS_MOST (64 * MIB) /* models that are called often have many layers */
+#define STEPS_MOST (64 * MIB) /* limits models that call each other */
 
 struct keras_making {
     struct keras_graphs graphs;
@@ -134,8 +134,8 @@ static uint32_t new_value(struct keras_making *m, enum program_value_kind kind,
     return build_program_value(m->build, &value);
 }
 
-/* What the file says of a result, unless the value has it already: results of a model
- * inside are known there, or here. */
+/* Sets the shape and dtype of a result from the file, unless they are known: for
+ * results of an inner model either its graph or the outer one has them. */
 static void describe(struct keras_making *m, const struct keras_frame *frame,
                      uint32_t slot)
 {
@@ -154,7 +154,7 @@ static void describe(struct keras_making *m, const struct keras_frame *frame,
             (uint8_t)dtype_of(build_values(m->build), graph->slots[slot].dtype);
 }
 
-/* What a call takes. */
+/* The inputs of a call. */
 static uint32_t value_of(struct keras_making *m, const struct keras_frame *frame,
                          uint32_t ref)
 {
@@ -391,7 +391,7 @@ static void make_call(struct keras_making *m, const struct keras_frame *frame,
         end_call(m, id, &ios);
 }
 
-/* Is it a call that only stands for what goes into a model? */
+/* Is it a call that only represents an input of the model? */
 static bool is_input(const struct keras_making *m, const struct keras_node *node)
 {
     return node->layer == KERAS_NONE ||
@@ -443,7 +443,7 @@ static void call_model(struct keras_making *m, struct keras_frame *frame,
 
 /* ---- the model itself ---- */
 
-/* The name of an end of the model: of the argument, or of the layer. */
+/* The name of an input or output of the model: of the argument, or of the layer. */
 static struct str end_name(const struct keras_making *m, uint32_t ref)
 {
     const struct keras_ref *at = &m->graphs.refs[ref];

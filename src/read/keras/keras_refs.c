@@ -1,12 +1,12 @@
-/* What calls of layers take. Values are at most JSON_DEPTH deep, so these functions may
- * recurse. */
+/* The tensors and constants that calls of layers read. Values are at most JSON_DEPTH
+ * deep, so these functions may recurse. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/base.h"
 #include "read/keras/keras_graph_in.h"
 
-/* Where tensors go that are being read. */
+/* Where the tensors being read are stored. */
 struct refs_reading {
     struct keras_graphs *graphs;
     uint32_t model, arg, item;
@@ -37,7 +37,7 @@ static bool is_history(const struct values *values, uint32_t id)
            (value->n == 3 || value_at(values, items[3])->kind == VALUE_DICT);
 }
 
-/* The place of a tensor among results, and what is known of it; false: it is none. */
+/* Reads which result a tensor is, with its shape and dtype; false: it is no tensor. */
 static bool find_history(const struct values *values, uint32_t id,
                          struct keras_ref *ret_ref, uint32_t *ret_history)
 {
@@ -259,8 +259,8 @@ static int add_call(struct keras_graphs *g, uint32_t model, uint32_t call,
     return add_kwargs(g, model, kwargs, to);
 }
 
-/* The arguments with names in ["conv", 0, 0, {"training": false}]; all tensors of a call
- * have the same. */
+/* The arguments with names in ["conv", 0, 0, {"training": false}]; all tensors of a
+ * call have the same. */
 static uint32_t old_kwargs(const struct values *values, uint32_t call)
 {
     while (value_at(values, call)->kind == VALUE_LIST && value_at(values, call)->n) {
@@ -272,7 +272,7 @@ static uint32_t old_kwargs(const struct values *values, uint32_t call)
     return VALUE_ID_NONE;
 }
 
-/* Keras 2: a list of tensors; one that stands alone is the only argument. */
+/* Keras 2: a list of tensors. A single one is the only argument. */
 static int add_old_call(struct keras_graphs *g, uint32_t model, uint32_t call,
                         struct constants *to)
 {
