@@ -484,7 +484,7 @@ class Watch(Reading, Displayed):
         if self._rounds.ends(found[0], optimizer):
             if self._done:  # no pass since the last step
                 self._guard(self._write, _TRAIN)
-            is_rooted = self._passes > 0
+            is_rooted = self._in_step
             self._end_step()
             if not is_rooted:  # only parts of it ran: the next pass may not be detected
                 with self._own_time():

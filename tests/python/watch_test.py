@@ -398,7 +398,7 @@ class Harmless(Watched):
     def test_steps_that_are_dropped_are_told(self):
         class Slow:
             def state(self):
-                return {"dropped": 3, "problem": ""}
+                return {"dropped": 3, "written": 1, "keeps": 9, "problem": ""}
 
             def scalars(self, *_):
                 pass
