@@ -1,13 +1,17 @@
 #include "base/live_file.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/base.h"
 #include "base/clock.h"
+#include "base/str.h"
 
 #define LIVE_MOST    64
 #define FORK_WAIT_MS 200
@@ -141,19 +145,42 @@ void live_file_remove(const struct file_key *key)
     pthread_mutex_unlock(&lock);
 }
 
-static bool is_listed(int dir_fd, const char *path, bool inherited)
+static bool is_file_listed(int dir_fd, const char *path, bool inherited)
 {
     struct file_key key;
     struct stat info;
     bool is;
 
-    if (atomic_load(&n_files) == 0 || fstatat(dir_fd, path, &info, 0) < 0)
+    if (fstatat(dir_fd, path, &info, 0) < 0)
         return false;
     key = (struct file_key){info.st_dev, info.st_ino};
     pthread_mutex_lock(&lock);
     is = find(&key, inherited) < LIVE_MOST;
     pthread_mutex_unlock(&lock);
     return is;
+}
+
+/* SQLite locks the index of its log ("-shm"), too. */
+static bool is_listed(int dir_fd, const char *path, bool inherited)
+{
+    static const char *const beside[] = {"-shm", "-wal", "-journal"};
+    struct str name = str_of(path);
+    char file[PATH_MAX];
+
+    if (atomic_load(&n_files) == 0)
+        return false;
+    if (is_file_listed(dir_fd, path, inherited))
+        return true;
+    for (size_t i = 0; i < COUNT_OF(beside); i++) {
+        size_t len = name.len - strlen(beside[i]);
+
+        if (!str_ends(name, str_of(beside[i])) || len >= sizeof file)
+            continue;
+        memcpy(file, path, len);
+        file[len] = '\0';
+        return is_file_listed(dir_fd, file, inherited);
+    }
+    return false;
 }
 
 bool live_file_is(const char *path)

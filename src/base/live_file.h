@@ -21,8 +21,9 @@ struct file_key {
 bool live_file_key(const char *path, struct file_key *ret_key);
 void live_file_remove(const struct file_key *key);
 
-/* Does this process write the file, possibly under another name? False in a process
- * that was forked from the writer: its locks are its own. */
+/* Does this process write the file, possibly under another name, or is it one that SQLite
+ * keeps beside such a file ("-wal", "-shm")? False in a process that was forked from the
+ * writer: its locks are its own. */
 bool live_file_is(const char *path);
 bool live_file_is_at(int dir_fd, const char *path); /* as openat() */
 /* Was the file live in the process from which this one was forked? SQLite's state about

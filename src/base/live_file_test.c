@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -38,6 +39,26 @@ TEST(a_live_file_is_recognised_by_all_its_names)
     unlink(path);
     CHECK(!live_file_is(path));
     live_file_remove(&key);
+}
+
+TEST(files_that_sqlite_keeps_beside_a_live_file_are_live)
+{
+    static const char *const beside[] = {"-shm", "-wal", "-journal"};
+    char path[40], other[60];
+    struct file_key key;
+
+    CHECK(live_file_add(a_file(path), NULL) == 0 && live_file_key(path, &key));
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(other, sizeof other, "%s%s", path, beside[i]);
+        CHECK(live_file_is(other));
+    }
+    CHECK(!live_file_is("-shm"));
+    snprintf(other, sizeof other, "%s-shm.pt", path);
+    CHECK(!live_file_is(other));
+    live_file_remove(&key);
+    snprintf(other, sizeof other, "%s-shm", path);
+    CHECK(!live_file_is(other));
+    unlink(path);
 }
 
 TEST(a_removed_file_is_no_longer_live)
