@@ -50,8 +50,7 @@ static int read_opened(struct shards *self, struct shard *shard, struct err *err
     return shard->read ? 0 : note_broken(self, shard, &why, err);
 }
 
-/* The shard `name`, in the folder open as `dir_fd` or beside the index on its server.
- * */
+/* The shard `name`, in the folder `dir_fd` or beside the index on its server. */
 static struct blob *open_shard(struct shards *self, const char *name, int dir_fd,
                                const char *shown, const char **ret_url, struct err *err)
 {

@@ -234,8 +234,8 @@ static int add_constant(struct executorch *self, struct executorch_value *value,
                : 0;
 }
 
-/* The node of a method. One without instructions gets its module with the first tensor.
- * */
+/* The node of a method. Without instructions it gets its module with the first
+ * tensor. */
 static uint32_t node_of(struct executorch *self, struct executorch_plan *plan)
 {
     if (plan->node == NO_PLACE)

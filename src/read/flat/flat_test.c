@@ -25,8 +25,7 @@ static void lead_here(struct buf *to, size_t at)
     patch(to, at, (uint32_t)(to->len - at));
 }
 
-/* A table of n fields of four bytes, all of which are there. Returns where field 0 is.
- * */
+/* A table of n fields of four bytes, all present. Returns the offset of field 0. */
 static size_t put_table(struct buf *to, size_t from, uint16_t n)
 {
     size_t vtable;

@@ -1,6 +1,5 @@
 /* litertlm.c - LiteRT-LM (.litertlm): language models for phones. Behind a header,
- * which is a flatbuffer, are sections: TFLite models, which are read, and tokenizers.
- * */
+ * which is a flatbuffer, are sections: TFLite models (read), and tokenizers. */
 #include "base/base.h"
 #include "base/bytes.h"
 #include "read/file/file_source_in.h"

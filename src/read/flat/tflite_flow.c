@@ -176,8 +176,7 @@ static void begin_turn(struct subgraph_run *f, const struct tflite_values *befor
     }
 }
 
-/* Sets the sources of carried values: from outside, then from the previous iteration.
- * */
+/* Sets the sources of carried values: from outside, then of the previous iteration. */
 static void close_turn(struct subgraph_run *f, const struct tflite_values *before,
                        const struct tflite_values *turn,
                        const struct tflite_values *made)

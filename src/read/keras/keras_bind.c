@@ -163,8 +163,7 @@ static int bind_item(struct keras *keras, uint32_t parent, uint32_t item, bool l
     return 0;
 }
 
-/* Bind the groups of one layer. Items come after their parents, so there are no loops.
- * */
+/* Bind the groups of one layer. Items come after their parents: there are no loops. */
 static int bind_layer(struct keras *keras, uint32_t index, uint32_t item,
                       struct err *err)
 {

@@ -85,8 +85,7 @@ struct keras_weight {
 struct keras_weight keras_weight_name(const struct values *values,
                                       struct str class_name, uint32_t args,
                                       struct str mode, uint32_t i, uint32_t n);
-/* How a layer is quantised, from {"dtype": {"config": {"mode": "int8"}}}; empty: not.
- * */
+/* How a layer is quantised, from {"dtype": {"config": {"mode": "int8"}}}, or empty. */
 struct str keras_mode(const struct values *values, uint32_t args);
 /* The class of a part that is not in the configuration, such as the cell of an LSTM; or
  * empty. */

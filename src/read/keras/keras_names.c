@@ -192,8 +192,7 @@ static bool is_lower(char c)
 }
 
 /* A `_` goes before a capital that follows a small letter, or that a small letter
- * follows: LayerNormalization, PReLU, Conv2D give layer_normalization, p_re_lu, conv2d.
- * */
+ * follows: LayerNormalization gives layer_normalization, PReLU p_re_lu. */
 struct str keras_snake_case(struct arena *arena, struct str class_name)
 {
     char *to = arena_alloc(arena, 2 * class_name.len + 1);
