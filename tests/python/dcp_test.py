@@ -291,7 +291,7 @@ class Checkpoints(unittest.TestCase):
         (path / ".metadata").unlink()
         done = scope.run("info", path)
         self.assertEqual(done.returncode, 2)
-        self.assertIn(b"saving it did not finish", done.stderr)
+        self.assertIn(b"the save did not finish", done.stderr)
         done = scope.run("tree", self.folder / "ranks4" / "__0_0.distcp")
         self.assertEqual(done.returncode, 2)
         self.assertIn(b"Open its folder", done.stderr)

@@ -28,12 +28,12 @@ SENTENCES = {
     "around": "redirects",
     "elsewhere": "rotocol",
     "refuse": "does not allow it (403)",
-    "fail": "failed (503); try later",
+    "fail": "failed (503). Try again later",
     "shifted": "asked for bytes 0 to",
     "short": "asked for bytes 0 to",
     "more": "sent more than the 65536 bytes asked for",
-    "unsaid": "does not say which bytes it sent",
-    "endless": "does not say which bytes it sent",
+    "unsaid": "has no valid Content-Range",
+    "endless": "has no valid Content-Range",
     "packed": "sends it compressed",
     "cut": ". Try again",
     "stall": "the server stalls",
@@ -258,7 +258,7 @@ class Remote(unittest.TestCase):
         )
         url = self.server.url("x.pth").replace("http://127.0.0.1", "https://localhost")
         said = self.torchoscope("tree", url, status=2)
-        self.assertIn("SSL_CERT_FILE can name a file of certificates to trust", said)
+        self.assertIn("Set SSL_CERT_FILE to a file of certificates to trust", said)
         for name in ("SSL_CERT_FILE", "CURL_CA_BUNDLE"):
             told = self.torchoscope("tree", url, **{name: str(known)})
             self.assertIn("parameters", told)

@@ -2,6 +2,7 @@
 """Copies of a recorded model, and unusual calls of it: results are bit-identical to
 those without a recording, and gradients are correct or a reported gap."""
 
+import contextlib
 import copy
 import pickle
 import threading
@@ -222,12 +223,17 @@ class Replicas(unittest.TestCase):
 
     def test_results_are_the_same_in_a_watched_model(self):
         for run in [*LIKE_PLAIN, copy_of_dict, replicas, replicas_and_itself]:
-            with self.subTest(run.__name__):
-                wanted, model = run(make()), make()
-                with torchoscope.watch(model, backend="none", on_alarm=None):
-                    found = run(model)
-                for a, b in zip(tensors(wanted), tensors(found), strict=True):
-                    self.assertTrue(torch.equal(a, b))
+            for budget in (None, 0.9):  # a recording in addition to the watch
+                with self.subTest(run.__name__, budget=budget):
+                    wanted, model = run(make()), make()
+                    with contextlib.ExitStack() as stack:
+                        options = {"backend": "none", "on_alarm": None}
+                        stack.enter_context(torchoscope.watch(model, **options))
+                        if budget:
+                            stack.enter_context(torchoscope.record(model, budget=budget))
+                        found = run(model)
+                    for a, b in zip(tensors(wanted), tensors(found), strict=True):
+                        self.assertTrue(torch.equal(a, b))
 
     def test_a_jacobian(self):
         self.assertEqual(gaps(self.run_both(jacobian)), {"1"} if not NEW else set())

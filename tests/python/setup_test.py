@@ -370,7 +370,7 @@ class Clean(TemporaryFolder):
     def test_if_the_venv_is_a_link_only_the_link_is_removed(self):
         (self.folder / "build/venv").rename(self.folder / "other")
         (self.folder / "build/venv").symlink_to(self.folder / "other")
-        self.assertIn("Debian's packages", self.clean("all"))
+        self.assertIn("Debian packages", self.clean("all"))
         self.assertFalse((self.folder / "build").exists())
         self.assertTrue((self.folder / "other/bin/python3").exists())
         self.assertEqual(self.clean(), "")
