@@ -416,7 +416,8 @@ def _serve(words, options, page):
         for thing, _, word in things:  # the models live as long as this list
             server._add(thing, word)
         server._start(say=False)
-    signal.signal(signal.SIGTERM, lambda *_: server._ended.set())
+    for one in (signal.SIGINT, signal.SIGTERM):  # also before wait()
+        signal.signal(one, lambda *_: server._ended.set())
     if server._is_moved():
         _say(f"port {port} is taken; this is port {server.port}")
     _write(server.url)
