@@ -625,21 +625,19 @@ def called_by(frame, module):
 def _watch(module, around):
     reference, inner = weakref.ref(module), module.__dict__.get("_compiled_call_impl")
 
-    only_watches = inner is None or getattr(inner, "only_watches", False)
-
     def watched_call(*args, **kwargs):
         this = called = reference()
-        if only_watches and not _is_compiling():
+        if inner is None and not _is_compiling():
             called = called_by(sys._getframe(1), this)
-        is_copy = called is not this
-        go = called._call_impl if inner is None or is_copy else inner
-        if is_copy and not getattr(called, "_is_replica", False) or _is_compiling():
+        go = called._call_impl if inner is None else inner
+        is_copy = called is not this and not getattr(called, "_is_replica", False)
+        if is_copy or _is_compiling():
             return go(*args, **kwargs)
         if not _watching and "torch._dynamo" in sys.modules:
             _watch_compiler()
         return around(this, go, args, kwargs)
 
-    watched_call.only_watches = only_watches
+    watched_call.only_watches = inner is None
     _skip_code(watched_call.__code__)
     module.__dict__["_compiled_call_impl"] = watched_call
     return watched_call, inner

@@ -368,6 +368,8 @@ class Alarms:
         recorder = self._watch()._recorder
         if op_kinds.why_not() is not None or not recorder._budget._watched:
             return
+        if not self._watch()._rounds.began:  # the end of the step is not known
+            return
         core = {"mode": "full", "gradients": False, "keep": None, "keep_limit": 0}
         core |= {"calls": 64, "lines": True}
         options = {"inside": False, "eager": False, "ops": "stats", "parameters": True}
