@@ -84,7 +84,8 @@ class Values {
     }
 
     async load() {
-        const {row, column, cell, where: {file, place, call, alive}} = this;
+        const {row, column, cell, where: {file, place, call}} = this, mine = this.asked =
+            (this.asked || 0) + 1, alive = () => mine === this.asked && this.where.alive();
         try {
             const doc = await ask('show', {file, place, call, slice: this.slice, row, column,
                 rows: ROWS, columns: COLUMNS, picture: PICTURE, cell: cell.join(',')});
@@ -146,8 +147,8 @@ class Values {
             if (!by || event.ctrlKey || event.metaKey || event.altKey) return;
             event.preventDefault();
             event.stopPropagation();
-            this.refocus = true;
-            this.to(y + by[0], x + by[1]);
+            this.refocus = true; // several keys may come before an answer
+            this.to(this.cell[0] + by[0], this.cell[1] + by[1]);
         };
         return table;
     }
